@@ -1,0 +1,1 @@
+// Owns the precompiled header; it has no code of its own.

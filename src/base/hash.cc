@@ -1,0 +1,47 @@
+#include "base/hash.h"
+
+#include <openssl/evp.h>
+
+#include "base/result.h"
+
+namespace base {
+
+struct Sha256::Context {
+    EVP_MD_CTX* evp;
+};
+
+Sha256::Sha256() : context_(new Context{EVP_MD_CTX_new()}) {
+    // Fetched once: looking the digest up costs as much as hashing a kilobyte.
+    static EVP_MD* const digest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    CHECK(context_->evp && EVP_DigestInit_ex2(context_->evp, digest, nullptr) == 1,
+          "SHA-256 is missing");
+}
+Sha256::~Sha256() {
+    if (context_) EVP_MD_CTX_free(context_->evp);
+}
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&& other) noexcept {
+    std::swap(context_, other.context_);
+    return *this;
+}
+
+void Sha256::add(std::string_view bytes) {
+    EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size());
+}
+
+std::string Sha256::finish_hex() {
+    unsigned char digest[32];
+    unsigned size = 0;
+    EVP_DigestFinal_ex(context_->evp, digest, &size);
+    std::string hex;
+    for (unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+    return hex;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+    Sha256 hash;
+    hash.add(bytes);
+    return hash.finish_hex();
+}
+
+}  // namespace base

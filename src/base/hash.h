@@ -1,0 +1,28 @@
+// SHA-256, whole and in pieces.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace base {
+
+// The digest of `bytes` as 64 lower-case hex digits.
+std::string sha256_hex(std::string_view bytes);
+
+class Sha256 {
+public:
+    Sha256();
+    ~Sha256();
+    Sha256(Sha256&&) noexcept;
+    Sha256& operator=(Sha256&&) noexcept;
+    void add(std::string_view bytes);
+    // The digest so far. Nothing may be added afterwards.
+    std::string finish_hex();
+
+private:
+    struct Context;
+    std::unique_ptr<Context> context_;
+};
+
+}  // namespace base

@@ -1,0 +1,191 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace base {
+namespace {
+
+// The length of the valid UTF-8 sequence at the start of `bytes`, or 0.
+std::size_t sequence_length(std::string_view bytes) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+    const auto continues = [&](std::size_t i) {
+        return i < bytes.size() && (byte(i) & 0xC0U) == 0x80U;
+    };
+    const unsigned char first = byte(0);
+    if (first < 0x80) return 1;
+    if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
+    if (first >= 0xE0 && first <= 0xEF) {
+        if (!continues(1) || !continues(2)) return 0;
+        if (first == 0xE0 && byte(1) < 0xA0) return 0;
+        if (first == 0xED && byte(1) > 0x9F) return 0;  // Surrogates.
+        return 3;
+    }
+    if (first >= 0xF0 && first <= 0xF4) {
+        if (!continues(1) || !continues(2) || !continues(3)) return 0;
+        if (first == 0xF0 && byte(1) < 0x90) return 0;
+        if (first == 0xF4 && byte(1) > 0x8F) return 0;
+        return 4;
+    }
+    return 0;
+}
+
+bool starts_character(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+}
+
+bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), 0U);
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+        }
+    }
+    return row[b.size()];
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const std::size_t length = sequence_length(bytes);
+        if (length == 0) return false;
+        bytes.remove_prefix(length);
+    }
+    return true;
+}
+
+std::string to_utf8(std::string_view bytes) {
+    if (is_utf8(bytes)) return std::string(bytes);
+    std::string out;
+    out.reserve(bytes.size());
+    bool replaced = false;
+    while (!bytes.empty()) {
+        const std::size_t length = sequence_length(bytes);
+        if (length == 0) {
+            // One mark for a lead byte and its stray continuations, as browsers do.
+            if (!replaced || starts_character(bytes[0])) out += "\xEF\xBF\xBD";
+            replaced = true;
+            bytes.remove_prefix(1);
+        } else {
+            replaced = false;
+            out += bytes.substr(0, length);
+            bytes.remove_prefix(length);
+        }
+    }
+    return out;
+}
+
+std::size_t char_count(std::string_view utf8) {
+    return static_cast<std::size_t>(std::ranges::count_if(utf8, starts_character));
+}
+
+std::string_view first_chars(std::string_view utf8, std::size_t chars) {
+    std::size_t at = 0;
+    for (; at < utf8.size(); ++at) {
+        if (!starts_character(utf8[at])) continue;
+        if (chars == 0) break;
+        --chars;
+    }
+    return utf8.substr(0, at);
+}
+
+std::string_view last_chars(std::string_view utf8, std::size_t chars) {
+    std::size_t at = utf8.size();
+    while (at > 0 && chars > 0) {
+        --at;
+        if (starts_character(utf8[at])) --chars;
+    }
+    return utf8.substr(at);
+}
+
+std::string ellipsize(std::string_view utf8, std::size_t chars) {
+    if (char_count(utf8) <= chars) return std::string(utf8);
+    if (chars == 0) return "";
+    return std::string(first_chars(utf8, chars - 1)) + "…";
+}
+
+std::string_view trim(std::string_view text) {
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+std::vector<std::string_view> split_lines(std::string_view text) {
+    std::vector<std::string_view> lines;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        lines.push_back(text.substr(0, end));
+        if (end == std::string_view::npos) break;
+        text.remove_prefix(end + 1);
+    }
+    return lines;
+}
+
+std::string collapse_whitespace(std::string_view text) {
+    std::string out;
+    bool pending = false;
+    for (char c : trim(text)) {
+        if (is_space(c)) {
+            pending = true;
+            continue;
+        }
+        if (pending) out += ' ';
+        pending = false;
+        out += c;
+    }
+    return out;
+}
+
+std::string printable(std::string_view utf8, bool multiline) {
+    std::string out;
+    out.reserve(utf8.size());
+    for (std::size_t i = 0; i < utf8.size(); ++i) {
+        const auto c = static_cast<unsigned char>(utf8[i]);
+        const bool kept = multiline && (c == '\n' || c == '\t');
+        // C1 controls arrive as 0xC2 0x80..0x9F and steer some terminals as well.
+        const bool c1 =
+            c == 0xC2 && i + 1 < utf8.size() && static_cast<unsigned char>(utf8[i + 1]) < 0xA0;
+        if (c1) {
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(utf8[++i]));
+        } else if ((c < 0x20 || c == 0x7F) && !kept) {
+            out += c == '\n'   ? "\\n"
+                   : c == '\t' ? "\\t"
+                   : c == '\r' ? "\\r"
+                               : fmt::format("\\x{:02x}", c);
+        } else {
+            out += utf8[i];
+        }
+    }
+    return out;
+}
+
+std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+    std::string best;
+    std::size_t best_distance = std::max<std::size_t>(1, word.size() / 2) + 1;
+    for (const auto& candidate : candidates) {
+        const std::size_t distance = edit_distance(word, candidate);
+        if (distance < best_distance) {
+            best = candidate;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+std::size_t estimate_tokens(std::string_view utf8) {
+    return std::max<std::size_t>(1, (char_count(utf8) + 3) / 4);
+}
+
+}  // namespace base

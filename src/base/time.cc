@@ -1,0 +1,73 @@
+#include "base/time.h"
+
+#include <cctype>
+
+namespace base {
+namespace {
+
+// Reads exactly `digits` digits at `at`; -1 when something else is there.
+int read_number(std::string_view text, std::size_t at, std::size_t digits) {
+    if (at + digits > text.size()) return -1;
+    int number = 0;
+    for (char c : text.substr(at, digits)) {
+        if (c < '0' || c > '9') return -1;
+        number = number * 10 + (c - '0');
+    }
+    return number;
+}
+
+}  // namespace
+
+std::string to_text(Time time) {
+    const auto day = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date{day};
+    const std::chrono::hh_mm_ss clock{time - day};
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                       clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                       clock.subseconds().count());
+}
+
+Result<Time> parse_time(std::string_view text) {
+    const auto bad =
+        fail(ErrorCode::InvalidInput, "not an RFC 3339 time: '{}'", text.substr(0, 40));
+    const int year = read_number(text, 0, 4), month = read_number(text, 5, 2),
+              day = read_number(text, 8, 2);
+    const int hour = read_number(text, 11, 2), minute = read_number(text, 14, 2),
+              second = read_number(text, 17, 2);
+    if (year < 0 || month < 1 || day < 1 || hour < 0 || minute < 0 || second < 0) return bad;
+    if (hour > 23 || minute > 59 || second > 60) return bad;
+    if (text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return bad;
+    if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return bad;
+    std::size_t at = 19;
+    std::int64_t micros = 0;
+    if (at < text.size() && text[at] == '.') {
+        std::int64_t unit = 100'000;
+        for (++at; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); ++at) {
+            micros += (text[at] - '0') * unit;
+            unit /= 10;
+        }
+    }
+    std::chrono::minutes offset{0};
+    const std::string_view zone = text.substr(at);
+    if (zone != "Z" && zone != "z") {
+        const int zone_hours = read_number(zone, 1, 2), zone_minutes = read_number(zone, 4, 2);
+        if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':') return bad;
+        if (zone_hours < 0 || zone_hours > 23 || zone_minutes < 0 || zone_minutes > 59) return bad;
+        offset = std::chrono::minutes((zone[0] == '-' ? -1 : 1) * (zone_hours * 60 + zone_minutes));
+    }
+    const std::chrono::year_month_day date{std::chrono::year(year),
+                                           std::chrono::month(static_cast<unsigned>(month)),
+                                           std::chrono::day(static_cast<unsigned>(day))};
+    if (!date.ok()) return bad;
+    return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
+           std::chrono::minutes(minute) + std::chrono::seconds(second) +
+           std::chrono::microseconds(micros) - offset;
+}
+
+Time SystemClock::now() {
+    return std::chrono::time_point_cast<std::chrono::microseconds>(
+        std::chrono::system_clock::now());
+}
+
+}  // namespace base

@@ -1,0 +1,145 @@
+// A tool invocation and what came of it, the same whoever asked for it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "domain/ids.h"
+#include "domain/labels.h"
+
+namespace domain {
+
+// Why a tool did not do what it was asked, in the one shape that models, people and code read.
+struct ToolError {
+    std::string kind;     // Stable, for machines: "invalid_tool_input".
+    std::string message;  // One sentence, for people and models.
+    std::optional<json::value> details{};
+    std::optional<std::string> recovery_hint{};
+    bool retryable{false};  // Would the same call be likely to succeed if it were made again?
+    friend bool operator==(const ToolError&, const ToolError&) = default;
+};
+
+enum class PathKind { File, Folder, Link };
+
+struct CreatedPath {
+    std::string path;
+    PathKind kind{PathKind::File};
+    friend bool operator==(const CreatedPath&, const CreatedPath&) = default;
+};
+struct ModifiedPath {
+    std::string path;
+    PathKind kind{PathKind::File};
+    std::string before_etag;
+    std::string after_etag;
+    friend bool operator==(const ModifiedPath&, const ModifiedPath&) = default;
+};
+struct DeletedPath {
+    std::string path;
+    PathKind kind{PathKind::File};
+    bool trashed{false};
+    friend bool operator==(const DeletedPath&, const DeletedPath&) = default;
+};
+struct RenamedPath {
+    std::string from;
+    std::string to;
+    friend bool operator==(const RenamedPath&, const RenamedPath&) = default;
+};
+
+// What was seen to change, never what was meant to. `observed` is false where nobody could look
+// (a folder too large to compare); then the lists say nothing.
+struct Effects {
+    bool observed{true};
+    bool side_effects_observed{false};
+    std::vector<CreatedPath> created{};
+    std::vector<ModifiedPath> modified{};
+    std::vector<DeletedPath> deleted{};
+    std::vector<RenamedPath> renamed{};
+    friend bool operator==(const Effects&, const Effects&) = default;
+};
+
+enum class RiskLevel { ReadOnly, Writes, Commands };
+
+// Which door a call came through.
+enum class CallSource { Turn, PlanStep, Gate, Cli };
+
+struct SandboxPolicy {
+    bool enabled{false};
+    std::vector<std::string> allowed_roots{};
+    std::vector<std::string> deny_patterns{};
+    friend bool operator==(const SandboxPolicy&, const SandboxPolicy&) = default;
+};
+struct LimitPolicy {
+    std::int64_t max_concurrency{1};
+    friend bool operator==(const LimitPolicy&, const LimitPolicy&) = default;
+};
+// The policy a call was judged by, as it stood then.
+struct PolicySnapshot {
+    bool confirmations_required{false};
+    SandboxPolicy sandbox{};
+    LimitPolicy limits{};
+    friend bool operator==(const PolicySnapshot&, const PolicySnapshot&) = default;
+};
+
+struct ToolCall {
+    ToolCallId call_id;
+    RunId run_id;
+    std::string step_id;  // Unique within the run: "round-3.1" in a turn, the step's id in a plan.
+    AgentId agent_id;
+    CallSource source{CallSource::Turn};
+    std::string tool;
+    json::value args;  // Fully materialised.
+    std::string args_hash;
+    std::int64_t attempt{1};
+    std::optional<std::int64_t> timeout_ms{};
+    std::optional<Time> deadline_at{};
+    bool cancellable{true};
+    Time created_at{};
+    std::string executor_version;
+    std::string tool_registry_version;
+    std::optional<std::string> preview{};
+    RiskLevel risk_level{RiskLevel::ReadOnly};
+    std::optional<std::string> category{};
+    PolicySnapshot policy{};
+    std::optional<std::string> confirmation_id{};
+    AuthorityClass authority_class{
+        AuthorityClass::OperatorInstruction};  // Of the turn's instructions.
+    friend bool operator==(const ToolCall&, const ToolCall&) = default;
+};
+
+enum class ResultStatus { Ok, Error, Timeout, Cancelled, Skipped };
+
+// Equal args hash equally, whatever the order of their members.
+std::string args_hash(const json::value& args);
+
+struct ResultError {
+    std::string code;
+    std::string message;
+    std::optional<json::value> details{};
+    std::optional<bool> retryable{};
+    friend bool operator==(const ResultError&, const ResultError&) = default;
+};
+
+struct ToolResult {
+    ToolCallId call_id;
+    RunId run_id;
+    std::string step_id;
+    std::string tool;
+    std::int64_t attempt{1};
+    ResultStatus status{ResultStatus::Ok};
+    bool ok{true};
+    std::optional<json::value> data{};
+    std::optional<std::string> data_hash{};
+    std::optional<ResultError> error{};
+    Time started_at{};
+    Time ended_at{};
+    std::int64_t duration_ms{0};
+    Effects effects{};
+    std::string user_message;   // Short and safe to show.
+    std::string debug_message;  // For logs.
+    friend bool operator==(const ToolResult&, const ToolResult&) = default;
+};
+
+}  // namespace domain
