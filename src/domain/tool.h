@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "base/time.h"
+#include "base/typed.h"
 #include "domain/ids.h"
 #include "domain/labels.h"
 
@@ -21,8 +20,10 @@ struct ToolError {
     bool retryable{false};  // Would the same call be likely to succeed if it were made again?
     friend bool operator==(const ToolError&, const ToolError&) = default;
 };
+BOOST_DESCRIBE_STRUCT(ToolError, (), (kind, message, details, recovery_hint, retryable))
 
 enum class PathKind { File, Folder, Link };
+BOOST_DESCRIBE_ENUM(PathKind, File, Folder, Link)
 
 struct CreatedPath {
     std::string path;
@@ -48,6 +49,11 @@ struct RenamedPath {
     friend bool operator==(const RenamedPath&, const RenamedPath&) = default;
 };
 
+BOOST_DESCRIBE_STRUCT(CreatedPath, (), (path, kind))
+BOOST_DESCRIBE_STRUCT(ModifiedPath, (), (path, kind, before_etag, after_etag))
+BOOST_DESCRIBE_STRUCT(DeletedPath, (), (path, kind, trashed))
+BOOST_DESCRIBE_STRUCT(RenamedPath, (), (from, to))
+
 // What was seen to change, never what was meant to. `observed` is false where nobody could look
 // (a folder too large to compare); then the lists say nothing.
 struct Effects {
@@ -59,11 +65,15 @@ struct Effects {
     std::vector<RenamedPath> renamed{};
     friend bool operator==(const Effects&, const Effects&) = default;
 };
+BOOST_DESCRIBE_STRUCT(Effects, (),
+                      (observed, side_effects_observed, created, modified, deleted, renamed))
 
 enum class RiskLevel { ReadOnly, Writes, Commands };
+BOOST_DESCRIBE_ENUM(RiskLevel, ReadOnly, Writes, Commands)
 
 // Which door a call came through.
 enum class CallSource { Turn, PlanStep, Gate, Cli };
+BOOST_DESCRIBE_ENUM(CallSource, Turn, PlanStep, Gate, Cli)
 
 struct SandboxPolicy {
     bool enabled{false};
@@ -82,6 +92,10 @@ struct PolicySnapshot {
     LimitPolicy limits{};
     friend bool operator==(const PolicySnapshot&, const PolicySnapshot&) = default;
 };
+
+BOOST_DESCRIBE_STRUCT(SandboxPolicy, (), (enabled, allowed_roots, deny_patterns))
+BOOST_DESCRIBE_STRUCT(LimitPolicy, (), (max_concurrency))
+BOOST_DESCRIBE_STRUCT(PolicySnapshot, (), (confirmations_required, sandbox, limits))
 
 struct ToolCall {
     ToolCallId call_id;
@@ -109,7 +123,14 @@ struct ToolCall {
     friend bool operator==(const ToolCall&, const ToolCall&) = default;
 };
 
+BOOST_DESCRIBE_STRUCT(ToolCall, (),
+                      (call_id, run_id, step_id, agent_id, source, tool, args, args_hash, attempt,
+                       timeout_ms, deadline_at, cancellable, created_at, executor_version,
+                       tool_registry_version, preview, risk_level, category, policy,
+                       confirmation_id, authority_class))
+
 enum class ResultStatus { Ok, Error, Timeout, Cancelled, Skipped };
+BOOST_DESCRIBE_ENUM(ResultStatus, Ok, Error, Timeout, Cancelled, Skipped)
 
 // Equal args hash equally, whatever the order of their members.
 std::string args_hash(const json::value& args);
@@ -121,6 +142,8 @@ struct ResultError {
     std::optional<bool> retryable{};
     friend bool operator==(const ResultError&, const ResultError&) = default;
 };
+
+BOOST_DESCRIBE_STRUCT(ResultError, (), (code, message, details, retryable))
 
 struct ToolResult {
     ToolCallId call_id;
@@ -141,5 +164,31 @@ struct ToolResult {
     std::string debug_message;  // For logs.
     friend bool operator==(const ToolResult&, const ToolResult&) = default;
 };
+BOOST_DESCRIBE_STRUCT(ToolResult, (),
+                      (call_id, run_id, step_id, tool, attempt, status, ok, data, data_hash, error,
+                       started_at, ended_at, duration_ms, effects, user_message, debug_message))
+
+// Pending: asked for. Started: may have touched the world. Finished: its result is known.
+enum class CallState { Pending, Started, Finished };
+BOOST_DESCRIBE_ENUM(CallState, Pending, Started, Finished)
+
+// A call with everything that is kept of it: the canonical envelope, and the receipt the model saw.
+struct ToolExecution {
+    ToolCall call;
+    std::string tool_use_id;  // The provider's name for it; empty outside a turn.
+    std::int64_t turn_index{0};
+    std::int64_t round{0};
+    std::int64_t ordinal{0};  // Place within its round, from 0.
+    TrustLevel trust{TrustLevel::TrustedOperator};
+    CallState state{CallState::Pending};
+    std::optional<Time> started_at{};
+    std::optional<ToolResult> result{};
+    std::optional<json::value> envelope{};
+    std::optional<std::string> receipt{};
+    friend bool operator==(const ToolExecution&, const ToolExecution&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ToolExecution, (),
+                      (call, tool_use_id, turn_index, round, ordinal, trust, state, started_at,
+                       result, envelope, receipt))
 
 }  // namespace domain

@@ -1,0 +1,328 @@
+#include "base/typed.h"
+
+#include <cctype>
+#include <limits>
+
+#include "base/text.h"
+
+namespace base::typed {
+namespace {
+
+constexpr std::size_t kEchoCharsMax = 40;  // How much of a wrong value an error repeats.
+
+std::string child(const std::string& pointer, std::string_view name) {
+    return pointer + "/" + std::string(name);
+}
+
+std::string shown(const json::value& value) {
+    return printable(ellipsize(to_utf8(json_text(value)), kEchoCharsMax));
+}
+
+void mismatch(std::vector<Fault>& faults, const std::string& pointer, std::string_view expected,
+              const json::value& got) {
+    faults.push_back({pointer, fmt::format("expected {}, got {}", expected, shown(got))});
+}
+
+json::string_view view(std::string_view text) {
+    return {text.data(), text.size()};
+}
+
+void decode_int(const Type& type, void* to, const json::value& from, const std::string& pointer,
+                std::vector<Fault>& faults) {
+    if (from.is_int64()) {
+        const std::int64_t number = from.get_int64();
+        const bool fits =
+            number >= type.min && (number < 0 || static_cast<std::uint64_t>(number) <= type.max);
+        if (fits) return type.set_int(to, number);
+    } else if (from.is_uint64() && from.get_uint64() <= type.max) {
+        return type.set_int(to, static_cast<std::int64_t>(from.get_uint64()));
+    } else if (!from.is_number()) {
+        return mismatch(faults, pointer, "integer", from);
+    }
+    mismatch(faults, pointer, "integer in range", from);
+}
+
+void decode_enum(const Type& type, void* to, const json::value& from, const std::string& pointer,
+                 std::vector<Fault>& faults) {
+    if (from.is_string()) {
+        const std::string_view text = from.get_string();
+        for (std::size_t i = 0; i < type.names.size(); ++i)
+            if (type.names[i] == text) return type.set_int(to, static_cast<std::int64_t>(i));
+    }
+    std::string allowed;
+    for (const auto& name : type.names) allowed += (allowed.empty() ? "" : ", ") + name;
+    mismatch(faults, pointer, "one of " + allowed, from);
+}
+
+bool may_be_absent(const Field& field) {
+    return field.type->kind == Kind::Optional || (field.doc && field.doc->has_default);
+}
+
+void decode_struct(const Type& type, void* to, const json::value& from, Unknown unknown,
+                   const std::string& pointer, std::vector<Fault>& faults,
+                   std::string_view tag_key = {}) {
+    const auto* object = from.if_object();
+    if (!object) return mismatch(faults, pointer, "object", from);
+    for (const auto& field : type.fields) {
+        const auto* value = object->if_contains(view(field.name));
+        if (value) {
+            decode(*field.type, field.member(to), *value, unknown, child(pointer, field.name),
+                   faults);
+        } else if (!may_be_absent(field) && unknown == Unknown::Reject) {
+            faults.push_back({child(pointer, field.name), "is required"});
+        } else if (!may_be_absent(field) && field.type->kind != Kind::List &&
+                   field.type->kind != Kind::Map) {
+            faults.push_back({child(pointer, field.name), "is missing"});
+        }
+    }
+    if (unknown == Unknown::Ignore) return;
+    std::vector<std::string> names;
+    for (const auto& field : type.fields) names.emplace_back(field.name);
+    for (const auto& member : *object) {
+        const std::string_view key = member.key();
+        if (key == tag_key || std::ranges::find(names, key) != names.end()) continue;
+        const std::string near = nearest(key, names);
+        faults.push_back({child(pointer, printable(key)),
+                          near.empty() ? "is not a known field"
+                                       : "is not a known field; did you mean '" + near + "'?"});
+    }
+}
+
+void decode_variant(const Type& type, void* to, const json::value& from, Unknown unknown,
+                    const std::string& pointer, std::vector<Fault>& faults) {
+    const std::string tag = string_at(from, type.tag_key);
+    for (const auto& alternative : type.alternatives) {
+        if (alternative.tag != tag) continue;
+        return decode_struct(*alternative.type, alternative.emplace(to), from, unknown, pointer,
+                             faults, type.tag_key);
+    }
+    std::string allowed;
+    for (const auto& alternative : type.alternatives)
+        allowed += (allowed.empty() ? "" : ", ") + std::string(alternative.tag);
+    faults.push_back({child(pointer, type.tag_key), "expected one of " + allowed});
+}
+
+json::object described(json::object schema, const FieldDoc* doc) {
+    if (!doc) return schema;
+    if (!doc->text.empty()) schema["description"] = view(doc->text);
+    if (!doc->keywords.empty()) {
+        const json::value extra = json::parse("{" + std::string(doc->keywords) + "}");
+        for (const auto& member : extra.get_object()) schema[member.key()] = member.value();
+    }
+    return schema;
+}
+
+json::object struct_schema(const Type& type) {
+    json::object properties;
+    json::array required;
+    for (const auto& field : type.fields) {
+        properties[view(field.name)] = described(schema(*field.type), field.doc);
+        if (!may_be_absent(field)) required.push_back(json::value(view(field.name)));
+    }
+    json::object out{{"type", "object"}, {"properties", std::move(properties)}};
+    if (!required.empty()) out["required"] = std::move(required);
+    out["additionalProperties"] = false;
+    return out;
+}
+
+json::object variant_schema(const Type& type) {
+    json::array options;
+    for (const auto& alternative : type.alternatives) {
+        json::object option = struct_schema(*alternative.type);
+        option["properties"].as_object()[view(type.tag_key)] =
+            json::object{{"const", view(alternative.tag)}};
+        if (!option.contains("required")) option["required"] = json::array{};
+        option["required"].as_array().push_back(json::value(view(type.tag_key)));
+        options.push_back(std::move(option));
+    }
+    return {{"anyOf", std::move(options)}};
+}
+
+}  // namespace
+
+std::string snake_case(std::string_view pascal) {
+    std::string out;
+    for (char c : pascal) {
+        const bool upper = std::isupper(static_cast<unsigned char>(c)) != 0;
+        if (upper && !out.empty()) out += '_';
+        out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return out;
+}
+
+void encode(const Type& type, const void* from, json::value& to) {
+    switch (type.kind) {
+        case Kind::Bool:
+            to = type.get_int(from) != 0;
+            return;
+        case Kind::Int:
+            if (type.max > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+                to = static_cast<std::uint64_t>(type.get_int(from));
+            else
+                to = type.get_int(from);
+            return;
+        case Kind::Double:
+            to = *static_cast<const double*>(from);
+            return;
+        case Kind::Text:
+            to = view(type.get_text(from));
+            return;
+        case Kind::Json:
+            to = *static_cast<const json::value*>(from);
+            return;
+        case Kind::Object:
+            to = *static_cast<const json::object*>(from);
+            return;
+        case Kind::Enum:
+            to = view(type.names[static_cast<std::size_t>(type.get_int(from))]);
+            return;
+        case Kind::Optional: {
+            const void* held = type.get_optional(from);
+            if (held)
+                encode(*type.item, held, to);
+            else
+                to = nullptr;
+            return;
+        }
+        case Kind::Struct: {
+            auto& object = to.emplace_object();
+            object.reserve(type.fields.size());
+            for (const auto& field : type.fields) {
+                const void* member = field.member(const_cast<void*>(from));
+                const bool absent =
+                    field.type->kind == Kind::Optional && !field.type->get_optional(member);
+                if (absent && !(field.doc && field.doc->null_when_absent)) continue;
+                encode(*field.type, member, object[view(field.name)]);
+            }
+            return;
+        }
+        case Kind::List: {
+            auto& array = to.emplace_array();
+            const std::size_t size = type.size(from);
+            array.reserve(size);
+            for (std::size_t i = 0; i < size; ++i)
+                encode(*type.item, type.at(from, i), array.emplace_back(nullptr));
+            return;
+        }
+        case Kind::Map: {
+            struct Target {
+                json::object& object;
+                const Type& item;
+            } target{to.emplace_object(), *type.item};
+            type.each(
+                from,
+                [](void* context, std::string_view key, const void* value) {
+                    auto& t = *static_cast<Target*>(context);
+                    encode(t.item, value, t.object[view(key)]);
+                },
+                &target);
+            return;
+        }
+        case Kind::Variant: {
+            for (const auto& alternative : type.alternatives) {
+                const void* held = alternative.get(from);
+                if (!held) continue;
+                json::value body;
+                encode(*alternative.type, held, body);
+                auto& object = to.emplace_object();
+                object[view(type.tag_key)] = view(alternative.tag);
+                for (auto& member : body.get_object()) object[member.key()] = member.value();
+                return;
+            }
+            return;
+        }
+    }
+}
+
+void decode(const Type& type, void* to, const json::value& from, Unknown unknown,
+            const std::string& pointer, std::vector<Fault>& faults) {
+    switch (type.kind) {
+        case Kind::Bool:
+            if (!from.is_bool()) return mismatch(faults, pointer, "boolean", from);
+            return type.set_int(to, from.get_bool() ? 1 : 0);
+        case Kind::Int:
+            return decode_int(type, to, from, pointer, faults);
+        case Kind::Double:
+            if (!from.is_number()) return mismatch(faults, pointer, "number", from);
+            *static_cast<double*>(to) = from.to_number<double>();
+            return;
+        case Kind::Text:
+            if (!from.is_string()) return mismatch(faults, pointer, "string", from);
+            if (!type.set_text(to, std::string_view(from.get_string())))
+                mismatch(faults, pointer, "RFC 3339 time", from);
+            return;
+        case Kind::Json:
+            *static_cast<json::value*>(to) = from;
+            return;
+        case Kind::Object:
+            if (!from.is_object()) return mismatch(faults, pointer, "object", from);
+            *static_cast<json::object*>(to) = from.get_object();
+            return;
+        case Kind::Enum:
+            return decode_enum(type, to, from, pointer, faults);
+        case Kind::Struct:
+            return decode_struct(type, to, from, unknown, pointer, faults);
+        case Kind::Variant:
+            return decode_variant(type, to, from, unknown, pointer, faults);
+        case Kind::Optional:
+            if (from.is_null()) return type.clear(to);
+            return decode(*type.item, type.emplace(to), from, unknown, pointer, faults);
+        case Kind::List: {
+            const auto* array = from.if_array();
+            if (!array) return mismatch(faults, pointer, "array", from);
+            type.clear(to);
+            for (std::size_t i = 0; i < array->size(); ++i)
+                decode(*type.item, type.emplace(to), (*array)[i], unknown,
+                       child(pointer, std::to_string(i)), faults);
+            return;
+        }
+        case Kind::Map: {
+            const auto* object = from.if_object();
+            if (!object) return mismatch(faults, pointer, "object", from);
+            type.clear(to);
+            for (const auto& member : *object)
+                decode(*type.item, type.insert(to, std::string_view(member.key())), member.value(),
+                       unknown, child(pointer, std::string_view(member.key())), faults);
+            return;
+        }
+    }
+}
+
+json::object schema(const Type& type) {
+    switch (type.kind) {
+        case Kind::Bool:
+            return {{"type", "boolean"}};
+        case Kind::Int: {
+            json::object out{{"type", "integer"}};
+            if (type.min == 0) out["minimum"] = 0;
+            return out;
+        }
+        case Kind::Double:
+            return {{"type", "number"}};
+        case Kind::Text:
+            if (type.name == "time") return {{"type", "string"}, {"format", "date-time"}};
+            return {{"type", "string"}};
+        case Kind::Json:
+            return {};
+        case Kind::Object:
+            return {{"type", "object"}};
+        case Kind::Enum: {
+            json::array names;
+            for (const auto& name : type.names) names.push_back(json::value(view(name)));
+            return {{"type", "string"}, {"enum", std::move(names)}};
+        }
+        case Kind::Optional:
+            return schema(*type.item);
+        case Kind::Struct:
+            return struct_schema(type);
+        case Kind::Variant:
+            return variant_schema(type);
+        case Kind::List:
+            return {{"type", "array"}, {"items", schema(*type.item)}};
+        case Kind::Map:
+            return {{"type", "object"}, {"additionalProperties", schema(*type.item)}};
+    }
+    return {};
+}
+
+}  // namespace base::typed

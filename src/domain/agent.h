@@ -1,0 +1,159 @@
+// An agent at rest: the facts that outlive every turn. Status, pending and closure are views.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/typed.h"
+#include "domain/ids.h"
+#include "domain/labels.h"
+#include "domain/provider.h"
+#include "domain/turn.h"
+
+namespace domain {
+
+enum class AgentKind { Default, Named, Child };
+enum class Visibility { Public, Private };
+enum class Ownership { ParentSupervised, SelfOwned };
+enum class ProfilePreset { PrivateChild, PublicNamed };
+enum class IdentityStatus { Active, Archived };
+BOOST_DESCRIBE_ENUM(AgentKind, Default, Named, Child)
+BOOST_DESCRIBE_ENUM(Visibility, Public, Private)
+BOOST_DESCRIBE_ENUM(Ownership, ParentSupervised, SelfOwned)
+BOOST_DESCRIBE_ENUM(ProfilePreset, PrivateChild, PublicNamed)
+BOOST_DESCRIBE_ENUM(IdentityStatus, Active, Archived)
+
+enum class AgentStatus { Booting, AwakeIdle, AwakeRunning, AwaitingTask, Asleep, Paused, Stopped };
+BOOST_DESCRIBE_ENUM(AgentStatus, Booting, AwakeIdle, AwakeRunning, AwaitingTask, Asleep, Paused,
+                    Stopped)
+
+struct AgentIdentity {
+    AgentId agent_id;
+    AgentKind kind{AgentKind::Named};
+    Visibility visibility{Visibility::Public};
+    Ownership ownership{Ownership::SelfOwned};
+    ProfilePreset profile_preset{ProfilePreset::PublicNamed};
+    IdentityStatus status{IdentityStatus::Active};
+    std::optional<AgentId> parent_agent_id{};
+    std::optional<AgentId> lineage_parent_agent_id{};
+    std::optional<TaskId> delegated_from_task_id{};
+    Time created_at{};
+    Time updated_at{};
+    friend bool operator==(const AgentIdentity&, const AgentIdentity&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AgentIdentity, (),
+                      (agent_id, kind, visibility, ownership, profile_preset, status,
+                       parent_agent_id, lineage_parent_agent_id, delegated_from_task_id, created_at,
+                       updated_at))
+
+enum class ProjectionKind { CanonicalRoot, GitWorktreeRoot };
+enum class AccessMode { SharedRead, ExclusiveWrite };
+BOOST_DESCRIBE_ENUM(ProjectionKind, CanonicalRoot, GitWorktreeRoot)
+BOOST_DESCRIBE_ENUM(AccessMode, SharedRead, ExclusiveWrite)
+
+// The project the agent works on and the folder its tools act in.
+struct WorkspaceEntry {
+    std::string workspace_id;
+    std::string workspace_anchor;
+    std::string execution_root_id;
+    std::string execution_root;
+    ProjectionKind projection_kind{ProjectionKind::CanonicalRoot};
+    AccessMode access_mode{AccessMode::SharedRead};
+    std::string cwd;  // Never outside execution_root.
+    friend bool operator==(const WorkspaceEntry&, const WorkspaceEntry&) = default;
+};
+BOOST_DESCRIBE_STRUCT(WorkspaceEntry, (),
+                      (workspace_id, workspace_anchor, execution_root_id, execution_root,
+                       projection_kind, access_mode, cwd))
+
+enum class ContinuationClass {
+    ResumeExpectedWait,
+    ResumeOverride,
+    LocalContinuation,
+    LivenessOnly
+};
+BOOST_DESCRIBE_ENUM(ContinuationClass, ResumeExpectedWait, ResumeOverride, LocalContinuation,
+                    LivenessOnly)
+
+// Whether a trigger went on to the model, and why.
+struct ContinuationResolution {
+    TriggerKind trigger_kind{TriggerKind::OperatorInput};
+    ContinuationClass class_{ContinuationClass::LocalContinuation};
+    bool model_visible{true};
+    ClosureOutcome prior_closure_outcome{ClosureOutcome::Completed};
+    std::optional<WaitingReason> prior_waiting_reason{};
+    bool matched_waiting_reason{false};
+    std::vector<std::string> evidence{};
+    friend bool operator==(const ContinuationResolution&, const ContinuationResolution&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ContinuationResolution, (),
+                      (trigger_kind, class_, model_visible, prior_closure_outcome,
+                       prior_waiting_reason, matched_waiting_reason, evidence))
+
+struct RuntimeFailure {
+    Time occurred_at{};
+    std::string summary;
+    std::string phase;  // startup, shutdown, runtime_turn
+    std::optional<std::string> detail_hint{};
+    std::optional<FailureArtifact> failure_artifact{};
+    friend bool operator==(const RuntimeFailure&, const RuntimeFailure&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RuntimeFailure, (),
+                      (occurred_at, summary, phase, detail_hint, failure_artifact))
+
+// Deliberate rest; see the Sleep tool. Absent while the agent is awake.
+struct Rest {
+    Time since{};
+    std::string reason;
+    std::optional<Time> until{};
+    friend bool operator==(const Rest&, const Rest&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Rest, (), (since, reason, until))
+
+struct ToolLatency {
+    std::string tool_name;
+    std::int64_t calls{0};
+    std::int64_t total_ms{0};
+    std::int64_t max_ms{0};
+    friend bool operator==(const ToolLatency&, const ToolLatency&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ToolLatency, (), (tool_name, calls, total_ms, max_ms))
+
+struct Agent {
+    AgentId agent_id;
+    AgentIdentity identity{};
+    bool paused{false};
+    bool stopped{false};
+    std::optional<Rest> rest{};
+    std::int64_t turn_index{0};
+    std::optional<TurnTerminal> last_turn_terminal{};
+    std::optional<RuntimeFailure> last_runtime_failure{};
+    std::optional<ContinuationResolution> last_continuation{};
+    std::optional<std::string> last_wake_reason{};
+    std::optional<Time> last_brief_at{};
+    std::int64_t total_message_count{0};
+    std::int64_t compacted_message_count{0};
+    std::int64_t total_input_tokens{0};
+    std::int64_t total_output_tokens{0};
+    std::int64_t total_model_rounds{0};
+    std::optional<TokenUsage> last_turn_token_usage{};
+    std::vector<ToolLatency> tool_latency{};
+    std::vector<std::string> attached_workspaces{};
+    std::optional<WorkspaceEntry> active_workspace_entry{};
+    std::optional<std::string> model_override{};
+    std::optional<WorkItemId> current_work_item_id{};
+    friend bool operator==(const Agent&, const Agent&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Agent, (),
+                      (agent_id, identity, paused, stopped, rest, turn_index, last_turn_terminal,
+                       last_runtime_failure, last_continuation, last_wake_reason, last_brief_at,
+                       total_message_count, compacted_message_count, total_input_tokens,
+                       total_output_tokens, total_model_rounds, last_turn_token_usage, tool_latency,
+                       attached_workspaces, active_workspace_entry, model_override,
+                       current_work_item_id))
+
+// ASCII letters, digits, '.', '-', '_', at most 64 of them, and not only dots: one path component.
+bool is_agent_id(std::string_view text);
+
+}  // namespace domain

@@ -1,0 +1,123 @@
+// A turn as it is stored: a state machine that any process can pick up where another left it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/typed.h"
+#include "domain/ids.h"
+#include "domain/provider.h"
+
+namespace domain {
+
+// The model has been asked for this round and has not answered yet.
+struct Thinking {
+    static constexpr std::string_view kTagKey = "state", kTag = "thinking";
+    std::int64_t round{1};
+    friend bool operator==(const Thinking&, const Thinking&) = default;
+};
+// The calls of this round are made one after the other; `next` is the one that is running.
+struct AwaitingTools {
+    static constexpr std::string_view kTagKey = "state", kTag = "awaiting_tools";
+    std::int64_t round{1};
+    std::vector<ToolCallId> calls{};
+    std::int64_t next{0};
+    friend bool operator==(const AwaitingTools&, const AwaitingTools&) = default;
+};
+// Final: how it ended is in the terminal record.
+struct Closed {
+    static constexpr std::string_view kTagKey = "state", kTag = "closed";
+    friend bool operator==(const Closed&, const Closed&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Thinking, (), (round))
+BOOST_DESCRIBE_STRUCT(AwaitingTools, (), (round, calls, next))
+BOOST_DESCRIBE_STRUCT(Closed, (), ())
+using TurnState = std::variant<Thinking, AwaitingTools, Closed>;
+
+enum class TerminalKind { Completed, Aborted, BaselineOverBudget };
+BOOST_DESCRIBE_ENUM(TerminalKind, Completed, Aborted, BaselineOverBudget)
+
+struct TurnTerminal {
+    std::int64_t turn_index{0};
+    TerminalKind kind{TerminalKind::Completed};
+    std::optional<std::string> reason{};
+    std::optional<std::string> last_assistant_message{};
+    Time completed_at{};
+    std::int64_t duration_ms{0};
+    friend bool operator==(const TurnTerminal&, const TurnTerminal&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TurnTerminal, (),
+                      (turn_index, kind, reason, last_assistant_message, completed_at, duration_ms))
+
+// What the model asked of the runtime in this turn besides tools that act on the world.
+struct RestWish {
+    std::string reason;
+    std::optional<std::int64_t> duration_ms{};  // Absent: until something wakes the agent.
+    friend bool operator==(const RestWish&, const RestWish&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RestWish, (), (reason, duration_ms))
+
+// One try at answering one message. An agent has at most one that is open.
+struct Attempt {
+    RunId run_id;
+    AgentId agent_id;
+    MessageId message_id;
+    std::int64_t turn_index{0};
+    TurnState state{};
+    std::int64_t rounds_max{0};  // No request is made beyond it.
+    std::int64_t output_limit_recoveries{0};
+    std::int64_t restarts{0};  // How often a new process has picked it up.
+    std::string model_ref;
+    TokenUsage token_usage{};
+    std::optional<RestWish> rest_wish{};
+    std::string last_assistant_message;
+    Time opened_at{};
+    std::optional<Time> closed_at{};
+    std::optional<TurnTerminal> terminal{};
+    friend bool operator==(const Attempt&, const Attempt&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Attempt, (),
+                      (run_id, agent_id, message_id, turn_index, state, rounds_max,
+                       output_limit_recoveries, restarts, model_ref, token_usage, rest_wish,
+                       last_assistant_message, opened_at, closed_at, terminal))
+
+enum class ClosureOutcome { Completed, Continuable, Failed, Waiting };
+enum class WaitingReason {
+    AwaitingOperatorInput,
+    AwaitingExternalChange,
+    AwaitingTaskResult,
+    AwaitingTimer
+};
+enum class RuntimePosture { Awake, Sleeping };
+BOOST_DESCRIBE_ENUM(ClosureOutcome, Completed, Continuable, Failed, Waiting)
+BOOST_DESCRIBE_ENUM(WaitingReason, AwaitingOperatorInput, AwaitingExternalChange,
+                    AwaitingTaskResult, AwaitingTimer)
+BOOST_DESCRIBE_ENUM(RuntimePosture, Awake, Sleeping)
+
+enum class ReactivationMode { ContinueActive, ActivateQueued };
+enum class WorkSignalStatus { Active, Queued };
+BOOST_DESCRIBE_ENUM(ReactivationMode, ContinueActive, ActivateQueued)
+BOOST_DESCRIBE_ENUM(WorkSignalStatus, Active, Queued)
+struct WorkSignal {
+    WorkItemId work_item_id;
+    WorkSignalStatus status{WorkSignalStatus::Active};
+    ReactivationMode reactivation_mode{ReactivationMode::ContinueActive};
+    friend bool operator==(const WorkSignal&, const WorkSignal&) = default;
+};
+BOOST_DESCRIBE_STRUCT(WorkSignal, (), (work_item_id, status, reactivation_mode))
+
+// Is the work finished, and if not, what would go on with it? A view, computed from facts.
+struct ClosureDecision {
+    ClosureOutcome outcome{ClosureOutcome::Completed};
+    std::optional<WaitingReason> waiting_reason{};
+    std::optional<WorkSignal> work_signal{};
+    RuntimePosture runtime_posture{RuntimePosture::Awake};
+    std::vector<std::string> evidence{};
+    friend bool operator==(const ClosureDecision&, const ClosureDecision&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ClosureDecision, (),
+                      (outcome, waiting_reason, work_signal, runtime_posture, evidence))
+
+}  // namespace domain

@@ -1,0 +1,94 @@
+// What would resume an agent, when something must happen, and what runs beside it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/typed.h"
+#include "domain/ids.h"
+
+namespace domain {
+
+// A wait that has fired is consumed by the attempt that takes it up, never cancelled by another.
+enum class WaitStatus { Active, Triggered, Resolved, Cancelled, Expired };
+enum class WaitKind { Task, External, Operator, Timer, System };
+BOOST_DESCRIBE_ENUM(WaitStatus, Active, Triggered, Resolved, Cancelled, Expired)
+BOOST_DESCRIBE_ENUM(WaitKind, Task, External, Operator, Timer, System)
+
+struct Wait {
+    WaitId id;
+    AgentId agent_id;
+    WaitKind kind{WaitKind::Timer};
+    WaitStatus status{WaitStatus::Active};
+    std::optional<std::string> subject_ref{};  // The timer, task or trigger it waits for.
+    std::string waiting_for;                   // For people.
+    std::optional<MessageId> triggered_by{};
+    std::optional<RunId> resolved_by{};
+    std::optional<Time> expires_at{};
+    Time created_at{};
+    Time updated_at{};
+    friend bool operator==(const Wait&, const Wait&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Wait, (),
+                      (id, agent_id, kind, status, subject_ref, waiting_for, triggered_by,
+                       resolved_by, expires_at, created_at, updated_at))
+
+enum class TimerStatus { Active, Completed, Cancelled };
+BOOST_DESCRIBE_ENUM(TimerStatus, Active, Completed, Cancelled)
+
+struct Timer {
+    TimerId id;
+    AgentId agent_id;
+    Time created_at{};
+    std::int64_t duration_ms{0};
+    std::optional<std::int64_t> interval_ms{};
+    bool repeat{false};
+    TimerStatus status{TimerStatus::Active};
+    std::optional<std::string> summary{};
+    std::optional<Time> next_fire_at{};
+    std::optional<Time> last_fired_at{};
+    std::int64_t fire_count{0};
+    friend bool operator==(const Timer&, const Timer&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Timer, (),
+                      (id, agent_id, created_at, duration_ms, interval_ms, repeat, status, summary,
+                       next_fire_at, last_fired_at, fire_count))
+constexpr auto describe_fields(const Timer*) {
+    return std::to_array<base::FieldDoc>({{.field = "interval_ms", .null_when_absent = true},
+                                          {.field = "summary", .null_when_absent = true},
+                                          {.field = "next_fire_at", .null_when_absent = true},
+                                          {.field = "last_fired_at", .null_when_absent = true}});
+}
+
+enum class TaskKind { CommandTask, ChildAgentTask };
+enum class TaskStatus { Queued, Running, Cancelling, Completed, Failed, Cancelled, Interrupted };
+BOOST_DESCRIBE_ENUM(TaskKind, CommandTask, ChildAgentTask)
+BOOST_DESCRIBE_ENUM(TaskStatus, Queued, Running, Cancelling, Completed, Failed, Cancelled,
+                    Interrupted)
+
+// Work that outlives the turn that started it.
+struct Task {
+    TaskId id;
+    AgentId agent_id;
+    TaskKind kind{TaskKind::CommandTask};
+    TaskStatus status{TaskStatus::Queued};
+    Time created_at{};
+    Time updated_at{};
+    std::optional<MessageId> parent_message_id{};
+    std::optional<WorkItemId> work_item_id{};
+    std::optional<std::string> summary{};
+    std::optional<json::value> detail{};
+    std::optional<json::value> recovery{};  // What a new process needs to take it up again.
+    friend bool operator==(const Task&, const Task&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Task, (),
+                      (id, agent_id, kind, status, created_at, updated_at, parent_message_id,
+                       work_item_id, summary, detail, recovery))
+constexpr auto describe_fields(const Task*) {
+    return std::to_array<base::FieldDoc>({{.field = "parent_message_id", .null_when_absent = true},
+                                          {.field = "summary", .null_when_absent = true},
+                                          {.field = "detail", .null_when_absent = true},
+                                          {.field = "recovery", .null_when_absent = true}});
+}
+
+}  // namespace domain

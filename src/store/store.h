@@ -1,0 +1,191 @@
+// The seam to durable facts: typed operations, grouped into transactions.
+//
+// Everything durable moves the same way: load, decide and write inside one function handed to
+// write(); what the decision wants done in the world is done after write() says it is safe. The
+// function sees a state nobody else is changing and either all of it happens or none.
+//
+// Two backends implement it (sql/sqlite, and PostgreSQL later); store/conformance.h is the promise
+// both are held to.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "domain/agent.h"
+#include "domain/message.h"
+#include "domain/record.h"
+#include "domain/tool.h"
+#include "domain/turn.h"
+#include "domain/waiting.h"
+
+namespace store {
+
+using base::Result;
+using base::Status;
+using domain::AgentId;
+using domain::MessageId;
+using domain::RunId;
+using domain::ToolCallId;
+
+// What a commit survives. Process: this program dying at any moment. Disk: the machine losing
+// power, too. Commits keep their order in both cases: a later one never survives an earlier one.
+enum class Durability { Process, Disk };
+
+struct Appended {
+    std::int64_t seq{0};  // Arrival order over all messages of the agent.
+};
+struct AlreadyHave {
+    MessageId message_id;  // The message that came first with this id or dedupe key.
+};
+using AppendOutcome = std::variant<Appended, AlreadyHave>;
+
+struct QueuedMessage {
+    domain::Message message;
+    domain::QueueEntry entry;
+};
+
+// An effect that a commit asked for and that has not been reported back yet.
+struct OutboxEntry {
+    std::string effect_id;  // Stable: the same effect has the same id after a restart.
+    AgentId agent_id;
+    std::string kind;
+    json::value payload;
+    base::Time created_at{};
+    friend bool operator==(const OutboxEntry&, const OutboxEntry&) = default;
+};
+
+// A bounded page of an agent's records, oldest first unless `newest_first`.
+struct Page {
+    std::int64_t after_seq{0};   // Only records behind this one (0: from the start).
+    std::int64_t before_seq{0};  // Only records before this one (0: no bound).
+    std::int64_t limit{128};
+    bool newest_first{false};
+};
+
+template <class T>
+struct Numbered {
+    std::int64_t seq{0};
+    T record;
+};
+
+// The operations of one transaction. Used only inside the function that got it, on its thread.
+// A Conflict or NotFound from an operation is for that function to judge; returning an error from
+// the function undoes the whole transaction.
+class Tx {
+public:
+    virtual ~Tx() = default;
+
+    // Agents -----------------------------------------------------------------------------------
+    virtual Result<std::optional<domain::Agent>> agent(const AgentId& id) = 0;
+    virtual Result<std::vector<AgentId>> agents(std::int64_t limit) = 0;  // By id.
+    // Inserts or replaces the facts of one agent.
+    virtual Status put_agent(const domain::Agent& agent) = 0;
+    // Removes the agent and every row that belongs to it. Unknown agents are no error.
+    virtual Status erase_agent(const AgentId& id) = 0;
+
+    // Messages and their order -----------------------------------------------------------------
+    // Stores the message and queues it behind all others of its agent and priority. A message id or
+    // dedupe key that is already there changes nothing and names the first one.
+    virtual Result<AppendOutcome> append_message(const domain::Message& message,
+                                                 const std::optional<std::string>& dedupe_key) = 0;
+    virtual Result<std::optional<QueuedMessage>> message(const MessageId& id) = 0;
+    virtual Result<std::vector<Numbered<QueuedMessage>>> messages(const AgentId& agent,
+                                                                  const Page& page) = 0;
+    // The message to run next: highest priority, then oldest. Interrupted ones come before queued
+    // ones of the same priority, because they were there first.
+    virtual Result<std::optional<QueuedMessage>> next_message(const AgentId& agent) = 0;
+    // Moves an entry. Claiming counts a try.
+    virtual Status set_queue_status(const MessageId& id, domain::QueueStatus status,
+                                    const std::optional<std::string>& reason, base::Time now) = 0;
+    // Messages that are queued or interrupted.
+    virtual Result<std::int64_t> pending_count(const AgentId& agent) = 0;
+    virtual Result<std::vector<AgentId>> agents_with_pending(std::int64_t limit) = 0;
+
+    // Attempts ---------------------------------------------------------------------------------
+    // Conflict when the agent already has an open one.
+    virtual Status open_attempt(const domain::Attempt& attempt) = 0;
+    virtual Status put_attempt(
+        const domain::Attempt& attempt) = 0;  // NotFound unless opened before.
+    virtual Result<std::optional<domain::Attempt>> attempt(const RunId& id) = 0;
+    virtual Result<std::optional<domain::Attempt>> open_attempt_of(const AgentId& agent) = 0;
+    virtual Result<std::vector<domain::Attempt>> open_attempts(std::int64_t limit) = 0;
+    // The prompt frame an attempt was opened with: kept apart, because it is large and never
+    // changes.
+    virtual Status put_frame(const RunId& id, const std::string& frame) = 0;
+    virtual Result<std::optional<std::string>> frame(const RunId& id) = 0;
+
+    // Tool calls and their results ---------------------------------------------------------------
+    virtual Status put_tool_execution(
+        const domain::ToolExecution& execution) = 0;  // Insert or replace.
+    virtual Result<std::optional<domain::ToolExecution>> tool_execution(const ToolCallId& id) = 0;
+    // The calls of one run in the order they were asked for; of one round when `round` is given.
+    virtual Result<std::vector<domain::ToolExecution>> tool_executions(
+        const RunId& run, std::optional<std::int64_t> round) = 0;
+
+    // The record ---------------------------------------------------------------------------------
+    // Appends to the agent's history and returns the event's number: the last one plus one.
+    virtual Result<std::int64_t> append_event(const AgentId& agent, const domain::Event& event) = 0;
+    virtual Result<std::vector<domain::Event>> events(const AgentId& agent, const Page& page) = 0;
+    virtual Result<std::int64_t> last_event_seq(const AgentId& agent) = 0;
+    virtual Status append_transcript(const domain::TranscriptEntry& entry) = 0;
+    virtual Result<std::vector<Numbered<domain::TranscriptEntry>>> transcript(const AgentId& agent,
+                                                                              const Page& page) = 0;
+    // All entries about one message, over every attempt at it, oldest first.
+    virtual Result<std::vector<domain::TranscriptEntry>> transcript_of(
+        const MessageId& message) = 0;
+    virtual Status append_brief(const domain::Brief& brief) = 0;
+    virtual Result<std::vector<Numbered<domain::Brief>>> briefs(const AgentId& agent,
+                                                                const Page& page) = 0;
+
+    // Waits, timers, tasks -----------------------------------------------------------------------
+    virtual Status put_wait(const domain::Wait& wait) = 0;
+    virtual Result<std::optional<domain::Wait>> wait(const domain::WaitId& id) = 0;
+    virtual Result<std::vector<domain::Wait>> open_waits(
+        const AgentId& agent) = 0;  // Active or triggered.
+    virtual Status put_timer(const domain::Timer& timer) = 0;
+    virtual Result<std::optional<domain::Timer>> timer(const domain::TimerId& id) = 0;
+    virtual Result<std::vector<domain::Timer>> active_timers(const AgentId& agent) = 0;
+    // Active timers of all agents whose next_fire_at is not after `now`, earliest first.
+    virtual Result<std::vector<domain::Timer>> due_timers(base::Time now, std::int64_t limit) = 0;
+    virtual Result<std::optional<base::Time>> next_due() = 0;
+    virtual Status put_task(const domain::Task& task) = 0;
+    virtual Result<std::optional<domain::Task>> task(const domain::TaskId& id) = 0;
+    // Queued, running and cancelling ones.
+    virtual Result<std::vector<domain::Task>> active_tasks(const AgentId& agent) = 0;
+    virtual Result<std::vector<domain::Task>> tasks(const AgentId& agent,
+                                                    std::int64_t limit) = 0;  // Newest first.
+
+    // Outbox -------------------------------------------------------------------------------------
+    virtual Status put_outbox(
+        const OutboxEntry& entry) = 0;  // The same effect_id again changes nothing.
+    virtual Status erase_outbox(const std::string& effect_id) = 0;
+    virtual Result<std::vector<OutboxEntry>> outbox(const AgentId& agent) = 0;  // Oldest first.
+};
+
+using Work = std::move_only_function<Status(Tx&)>;
+
+// One database. Any thread may call.
+class Store {
+public:
+    virtual ~Store() = default;
+
+    // Runs `work` alone, in order, and commits it. Returns when the commit is as durable as asked,
+    // or with the error of `work` or of the commit; then nothing of it happened. Calls made at the
+    // same time share one trip to the disk. `work` may run on another thread; exceptions it throws
+    // undo it and come out of write().
+    virtual Status write(Durability durability, Work work) = 0;
+
+    // The same without blocking: `done` is called once, on some thread of the store or before
+    // write_async() returns.
+    virtual void write_async(Durability durability, Work work,
+                             std::move_only_function<void(Status)> done) = 0;
+
+    // Runs `work` on a consistent snapshot beside the writer. Its writes fail.
+    virtual Status read(Work work) = 0;
+};
+
+}  // namespace store
