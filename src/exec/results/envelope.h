@@ -1,0 +1,41 @@
+// The canonical record of one tool result: five outer fields, whatever the tool and the outcome.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "domain/tool.h"
+
+namespace results {
+
+// Short by contract: large output never hides in it.
+inline constexpr std::size_t kSummaryCharsMax = 400;
+
+// Either a result or an error, never both and never neither.
+class Envelope {
+public:
+    static Envelope success(std::string tool_name, std::string summary_text, json::object result);
+    static Envelope failure(std::string tool_name, domain::ToolError error);
+
+    // Refuses anything but the five fields in one of the two valid combinations.
+    static base::Result<Envelope> from_json(const json::value& value);
+    json::object to_json() const;
+
+    const std::string& tool_name() const { return tool_name_; }
+    const std::string& summary_text() const { return summary_text_; }
+    bool ok() const { return result_.has_value(); }
+    const json::object& result() const { return *result_; }
+    const domain::ToolError& error() const { return *error_; }
+
+    friend bool operator==(const Envelope&, const Envelope&) = default;
+
+private:
+    Envelope() = default;
+    std::string tool_name_;
+    std::string summary_text_;
+    std::optional<json::object> result_;
+    std::optional<domain::ToolError> error_;
+};
+
+}  // namespace results

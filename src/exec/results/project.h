@@ -1,0 +1,64 @@
+// From complete output to what is kept and what the model reads, in two fixed steps:
+// complete output -> canonical envelope (bounded by its family, large payloads to artifacts)
+// canonical envelope -> receipt (rendered by its family).
+#pragma once
+
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "domain/tool.h"
+#include "exec/results/envelope.h"
+
+namespace results {
+
+// Error details beyond this many characters of JSON become a preview and a digest.
+inline constexpr std::size_t kDetailsCharsMax = 1000;
+
+// Where payloads too large for an envelope are kept. Paths it returns are absolute.
+class ArtifactSink {
+public:
+    virtual ~ArtifactSink() = default;
+    // Writes all of `bytes`; `role` is part of the file's name: "stdout".
+    virtual base::Result<std::string> store(std::string_view role, std::string_view bytes) = 0;
+    // A file for a payload that arrives piece by piece; it need not be used.
+    virtual std::filesystem::path reserve(std::string_view role) = 0;
+};
+
+struct OutputPolicy {
+    std::int64_t output_tokens_default{8000};
+    std::int64_t output_tokens_max{64000};
+};
+
+struct Canonical {
+    std::string summary_text;
+    json::object result;
+};
+
+// The complete, typed output of a tool that did its work. Each family derives its own and bounds it;
+// none of them writes a receipt.
+class Output {
+public:
+    virtual ~Output() = default;
+    virtual base::Result<Canonical> project(ArtifactSink& sink, const OutputPolicy& policy) const = 0;
+};
+
+using Completed = std::expected<std::unique_ptr<Output>, domain::ToolError>;
+
+// Turns a canonical success into text for the model. A pure function of the envelope.
+using Renderer = std::string (*)(const Envelope&);
+
+// Output that cannot be kept (a full disk) is an error result: the model must know.
+Envelope project(const std::string& tool_name, const Completed& completed, ArtifactSink& sink,
+                 const OutputPolicy& policy);
+
+// Errors have one shape on every tool; successes are the family's.
+std::string render(const Envelope& envelope, Renderer renderer);
+
+// The ToolError as the bounded JSON a model reads.
+std::string render_error(const std::string& tool_name, const domain::ToolError& error);
+
+}  // namespace results
