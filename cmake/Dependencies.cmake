@@ -6,6 +6,7 @@ find_package(SQLite3 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
+set(THREADS_PREFER_PTHREAD_FLAG ON)  # re2 compiles with it, and one PCH serves all.
 find_package(Threads REQUIRED)
 find_program(CCACHE ccache)
 if(CCACHE)
@@ -13,3 +14,5 @@ if(CCACHE)
       ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)

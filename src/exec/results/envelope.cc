@@ -26,7 +26,8 @@ base::Result<Envelope> Envelope::from_json(const json::value& value) {
     using base::ErrorCode;
     const auto* object = value.if_object();
     if (!object) return base::fail(ErrorCode::Corrupt, "a tool result envelope must be an object");
-    constexpr std::array<std::string_view, 5> kFields{"tool_name", "status", "summary_text", "result", "error"};
+    constexpr std::array<std::string_view, 5> kFields{"tool_name", "status", "summary_text",
+                                                      "result", "error"};
     for (const auto& member : *object)
         if (std::ranges::find(kFields, std::string_view(member.key())) == kFields.end())
             return base::fail(ErrorCode::Corrupt, "a tool result envelope has no field '{}'",
@@ -38,12 +39,14 @@ base::Result<Envelope> Envelope::from_json(const json::value& value) {
     const bool consistent = (status == "success" && has_result && !has_error) ||
                             (status == "error" && has_error && !has_result);
     if (!consistent)
-        return base::fail(ErrorCode::Corrupt,
-                          "a tool result envelope needs status success with a result or error with an error, "
-                          "got status '{}', result {}, error {}",
-                          status, has_result, has_error);
+        return base::fail(
+            ErrorCode::Corrupt,
+            "a tool result envelope needs status success with a result or error with an error, "
+            "got status '{}', result {}, error {}",
+            status, has_result, has_error);
     if (has_result && !result->is_object())
-        return base::fail(ErrorCode::Corrupt, "the result of a tool result envelope must be an object");
+        return base::fail(ErrorCode::Corrupt,
+                          "the result of a tool result envelope must be an object");
     Envelope envelope;
     envelope.tool_name_ = base::string_at(value, "tool_name");
     envelope.summary_text_ = base::string_at(value, "summary_text");

@@ -31,19 +31,26 @@ Envelope project(const std::string& tool_name, const Completed& completed, Artif
     auto canonical = (*completed)->project(sink, policy);
     if (!canonical)
         return Envelope::failure(
-            tool_name, {.kind = "artifact_write_failed",
-                        .message = "The tool ran, but its output could not be kept: " + canonical.error().message,
-                        .recovery_hint = "The side effects stand. Free disk space or ask for less output."});
-    return Envelope::success(tool_name, std::move(canonical->summary_text), std::move(canonical->result));
+            tool_name,
+            {.kind = "artifact_write_failed",
+             .message =
+                 "The tool ran, but its output could not be kept: " + canonical.error().message,
+             .recovery_hint = "The side effects stand. Free disk space or ask for less output."});
+    return Envelope::success(tool_name, std::move(canonical->summary_text),
+                             std::move(canonical->result));
 }
 
 std::string render(const Envelope& envelope, Renderer renderer) {
-    return envelope.ok() ? renderer(envelope) : render_error(envelope.tool_name(), envelope.error());
+    return envelope.ok() ? renderer(envelope)
+                         : render_error(envelope.tool_name(), envelope.error());
 }
 
 std::string render_error(const std::string& tool_name, const domain::ToolError& raw) {
     const domain::ToolError error = bounded(raw);
-    json::object receipt{{"ok", false}, {"tool_name", tool_name}, {"kind", error.kind}, {"message", error.message},
+    json::object receipt{{"ok", false},
+                         {"tool_name", tool_name},
+                         {"kind", error.kind},
+                         {"message", error.message},
                          {"retryable", error.retryable}};
     if (error.recovery_hint) receipt["hint"] = *error.recovery_hint;
     if (error.details) {

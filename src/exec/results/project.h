@@ -38,12 +38,13 @@ struct Canonical {
     json::object result;
 };
 
-// The complete, typed output of a tool that did its work. Each family derives its own and bounds it;
-// none of them writes a receipt.
+// The complete, typed output of a tool that did its work. Each family derives its own and bounds
+// it; none of them writes a receipt.
 class Output {
 public:
     virtual ~Output() = default;
-    virtual base::Result<Canonical> project(ArtifactSink& sink, const OutputPolicy& policy) const = 0;
+    virtual base::Result<Canonical> project(ArtifactSink& sink,
+                                            const OutputPolicy& policy) const = 0;
 };
 
 using Completed = std::expected<std::unique_ptr<Output>, domain::ToolError>;

@@ -1,0 +1,86 @@
+#include "exec/tools/builtin/builtin.h"
+
+namespace builtin {
+namespace {
+
+struct AgentGetArgs {};
+BOOST_DESCRIBE_STRUCT(AgentGetArgs, (), ())
+
+struct AgentGetOutput final : results::Output {
+    json::object summary;
+    base::Result<results::Canonical> project(results::ArtifactSink&,
+                                             const results::OutputPolicy&) const override {
+        return results::Canonical{"The agent as its operator sees it", {{"agent", summary}}};
+    }
+};
+
+// The lines a model needs; the whole summary stays in the canonical record.
+std::string render_agent(const results::Envelope& envelope) {
+    const json::value& agent = envelope.result().at("agent");
+    const auto at = [&](std::string_view pointer) {
+        boost::system::error_code missing;
+        const auto* value =
+            agent.find_pointer(json::string_view(pointer.data(), pointer.size()), missing);
+        if (!value || value->is_null()) return std::string("none");
+        return value->is_string() ? std::string(std::string_view(value->get_string()))
+                                  : base::json_text(*value);
+    };
+    std::string text = "Agent: " + at("/identity/agent_id");
+    text += "\nStatus: " + at("/agent/status");
+    text +=
+        "\nClosure: " + at("/closure/outcome") + ", waiting for: " + at("/closure/waiting_reason");
+    text += "\nPending messages: " + at("/agent/pending");
+    text += "\nTurn: " + at("/agent/turn_index");
+    text += "\nModel: " + at("/model/effective_model");
+    text += "\nWorkspace: " + at("/execution/workspace_id") + ", root " +
+            at("/execution/execution_root") + ", cwd " + at("/execution/cwd");
+    text += "\nTokens: " + at("/token_usage/total/total_tokens") + " in " +
+            at("/token_usage/total_model_rounds") + " rounds";
+    return text;
+}
+
+class AgentGet final : public tools::Tool {
+public:
+    explicit AgentGet(std::function<base::Result<json::object>(const domain::AgentId&)> summary)
+        : summary_(std::move(summary)) {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::Place& place,
+                                          results::ArtifactSink&, tools::Done done) override {
+        auto summary = summary_(place.agent_id);
+        tools::Outcome outcome{.completed = nullptr};
+        if (summary) {
+            auto output = std::make_unique<AgentGetOutput>();
+            output->summary = std::move(*summary);
+            outcome.completed = std::move(output);
+        } else {
+            outcome.completed =
+                std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
+                                                  .message = summary.error().message,
+                                                  .retryable = true});
+        }
+        done(std::move(outcome));
+        return nullptr;
+    }
+
+private:
+    std::function<base::Result<json::object>(const domain::AgentId&)> summary_;
+    const tools::ToolSpec spec_{
+        .name = "AgentGet",
+        .description = "Show your own status, workspace, model, pending input and token use.",
+        .family = tools::Family::CoreAgent,
+        .risk = domain::RiskLevel::ReadOnly,
+        .category = "agent",
+        .repeatable = true,
+        .input_schema = base::schema_of<AgentGetArgs>(),
+        .render = render_agent};
+};
+
+}  // namespace
+
+std::unique_ptr<tools::Tool> agent_get(
+    std::function<base::Result<json::object>(const domain::AgentId&)> summary) {
+    return std::make_unique<AgentGet>(std::move(summary));
+}
+
+}  // namespace builtin

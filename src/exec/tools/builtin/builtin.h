@@ -1,0 +1,24 @@
+// The tools that come with the program. One file each; this header lists how they are made.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "exec/tools/builtin/shell.h"
+#include "exec/tools/tool.h"
+
+namespace builtin {
+
+std::unique_ptr<tools::Tool> sleep();
+// `summary` reads the agent as operators see it.
+std::unique_ptr<tools::Tool> agent_get(
+    std::function<base::Result<json::object>(const domain::AgentId&)> summary);
+std::unique_ptr<tools::Tool> enqueue();
+std::unique_ptr<tools::Tool> apply_patch(base::Loop& loop);
+std::unique_ptr<tools::Tool> exec_command(Shell& shell);
+std::unique_ptr<tools::Tool> exec_command_batch(Shell& shell);
+
+// A short textual confirmation: the summary, for tools with nothing more to show.
+std::string render_summary(const results::Envelope& envelope);
+
+}  // namespace builtin

@@ -1,0 +1,155 @@
+#include <algorithm>
+
+#include "exec/tools/builtin/builtin.h"
+
+namespace builtin {
+namespace {
+
+struct BatchItemArgs {
+    std::string cmd;
+    std::optional<std::string> workdir{};
+    std::optional<std::string> shell{};
+    std::optional<bool> login{};
+    std::optional<std::int64_t> timeout_ms{};
+    std::optional<std::int64_t> max_output_tokens{};
+};
+BOOST_DESCRIBE_STRUCT(BatchItemArgs, (),
+                      (cmd, workdir, shell, login, timeout_ms, max_output_tokens))
+constexpr auto describe_fields(const BatchItemArgs*) {
+    return std::to_array<base::FieldDoc>(
+        {{"timeout_ms", "End this command after this long (default 600000).",
+          R"("minimum":1,"maximum":3600000)"},
+         {"max_output_tokens", "How much of its output to show.", R"("minimum":0)"}});
+}
+struct BatchArgs {
+    std::vector<BatchItemArgs> items;
+    std::optional<bool> stop_on_error{};
+};
+BOOST_DESCRIBE_STRUCT(BatchArgs, (), (items, stop_on_error))
+constexpr auto describe_fields(const BatchArgs*) {
+    return std::to_array<base::FieldDoc>(
+        {{"items", "The commands, run one after the other.", R"("minItems":1,"maxItems":12)"},
+         {"stop_on_error",
+          "Leave out the rest after the first command that fails (default false)."}});
+}
+
+class BatchCall final : public tools::Running, public std::enable_shared_from_this<BatchCall> {
+public:
+    BatchCall(Shell& shell, BatchArgs args, tools::Place place, results::ArtifactSink& sink,
+              tools::Done done)
+        : shell_(shell),
+          args_(std::move(args)),
+          place_(std::move(place)),
+          sink_(sink),
+          done_(std::move(done)) {
+        output_->stop_on_error = args_.stop_on_error.value_or(false);
+    }
+
+    void begin() {
+        shell_.observed(
+            place_.workspace.execution_root,
+            [self = shared_from_this()](base::Task finished) {
+                self->finished_ = std::move(finished);
+                self->next();
+            },
+            [self = shared_from_this()](domain::Effects effects) {
+                tools::Outcome outcome{.completed = std::move(self->output_),
+                                       .effects = std::move(effects)};
+                if (self->cancelled_) outcome.status = domain::ResultStatus::Cancelled;
+                self->done_(std::move(outcome));
+            });
+    }
+
+    void cancel() override {
+        cancelled_ = true;
+        if (process_) process_->cancel();
+    }
+
+private:
+    void next() {
+        const std::size_t index = output_->items.size();
+        if (index == args_.items.size()) return finished_();
+        const BatchItemArgs& item = args_.items[index];
+        if (cancelled_ || stopped_) {
+            output_->items.push_back(
+                {.cmd = item.cmd,
+                 .status = "skipped",
+                 .error_kind = cancelled_ ? "cancelled" : "skipped_after_previous_error"});
+            return next();
+        }
+        CommandSpec spec{.cmd = item.cmd,
+                         .workdir = item.workdir,
+                         .shell = item.shell,
+                         .login = item.login.value_or(true),
+                         .timeout_ms = item.timeout_ms,
+                         .max_output_tokens = item.max_output_tokens};
+        process_ = shell_.run(spec, place_, sink_, "ExecCommandBatch",
+                              [self = shared_from_this(), cmd = item.cmd](Shell::Finished end) {
+                                  self->record(cmd, std::move(end));
+                                  self->next();
+                              });
+    }
+
+    void record(const std::string& cmd, Shell::Finished end) {
+        BatchItem item{.cmd = cmd, .status = "failed"};
+        if (end) {
+            const auto& exit = (*end)->exit;
+            if (exit.exit_code == 0 && !exit.timed_out && !exit.cancelled)
+                item.status = "completed";
+            if (exit.timed_out) item.error_kind = "command_timed_out";
+            item.duration_ms =
+                std::chrono::duration_cast<std::chrono::milliseconds>(exit.duration).count();
+            item.output = std::move(**end);
+        } else {
+            item.error_kind = end.error().kind;
+            item.error_message = end.error().message;
+        }
+        stopped_ = stopped_ || (output_->stop_on_error && item.status != "completed");
+        output_->items.push_back(std::move(item));
+    }
+
+    Shell& shell_;
+    BatchArgs args_;
+    tools::Place place_;
+    results::ArtifactSink& sink_;  // Owned by the dispatcher's `done`, which outlives this call.
+    tools::Done done_;
+    base::Task finished_;
+    std::unique_ptr<BatchOutput> output_{std::make_unique<BatchOutput>()};
+    std::shared_ptr<base::ProcessRunner::Handle> process_;
+    bool cancelled_{false};
+    bool stopped_{false};
+};
+
+class ExecCommandBatch final : public tools::Tool {
+public:
+    explicit ExecCommandBatch(Shell& shell) : shell_(shell) {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+                                          results::ArtifactSink& sink, tools::Done done) override {
+        auto running = std::make_shared<BatchCall>(
+            shell_, base::from_json<BatchArgs>(call.args).value(), place, sink, std::move(done));
+        running->begin();
+        return running;
+    }
+
+private:
+    Shell& shell_;
+    const tools::ToolSpec spec_{.name = "ExecCommandBatch",
+                                .description =
+                                    "Run up to 12 independent, quick shell commands one after the "
+                                    "other and read all their outcomes.",
+                                .family = tools::Family::LocalEnvironment,
+                                .risk = domain::RiskLevel::Commands,
+                                .category = "commands",
+                                .input_schema = base::schema_of<BatchArgs>(),
+                                .render = render_batch};
+};
+
+}  // namespace
+
+std::unique_ptr<tools::Tool> exec_command_batch(Shell& shell) {
+    return std::make_unique<ExecCommandBatch>(shell);
+}
+
+}  // namespace builtin

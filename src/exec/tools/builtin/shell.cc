@@ -1,0 +1,129 @@
+#include "exec/tools/builtin/shell.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "exec/tools/observe.h"
+
+namespace builtin {
+namespace {
+
+constexpr std::size_t kMemoryBytesMin = 64 * 1024;
+constexpr std::size_t kMemoryBytesMax = 1024 * 1024;
+
+// Enough memory to show the whole budget in four-byte characters, and no more.
+std::size_t memory_bytes(std::int64_t tokens) {
+    return std::clamp(static_cast<std::size_t>(tokens) * kCharsPerToken * 4, kMemoryBytesMin,
+                      kMemoryBytesMax);
+}
+
+bool is_inside(const std::filesystem::path& path, const std::filesystem::path& root) {
+    const auto [end, ignored] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
+    return end == root.end();
+}
+
+}  // namespace
+
+std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
+    const tools::Place& place, const std::optional<std::string>& workdir, std::string_view tool) {
+    const std::filesystem::path root(place.workspace.execution_root), cwd(place.workspace.cwd);
+    if (!workdir || workdir->empty()) return cwd;
+    std::error_code failed;
+    const auto real_root = std::filesystem::weakly_canonical(root, failed);
+    const auto wanted = std::filesystem::weakly_canonical(cwd / *workdir, failed);
+    const std::string shown = base::printable(base::ellipsize(base::to_utf8(*workdir), 200));
+    if (failed || !is_inside(wanted, real_root))
+        return std::unexpected(domain::ToolError{
+            .kind = "execution_root_violation",
+            .message = fmt::format("The working directory {} is outside the execution root {}.",
+                                   shown, root.string()),
+            .details = json::object{{"tool_name", tool},
+                                    {"field", "workdir"},
+                                    {"workdir", shown},
+                                    {"attempted_workdir", wanted.string()},
+                                    {"execution_root", root.string()},
+                                    {"cwd", cwd.string()}},
+            .recovery_hint =
+                "Leave workdir out, or give a path inside the execution root, relative to cwd."});
+    return wanted;
+}
+
+Shell::Shell(base::Loop& loop, base::ProcessRunner& runner, ShellOptions options)
+    : loop_(loop), runner_(runner), options_(std::move(options)) {}
+
+std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
+    const CommandSpec& spec, const tools::Place& place, results::ArtifactSink& sink,
+    std::string_view tool, std::move_only_function<void(Finished)> done) {
+    auto workdir = resolve_workdir(place, spec.workdir, tool);
+    if (!workdir) {
+        done(std::unexpected(workdir.error()));
+        return nullptr;
+    }
+    const std::string shell = spec.shell.value_or(options_.default_shell);
+    base::ProcessSpec process{.argv = {shell, spec.login ? "-lc" : "-c", spec.cmd},
+                              .cwd = *workdir,
+                              .environment = options_.environment};
+    process.environment.emplace_back("HOLON_RUNTIME", "1");
+    process.environment.emplace_back("HOLON_AGENT_ID", place.agent_id.value);
+    process.environment.emplace_back("HOLON_AGENT_HOME", place.agent_home.string());
+    process.timeout = spec.timeout_ms ? std::chrono::milliseconds(*spec.timeout_ms)
+                                      : std::chrono::milliseconds(kCommandTimeoutDefault);
+    process.memory_bytes_max =
+        memory_bytes(effective_output_tokens(spec.max_output_tokens, options_.output));
+    process.stdout_spill = sink.reserve("stdout");
+    process.stderr_spill = sink.reserve("stderr");
+    // Made before the command runs: a spill must not fail for want of a folder.
+    if (auto made = base::make_folders(process.stdout_spill.parent_path(), 0700); !made) {
+        done(std::unexpected(
+            domain::ToolError{.kind = "tool_execution_failed", .message = made.error().message}));
+        return nullptr;
+    }
+    auto output = std::make_unique<CommandOutput>();
+    output->cmd = spec.cmd;
+    output->max_output_tokens = spec.max_output_tokens;
+    output->stdout_spill = process.stdout_spill;
+    output->stderr_spill = process.stderr_spill;
+    auto shared_done = std::make_shared<std::move_only_function<void(Finished)>>(std::move(done));
+    auto started = runner_.start(std::move(process), [output = std::move(output),
+                                                      shared_done](base::ProcessExit exit) mutable {
+        output->exit = std::move(exit);
+        (*shared_done)(std::move(output));
+    });
+    if (started) return *started;
+    (*shared_done)(std::unexpected(domain::ToolError{
+        .kind = "command_spawn_failed",
+        .message = fmt::format("The command could not be started: {}", started.error().message),
+        .details = json::object{{"tool_name", tool},
+                                {"shell", shell},
+                                {"workdir", workdir->string()},
+                                {"error", started.error().message}},
+        .recovery_hint =
+            "Leave shell out to use the default one, and check that workdir exists."}));
+    return nullptr;
+}
+
+void Shell::observed(const std::filesystem::path& root,
+                     std::move_only_function<void(base::Task finished)> body,
+                     std::move_only_function<void(domain::Effects)> done) {
+    if (std::ranges::find(too_large_, root) != too_large_.end()) {
+        body([done = std::move(done)]() mutable { done({.observed = false}); });
+        return;
+    }
+    auto looks = std::make_shared<tools::FolderSnapshot[]>(2);
+    loop_.offload([root, looks] { looks[0] = tools::take_snapshot(root); },
+                  [this, root, looks, body = std::move(body), done = std::move(done)]() mutable {
+                      if (!looks[0].complete) too_large_.push_back(root);
+                      body([this, root, looks, done = std::move(done)]() mutable {
+                          loop_.offload(
+                              [root, looks] {
+                                  if (looks[0].complete) looks[1] = tools::take_snapshot(root);
+                              },
+                              [looks, done = std::move(done)]() mutable {
+                                  done(tools::compare(looks[0], looks[1]));
+                              });
+                      });
+                  });
+}
+
+}  // namespace builtin

@@ -1,0 +1,71 @@
+// Running one command line the way both command tools do: rooted, observed, bounded.
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/process.h"
+#include "exec/tools/builtin/command_output.h"
+#include "exec/tools/tool.h"
+
+namespace builtin {
+
+inline constexpr std::chrono::minutes kCommandTimeoutDefault{10};
+inline constexpr std::chrono::hours kCommandTimeoutMax{1};
+
+struct CommandSpec {
+    std::string cmd;
+    std::optional<std::string> workdir{};
+    std::optional<std::string> shell{};
+    bool login{true};
+    std::optional<std::int64_t> timeout_ms{};
+    std::optional<std::int64_t> max_output_tokens{};
+};
+
+struct ShellOptions {
+    // What commands inherit. Secrets of the runtime itself are not in it.
+    std::vector<std::pair<std::string, std::string>> environment;
+    std::string default_shell{"sh"};
+    results::OutputPolicy output{};
+};
+
+// The folder a command runs in, links resolved, or why it may not run there.
+std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
+    const tools::Place& place, const std::optional<std::string>& workdir, std::string_view tool);
+
+// Shared by ExecCommand and ExecCommandBatch; one per runtime, used on the loop only.
+class Shell {
+public:
+    Shell(base::Loop& loop, base::ProcessRunner& runner, ShellOptions options);
+
+    using Finished = std::expected<std::unique_ptr<CommandOutput>, domain::ToolError>;
+
+    // Runs the command below the place's execution root. `done` comes once, on the loop. Null
+    // handle: it never started.
+    std::shared_ptr<base::ProcessRunner::Handle> run(const CommandSpec& spec,
+                                                     const tools::Place& place,
+                                                     results::ArtifactSink& sink,
+                                                     std::string_view tool,
+                                                     std::move_only_function<void(Finished)> done);
+
+    // Runs `body` between two looks at the execution root; `done` gets what changed. A root found
+    // too large once is not looked at again.
+    void observed(const std::filesystem::path& root,
+                  std::move_only_function<void(base::Task finished)> body,
+                  std::move_only_function<void(domain::Effects)> done);
+
+private:
+    base::Loop& loop_;
+    base::ProcessRunner& runner_;
+    ShellOptions options_;
+    std::vector<std::filesystem::path> too_large_;
+};
+
+}  // namespace builtin

@@ -1,0 +1,84 @@
+#include "base/text.h"
+#include "exec/tools/builtin/builtin.h"
+
+namespace builtin {
+namespace {
+
+constexpr std::string_view kDefaultReason = "resting until something wakes me";
+constexpr std::size_t kReasonCharsMax = 500;
+
+struct SleepArgs {
+    std::optional<std::string> reason{};
+    std::optional<std::int64_t> duration_ms{};
+};
+BOOST_DESCRIBE_STRUCT(SleepArgs, (), (reason, duration_ms))
+constexpr auto describe_fields(const SleepArgs*) {
+    return std::to_array<base::FieldDoc>(
+        {{"reason", "Why you rest and what you expect to wake you, in a few words."},
+         {"duration_ms",
+          "Wake after this many milliseconds. Omit it to rest until something happens; do not send "
+          "0.",
+          R"("minimum":0)"}});
+}
+
+struct SleepOutput final : results::Output {
+    domain::RestWish wish;
+    base::Result<results::Canonical> project(results::ArtifactSink&,
+                                             const results::OutputPolicy&) const override {
+        json::object result{{"reason", wish.reason}};
+        result["duration_ms"] =
+            wish.duration_ms ? json::value(*wish.duration_ms) : json::value(nullptr);
+        return results::Canonical{
+            wish.duration_ms
+                ? fmt::format("Will rest for {} ms when nothing else is to be done: {}",
+                              *wish.duration_ms, wish.reason)
+                : fmt::format("Will rest until woken when nothing else is to be done: {}",
+                              wish.reason),
+            std::move(result)};
+    }
+};
+
+class Sleep final : public tools::Tool {
+public:
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place&,
+                                          results::ArtifactSink&, tools::Done done) override {
+        const auto args = base::from_json<SleepArgs>(call.args).value();
+        auto output = std::make_unique<SleepOutput>();
+        const std::string_view reason = base::trim(args.reason ? *args.reason : std::string_view());
+        output->wish.reason =
+            base::ellipsize(reason.empty() ? kDefaultReason : reason, kReasonCharsMax);
+        // Zero is taken for "not given": models send it when they mean plain rest.
+        if (args.duration_ms.value_or(0) > 0) output->wish.duration_ms = args.duration_ms;
+        tools::Outcome outcome{.completed = nullptr, .requests = {output->wish}};
+        outcome.completed = std::move(output);
+        done(std::move(outcome));
+        return nullptr;
+    }
+
+private:
+    const tools::ToolSpec spec_{.name = "Sleep",
+                                .description =
+                                    "Rest once nothing is left to do now. The turn ends when a "
+                                    "round calls only Sleep. Omit "
+                                    "duration_ms to rest until a message, timer or task wakes you.",
+                                .family = tools::Family::CoreAgent,
+                                .risk = domain::RiskLevel::ReadOnly,
+                                .category = "agent",
+                                .repeatable = true,
+                                .input_schema = base::schema_of<SleepArgs>(),
+                                .render = render_summary};
+};
+
+}  // namespace
+
+std::unique_ptr<tools::Tool> sleep() {
+    return std::make_unique<Sleep>();
+}
+
+std::string render_summary(const results::Envelope& envelope) {
+    return envelope.summary_text();
+}
+
+}  // namespace builtin

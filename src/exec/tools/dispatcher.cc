@@ -1,0 +1,201 @@
+#include "exec/tools/dispatcher.h"
+
+#include <cctype>
+
+#include "base/text.h"
+#include "exec/results/artifacts.h"
+#include "exec/tools/schema_check.h"
+
+namespace tools {
+namespace {
+
+constexpr std::size_t kUserMessageCharsMax = 200;
+
+// "ExecCommand" -> "exec-command", the prefix of its artifacts.
+std::string artifact_prefix(std::string_view tool) {
+    std::string name = base::typed::snake_case(tool);
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+    return name;
+}
+
+// The execution surface's code for an error; kinds are finer than codes.
+std::string error_code(const domain::ToolError& error, domain::ResultStatus status) {
+    if (status == domain::ResultStatus::Timeout) return "TIMEOUT";
+    if (status == domain::ResultStatus::Cancelled) return "CANCELLED";
+    if (error.kind == "invalid_tool_input" || error.kind == "invalid_patch_syntax")
+        return "VALIDATION_ERROR";
+    if (error.kind == "unknown_tool" || error.kind == "missing_file") return "NOT_FOUND";
+    if (error.kind == "execution_root_violation" || error.kind == "path_escape" ||
+        error.kind == "unsupported_agent_profile_capability" ||
+        error.kind == "tool_not_exposed_for_round")
+        return "POLICY_DENIED";
+    if (error.kind == "existing_file") return "CONFLICT";
+    if (error.kind == "context_not_found" || error.kind == "ambiguous_context")
+        return "PRECONDITION_FAILED";
+    return "INTERNAL_ERROR";
+}
+
+domain::ToolResult result_of(const domain::ToolCall& call, const results::Envelope& envelope,
+                             domain::ResultStatus status, domain::Effects effects) {
+    domain::ToolResult result{.call_id = call.call_id,
+                              .run_id = call.run_id,
+                              .step_id = call.step_id,
+                              .tool = call.tool,
+                              .attempt = call.attempt};
+    result.status = envelope.ok()                        ? status
+                    : status == domain::ResultStatus::Ok ? domain::ResultStatus::Error
+                                                         : status;
+    result.ok = result.status == domain::ResultStatus::Ok;
+    result.effects = std::move(effects);
+    result.user_message =
+        base::printable(base::ellipsize(envelope.summary_text(), kUserMessageCharsMax));
+    result.debug_message =
+        fmt::format("{} {} ({})", call.tool, base::enum_name(result.status), call.step_id);
+    if (result.ok) {
+        result.data = envelope.result();
+        result.data_hash = domain::args_hash(envelope.result());
+    } else if (!envelope.ok()) {
+        const auto& error = envelope.error();
+        result.error = domain::ResultError{.code = error_code(error, result.status),
+                                           .message = error.message,
+                                           .details = error.details,
+                                           .retryable = error.retryable};
+    }
+    return result;
+}
+
+}  // namespace
+
+domain::ToolError invalid_input(std::string_view tool, std::string_view field, std::string message,
+                                std::string hint) {
+    json::object details{{"tool_name", tool}, {"validation_error", message}};
+    if (!field.empty()) details["field"] = field;
+    return {.kind = "invalid_tool_input",
+            .message = std::move(message),
+            .details = std::move(details),
+            .recovery_hint = std::move(hint)};
+}
+
+Dispatcher::Dispatcher(const Registry& registry, results::OutputPolicy policy, base::Clock& clock,
+                       base::Ids& ids)
+    : registry_(registry),
+      policy_(policy),
+      clock_(clock),
+      ids_(ids),
+      registry_version_(registry.version()) {}
+
+domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
+    domain::ToolCall call{.call_id = std::move(asked.call_id),
+                          .run_id = std::move(asked.run_id),
+                          .step_id = std::move(asked.step_id),
+                          .agent_id = place.agent_id,
+                          .source = asked.source,
+                          .tool = std::move(asked.tool),
+                          .args = std::move(asked.args),
+                          .created_at = clock_.now(),
+                          .executor_version = HOLON_VERSION,
+                          .tool_registry_version = registry_version_,
+                          .authority_class = asked.authority_class};
+    call.args_hash = domain::args_hash(call.args);
+    call.policy.sandbox.allowed_roots = {place.workspace.execution_root};
+    if (const Tool* tool = registry_.find(call.tool)) {
+        call.risk_level = tool->spec().risk;
+        call.category = tool->spec().category;
+    }
+    return call;
+}
+
+std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call,
+                                                    domain::ProfilePreset profile) const {
+    const Tool* tool = registry_.find(call.tool);
+    const std::string shown = base::printable(base::ellipsize(base::to_utf8(call.tool), 60));
+    if (!tool) {
+        std::vector<std::string> names;
+        for (const auto* spec : registry_.exposed(profile)) names.push_back(spec->name);
+        const std::string near = base::nearest(call.tool, names);
+        return domain::ToolError{
+            .kind = "tool_not_exposed_for_round",
+            .message = fmt::format("There is no tool named {} in this round.", shown),
+            .details = json::object{{"tool_name", shown}},
+            .recovery_hint =
+                near.empty() ? "Use only the tools offered in this round."
+                             : fmt::format("Did you mean {}? Use only the tools offered.", near)};
+    }
+    const ToolSpec& spec = tool->spec();
+    if (!grants(profile, spec.family))
+        return domain::ToolError{
+            .kind = "unsupported_agent_profile_capability",
+            .message = fmt::format("This agent's profile does not include {}.", spec.name),
+            .details = json::object{{"tool_name", spec.name},
+                                    {"required_family", base::enum_name(spec.family)},
+                                    {"profile_preset", base::enum_name(profile)}},
+            .recovery_hint = "Ask an agent whose profile has this family, or do without it."};
+    const auto faults = check_schema(spec.input_schema, call.args);
+    if (!faults.empty()) {
+        std::string text;
+        for (const auto& fault : faults)
+            text += (text.empty() ? "" : "; ") +
+                    (fault.pointer.empty() ? "" : fault.pointer + ": ") + fault.message;
+        json::object details{{"tool_name", spec.name}, {"parse_error", text}};
+        if (!faults.front().pointer.empty()) details["field"] = faults.front().pointer.substr(1);
+        return domain::ToolError{
+            .kind = "invalid_tool_input",
+            .message = fmt::format("The input does not fit {}'s schema: {}", spec.name, text),
+            .details = std::move(details),
+            .recovery_hint = "Send the input again exactly as the tool's schema describes it."};
+    }
+    return tool->check(call.args);
+}
+
+bool Dispatcher::is_repeatable(const std::string& tool) const {
+    const Tool* found = registry_.find(tool);
+    return !found || found->spec().repeatable;  // A call that is refused touches nothing.
+}
+
+Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,
+                                       domain::ResultStatus status) const {
+    const base::Time now = clock_.now();
+    auto envelope = results::Envelope::failure(call.tool, std::move(error));
+    Dispatched dispatched{.result = result_of(call, envelope, status, {}),
+                          .envelope = envelope,
+                          .receipt = results::render_error(call.tool, envelope.error())};
+    dispatched.result.started_at = dispatched.result.ended_at = now;
+    return dispatched;
+}
+
+Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
+                              results::ArtifactSink& sink) const {
+    const Tool* tool = registry_.find(call.tool);
+    auto envelope = results::project(call.tool, outcome.completed, sink, policy_);
+    auto receipt = results::render(envelope, tool->spec().render);
+    Dispatched dispatched{
+        .result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),
+        .envelope = std::move(envelope),
+        .receipt = std::move(receipt),
+        .requests = std::move(outcome.requests)};
+    dispatched.result.started_at = started_at;
+    dispatched.result.ended_at = clock_.now();
+    dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);
+    return dispatched;
+}
+
+std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
+                                              domain::ProfilePreset profile, const Place& place,
+                                              std::move_only_function<void(Dispatched)> done) {
+    if (auto error = refuse(call, profile)) {
+        done(without_running(call, std::move(*error), domain::ResultStatus::Error));
+        return nullptr;
+    }
+    Tool* tool = registry_.find(call.tool);
+    auto sink = std::make_shared<results::FileArtifacts>(place.agent_home / "tool-artifacts",
+                                                         artifact_prefix(call.tool), ids_);
+    const base::Time started_at = clock_.now();
+    return tool->start(
+        call, place, *sink,
+        [this, call, started_at, sink, done = std::move(done)](Outcome outcome) mutable {
+            done(finish(call, started_at, std::move(outcome), *sink));
+        });
+}
+
+}  // namespace tools

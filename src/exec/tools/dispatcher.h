@@ -1,0 +1,73 @@
+// The waist: every tool call, whoever made it, passes here. A check, a bound or a trace put here
+// holds at every door.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/ids.h"
+#include "base/loop.h"
+#include "exec/results/project.h"
+#include "exec/tools/registry.h"
+
+namespace tools {
+
+// All that is kept of a finished call.
+struct Dispatched {
+    domain::ToolResult result;
+    results::Envelope envelope;
+    std::string receipt;  // What the model reads.
+    std::vector<RuntimeRequest> requests{};
+};
+
+// A call before it has a result: what was asked, by whom.
+struct Asked {
+    domain::ToolCallId call_id;
+    domain::RunId run_id;
+    std::string step_id;
+    domain::CallSource source{domain::CallSource::Turn};
+    std::string tool;
+    json::value args;
+    domain::AuthorityClass authority_class{domain::AuthorityClass::OperatorInstruction};
+};
+
+class Dispatcher {
+public:
+    Dispatcher(const Registry& registry, results::OutputPolicy policy, base::Clock& clock,
+               base::Ids& ids);
+
+    // The ToolCall envelope of a question: hashed, stamped, with risk and policy as they stand.
+    domain::ToolCall describe(Asked asked, const Place& place) const;
+
+    // Why this call must not reach its tool, or nothing: unknown or unexposed tool, a family the
+    // profile lacks, input that does not fit the schema.
+    std::optional<domain::ToolError> refuse(const domain::ToolCall& call,
+                                            domain::ProfilePreset profile) const;
+
+    // May a call that a crash cut off be made again without asking?
+    bool is_repeatable(const std::string& tool) const;
+
+    // Runs the call, or refuses it; either way `done` gets everything, once, on the loop. The
+    // handle is null when the call is already over.
+    std::shared_ptr<Running> dispatch(const domain::ToolCall& call, domain::ProfilePreset profile,
+                                      const Place& place,
+                                      std::move_only_function<void(Dispatched)> done);
+
+    // The result of a call that did not run, or whose end nobody saw.
+    Dispatched without_running(const domain::ToolCall& call, domain::ToolError error,
+                               domain::ResultStatus status) const;
+
+    const Registry& registry() const { return registry_; }
+
+private:
+    Dispatched finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
+                      results::ArtifactSink& sink) const;
+
+    const Registry& registry_;
+    results::OutputPolicy policy_;
+    base::Clock& clock_;
+    base::Ids& ids_;
+    std::string registry_version_;
+};
+
+}  // namespace tools

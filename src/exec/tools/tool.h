@@ -1,0 +1,99 @@
+// The seam to tools: what a tool declares, what it is given and what it gives back.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/json.h"
+#include "base/typed.h"
+#include "domain/agent.h"
+#include "domain/tool.h"
+#include "domain/turn.h"
+#include "exec/results/project.h"
+
+namespace tools {
+
+// What a profile grants, family by family.
+enum class Family {
+    CoreAgent,
+    LocalEnvironment,
+    Web,
+    AgentCreation,
+    AuthorityExpanding,
+    OperatorNotification
+};
+BOOST_DESCRIBE_ENUM(Family, CoreAgent, LocalEnvironment, Web, AgentCreation, AuthorityExpanding,
+                    OperatorNotification)
+
+struct ToolSpec {
+    std::string name;
+    std::string description;
+    Family family{Family::CoreAgent};
+    domain::RiskLevel risk{domain::RiskLevel::ReadOnly};
+    std::string category;
+    // Nothing in the world changes before the result is committed, so a call that a crash cut off
+    // may simply be made again. Otherwise its outcome is unknown and the model is told so.
+    bool repeatable{false};
+    bool freeform_patch{false};
+    json::object input_schema;
+    results::Renderer render{nullptr};
+};
+
+// Where a call acts, as it stood when the call was made.
+struct Place {
+    domain::AgentId agent_id;
+    std::filesystem::path agent_home;
+    domain::WorkspaceEntry workspace;
+};
+
+// What a tool asks of the runtime. It is done in the commit that records the result, or not at all.
+struct FollowUp {
+    std::string text;
+    domain::Priority priority{domain::Priority::Next};
+    friend bool operator==(const FollowUp&, const FollowUp&) = default;
+};
+using RuntimeRequest = std::variant<domain::RestWish, FollowUp>;
+
+struct Outcome {
+    results::Completed completed;
+    // Ok unless the tool was stopped; a tool that ran and failed says so in `completed`.
+    domain::ResultStatus status{domain::ResultStatus::Ok};
+    domain::Effects effects{};
+    std::vector<RuntimeRequest> requests{};
+};
+
+using Done = std::move_only_function<void(Outcome)>;
+
+// A call on its way. cancel() ends what it started for real; the outcome still arrives.
+class Running {
+public:
+    virtual ~Running() = default;
+    virtual void cancel() = 0;
+};
+
+// One tool. Used on the loop's thread only; start() returns at once.
+class Tool {
+public:
+    virtual ~Tool() = default;
+    virtual const ToolSpec& spec() const = 0;
+
+    // `call.args` fit the schema. `done` is called exactly once, on the loop; it may be called
+    // before start() returns, and then the handle is null.
+    virtual std::shared_ptr<Running> start(const domain::ToolCall& call, const Place& place,
+                                           results::ArtifactSink& sink, Done done) = 0;
+
+    // A fault in the input that the schema cannot express, or nothing.
+    virtual std::optional<domain::ToolError> check(const json::value& /*args*/) const {
+        return std::nullopt;
+    }
+};
+
+// The error every tool gives for input that does not fit.
+domain::ToolError invalid_input(std::string_view tool, std::string_view field, std::string message,
+                                std::string hint);
+
+}  // namespace tools
