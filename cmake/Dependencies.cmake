@@ -6,7 +6,6 @@ find_package(SQLite3 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
-set(THREADS_PREFER_PTHREAD_FLAG ON)  # re2 compiles with it, and one PCH serves all.
 find_package(Threads REQUIRED)
 find_program(CCACHE ccache)
 if(CCACHE)

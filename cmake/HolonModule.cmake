@@ -4,7 +4,7 @@
 add_library(holon_options INTERFACE)
 target_compile_options(holon_options INTERFACE
   -Wall -Wextra -Werror -Wno-missing-designated-field-initializers -Wno-missing-field-initializers
-  "SHELL:-Xclang -fno-pch-timestamp")
+  -pthread "SHELL:-Xclang -fno-pch-timestamp")  # re2 brings -pthread, and one PCH serves all.
 target_compile_definitions(holon_options INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED HOLON_VERSION="${PROJECT_VERSION}")
 target_link_options(holon_options INTERFACE -fuse-ld=lld)

@@ -29,7 +29,7 @@ struct ProcessSpec {
 };
 
 // One output stream, complete: either `head` is all of it, or `spilled` says that the spill file
-// is.
+// is, unless `spill_error` says why that file is missing.
 struct CapturedStream {
     std::string head;
     std::string tail;  // Empty unless spilled; head and tail never overlap.
@@ -53,7 +53,7 @@ struct ProcessExit {
     CapturedStream err{};
 };
 
-// Starts processes on the loop it was made with; see base/process.cc for the real one. The
+// Starts processes on the loop it was made with; see base/process_runner.h for the real one. The
 // simulator has its own.
 class ProcessRunner {
 public:

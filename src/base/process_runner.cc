@@ -1,0 +1,484 @@
+#include "base/process_runner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include "base/files.h"
+#include "base/process_tree.h"
+#include "base/stream_capture.h"
+
+namespace base {
+namespace {
+
+using Descriptor = boost::asio::posix::stream_descriptor;
+// Durations of real processes; the seam for tests is ProcessRunner itself.
+using Steady = std::chrono::steady_clock;
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::string_view kPathDefault = "/bin:/usr/bin";
+
+// How often an ending command is looked at. Nothing announces the end of an orphan.
+constexpr std::chrono::milliseconds kSweepInterval{10};
+
+// Enough reads to empty the largest pipe that a command without privileges can make (1 MiB).
+constexpr int kReadsLast = 32;
+
+// How long the runner's destructor waits for one killed command: 20 times 5 ms.
+constexpr int kAbandonRounds = 20;
+constexpr int kAbandonWaitMs = 5;
+
+struct Pipe {
+    Fd read, write;
+};
+
+struct Stream {
+    std::optional<Descriptor> pipe;  // Empty once it has ended or was cut off.
+    StreamCapture capture;
+};
+
+std::unexpected<Error> no_resource(std::string_view what, std::string_view why) {
+    return fail(ErrorCode::Unavailable, "no process can be started: {}: {}", what, why);
+}
+
+// Above 2, since the child's own 0, 1 and 2 are put in place one after the other.
+Result<Fd> above_standard(Fd fd) {
+    if (fd.get() > STDERR_FILENO) return fd;
+    Fd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!moved) return no_resource("pipe", std::strerror(errno));
+    return moved;
+}
+
+Result<Pipe> make_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return no_resource("pipe", std::strerror(errno));
+    Fd read(ends[0]), write(ends[1]);
+    Pipe pipe{TRY(above_standard(std::move(read))), TRY(above_standard(std::move(write)))};
+    // Ours only: the two ends have flags of their own, and commands expect a pipe that blocks.
+    ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+    return pipe;
+}
+
+Status check_spec(const ProcessSpec& spec) {
+    if (spec.argv.empty() || spec.argv[0].empty())
+        return fail(ErrorCode::InvalidInput, "no program was named");
+    const auto has_nul = [](const std::string& text) { return text.contains('\0'); };
+    if (std::ranges::any_of(spec.argv, has_nul))
+        return fail(ErrorCode::InvalidInput, "an argument of '{}' holds a NUL byte", spec.argv[0]);
+    for (const auto& [name, value] : spec.environment)
+        if (name.empty() || name.contains('=') || has_nul(name) || has_nul(value))
+            return fail(ErrorCode::InvalidInput, "the environment variable '{}' cannot be set",
+                        name);
+    // posix_spawn would say "no such file" for a missing folder as for a missing program.
+    if (spec.cwd.empty()) return {};
+    struct stat info{};
+    if (::stat(spec.cwd.c_str(), &info) != 0)
+        return fail_errno(fmt::format("the folder {} to run in", spec.cwd.string()));
+    if (!S_ISDIR(info.st_mode))
+        return fail(ErrorCode::InvalidInput, "{} is not a folder to run in", spec.cwd.string());
+    return {};
+}
+
+enum class Candidate { Missing, NotExecutable, Program };
+
+Candidate look_at(const std::filesystem::path& path) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0) return Candidate::Missing;
+    if (!S_ISREG(info.st_mode) || ::access(path.c_str(), X_OK) != 0)
+        return Candidate::NotExecutable;
+    return Candidate::Program;
+}
+
+std::vector<std::filesystem::path> places_of(const ProcessSpec& spec) {
+    const std::string& name = spec.argv[0];
+    if (name.contains('/')) return {spec.cwd / name};
+    std::string_view folders = kPathDefault;
+    const auto path =
+        std::ranges::find(spec.environment, "PATH",
+                          [](const auto& variable) -> const auto& { return variable.first; });
+    if (path != spec.environment.end()) folders = path->second;
+    std::vector<std::filesystem::path> places;
+    while (true) {
+        const std::size_t end = folders.find(':');
+        places.push_back(spec.cwd / folders.substr(0, end) / name);
+        if (end == std::string_view::npos) return places;
+        folders.remove_prefix(end + 1);
+    }
+}
+
+// Looked up by ourselves: posix_spawnp would take our PATH and not the command's.
+Result<std::string> find_program(const ProcessSpec& spec) {
+    bool found = false;
+    for (const auto& place : places_of(spec)) {
+        const Candidate candidate = look_at(place);
+        // Absolute, because the child changes its folder before it looks.
+        std::error_code error;
+        if (candidate == Candidate::Program)
+            return std::filesystem::absolute(place, error).string();
+        found = found || candidate == Candidate::NotExecutable;
+    }
+    if (found)
+        return fail(ErrorCode::InvalidInput, "the program '{}' is not executable", spec.argv[0]);
+    return fail(ErrorCode::NotFound, "the program '{}' was not found", spec.argv[0]);
+}
+
+std::unexpected<Error> spawn_failure(int error, const std::string& program) {
+    switch (error) {
+        case ENOENT:
+            return fail(ErrorCode::NotFound, "the interpreter of the program '{}' was not found",
+                        program);
+        case EACCES:
+        case ENOEXEC:
+            return fail(ErrorCode::InvalidInput, "the program '{}' cannot be run: {}", program,
+                        std::strerror(error));
+        case E2BIG:
+            return fail(ErrorCode::InvalidInput,
+                        "the arguments and environment of '{}' are too long", program);
+        default:
+            return fail(ErrorCode::Unavailable, "the program '{}' could not be started: {}",
+                        program, std::strerror(error));
+    }
+}
+
+// The file actions and attributes of posix_spawn, which need freeing.
+struct SpawnSetup {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+
+    SpawnSetup() {
+        ::posix_spawn_file_actions_init(&actions);
+        ::posix_spawnattr_init(&attributes);
+    }
+    ~SpawnSetup() {
+        ::posix_spawn_file_actions_destroy(&actions);
+        ::posix_spawnattr_destroy(&attributes);
+    }
+    SpawnSetup(const SpawnSetup&) = delete;
+    SpawnSetup& operator=(const SpawnSetup&) = delete;
+};
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+    std::vector<char*> pointers;
+    for (auto& text : texts) pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+// Never fork(): it copies page tables, 50 ms of a stopped loop when we hold two gigabytes.
+int spawn(const std::string& program, ProcessSpec& spec, int out, int err, pid_t& pid) {
+    SpawnSetup setup;
+    auto* const actions = &setup.actions;
+    ::posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(actions, out, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(actions, err, STDERR_FILENO);
+    if (!spec.cwd.empty()) ::posix_spawn_file_actions_addchdir_np(actions, spec.cwd.c_str());
+    ::posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
+
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&setup.attributes, &none);
+    ::posix_spawnattr_setsigdefault(&setup.attributes, &all);
+    // A session and not only a group: it marks descendants that change their group, and no command
+    // can ask for a password on our terminal.
+    ::posix_spawnattr_setflags(&setup.attributes,
+                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
+    std::vector<std::string> environment;
+    for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
+    return ::posix_spawn(&pid, program.c_str(), actions, &setup.attributes,
+                         pointers_to(spec.argv).data(), pointers_to(environment).data());
+}
+
+// The loop takes over our end of the pipe.
+Result<Stream> make_stream(AsioLoop& loop, Fd& read, std::size_t memory_bytes_max,
+                           const std::filesystem::path& spill) {
+    Stream stream{Descriptor(loop.context()), StreamCapture(memory_bytes_max, spill)};
+    boost::system::error_code error;
+    stream.pipe->assign(read.get(), error);
+    if (error) return no_resource("watch a pipe", error.message());
+    read.release();
+    return stream;
+}
+
+}  // namespace
+
+// One command from its start to its exit. Left to itself, it goes: the leader ends, the streams
+// drain, what is left of the tree is ended, exit. Timeout and cancel() end the tree first, and
+// drain then.
+class SystemProcessRunner::Command final : public Handle,
+                                           public std::enable_shared_from_this<Command> {
+public:
+    Command(State& runner, ProcessTree tree, Stream out, Stream err,
+            std::move_only_function<void(ProcessExit)> on_exit);
+
+    Status begin(std::chrono::milliseconds timeout);
+    void cancel() override;
+    // Kills without waiting, then waits a moment: the two halves of the runner's destructor.
+    void abandon();
+    void await_death();
+
+private:
+    enum class Phase { Running, Draining, Ending, Finished };
+
+    void await_leader();
+    void await_output(Stream& stream);
+    bool read(Stream& stream);
+    void read_to_the_end(Stream& stream);
+    void on_output_end();
+    void on_leader_end(const siginfo_t& info);
+    void time_out();
+    void drain();
+    void check_drain();
+    void end_tree();
+    void sweep();
+    void settle(std::size_t running);
+    void finish();
+    void enter(Phase phase);
+    void close_streams();
+    bool streams_open() const { return out_.pipe || err_.pipe; }
+    void set_timer(std::chrono::nanoseconds delay, void (Command::*step)());
+
+    State& runner_;  // Not touched once Finished: a handle may outlive the runner.
+    ProcessTree tree_;
+    Stream out_, err_;
+    std::move_only_function<void(ProcessExit)> on_exit_;
+
+    Phase phase_{Phase::Running};
+    bool leader_ended_{false};
+    bool tree_ended_{false};
+    const Steady::time_point started_{Steady::now()};
+    Steady::time_point phase_began_{started_};
+    Steady::time_point last_output_{started_};
+    std::optional<Descriptor> leader_;
+    Loop::TimerHandle timer_{};  // The phase's own: the timeout, the end of draining, a sweep.
+    ProcessExit exit_;
+};
+
+struct SystemProcessRunner::State {
+    AsioLoop& loop;
+    std::set<std::shared_ptr<Command>> running{};
+    // Shared by all reads: they happen on the loop, and a buffer each would be most of our memory.
+    std::array<char, kReadBytes> buffer{};
+};
+
+SystemProcessRunner::Command::Command(State& runner, ProcessTree tree, Stream out, Stream err,
+                                      std::move_only_function<void(ProcessExit)> on_exit)
+    : runner_(runner),
+      tree_(std::move(tree)),
+      out_(std::move(out)),
+      err_(std::move(err)),
+      on_exit_(std::move(on_exit)) {}
+
+Status SystemProcessRunner::Command::begin(std::chrono::milliseconds timeout) {
+    boost::system::error_code error;
+    leader_.emplace(runner_.loop.context());
+    leader_->assign(tree_.leader_fd(), error);
+    if (error) {
+        leader_.reset();
+        abandon();
+        await_death();
+        return no_resource("watch a process", error.message());
+    }
+    await_leader();
+    await_output(out_);
+    await_output(err_);
+    if (timeout.count() > 0) set_timer(timeout, &Command::time_out);
+    return {};
+}
+
+void SystemProcessRunner::Command::await_leader() {
+    leader_->async_wait(Descriptor::wait_read,
+                        [self = shared_from_this()](const boost::system::error_code& error) {
+                            if (error || self->phase_ == Phase::Finished) return;
+                            siginfo_t info{};
+                            if (self->tree_.leader_ended(info)) return self->on_leader_end(info);
+                            self->await_leader();
+                        });
+}
+
+// One read a turn of the loop, so that a command which never stops writing cannot starve others.
+void SystemProcessRunner::Command::await_output(Stream& stream) {
+    stream.pipe->async_wait(Descriptor::wait_read, [self = shared_from_this(), &stream](
+                                                       const boost::system::error_code& error) {
+        if (error || !stream.pipe) return;
+        self->read(stream);
+        if (stream.pipe) return self->await_output(stream);
+        self->on_output_end();
+    });
+}
+
+// False when nothing is there now, or nothing will ever be: then the pipe is closed.
+bool SystemProcessRunner::Command::read(Stream& stream) {
+    auto& buffer = runner_.buffer;
+    const ssize_t got = ::read(stream.pipe->native_handle(), buffer.data(), buffer.size());
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (got <= 0) {
+        stream.pipe.reset();
+        return false;
+    }
+    stream.capture.add({buffer.data(), static_cast<std::size_t>(got)});
+    last_output_ = Steady::now();
+    return true;
+}
+
+void SystemProcessRunner::Command::read_to_the_end(Stream& stream) {
+    for (int reads = 0; stream.pipe && reads < kReadsLast; ++reads)
+        if (!read(stream)) return;
+}
+
+void SystemProcessRunner::Command::on_output_end() {
+    if (phase_ != Phase::Draining || streams_open()) return;
+    tree_ended_ ? finish() : end_tree();
+}
+
+void SystemProcessRunner::Command::on_leader_end(const siginfo_t& info) {
+    leader_ended_ = true;
+    exit_.duration =
+        std::chrono::duration_cast<std::chrono::microseconds>(Steady::now() - started_);
+    (info.si_code == CLD_EXITED ? exit_.exit_code : exit_.signal) = info.si_status;
+    phase_ == Phase::Ending ? sweep() : drain();
+}
+
+void SystemProcessRunner::Command::time_out() {
+    exit_.timed_out = true;
+    end_tree();
+}
+
+void SystemProcessRunner::Command::cancel() {
+    if (phase_ == Phase::Ending || phase_ == Phase::Finished || tree_ended_) return;
+    exit_.cancelled = true;
+    end_tree();
+}
+
+void SystemProcessRunner::Command::drain() {
+    enter(Phase::Draining);
+    last_output_ = phase_began_;
+    if (!streams_open()) return on_output_end();
+    set_timer(kDrainGrace, &Command::check_drain);
+}
+
+void SystemProcessRunner::Command::check_drain() {
+    const auto end = std::min(last_output_ + kDrainGrace, phase_began_ + kDrainMax);
+    if (Steady::now() < end) return set_timer(end - Steady::now(), &Command::check_drain);
+    // A busy loop may get here before it gets to output that has long been waiting.
+    read_to_the_end(out_);
+    read_to_the_end(err_);
+    exit_.output_cut_off = streams_open();
+    close_streams();
+    on_output_end();
+}
+
+void SystemProcessRunner::Command::end_tree() {
+    enter(Phase::Ending);
+    settle(tree_.signal(SIGTERM));
+}
+
+void SystemProcessRunner::Command::sweep() {
+    const bool forced = Steady::now() - phase_began_ >= kTermGrace;
+    settle(tree_.signal(forced ? SIGKILL : 0));
+}
+
+void SystemProcessRunner::Command::settle(std::size_t running) {
+    const bool given_up = Steady::now() - phase_began_ >= kTermGrace + kKillMax;
+    if (!given_up && (running > 0 || !leader_ended_))
+        return set_timer(kSweepInterval, &Command::sweep);
+    tree_ended_ = true;
+    drain();
+}
+
+void SystemProcessRunner::Command::finish() {
+    const auto self = shared_from_this();
+    enter(Phase::Finished);
+    leader_->release();  // The tree closes it.
+    leader_.reset();
+    tree_.release();
+    exit_.out = out_.capture.finish();
+    exit_.err = err_.capture.finish();
+    runner_.running.erase(self);
+    // Moved out, since the callee may drop the runner and the handle.
+    auto on_exit = std::move(on_exit_);
+    on_exit(std::move(exit_));
+}
+
+void SystemProcessRunner::Command::abandon() {
+    enter(Phase::Finished);
+    close_streams();
+    if (leader_) leader_->release();
+    leader_.reset();
+    tree_.signal(SIGKILL);
+}
+
+void SystemProcessRunner::Command::await_death() {
+    for (int round = 0; round < kAbandonRounds; ++round) {
+        pollfd leader{.fd = tree_.leader_fd(), .events = POLLIN, .revents = 0};
+        const bool ended = ::poll(&leader, 1, kAbandonWaitMs) == 1;
+        if (tree_.signal(SIGKILL) == 0 && ended) break;
+    }
+    tree_.release();
+    on_exit_ = nullptr;
+}
+
+void SystemProcessRunner::Command::enter(Phase phase) {
+    runner_.loop.cancel(std::exchange(timer_, Loop::TimerHandle::None));
+    phase_ = phase;
+    phase_began_ = Steady::now();
+}
+
+void SystemProcessRunner::Command::close_streams() {
+    out_.pipe.reset();
+    err_.pipe.reset();
+}
+
+void SystemProcessRunner::Command::set_timer(std::chrono::nanoseconds delay,
+                                             void (Command::*step)()) {
+    runner_.loop.cancel(timer_);
+    timer_ = runner_.loop.after(std::chrono::ceil<std::chrono::microseconds>(delay),
+                                [self = shared_from_this(), step] { (self.get()->*step)(); });
+}
+
+SystemProcessRunner::SystemProcessRunner(AsioLoop& loop) : state_(new State{loop}) {}
+
+SystemProcessRunner::~SystemProcessRunner() {
+    for (const auto& command : state_->running) command->abandon();
+    for (const auto& command : state_->running) command->await_death();
+}
+
+Result<std::shared_ptr<ProcessRunner::Handle>> SystemProcessRunner::start(
+    ProcessSpec spec, std::move_only_function<void(ProcessExit)> on_exit) {
+    TRY(check_spec(spec));
+    const std::string program = TRY(find_program(spec));
+    Pipe out = TRY(make_pipe()), err = TRY(make_pipe());
+    auto out_stream =
+        TRY(make_stream(state_->loop, out.read, spec.memory_bytes_max, spec.stdout_spill));
+    auto err_stream =
+        TRY(make_stream(state_->loop, err.read, spec.memory_bytes_max, spec.stderr_spill));
+    auto tree = ProcessTree::grow(
+        [&](pid_t& pid) { return spawn(program, spec, out.write.get(), err.write.get(), pid); });
+    if (!tree) return spawn_failure(tree.error(), spec.argv[0]);
+    auto command = std::make_shared<Command>(*state_, std::move(*tree), std::move(out_stream),
+                                             std::move(err_stream), std::move(on_exit));
+    TRY(command->begin(spec.timeout));
+    state_->running.insert(command);
+    return command;
+}
+
+}  // namespace base
