@@ -39,6 +39,11 @@ using TurnState = std::variant<Thinking, AwaitingTools, Closed>;
 enum class TerminalKind { Completed, Aborted, BaselineOverBudget };
 BOOST_DESCRIBE_ENUM(TerminalKind, Completed, Aborted, BaselineOverBudget)
 
+// The reason of a turn that was cut short on request and can be taken up again.
+inline constexpr std::string_view kReasonInterrupted = "interrupted";
+// The reason of a turn that used up its rounds.
+inline constexpr std::string_view kReasonRoundLimit = "max_turns_exceeded";
+
 struct TurnTerminal {
     std::int64_t turn_index{0};
     TerminalKind kind{TerminalKind::Completed};

@@ -1,0 +1,56 @@
+// The prompt a turn starts from: planned once, stored with the attempt, never rebuilt differently.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/typed.h"
+#include "domain/agent.h"
+#include "domain/message.h"
+#include "domain/record.h"
+#include "provider/provider.h"
+
+namespace context {
+
+// Guidance files are shown up to this many characters, the same for each.
+inline constexpr std::size_t kGuidanceCharsMax = 16'000;
+inline constexpr std::size_t kRecentMessages = 12;
+inline constexpr std::size_t kRecentBriefs = 8;
+inline constexpr std::size_t kPreviewChars = 160;
+inline constexpr std::size_t kResultChars = 4'000;
+
+// System text first, most stable first; then the context blocks of the opening user message.
+struct Frame {
+    std::vector<provider::PromptBlock> system;
+    std::vector<provider::PromptBlock> context;
+    friend bool operator==(const Frame&, const Frame&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Frame, (), (system, context))
+
+struct Guidance {
+    std::string name;  // agent_agents_md, workspace_agents_md
+    std::string text;
+};
+
+struct FrameInput {
+    domain::Agent agent;
+    domain::WorkspaceEntry workspace;
+    domain::Message message;
+    std::vector<domain::Message> recent_messages{};  // Oldest first, without `message`.
+    std::vector<domain::Brief> recent_briefs{};      // Oldest first.
+    std::vector<Guidance> guidance{};
+};
+
+// Equal inputs give equal bytes. The system part does not depend on the message.
+Frame build_frame(const FrameInput& input);
+
+// The bracketed labels that go before a message's text: origin, surface, admission, trigger,
+// authority, kind. Untrusted characters in ids become '_'.
+std::string message_labels(const domain::Message& message);
+
+// A name for the part of the prompt that caches may keep: it changes when the stable or
+// agent-scoped blocks or the tools do.
+std::string cache_key(const domain::AgentId& agent, const Frame& frame,
+                      const std::vector<provider::ToolDeclaration>& tools);
+
+}  // namespace context

@@ -1,0 +1,16 @@
+// Is the agent's work finished, and if not, what would go on with it? Pure, from owned facts.
+#pragma once
+
+#include "agent/identity/facts.h"
+#include "domain/turn.h"
+
+namespace identity {
+
+// The first rule that applies decides; each leaves its evidence. Waits and timers name what would
+// resume the agent; only an observed terminal turn counts as completion.
+domain::ClosureDecision decide_closure(const AgentFacts& facts);
+
+// The label people read. Code never branches on it.
+domain::AgentStatus status_of(const AgentFacts& facts);
+
+}  // namespace identity

@@ -1,0 +1,25 @@
+// Everything that views of an agent are computed from, read in one transaction.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "domain/agent.h"
+#include "domain/waiting.h"
+#include "store/store.h"
+
+namespace identity {
+
+struct AgentFacts {
+    domain::Agent agent;
+    std::optional<domain::Attempt> open_attempt{};
+    std::int64_t pending{0};
+    std::vector<domain::Task> active_tasks{};
+    std::vector<domain::Wait> open_waits{};
+    std::vector<domain::Timer> active_timers{};
+};
+
+// NotFound, with a hint, when there is no such agent.
+base::Result<AgentFacts> load_facts(store::Tx& tx, const domain::AgentId& id);
+
+}  // namespace identity

@@ -1,0 +1,128 @@
+#include "agent/identity/views.h"
+
+#include "agent/identity/closure.h"
+#include "agent/workspace/workspace.h"
+
+namespace identity {
+namespace {
+
+template <class T>
+json::value or_null(const std::optional<T>& value) {
+    return value ? base::to_json(*value) : json::value(nullptr);
+}
+
+json::object lifecycle(const domain::Agent& agent) {
+    json::object out{{"resume_required", agent.stopped},
+                     {"accepts_external_messages", !agent.stopped},
+                     {"wake_requires_resume", agent.stopped}};
+    if (agent.stopped) {
+        out["operator_hint"] =
+            "This agent is stopped: resume it before sending a prompt; wake cannot lift a stop.";
+        out["resume_cli_hint"] = "holon agent start " + agent.agent_id.value;
+        out["resume_control_path"] = "/control/agents/" + agent.agent_id.value + "/control";
+    }
+    return out;
+}
+
+std::string posture(const AgentFacts& facts) {
+    if (facts.agent.stopped) return "archived";
+    if (facts.open_attempt) return "active_turn";
+    if (facts.pending > 0) return "has_queued_input";
+    const auto closure = decide_closure(facts);
+    if (closure.outcome != domain::ClosureOutcome::Waiting || !closure.waiting_reason)
+        return "idle";
+    switch (*closure.waiting_reason) {
+        case domain::WaitingReason::AwaitingTaskResult:
+            return "waiting_for_task";
+        case domain::WaitingReason::AwaitingOperatorInput:
+            return "waiting_for_operator";
+        case domain::WaitingReason::AwaitingExternalChange:
+        case domain::WaitingReason::AwaitingTimer:
+            return "waiting_for_external";
+    }
+    return "unknown";
+}
+
+}  // namespace
+
+json::object agent_state(const AgentFacts& facts) {
+    const auto& agent = facts.agent;
+    json::array task_ids;
+    for (const auto& task : facts.active_tasks) task_ids.push_back(json::value(task.id.value));
+    json::object state{
+        {"id", agent.agent_id.value},
+        {"status", base::enum_name(status_of(facts))},
+        {"sleeping_until", agent.rest ? or_null(agent.rest->until) : json::value(nullptr)},
+        {"current_run_id",
+         facts.open_attempt ? json::value(facts.open_attempt->run_id.value) : json::value(nullptr)},
+        {"pending", facts.pending},
+        {"active_task_ids", std::move(task_ids)},
+        {"last_wake_reason", or_null(agent.last_wake_reason)},
+        {"last_brief_at", or_null(agent.last_brief_at)},
+        {"turn_index", agent.turn_index},
+        {"last_continuation", or_null(agent.last_continuation)},
+        {"context_summary", nullptr},
+        {"compacted_message_count", agent.compacted_message_count},
+        {"total_message_count", agent.total_message_count},
+        {"total_input_tokens", agent.total_input_tokens},
+        {"total_output_tokens", agent.total_output_tokens},
+        {"total_model_rounds", agent.total_model_rounds},
+        {"tool_latency", base::to_json(agent.tool_latency)},
+        {"execution_profile",
+         {{"backend", "host_local"},
+          {"process_execution_exposed", true},
+          {"allow_background_tasks", true},
+          {"supports_managed_worktrees", false}}},
+        {"attached_workspaces", base::to_json(agent.attached_workspaces)},
+        {"active_workspace_entry", or_null(agent.active_workspace_entry)},
+        {"worktree_session", nullptr},
+        {"pending_wake_hint", nullptr}};
+    if (agent.last_turn_terminal)
+        state["last_turn_terminal"] = base::to_json(*agent.last_turn_terminal);
+    if (agent.last_runtime_failure)
+        state["last_runtime_failure"] = base::to_json(*agent.last_runtime_failure);
+    if (agent.last_turn_token_usage)
+        state["last_turn_token_usage"] = base::to_json(*agent.last_turn_token_usage);
+    if (agent.model_override) state["model_override"] = *agent.model_override;
+    if (agent.current_work_item_id)
+        state["current_work_item_id"] = agent.current_work_item_id->value;
+    return state;
+}
+
+json::object model_state(const domain::Agent& agent, const ModelFacts& models) {
+    json::object state{
+        {"source", agent.model_override ? "agent_override" : "runtime_default"},
+        {"runtime_default_model", models.runtime_default_model},
+        {"effective_model", agent.model_override.value_or(models.runtime_default_model)},
+        {"effective_fallback_models", base::to_json(models.fallback_models)},
+        {"fallback_active", false}};
+    if (agent.model_override) state["override_model"] = *agent.model_override;
+    return state;
+}
+
+json::object agent_summary(const AgentFacts& facts, const ModelFacts& models) {
+    const auto& agent = facts.agent;
+    json::object usage{{"total",
+                        {{"input_tokens", agent.total_input_tokens},
+                         {"output_tokens", agent.total_output_tokens},
+                         {"total_tokens", agent.total_input_tokens + agent.total_output_tokens}}},
+                       {"total_model_rounds", agent.total_model_rounds}};
+    if (agent.last_turn_token_usage)
+        usage["last_turn"] = base::to_json(*agent.last_turn_token_usage);
+    json::object identity = base::to_json(agent.identity).as_object();
+    identity["is_default_agent"] = agent.identity.kind == domain::AgentKind::Default;
+    json::object summary{{"identity", std::move(identity)},
+                         {"agent", agent_state(facts)},
+                         {"scheduling_posture", {{"posture", posture(facts)}}},
+                         {"active_task_count", facts.active_tasks.size()},
+                         {"lifecycle", lifecycle(agent)},
+                         {"model", model_state(agent, models)},
+                         {"token_usage", std::move(usage)},
+                         {"closure", base::to_json(decide_closure(facts))},
+                         {"active_wait_conditions", base::to_json(facts.open_waits)}};
+    if (agent.active_workspace_entry)
+        summary["execution"] = workspace::execution_snapshot(agent, *agent.active_workspace_entry);
+    return summary;
+}
+
+}  // namespace identity

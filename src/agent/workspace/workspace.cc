@@ -1,0 +1,95 @@
+#include "agent/workspace/workspace.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/typed.h"
+
+namespace workspace {
+namespace {
+
+json::object profile() {
+    return {{"backend", "host_local"},
+            {"process_execution_exposed", true},
+            {"allow_background_tasks", true},
+            {"supports_managed_worktrees", false}};
+}
+
+json::object policy() {
+    return {{"backend", "host_local"},
+            {"process_execution_exposed", true},
+            {"managed_worktree_supported", false},
+            {"resource_authority",
+             {{"message_ingress", "hard_enforced"},
+              {"agent_state", "hard_enforced"},
+              {"control_plane", "hard_enforced"},
+              {"workspace_projection", "runtime_shaped"},
+              {"process_execution", "runtime_shaped"}}},
+            {"process_execution",
+             {{"cwd_rooting", "runtime_shaped"},
+              {"projection_rooting", "runtime_shaped"},
+              {"path_confinement", "not_enforced"},
+              {"write_confinement", "not_enforced"},
+              {"network_confinement", "not_enforced"},
+              {"secret_isolation", "not_enforced"},
+              {"child_process_containment", "not_enforced"}}}};
+}
+
+}  // namespace
+
+base::Result<domain::WorkspaceEntry> enter(const std::filesystem::path& root,
+                                           const std::filesystem::path& cwd) {
+    std::error_code failed;
+    const auto real_root = std::filesystem::canonical(root, failed);
+    if (failed || !std::filesystem::is_directory(real_root))
+        return base::fail(base::ErrorCode::NotFound, "the workspace root {} is not a folder",
+                          root.string());
+    const auto real_cwd = cwd.empty() ? real_root : std::filesystem::canonical(cwd, failed);
+    if (failed || !std::filesystem::is_directory(real_cwd))
+        return base::fail(base::ErrorCode::NotFound, "the working directory {} is not a folder",
+                          cwd.string());
+    const auto [end, ignored] =
+        std::mismatch(real_root.begin(), real_root.end(), real_cwd.begin(), real_cwd.end());
+    if (end != real_root.end())
+        return base::fail(base::ErrorCode::InvalidInput,
+                          "the working directory {} is outside the workspace root {}",
+                          real_cwd.string(), real_root.string());
+    const std::string id = "ws-" + base::sha256_hex(real_root.string()).substr(0, 32);
+    return domain::WorkspaceEntry{.workspace_id = id,
+                                  .workspace_anchor = real_root.string(),
+                                  .execution_root_id = "canonical_root:" + id,
+                                  .execution_root = real_root.string(),
+                                  .cwd = real_cwd.string()};
+}
+
+domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::filesystem::path& home) {
+    const std::string id = "agent_home:" + agent.value;
+    return {.workspace_id = id,
+            .workspace_anchor = home.string(),
+            .execution_root_id = "canonical_root:" + id,
+            .execution_root = home.string(),
+            .cwd = home.string()};
+}
+
+json::object execution_snapshot(const domain::Agent& agent, const domain::WorkspaceEntry& entry) {
+    return {{"profile", profile()},
+            {"policy", policy()},
+            {"attached_workspaces", base::to_json(agent.attached_workspaces)},
+            {"workspace_id", entry.workspace_id},
+            {"workspace_anchor", entry.workspace_anchor},
+            {"execution_root", entry.execution_root},
+            {"cwd", entry.cwd},
+            {"execution_root_id", entry.execution_root_id},
+            {"projection_kind", base::enum_name(entry.projection_kind)},
+            {"access_mode", base::enum_name(entry.access_mode)}};
+}
+
+json::object boundary(const domain::WorkspaceEntry& entry) {
+    json::object out = profile();
+    out["projection_kind"] = base::enum_name(entry.projection_kind);
+    out["access_mode"] = base::enum_name(entry.access_mode);
+    out["execution_root_id"] = entry.execution_root_id;
+    return out;
+}
+
+}  // namespace workspace

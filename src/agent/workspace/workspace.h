@@ -1,0 +1,27 @@
+// Where an agent works, and what is and is not enforced there.
+#pragma once
+
+#include <filesystem>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "domain/agent.h"
+
+namespace workspace {
+
+// The entry for a project folder. Both paths are made absolute with links resolved; `cwd` must lie
+// inside `root` (empty: the root itself). The id depends on the root only, so it survives restarts.
+base::Result<domain::WorkspaceEntry> enter(const std::filesystem::path& root,
+                                           const std::filesystem::path& cwd);
+
+// What an agent has before any project is chosen.
+domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::filesystem::path& home);
+
+// ExecutionSnapshot: profile, policy and place. With the host_local backend the five confinements
+// are `not_enforced`, and nothing here suggests otherwise.
+json::object execution_snapshot(const domain::Agent& agent, const domain::WorkspaceEntry& entry);
+
+// The `boundary` object of process and workspace events.
+json::object boundary(const domain::WorkspaceEntry& entry);
+
+}  // namespace workspace

@@ -1,0 +1,21 @@
+#include "flow/admission/admission.h"
+
+#include "flow/queue/queue.h"
+
+namespace admission {
+
+base::Result<Outcome> admit(events::Log& log, const domain::Message& message,
+                            const std::optional<std::string>& dedupe_key) {
+    auto agent = TRY(log.tx().agent(message.agent_id));
+    if (!agent)
+        return base::fail(base::ErrorCode::NotFound, "there is no agent '{}'", message.agent_id);
+    const Facts facts{std::move(*agent), TRY(log.tx().pending_count(message.agent_id))};
+    const Verdict verdict = decide(facts, message);
+    if (const auto* refuse = std::get_if<Refuse>(&verdict)) return Outcome{*refuse};
+    const auto appended = TRY(queue::append(log, message, dedupe_key));
+    if (const auto* first = std::get_if<store::AlreadyHave>(&appended))
+        return Outcome{AlreadyHave{first->message_id}};
+    return Outcome{Admitted{message.id}};
+}
+
+}  // namespace admission

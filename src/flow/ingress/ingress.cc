@@ -1,0 +1,182 @@
+#include "flow/ingress/ingress.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace ingress {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+
+// Ids in metadata that are worth finding again without reading it.
+constexpr std::array<std::string_view, 8> kSourceRefKeys{"queued_event_id",
+                                                         "task_result_id",
+                                                         "external_trigger_id",
+                                                         "waiting_intent_id",
+                                                         "callback_delivery_id",
+                                                         "timer_id",
+                                                         "task_id",
+                                                         "resource"};
+constexpr std::size_t kSourceRefCharsMax = 200;
+
+std::map<std::string, std::string> source_refs(const Raw& raw) {
+    std::map<std::string, std::string> refs;
+    if (raw.metadata)
+        for (const auto key : kSourceRefKeys) {
+            const std::string value = base::string_at(*raw.metadata, key);
+            if (!value.empty()) refs.emplace(key, base::ellipsize(value, kSourceRefCharsMax));
+        }
+    if (const auto* timer = std::get_if<domain::TimerOrigin>(&raw.origin))
+        refs["timer_id"] = timer->timer_id.value;
+    if (const auto* task = std::get_if<domain::TaskOrigin>(&raw.origin))
+        refs["task_id"] = task->task_id.value;
+    if (const auto* callback = std::get_if<domain::CallbackOrigin>(&raw.origin))
+        refs["external_trigger_id"] = callback->descriptor_id;
+    return refs;
+}
+
+base::Status check_size(const domain::Body& body, const std::optional<json::value>& metadata) {
+    const std::string text = domain::readable(body);
+    if (text.size() > kBodyBytesMax)
+        return fail(ErrorCode::InvalidInput,
+                    "the message has {} bytes, the limit is {}; put large content into a file",
+                    text.size(), kBodyBytesMax);
+    if (!base::is_utf8(text))
+        return fail(ErrorCode::InvalidInput, "the message is not valid UTF-8");
+    if (metadata && base::json_text(*metadata).size() > kMetadataBytesMax)
+        return fail(ErrorCode::InvalidInput, "the message's metadata is over {} bytes",
+                    kMetadataBytesMax);
+    return {};
+}
+
+}  // namespace
+
+domain::TrustLevel default_trust(const domain::Origin& origin) {
+    struct Visitor {
+        using T = domain::TrustLevel;
+        T operator()(const domain::OperatorOrigin&) const { return T::TrustedOperator; }
+        T operator()(const domain::SystemOrigin&) const { return T::TrustedSystem; }
+        T operator()(const domain::TaskOrigin&) const { return T::TrustedSystem; }
+        T operator()(const domain::TimerOrigin&) const { return T::TrustedSystem; }
+        T operator()(const domain::CallbackOrigin&) const { return T::TrustedIntegration; }
+        T operator()(const domain::WebhookOrigin&) const { return T::TrustedIntegration; }
+        T operator()(const domain::ChannelOrigin&) const { return T::UntrustedExternal; }
+    };
+    return std::visit(Visitor{}, origin);
+}
+
+domain::AuthorityClass authority_of(domain::TrustLevel trust) {
+    switch (trust) {
+        case domain::TrustLevel::TrustedOperator:
+            return domain::AuthorityClass::OperatorInstruction;
+        case domain::TrustLevel::TrustedSystem:
+            return domain::AuthorityClass::RuntimeInstruction;
+        case domain::TrustLevel::TrustedIntegration:
+            return domain::AuthorityClass::IntegrationSignal;
+        case domain::TrustLevel::UntrustedExternal:
+            return domain::AuthorityClass::ExternalEvidence;
+    }
+    return domain::AuthorityClass::ExternalEvidence;
+}
+
+domain::TriggerKind trigger_of(domain::MessageKind kind) {
+    using Kind = domain::MessageKind;
+    using Trigger = domain::TriggerKind;
+    switch (kind) {
+        case Kind::OperatorPrompt:
+            return Trigger::OperatorInput;
+        case Kind::ChannelEvent:
+        case Kind::WebhookEvent:
+        case Kind::CallbackEvent:
+            return Trigger::ExternalEvent;
+        case Kind::TimerTick:
+            return Trigger::TimerFire;
+        case Kind::SystemTick:
+            return Trigger::SystemTick;
+        case Kind::TaskResult:
+            return Trigger::TaskResult;
+        case Kind::TaskStatus:
+            return Trigger::TaskStatus;
+        case Kind::Control:
+            return Trigger::Control;
+        case Kind::BriefAck:
+        case Kind::BriefResult:
+            return Trigger::BriefDelivery;
+        case Kind::InternalFollowup:
+            return Trigger::InternalFollowup;
+    }
+    return Trigger::SystemTick;
+}
+
+bool is_allowed(domain::MessageKind kind, const domain::Origin& origin) {
+    using Kind = domain::MessageKind;
+    const auto from = [&]<class T>(std::type_identity<T>) {
+        return std::holds_alternative<T>(origin);
+    };
+    const bool by_operator = from(std::type_identity<domain::OperatorOrigin>{});
+    const bool by_system = from(std::type_identity<domain::SystemOrigin>{});
+    switch (kind) {
+        case Kind::OperatorPrompt:
+            return by_operator;
+        case Kind::ChannelEvent:
+            return from(std::type_identity<domain::ChannelOrigin>{});
+        case Kind::WebhookEvent:
+            return from(std::type_identity<domain::WebhookOrigin>{});
+        case Kind::CallbackEvent:
+            return from(std::type_identity<domain::CallbackOrigin>{});
+        case Kind::TimerTick:
+            return from(std::type_identity<domain::TimerOrigin>{});
+        case Kind::SystemTick:
+        case Kind::InternalFollowup:
+        case Kind::BriefAck:
+        case Kind::BriefResult:
+            return by_system;
+        case Kind::TaskResult:
+        case Kind::TaskStatus:
+            return from(std::type_identity<domain::TaskOrigin>{});
+        case Kind::Control:
+            return by_operator || by_system;
+    }
+    return false;
+}
+
+base::Result<domain::Message> receive(Raw raw, base::Time now, base::Ids& ids) {
+    if (!is_allowed(raw.kind, raw.origin))
+        return fail(ErrorCode::InvalidInput, "a {} message cannot come from this origin",
+                    base::enum_name(raw.kind));
+    TRY(check_size(raw.body, raw.metadata));
+    // Enumerators are ordered from most to least trusted.
+    const auto trust = std::max(default_trust(raw.origin),
+                                raw.trust.value_or(domain::TrustLevel::TrustedOperator));
+    domain::Message message{.id = ids.fresh<domain::MessageId>(),
+                            .agent_id = std::move(raw.agent_id),
+                            .created_at = now,
+                            .kind = raw.kind,
+                            .origin = raw.origin,
+                            .trust = trust,
+                            .authority_class = authority_of(trust),
+                            .priority = raw.priority.value_or(domain::Priority::Normal),
+                            .trigger_kind = trigger_of(raw.kind)};
+    if (auto refs = source_refs(raw); !refs.empty()) message.source_refs = std::move(refs);
+    // Bindings are lifted out of metadata only for what the runtime itself made: anyone else could
+    // forge them.
+    if (raw.admission == domain::AdmissionContext::RuntimeOwned) {
+        if (const auto* task = std::get_if<domain::TaskOrigin>(&raw.origin))
+            message.task_id = task->task_id;
+        if (raw.metadata)
+            if (const std::string item = base::string_at(*raw.metadata, "work_item_id");
+                !item.empty())
+                message.work_item_id = domain::WorkItemId{item};
+    }
+    message.body = std::move(raw.body);
+    message.metadata = std::move(raw.metadata);
+    message.delivery_surface = raw.surface;
+    message.admission_context = raw.admission;
+    message.correlation_id = std::move(raw.correlation_id);
+    message.causation_id = std::move(raw.causation_id);
+    return message;
+}
+
+}  // namespace ingress

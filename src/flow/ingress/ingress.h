@@ -1,0 +1,42 @@
+// Raw input becomes a Message: labels come from the way it arrived, never from what it says.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "domain/message.h"
+
+namespace ingress {
+
+inline constexpr std::size_t kBodyBytesMax = 1024 * 1024;
+inline constexpr std::size_t kMetadataBytesMax = 64 * 1024;
+
+// What a surface hands in. It knows how the input arrived; it does not choose its authority.
+struct Raw {
+    domain::AgentId agent_id;
+    domain::MessageKind kind{domain::MessageKind::OperatorPrompt};
+    domain::Origin origin{};
+    domain::Body body{};
+    domain::DeliverySurface surface{domain::DeliverySurface::RuntimeSystem};
+    domain::AdmissionContext admission{domain::AdmissionContext::RuntimeOwned};
+    std::optional<domain::Priority> priority{};
+    // A local caller may ask for less trust than the origin has by default, never for more.
+    std::optional<domain::TrustLevel> trust{};
+    std::optional<json::value> metadata{};
+    std::optional<std::string> correlation_id{};
+    std::optional<std::string> causation_id{};
+    std::optional<std::string> dedupe_key{};
+};
+
+// The envelope as it is queued. InvalidInput for a kind that does not go with its origin, a body or
+// metadata over its bound, or text that is not UTF-8.
+base::Result<domain::Message> receive(Raw raw, base::Time now, base::Ids& ids);
+
+domain::TrustLevel default_trust(const domain::Origin& origin);
+domain::AuthorityClass authority_of(domain::TrustLevel trust);
+domain::TriggerKind trigger_of(domain::MessageKind kind);
+bool is_allowed(domain::MessageKind kind, const domain::Origin& origin);
+
+}  // namespace ingress

@@ -1,0 +1,130 @@
+// One turn as a state machine: a stored state and one event give the next state, what goes into the
+// record, and what is to be done in the world. Pure: values in, values out.
+//
+//     Thinking --reply with calls--> AwaitingTools --last result--> Thinking (next round)
+//     Thinking --reply without calls--> Closed          any --failure, interruption--> Closed
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "domain/agent.h"
+#include "domain/message.h"
+#include "domain/record.h"
+#include "domain/tool.h"
+#include "domain/turn.h"
+#include "exec/tools/dispatcher.h"
+#include "provider/provider.h"
+
+namespace turn {
+
+// A turn that asks for more rounds is cut off. `--max-turns` can only lower it.
+inline constexpr std::int64_t kRoundsMax = 400;
+// How often a text cut off by the output limit is continued.
+inline constexpr std::int64_t kOutputLimitRecoveriesMax = 2;
+// How often a turn is picked up after a crash before it is given up: a turn that kills the program
+// each time would otherwise do so for ever. Counted in the store, across restarts.
+inline constexpr std::int64_t kRestartsMax = 20;
+inline constexpr std::int64_t kCallsPerRoundMax = 64;
+
+struct Facts {
+    domain::Agent agent;
+    domain::Attempt attempt;
+    domain::Message message;
+    std::vector<domain::ToolExecution> executions{};  // Of the current round, in order.
+};
+
+struct RoundTiming {
+    std::int64_t context_build_ms{0};
+    base::Time started_at{};
+    base::Time completed_at{};
+};
+
+// What comes back from the world. Each names the round or call it belongs to, so that a late or
+// repeated one is recognised and changes nothing.
+struct ModelReplied {
+    std::int64_t round{0};
+    provider::Reply reply;
+    std::vector<domain::ToolCall>
+        calls{};  // One for each tool-use block, described by the dispatcher.
+    RoundTiming timing{};
+    std::string prompt_cache_key{};
+};
+struct ModelFailed {
+    std::int64_t round{0};
+    provider::Failure failure;
+    RoundTiming timing{};
+};
+struct ToolFinished {
+    domain::ToolCallId call_id;
+    tools::Dispatched dispatched;
+};
+// Somebody asked the turn to stop. `last` is how the call that was running ended.
+struct Interrupted {
+    std::string reason;
+    std::optional<ToolFinished> last{};
+};
+// A new process found the turn open. `unknown` stands for the call that was running and may have
+// touched the world; it is absent when that call can simply be made again.
+struct Resumed {
+    std::optional<ToolFinished> unknown{};
+};
+using Event = std::variant<ModelReplied, ModelFailed, ToolFinished, Interrupted, Resumed>;
+
+struct AskModel {
+    std::int64_t round{1};
+    friend bool operator==(const AskModel&, const AskModel&) = default;
+};
+struct RunTool {
+    domain::ToolCallId call_id;
+    friend bool operator==(const RunTool&, const RunTool&) = default;
+};
+using Effect = std::variant<AskModel, RunTool>;
+
+struct EventDraft {
+    std::string kind;
+    json::object data;
+    friend bool operator==(const EventDraft&, const EventDraft&) = default;
+};
+struct Release {
+    domain::QueueStatus status{domain::QueueStatus::Processed};
+    std::optional<std::string> reason{};
+    friend bool operator==(const Release&, const Release&) = default;
+};
+
+// Everything one commit writes, and the effects that follow it. Record entries get their ids and
+// times where they are written.
+struct Step {
+    domain::Attempt attempt;
+    domain::Agent agent;
+    std::vector<domain::ToolExecution> executions{};  // Changed ones.
+    std::vector<domain::TranscriptEntry> transcript{};
+    std::vector<EventDraft> events{};
+    std::vector<domain::Brief> briefs{};
+    std::vector<tools::FollowUp> follow_ups{};
+    std::optional<Release> release{};
+    std::vector<Effect> effects{};
+
+    bool closed() const { return std::holds_alternative<domain::Closed>(attempt.state); }
+};
+
+// `now` is the time of the commit. `repeatable` tells of a tool whether a call cut off by a crash
+// may be made again.
+struct Input {
+    base::Time now{};
+    std::function<bool(const std::string& tool)> repeatable;
+    // The result of a call that is not run, for the reason given.
+    std::function<tools::Dispatched(const domain::ToolCall&, domain::ToolError,
+                                    domain::ResultStatus)>
+        not_run;
+};
+
+Step decide(const Facts& facts, const Event& event, const Input& input);
+
+// Must the commit survive a power cut before its effects are performed? Yes when the turn is over,
+// and when a call starts that must never silently run twice.
+bool needs_disk(const Step& step, const Input& input);
+
+}  // namespace turn

@@ -1,0 +1,36 @@
+// The shapes of what a turn writes down: transcript entries and audit events by their wire names.
+#pragma once
+
+#include "flow/turn/decide.h"
+
+namespace turn {
+
+inline constexpr std::size_t kTextPreviewChars = 600;
+
+struct RoundSummary {
+    std::string text;  // All text blocks, joined by a blank line.
+    std::int64_t text_blocks{0};
+    std::vector<std::string> tool_names{};
+};
+RoundSummary summarize(const std::vector<domain::Block>& blocks);
+
+domain::TranscriptEntry assistant_entry(const Facts& facts, const ModelReplied& replied);
+domain::TranscriptEntry results_entry(const Facts& facts, std::int64_t round,
+                                      const std::vector<domain::ToolExecution>& executions);
+domain::TranscriptEntry failure_entry(const Facts& facts, std::int64_t round,
+                                      const domain::FailureArtifact& artifact,
+                                      const provider::Failure* failure);
+domain::TranscriptEntry continuation_entry(const Facts& facts, std::int64_t round,
+                                           std::string_view text, std::string_view reason);
+
+EventDraft round_completed(const Facts& facts, const ModelReplied& replied);
+EventDraft round_recorded(const Facts& facts, const ModelReplied& replied);
+EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution);
+EventDraft runtime_error(const Facts& facts, std::string_view error,
+                         const provider::Failure* failure);
+
+// The failure as an operator is shown it.
+domain::FailureArtifact failure_artifact(const provider::Failure& failure,
+                                         const std::string& model_ref);
+
+}  // namespace turn

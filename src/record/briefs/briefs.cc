@@ -1,0 +1,26 @@
+#include "record/briefs/briefs.h"
+
+#include "base/text.h"
+
+namespace briefs {
+
+base::Status publish(events::Log& log, domain::Agent& agent, domain::Brief brief) {
+    brief.id = log.ids().fresh<domain::BriefId>();
+    brief.agent_id = agent.agent_id;
+    brief.created_at = log.now();
+    if (brief.workspace_id.empty() && agent.active_workspace_entry)
+        brief.workspace_id = agent.active_workspace_entry->workspace_id;
+    TRY(log.tx().append_brief(brief));
+    agent.last_brief_at = brief.created_at;
+    return log.append(agent.agent_id, "brief_created", base::to_json(brief).as_object());
+}
+
+domain::Brief ack(const domain::Agent& agent, const domain::Message& message) {
+    const std::string preview = base::collapse_whitespace(domain::readable(message.body));
+    return {.agent_id = agent.agent_id,
+            .kind = domain::BriefKind::Ack,
+            .text = std::string(kAckPrefix) + base::ellipsize(preview, kAckPreviewChars),
+            .related_message_id = message.id};
+}
+
+}  // namespace briefs

@@ -1,0 +1,21 @@
+// What an agent tells its operator, as records of their own.
+#pragma once
+
+#include <string>
+
+#include "domain/agent.h"
+#include "domain/message.h"
+#include "domain/record.h"
+#include "record/events/events.h"
+
+namespace briefs {
+
+inline constexpr std::string_view kAckPrefix = "Queued work: ";  // Clients hide these by it.
+inline constexpr std::size_t kAckPreviewChars = 80;
+
+// Stores the brief, gives it its id and time, and appends brief_created.
+base::Status publish(events::Log& log, domain::Agent& agent, domain::Brief brief);
+
+domain::Brief ack(const domain::Agent& agent, const domain::Message& message);
+
+}  // namespace briefs
