@@ -7,7 +7,6 @@ namespace provider {
 namespace {
 
 using testing::HasSubstr;
-using testing::SizeIs;
 
 // A conversation in which `rounds` answers were given, each followed by one tool result.
 Request after(std::size_t rounds, std::string last_result = "ok") {
