@@ -1,0 +1,102 @@
+#include "provider/scripted/play.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace provider {
+namespace {
+
+constexpr std::size_t kExcerptCharsMax = 200;
+
+std::size_t answered_rounds(const Request& request) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        request.conversation, [](const auto& turn) { return turn.index() == 1; }));
+}
+static_assert(std::is_same_v<std::variant_alternative_t<1, ConversationTurn>, AssistantTurn>);
+
+const ToolResultsTurn* last_results(const Request& request) {
+    for (auto turn = request.conversation.rbegin(); turn != request.conversation.rend(); ++turn)
+        if (const auto* results = std::get_if<ToolResultsTurn>(&*turn)) return results;
+    return nullptr;
+}
+
+std::optional<domain::TokenUsage> usage_of(const std::optional<ScriptedUsage>& usage) {
+    if (!usage) return std::nullopt;
+    return domain::TokenUsage{.input_tokens = usage->input_tokens,
+                              .output_tokens = usage->output_tokens,
+                              .total_tokens = usage->input_tokens + usage->output_tokens};
+}
+
+Failure contract_failure(std::string message) {
+    return {.kind = FailureKind::ContractError, .message = std::move(message)};
+}
+
+std::optional<Failure> unmet(const Expectation& expect, const Request& request,
+                             std::size_t number) {
+    const std::string wanted = base::ellipsize(expect.last_result_contains, kExcerptCharsMax);
+    const auto* results = last_results(request);
+    if (!results)
+        return contract_failure(fmt::format(
+            "round {} expects a tool result that contains '{}', but none came", number, wanted));
+    for (const auto& result : results->results)
+        if (result.content.contains(expect.last_result_contains)) return std::nullopt;
+    std::string came;
+    for (const auto& result : results->results)
+        came += (came.empty() ? "" : " | ") + result.content;
+    const std::string excerpt =
+        base::printable(base::ellipsize(base::to_utf8(came), kExcerptCharsMax));
+    return contract_failure(
+        fmt::format("round {} expects a tool result that contains '{}', but '{}' came", number,
+                    wanted, excerpt));
+}
+
+Failure failure_of(const ScriptedFault& fault) {
+    Failure failure{.kind = fault.kind, .message = fault.message, .status = fault.status};
+    if (fault.retry_after_ms)
+        failure.retry_after = std::chrono::milliseconds(*fault.retry_after_ms);
+    failure.usage = usage_of(fault.usage);
+    return failure;
+}
+
+// `number` counts on when the scenario loops, so made-up ids never repeat within a conversation.
+Reply reply_of(const Round& round, std::size_t number) {
+    Reply reply{.stop_reason =
+                    round.stop_reason.value_or(round.tool_calls.empty() ? "end_turn" : "tool_use"),
+                .usage = usage_of(round.usage),
+                .cache_usage = round.cache_usage,
+                .request_diagnostics = {{"request_lowering_mode", "scripted"}}};
+    if (!round.text.empty()) reply.blocks.emplace_back(domain::TextBlock{round.text});
+    for (std::size_t i = 0; i < round.tool_calls.size(); ++i) {
+        const auto& call = round.tool_calls[i];
+        reply.blocks.emplace_back(domain::ToolUseBlock{
+            call.id.value_or(fmt::format("call_{}_{}", number, i + 1)), call.name, call.input});
+    }
+    return reply;
+}
+
+}  // namespace
+
+std::size_t round_index(const Scenario& scenario, const Request& request) {
+    const std::size_t answered = answered_rounds(request);
+    return scenario.loop ? answered % scenario.rounds.size() : answered;
+}
+
+Played play(const Scenario& scenario, const Request& request, std::int64_t faults_given) {
+    const std::size_t number = answered_rounds(request) + 1;
+    const std::size_t index = round_index(scenario, request);
+    if (index >= scenario.rounds.size())
+        return {
+            std::unexpected(contract_failure(fmt::format("the scenario has no round {}", number)))};
+    const Round& round = scenario.rounds[index];
+    const std::chrono::milliseconds delay(round.delay_ms);
+    if (round.expect) {
+        if (auto failure = unmet(*round.expect, request, number))
+            return {std::unexpected(std::move(*failure)), delay};
+    }
+    if (round.fault && faults_given < round.fault->times)
+        return {std::unexpected(failure_of(*round.fault)), delay, true};
+    return {reply_of(round, number), delay};
+}
+
+}  // namespace provider

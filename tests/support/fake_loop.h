@@ -1,0 +1,44 @@
+// A loop and a clock in one, on made-up time: nothing waits, and every run is the same.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+
+#include "base/loop.h"
+#include "base/time.h"
+
+namespace test_support {
+
+// Time stands still while tasks run and jumps to the next timer when none is left. Offloaded work
+// runs at once. Single-threaded.
+class FakeLoop final : public base::Loop, public base::Clock {
+public:
+    static constexpr std::int64_t kTasksMax = 1'000'000;  // A livelock fails instead of hanging.
+
+    void post(base::Task task) override;
+    TimerHandle after(std::chrono::microseconds delay, base::Task task) override;
+    void cancel(TimerHandle timer) override;
+    void offload(base::Task work, base::Task done) override;
+    base::Time now() override { return now_; }
+
+    // Runs the next task, jumping in time if need be; false when there is nothing left to do.
+    bool run_one();
+    // Runs until nothing is left to do, or kTasksMax.
+    void run();
+    // Runs until `condition` holds; false when there is nothing left to do before it does.
+    bool run_until(const std::function<bool()>& condition);
+
+private:
+    struct Due {
+        base::Time at;
+        std::uint64_t handle;
+        friend auto operator<=>(const Due&, const Due&) = default;
+    };
+    base::Time now_{base::Time(std::chrono::sys_days(std::chrono::year(2031) / 1 / 2))};
+    std::uint64_t last_handle_{0};
+    std::deque<base::Task> posted_;
+    std::map<Due, base::Task> timers_;
+};
+
+}  // namespace test_support
