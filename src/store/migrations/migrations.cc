@@ -1,0 +1,74 @@
+#include "store/migrations/migrations.h"
+
+#include "store/migrations/0001_ground.h"
+
+namespace migrations {
+
+using base::ErrorCode;
+using base::Result;
+using base::Status;
+
+namespace {
+
+constexpr Step kSteps[] = {{1, "ground", kGround}};
+
+Result<std::int64_t> applied(sql::Connection& connection) {
+    std::int64_t number = 0;
+    TRY(connection.query("SELECT COALESCE(MAX(number), 0) FROM schema_migrations", {},
+                         [&](const sql::Row& row) -> Status {
+                             number = row.integer(0);
+                             return {};
+                         }));
+    return number;
+}
+
+// Runs `body` in a write transaction of its own.
+template <class Body>
+Status in_transaction(sql::Connection& connection, Body body) {
+    TRY(connection.begin(sql::Access::Write));
+    Status outcome = body();
+    if (outcome) outcome = connection.commit();
+    if (!outcome) connection.rollback();
+    return outcome;
+}
+
+// Reads the state inside the transaction: another process may be migrating the same database.
+Status apply(sql::Connection& connection, const Step& step) {
+    return in_transaction(connection, [&]() -> Status {
+        if (TRY(applied(connection)) >= step.number) return {};
+        if (Status done = connection.run_script(step.script); !done)
+            return base::fail(done.error().code,
+                              "migration {} ({}) failed and was undone: {} Start again to retry.",
+                              step.number, step.name, done.error().message);
+        TRY(connection.execute("INSERT INTO schema_migrations (number, name) VALUES ($1, $2)",
+                               {step.number, step.name}));
+        return {};
+    });
+}
+
+}  // namespace
+
+std::span<const Step> steps() {
+    return kSteps;
+}
+
+Status migrate(sql::Connection& connection, std::span<const Step> known) {
+    TRY(in_transaction(connection, [&] {
+        return connection.run_script(
+            "CREATE TABLE IF NOT EXISTS schema_migrations ("
+            "number BIGINT PRIMARY KEY, name TEXT NOT NULL)");
+    }));
+    const std::int64_t have = TRY(applied(connection));
+    const std::int64_t newest = known.empty() ? 0 : known.back().number;
+    if (have > newest)
+        return base::fail(ErrorCode::Refused,
+                          "the database has schema version {}, but this program knows only up to "
+                          "{}: a newer version wrote it. Start that version again, or restore a "
+                          "backup made before the upgrade.",
+                          have, newest);
+    for (const Step& step : known)
+        if (step.number > have) TRY(apply(connection, step));
+    return {};
+}
+
+}  // namespace migrations

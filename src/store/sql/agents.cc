@@ -1,0 +1,74 @@
+#include "store/sql/sql_tx_inl.h"
+
+namespace sql {
+
+Result<std::int64_t> SqlTx::change(std::string_view statement, Params params) {
+    if (access_ == Access::Read)
+        return fail(ErrorCode::Refused, "a read cannot change anything; use write()");
+    return connection_.execute(statement, params);
+}
+
+Result<std::int64_t> SqlTx::number(std::string_view statement, Params params) {
+    std::int64_t value = 0;
+    TRY(connection_.query(statement, params, [&](const Row& row) -> Status {
+        value = row.integer(0);
+        return {};
+    }));
+    return value;
+}
+
+Result<std::int64_t> SqlTx::next_seq(const AgentId& agent, std::string_view stream) {
+    if (access_ == Access::Read)
+        return fail(ErrorCode::Refused, "a read cannot change anything; use write()");
+    return number(
+        "INSERT INTO stream_heads (agent_id, stream, seq) VALUES ($1, $2, 1) "
+        "ON CONFLICT (agent_id, stream) DO UPDATE SET seq = stream_heads.seq + 1 RETURNING seq",
+        {agent, stream});
+}
+
+Result<std::optional<domain::Agent>> SqlTx::agent(const AgentId& id) {
+    return record<domain::Agent>("SELECT record FROM agents WHERE agent_id = $1", {id});
+}
+
+Result<std::vector<AgentId>> SqlTx::agents(std::int64_t limit) {
+    std::vector<AgentId> ids;
+    TRY(connection_.query("SELECT agent_id FROM agents ORDER BY agent_id LIMIT $1",
+                          {bounded(limit)}, [&](const Row& row) -> Status {
+                              ids.push_back({std::string(row.text(0))});
+                              return {};
+                          }));
+    return ids;
+}
+
+Status SqlTx::put_agent(const domain::Agent& agent) {
+    TRY(
+        change("INSERT INTO agents (agent_id, record) VALUES ($1, $2) "
+               "ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record",
+               {agent.agent_id, TRY(encode(agent))}));
+    return {};
+}
+
+Status SqlTx::erase_agent(const AgentId& id) {
+    // Rows that do not name their agent go first, while the rows that lead to them are there.
+    for (const std::string_view statement : {
+             "DELETE FROM frames WHERE run_id IN (SELECT run_id FROM attempts WHERE agent_id = $1)",
+             "DELETE FROM queue_entries WHERE message_id IN "
+             "(SELECT id FROM messages WHERE agent_id = $1)",
+             "DELETE FROM attempts WHERE agent_id = $1",
+             "DELETE FROM messages WHERE agent_id = $1",
+             "DELETE FROM tool_executions WHERE agent_id = $1",
+             "DELETE FROM events WHERE agent_id = $1",
+             "DELETE FROM transcript WHERE agent_id = $1",
+             "DELETE FROM briefs WHERE agent_id = $1",
+             "DELETE FROM waits WHERE agent_id = $1",
+             "DELETE FROM timers WHERE agent_id = $1",
+             "DELETE FROM tasks WHERE agent_id = $1",
+             "DELETE FROM outbox WHERE agent_id = $1",
+             "DELETE FROM stream_heads WHERE agent_id = $1",
+             "DELETE FROM agents WHERE agent_id = $1",
+         })
+        TRY(change(statement, {id}));
+    return {};
+}
+
+}  // namespace sql

@@ -1,0 +1,93 @@
+#include "store/sql/sql_tx_inl.h"
+
+namespace sql {
+
+using domain::Attempt;
+using domain::ToolExecution;
+
+namespace {
+
+std::int64_t is_open(const Attempt& attempt) {
+    return std::holds_alternative<domain::Closed>(attempt.state) ? 0 : 1;
+}
+
+}  // namespace
+
+Status SqlTx::open_attempt(const Attempt& attempt) {
+    const std::int64_t added =
+        TRY(change("INSERT INTO attempts (run_id, agent_id, is_open, record) "
+                   "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                   {attempt.run_id, attempt.agent_id, is_open(attempt), TRY(encode(attempt))}));
+    if (added == 1) return {};
+    if (const auto open = TRY(open_attempt_of(attempt.agent_id)))
+        return fail(ErrorCode::Conflict,
+                    "agent {} already has the open attempt {}; close it before opening {}",
+                    attempt.agent_id, open->run_id, attempt.run_id);
+    return fail(ErrorCode::Conflict, "there already is an attempt {}", attempt.run_id);
+}
+
+Status SqlTx::put_attempt(const Attempt& attempt) {
+    const std::int64_t changed =
+        TRY(change("UPDATE attempts SET is_open = $2, record = $3 WHERE run_id = $1",
+                   {attempt.run_id, is_open(attempt), TRY(encode(attempt))}));
+    if (changed == 0) return fail(ErrorCode::NotFound, "there is no attempt {}", attempt.run_id);
+    return {};
+}
+
+Result<std::optional<Attempt>> SqlTx::attempt(const RunId& id) {
+    return record<Attempt>("SELECT record FROM attempts WHERE run_id = $1", {id});
+}
+
+Result<std::optional<Attempt>> SqlTx::open_attempt_of(const AgentId& agent) {
+    return record<Attempt>("SELECT record FROM attempts WHERE agent_id = $1 AND is_open = 1",
+                           {agent});
+}
+
+Result<std::vector<Attempt>> SqlTx::open_attempts(std::int64_t limit) {
+    return records<Attempt>(
+        "SELECT record FROM attempts WHERE is_open = 1 ORDER BY agent_id LIMIT $1",
+        {bounded(limit)});
+}
+
+// A frame is stored as a JSON string: not every engine takes NUL bytes in text.
+Status SqlTx::put_frame(const RunId& id, const std::string& frame) {
+    TRY(
+        change("INSERT INTO frames (run_id, frame) VALUES ($1, $2) "
+               "ON CONFLICT (run_id) DO UPDATE SET frame = excluded.frame",
+               {id, TRY(encode(frame))}));
+    return {};
+}
+
+Result<std::optional<std::string>> SqlTx::frame(const RunId& id) {
+    return record<std::string>("SELECT frame FROM frames WHERE run_id = $1", {id});
+}
+
+Status SqlTx::put_tool_execution(const ToolExecution& execution) {
+    TRY(
+        change("INSERT INTO tool_executions (call_id, agent_id, run_id, round, ordinal, record) "
+               "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (call_id) DO UPDATE SET "
+               "agent_id = excluded.agent_id, run_id = excluded.run_id, round = excluded.round, "
+               "ordinal = excluded.ordinal, record = excluded.record",
+               {execution.call.call_id, execution.call.agent_id, execution.call.run_id,
+                execution.round, execution.ordinal, TRY(encode(execution))}));
+    return {};
+}
+
+Result<std::optional<ToolExecution>> SqlTx::tool_execution(const domain::ToolCallId& id) {
+    return record<ToolExecution>("SELECT record FROM tool_executions WHERE call_id = $1", {id});
+}
+
+Result<std::vector<ToolExecution>> SqlTx::tool_executions(const RunId& run,
+                                                          std::optional<std::int64_t> round) {
+    if (round)
+        return whole(records<ToolExecution>(
+            "SELECT record FROM tool_executions WHERE run_id = $1 AND round = $2 "
+            "ORDER BY ordinal, call_id LIMIT $3",
+            {run, *round, kListRowsMax + 1}));
+    return whole(
+        records<ToolExecution>("SELECT record FROM tool_executions WHERE run_id = $1 "
+                               "ORDER BY round, ordinal, call_id LIMIT $2",
+                               {run, kListRowsMax + 1}));
+}
+
+}  // namespace sql

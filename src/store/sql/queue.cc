@@ -1,0 +1,152 @@
+#include "store/sql/sql_tx_inl.h"
+
+namespace sql {
+
+using base::from_micros;
+using base::to_micros;
+using domain::QueueStatus;
+
+namespace {
+
+// Column 0 is the message's seq, 1 its record; the rest is its queue entry.
+#define HOLON_QUEUED_COLUMNS                                                                      \
+    "SELECT m.seq, m.record, q.message_id, q.agent_id, q.priority, q.status, q.tries, q.reason, " \
+    "q.created_at, q.updated_at "
+
+Result<store::QueuedMessage> queued_message(const Row& row) {
+    const auto status = base::enum_from<QueueStatus>(row.text(5));
+    if (!status)
+        return fail(ErrorCode::Corrupt, "queue entry {} has an unknown status '{}'", row.text(2),
+                    row.text(5));
+    store::QueuedMessage queued{.message = TRY(decode<domain::Message>(row.text(1)))};
+    queued.entry = {.message_id = {std::string(row.text(2))},
+                    .agent_id = {std::string(row.text(3))},
+                    .priority = static_cast<domain::Priority>(row.integer(4)),
+                    .status = *status,
+                    .tries = row.integer(6),
+                    .created_at = from_micros(row.integer(8)),
+                    .updated_at = from_micros(row.integer(9))};
+    if (!row.is_null(7)) queued.entry.reason = std::string(row.text(7));
+    return queued;
+}
+
+Result<std::vector<store::Numbered<store::QueuedMessage>>> queued_messages(
+    Connection& connection, std::string_view statement, Params params) {
+    std::vector<store::Numbered<store::QueuedMessage>> list;
+    TRY(connection.query(statement, params, [&](const Row& row) -> Status {
+        list.push_back({row.integer(0), TRY(queued_message(row))});
+        return {};
+    }));
+    return list;
+}
+
+Result<std::optional<store::QueuedMessage>> first(
+    Result<std::vector<store::Numbered<store::QueuedMessage>>> found) {
+    auto list = TRY(std::move(found));
+    if (list.empty()) return std::nullopt;
+    return std::move(list.front().record);
+}
+
+Result<std::optional<MessageId>> earlier_message(Connection& connection,
+                                                 const domain::Message& message,
+                                                 const std::optional<std::string>& dedupe_key) {
+    std::optional<MessageId> earlier;
+    const auto keep = [&](const Row& row) -> Status {
+        earlier = MessageId{std::string(row.text(0))};
+        return {};
+    };
+    TRY(connection.query("SELECT id FROM messages WHERE id = $1", {message.id}, keep));
+    if (!earlier && dedupe_key)
+        TRY(connection.query("SELECT id FROM messages WHERE agent_id = $1 AND dedupe_key = $2",
+                             {message.agent_id, dedupe_key}, keep));
+    return earlier;
+}
+
+}  // namespace
+
+Result<store::AppendOutcome> SqlTx::append_message(const domain::Message& message,
+                                                   const std::optional<std::string>& dedupe_key) {
+    if (const auto earlier = TRY(earlier_message(connection_, message, dedupe_key)))
+        return store::AlreadyHave{*earlier};
+    const auto text = TRY(encode(message));
+    const std::int64_t seq = TRY(next_seq(message.agent_id, "message"));
+    TRY(
+        change("INSERT INTO messages (id, agent_id, seq, dedupe_key, record) "
+               "VALUES ($1, $2, $3, $4, $5)",
+               {message.id, message.agent_id, seq, dedupe_key, text}));
+    const std::int64_t created_at = to_micros(message.created_at);
+    TRY(
+        change("INSERT INTO queue_entries (message_id, agent_id, seq, priority, status, tries, "
+               "created_at, updated_at) VALUES ($1, $2, $3, $4, 'queued', 0, $5, $5)",
+               {message.id, message.agent_id, seq, static_cast<std::int64_t>(message.priority),
+                created_at}));
+    return store::Appended{seq};
+}
+
+Result<std::optional<store::QueuedMessage>> SqlTx::message(const MessageId& id) {
+    return first(queued_messages(
+        connection_,
+        HOLON_QUEUED_COLUMNS
+        "FROM messages m JOIN queue_entries q ON q.message_id = m.id WHERE m.id = $1",
+        {id}));
+}
+
+Result<std::vector<store::Numbered<store::QueuedMessage>>> SqlTx::messages(
+    const AgentId& agent, const store::Page& page) {
+    constexpr std::string_view kOldestFirst = HOLON_QUEUED_COLUMNS
+        "FROM messages m JOIN queue_entries q ON q.message_id = m.id "
+        "WHERE m.agent_id = $1 AND m.seq > $2 AND m.seq < $3 ORDER BY m.seq LIMIT $4";
+    constexpr std::string_view kNewestFirst = HOLON_QUEUED_COLUMNS
+        "FROM messages m JOIN queue_entries q ON q.message_id = m.id "
+        "WHERE m.agent_id = $1 AND m.seq > $2 AND m.seq < $3 ORDER BY m.seq DESC LIMIT $4";
+    return queued_messages(connection_, page.newest_first ? kNewestFirst : kOldestFirst,
+                           {agent, page.after_seq, upper_bound(page), bounded(page.limit)});
+}
+
+Result<std::optional<store::QueuedMessage>> SqlTx::next_message(const AgentId& agent) {
+    return first(queued_messages(connection_,
+                                 HOLON_QUEUED_COLUMNS
+                                 "FROM queue_entries q JOIN messages m ON m.id = q.message_id "
+                                 "WHERE q.agent_id = $1 AND q.status IN ('interrupted', 'queued') "
+                                 "ORDER BY q.priority, q.status, q.seq LIMIT 1",
+                                 {agent}));
+}
+
+Status SqlTx::set_queue_status(const MessageId& id, QueueStatus status,
+                               const std::optional<std::string>& reason, base::Time now) {
+    const std::int64_t tries = status == QueueStatus::Claimed ? 1 : 0;
+    const std::int64_t changed =
+        TRY(change("UPDATE queue_entries SET status = $2, tries = tries + $3, reason = $4, "
+                   "updated_at = $5 WHERE message_id = $1",
+                   {id, base::enum_name(status), tries, reason, to_micros(now)}));
+    if (changed == 0) return fail(ErrorCode::NotFound, "there is no message {}", id);
+    return {};
+}
+
+Result<std::int64_t> SqlTx::pending_count(const AgentId& agent) {
+    return number(
+        "SELECT COUNT(*) FROM queue_entries "
+        "WHERE agent_id = $1 AND status IN ('interrupted', 'queued')",
+        {agent});
+}
+
+Result<std::vector<AgentId>> SqlTx::agents_with_pending(std::int64_t limit) {
+    // One step in the index per agent: a DISTINCT would read every pending message of all of them.
+    std::vector<AgentId> ids;
+    std::string last;
+    while (std::ssize(ids) < limit) {
+        const std::size_t found = ids.size();
+        TRY(
+            connection_.query("SELECT agent_id FROM queue_entries WHERE agent_id > $1 "
+                              "AND status IN ('interrupted', 'queued') ORDER BY agent_id LIMIT 1",
+                              {last}, [&](const Row& row) -> Status {
+                                  ids.push_back({std::string(row.text(0))});
+                                  return {};
+                              }));
+        if (ids.size() == found) break;
+        last = ids.back().value;
+    }
+    return ids;
+}
+
+}  // namespace sql

@@ -1,0 +1,109 @@
+// The operations of store::Tx over any SQL engine, written once.
+//
+// The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc.
+#pragma once
+
+#include "store/sql/codec.h"
+#include "store/sql/connection.h"
+#include "store/store.h"
+
+namespace sql {
+
+// More rows than this in a list that has no page is an error, never a silent cut.
+inline constexpr std::int64_t kListRowsMax = 16'384;
+
+// Lives no longer than the transaction its connection is in. With Access::Read every operation that
+// would change something is Refused before it reaches the engine.
+class SqlTx final : public store::Tx {
+public:
+    SqlTx(Connection& connection, Access access) : connection_(connection), access_(access) {}
+
+    Result<std::optional<domain::Agent>> agent(const domain::AgentId& id) override;
+    Result<std::vector<domain::AgentId>> agents(std::int64_t limit) override;
+    Status put_agent(const domain::Agent& agent) override;
+    Status erase_agent(const domain::AgentId& id) override;
+
+    Result<store::AppendOutcome> append_message(
+        const domain::Message& message, const std::optional<std::string>& dedupe_key) override;
+    Result<std::optional<store::QueuedMessage>> message(const domain::MessageId& id) override;
+    Result<std::vector<store::Numbered<store::QueuedMessage>>> messages(
+        const domain::AgentId& agent, const store::Page& page) override;
+    Result<std::optional<store::QueuedMessage>> next_message(const domain::AgentId& agent) override;
+    Status set_queue_status(const domain::MessageId& id, domain::QueueStatus status,
+                            const std::optional<std::string>& reason, base::Time now) override;
+    Result<std::int64_t> pending_count(const domain::AgentId& agent) override;
+    Result<std::vector<domain::AgentId>> agents_with_pending(std::int64_t limit) override;
+
+    Status open_attempt(const domain::Attempt& attempt) override;
+    Status put_attempt(const domain::Attempt& attempt) override;
+    Result<std::optional<domain::Attempt>> attempt(const domain::RunId& id) override;
+    Result<std::optional<domain::Attempt>> open_attempt_of(const domain::AgentId& agent) override;
+    Result<std::vector<domain::Attempt>> open_attempts(std::int64_t limit) override;
+    Status put_frame(const domain::RunId& id, const std::string& frame) override;
+    Result<std::optional<std::string>> frame(const domain::RunId& id) override;
+
+    Status put_tool_execution(const domain::ToolExecution& execution) override;
+    Result<std::optional<domain::ToolExecution>> tool_execution(
+        const domain::ToolCallId& id) override;
+    Result<std::vector<domain::ToolExecution>> tool_executions(
+        const domain::RunId& run, std::optional<std::int64_t> round) override;
+
+    Result<std::int64_t> append_event(const domain::AgentId& agent,
+                                      const domain::Event& event) override;
+    Result<std::vector<domain::Event>> events(const domain::AgentId& agent,
+                                              const store::Page& page) override;
+    Result<std::int64_t> last_event_seq(const domain::AgentId& agent) override;
+    Status append_transcript(const domain::TranscriptEntry& entry) override;
+    Result<std::vector<store::Numbered<domain::TranscriptEntry>>> transcript(
+        const domain::AgentId& agent, const store::Page& page) override;
+    Result<std::vector<domain::TranscriptEntry>> transcript_of(
+        const domain::MessageId& message) override;
+    Status append_brief(const domain::Brief& brief) override;
+    Result<std::vector<store::Numbered<domain::Brief>>> briefs(const domain::AgentId& agent,
+                                                               const store::Page& page) override;
+
+    Status put_wait(const domain::Wait& wait) override;
+    Result<std::optional<domain::Wait>> wait(const domain::WaitId& id) override;
+    Result<std::vector<domain::Wait>> open_waits(const domain::AgentId& agent) override;
+    Status put_timer(const domain::Timer& timer) override;
+    Result<std::optional<domain::Timer>> timer(const domain::TimerId& id) override;
+    Result<std::vector<domain::Timer>> active_timers(const domain::AgentId& agent) override;
+    Result<std::vector<domain::Timer>> due_timers(base::Time now, std::int64_t limit) override;
+    Result<std::optional<base::Time>> next_due() override;
+    Status put_task(const domain::Task& task) override;
+    Result<std::optional<domain::Task>> task(const domain::TaskId& id) override;
+    Result<std::vector<domain::Task>> active_tasks(const domain::AgentId& agent) override;
+    Result<std::vector<domain::Task>> tasks(const domain::AgentId& agent,
+                                            std::int64_t limit) override;
+
+    Status put_outbox(const store::OutboxEntry& entry) override;
+    Status erase_outbox(const std::string& effect_id) override;
+    Result<std::vector<store::OutboxEntry>> outbox(const domain::AgentId& agent) override;
+
+private:
+    // Every change goes through here: the number of changed rows, or Refused in a read.
+    Result<std::int64_t> change(std::string_view statement, Params params);
+
+    // The next number of one of the agent's streams. Undone with the transaction, so without gaps.
+    Result<std::int64_t> next_seq(const domain::AgentId& agent, std::string_view stream);
+
+    // The number in the first column of the first row, or 0.
+    Result<std::int64_t> number(std::string_view statement, Params params);
+
+    // The records in the first column.
+    template <class T>
+    Result<std::vector<T>> records(std::string_view statement, Params params);
+    template <class T>
+    Result<std::optional<T>> record(std::string_view statement, Params params);
+    // Column 0 is the seq, column 1 the record. `ascending` and `descending` differ in order only.
+    template <class T>
+    Result<std::vector<store::Numbered<T>>> page_of(std::string_view ascending,
+                                                    std::string_view descending,
+                                                    const domain::AgentId& agent,
+                                                    const store::Page& page);
+
+    Connection& connection_;
+    Access access_;
+};
+
+}  // namespace sql
