@@ -1,0 +1,184 @@
+#include "flow/turn/apply.h"
+
+#include "agent/identity/closure.h"
+#include "agent/identity/views.h"
+#include "flow/admission/admission.h"
+#include "flow/ingress/ingress.h"
+#include "flow/queue/queue.h"
+#include "record/briefs/briefs.h"
+
+namespace turn {
+namespace {
+
+base::Status append_follow_up(events::Log& log, const Facts& facts,
+                              const tools::FollowUp& follow_up) {
+    ingress::Raw raw{.agent_id = facts.agent.agent_id,
+                     .kind = domain::MessageKind::InternalFollowup,
+                     .origin = domain::SystemOrigin{"tool_enqueue"},
+                     .body = domain::TextBody{follow_up.text},
+                     .surface = domain::DeliverySurface::RuntimeSystem,
+                     .admission = domain::AdmissionContext::RuntimeOwned,
+                     .priority = follow_up.priority,
+                     // A turn can pass on no more authority than it was given.
+                     .trust = facts.message.trust,
+                     .correlation_id = facts.message.correlation_id,
+                     .causation_id = facts.message.id.value};
+    const auto message = TRY(ingress::receive(std::move(raw), log.now(), log.ids()));
+    TRY(admission::admit(log, message, std::nullopt));
+    return {};
+}
+
+// Deliberate rest: recorded with its reason, and with the timer that ends it when it has one. Input
+// that is already waiting comes first.
+base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish& wish) {
+    const std::int64_t pending = TRY(log.tx().pending_count(agent.agent_id));
+    if (pending > 0)
+        return log.append(
+            agent.agent_id, "scheduler_posture_decision",
+            {{"boundary", "lifecycle_sleep"},
+             {"reason", "sleep_overridden_runnable_work"},
+             {"previous_status", "awake_running"},
+             {"next_status", "awake_idle"},
+             {"evidence", json::array{fmt::format("{} messages are waiting", pending)}}});
+    agent.rest = domain::Rest{.since = log.now(), .reason = wish.reason};
+    json::object evidence{{"reason", wish.reason}, {"since", base::to_text(log.now())}};
+    if (wish.duration_ms) {
+        agent.rest->until = log.now() + std::chrono::milliseconds(*wish.duration_ms);
+        evidence["wake_at"] = base::to_text(*agent.rest->until);
+        const domain::Timer timer{.id = log.ids().fresh<domain::TimerId>(),
+                                  .agent_id = agent.agent_id,
+                                  .created_at = log.now(),
+                                  .duration_ms = *wish.duration_ms,
+                                  .summary = "sleep_duration",
+                                  .next_fire_at = agent.rest->until};
+        TRY(log.tx().put_timer(timer));
+        TRY(log.tx().put_wait({.id = log.ids().fresh<domain::WaitId>(),
+                               .agent_id = agent.agent_id,
+                               .kind = domain::WaitKind::Timer,
+                               .subject_ref = timer.id.value,
+                               .waiting_for = "the end of a timed rest: " + wish.reason,
+                               .created_at = log.now(),
+                               .updated_at = log.now()}));
+    }
+    return log.append(agent.agent_id, "scheduler_posture_decision",
+                      {{"boundary", "lifecycle_sleep"},
+                       {"reason", "sleep"},
+                       {"previous_status", "awake_running"},
+                       {"next_status", "asleep"},
+                       {"evidence", std::move(evidence)}});
+}
+
+base::Status record_closed(events::Log& log, const domain::AgentId& agent) {
+    const auto facts = TRY(identity::load_facts(log.tx(), agent));
+    TRY(log.append(
+        agent, "closure_decided",
+        {{"agent_id", agent.value}, {"closure", base::to_json(identity::decide_closure(facts))}}));
+    return log.append(agent, "agent_state_changed", identity::agent_state(facts));
+}
+
+}  // namespace
+
+base::Result<Facts> load(store::Tx& tx, const domain::RunId& run) {
+    auto attempt = TRY(tx.attempt(run));
+    if (!attempt) return base::fail(base::ErrorCode::NotFound, "there is no attempt {}", run);
+    auto agent = TRY(tx.agent(attempt->agent_id));
+    auto queued = TRY(tx.message(attempt->message_id));
+    if (!agent || !queued)
+        return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its agent or its message",
+                          run);
+    Facts facts{.agent = std::move(*agent),
+                .attempt = std::move(*attempt),
+                .message = std::move(queued->message)};
+    if (const auto* tools = std::get_if<domain::AwaitingTools>(&facts.attempt.state))
+        facts.executions = TRY(tx.tool_executions(run, tools->round));
+    return facts;
+}
+
+std::string effect_id(const domain::RunId& run, const Effect& effect) {
+    if (const auto* ask = std::get_if<AskModel>(&effect))
+        return fmt::format("{}/ask/{}", run, ask->round);
+    return fmt::format("{}/tool/{}", run, std::get<RunTool>(effect).call_id);
+}
+
+base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
+                         const std::vector<Effect>& effects) {
+    for (const auto& effect : effects) {
+        const auto* ask = std::get_if<AskModel>(&effect);
+        json::object payload{{"run_id", attempt.run_id.value}};
+        if (ask)
+            payload["round"] = ask->round;
+        else
+            payload["call_id"] = std::get<RunTool>(effect).call_id.value;
+        TRY(log.tx().put_outbox({.effect_id = effect_id(attempt.run_id, effect),
+                                 .agent_id = attempt.agent_id,
+                                 .kind = ask ? "ask_model" : "run_tool",
+                                 .payload = std::move(payload),
+                                 .created_at = log.now()}));
+    }
+    return {};
+}
+
+base::Status apply(events::Log& log, const Facts& facts, Step step,
+                   const std::optional<Effect>& finished) {
+    auto& tx = log.tx();
+    const auto& agent_id = facts.agent.agent_id;
+    if (finished) TRY(tx.erase_outbox(effect_id(facts.attempt.run_id, *finished)));
+    for (const auto& execution : step.executions) TRY(tx.put_tool_execution(execution));
+    for (auto& entry : step.transcript) {
+        entry.id = log.ids().uuid();
+        entry.created_at = log.now();
+        TRY(tx.append_transcript(entry));
+    }
+    for (auto& draft : step.events) TRY(log.append(agent_id, draft.kind, std::move(draft.data)));
+    for (const auto& follow_up : step.follow_ups) TRY(append_follow_up(log, facts, follow_up));
+    TRY(put_effects(log, step.attempt, step.effects));
+    TRY(tx.put_attempt(step.attempt));
+    if (step.release)
+        TRY(queue::release(log, facts.message.id, step.release->status, step.release->reason));
+    for (auto& brief : step.briefs) TRY(briefs::publish(log, step.agent, std::move(brief)));
+    const bool completed = step.closed() && step.attempt.terminal &&
+                           step.attempt.terminal->kind == domain::TerminalKind::Completed;
+    if (completed && step.attempt.rest_wish) TRY(rest(log, step.agent, *step.attempt.rest_wish));
+    TRY(tx.put_agent(step.agent));
+    return step.closed() ? record_closed(log, agent_id) : base::Status{};
+}
+
+base::Result<std::optional<provider::ConversationTurn>> conversation_turn(
+    const domain::TranscriptEntry& entry) {
+    using Turn = std::optional<provider::ConversationTurn>;
+    switch (entry.kind) {
+        case domain::TranscriptKind::AssistantRound: {
+            const auto* blocks = base::find(entry.data, "blocks");
+            if (!blocks)
+                return base::fail(base::ErrorCode::Corrupt, "transcript entry {} has no blocks",
+                                  entry.id);
+            return Turn(
+                provider::AssistantTurn{TRY(base::from_json<std::vector<domain::Block>>(*blocks))});
+        }
+        case domain::TranscriptKind::ToolResults: {
+            const auto* results = base::find(entry.data, "results");
+            if (!results)
+                return base::fail(base::ErrorCode::Corrupt, "transcript entry {} has no results",
+                                  entry.id);
+            return Turn(provider::ToolResultsTurn{
+                TRY(base::from_json<std::vector<provider::ToolAnswer>>(*results))});
+        }
+        case domain::TranscriptKind::ContinuationPrompt:
+            return Turn(provider::UserTurn{
+                {{provider::Stability::TurnScoped, base::string_at(entry.data, "text")}}});
+        case domain::TranscriptKind::IncomingMessage:
+        case domain::TranscriptKind::RuntimeFailure:
+            return Turn(std::nullopt);
+    }
+    return Turn(std::nullopt);
+}
+
+base::Result<std::vector<provider::ConversationTurn>> conversation_of(
+    const std::vector<domain::TranscriptEntry>& entries) {
+    std::vector<provider::ConversationTurn> conversation;
+    for (const auto& entry : entries)
+        if (auto next = TRY(conversation_turn(entry))) conversation.push_back(std::move(*next));
+    return conversation;
+}
+
+}  // namespace turn

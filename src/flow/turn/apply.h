@@ -1,0 +1,31 @@
+// Reading a turn's facts and writing a decided step, inside one transaction.
+#pragma once
+
+#include "flow/turn/decide.h"
+#include "record/events/events.h"
+
+namespace turn {
+
+// NotFound when there is no such attempt.
+base::Result<Facts> load(store::Tx& tx, const domain::RunId& run);
+
+// Writes everything the step says: attempt, agent, calls, record, queue, follow-ups and the outbox.
+// `finished` is the effect that led to it. A closed turn also gets its closure and the agent's new
+// state on record.
+base::Status apply(events::Log& log, const Facts& facts, Step step,
+                   const std::optional<Effect>& finished);
+
+// The stable name of an effect: the same one after a restart.
+std::string effect_id(const domain::RunId& run, const Effect& effect);
+base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
+                         const std::vector<Effect>& effects);
+
+// The conversation so far, from the record: every round of every attempt at the message, each call
+// paired with its result.
+base::Result<std::vector<provider::ConversationTurn>> conversation_of(
+    const std::vector<domain::TranscriptEntry>& entries);
+// What one entry adds to the conversation, or nothing.
+base::Result<std::optional<provider::ConversationTurn>> conversation_turn(
+    const domain::TranscriptEntry& entry);
+
+}  // namespace turn

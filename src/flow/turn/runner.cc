@@ -1,0 +1,270 @@
+#include "flow/turn/runner.h"
+
+#include "flow/turn/apply.h"
+
+namespace turn {
+namespace {
+
+constexpr std::string_view kUnknownOutcome =
+    "The runtime stopped while this call was running. Whether it took effect, fully or in part, is "
+    "unknown.";
+
+const domain::ToolCallId& call_id_of(const domain::ToolExecution& execution) {
+    return execution.call.call_id;
+}
+
+domain::ToolError unknown_outcome(const domain::ToolCall& call) {
+    return {
+        .kind = "tool_outcome_unknown",
+        .message = std::string(kUnknownOutcome),
+        .details = json::object{{"tool_name", call.tool}, {"call_id", call.call_id.value}},
+        .recovery_hint =
+            "Look at the world first (files, processes, services); then decide whether to make the "
+            "call again."};
+}
+
+}  // namespace
+
+// An open attempt in this process: its facts as last committed, and what is in flight for it.
+struct Runner::Live {
+    Facts facts;
+    context::Frame frame;
+    std::vector<provider::ConversationTurn> conversation;
+    std::vector<provider::ToolDeclaration> tools;
+    std::string cache_key;
+    std::shared_ptr<provider::Exchange> exchange;
+    std::shared_ptr<tools::Running> running_tool;
+    std::optional<std::string> interrupt_reason;
+};
+
+std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
+                                                    domain::ProfilePreset profile) {
+    std::vector<provider::ToolDeclaration> list;
+    for (const auto* spec : registry.exposed(profile))
+        list.push_back({spec->name, spec->description, spec->input_schema, spec->freeform_patch});
+    return list;
+}
+
+Runner::Runner(Parts parts) : parts_(std::move(parts)), self_(std::make_shared<Runner*>(this)) {}
+Runner::~Runner() = default;
+
+bool Runner::is_running(const domain::AgentId& agent) const {
+    return live_.contains(agent);
+}
+
+Input Runner::input(base::Time now) const {
+    return {.now = now,
+            .repeatable =
+                [this](const std::string& tool) { return parts_.dispatcher.is_repeatable(tool); },
+            .not_run =
+                [this](const domain::ToolCall& call, domain::ToolError error,
+                       domain::ResultStatus status) {
+                    return parts_.dispatcher.without_running(call, std::move(error), status);
+                }};
+}
+
+tools::Place Runner::place(const Live& live) const {
+    const auto& agent = live.facts.agent;
+    return {agent.agent_id, parts_.home_of(agent.agent_id), agent.active_workspace_entry.value()};
+}
+
+void Runner::start(Facts facts, const context::Frame& frame, std::vector<Effect> effects) {
+    auto live = std::make_shared<Live>(Live{.facts = std::move(facts), .frame = frame});
+    live->tools =
+        declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
+    live->cache_key = context::cache_key(live->facts.agent.agent_id, frame, live->tools);
+    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
+        live->conversation = TRY(conversation_of(TRY(tx.transcript_of(live->facts.message.id))));
+        return {};
+    });
+    if (!status) return on_stuck(live->facts.agent.agent_id, status.error());
+    live_[live->facts.agent.agent_id] = live;
+    act(live, std::move(effects));
+}
+
+void Runner::resume(const domain::RunId& run) {
+    auto live = std::make_shared<Live>();
+    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
+        live->facts = TRY(load(tx, run));
+        const auto frame = TRY(tx.frame(run));
+        if (!frame)
+            return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its prompt frame",
+                              run);
+        live->frame = TRY(base::from_json<context::Frame>(TRY(base::parse_json(*frame))));
+        live->conversation = TRY(conversation_of(TRY(tx.transcript_of(live->facts.message.id))));
+        return {};
+    });
+    if (!status) return on_stuck(live->facts.agent.agent_id, status.error());
+    live->tools =
+        declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
+    live->cache_key = context::cache_key(live->facts.agent.agent_id, live->frame, live->tools);
+    live_[live->facts.agent.agent_id] = live;
+
+    Resumed resumed;
+    std::optional<Effect> finished;
+    if (const auto* state = std::get_if<domain::AwaitingTools>(&live->facts.attempt.state)) {
+        const auto& call = live->facts.executions.at(static_cast<std::size_t>(state->next)).call;
+        if (!parts_.dispatcher.is_repeatable(call.tool)) {
+            resumed.unknown = ToolFinished{
+                call.call_id, parts_.dispatcher.without_running(call, unknown_outcome(call),
+                                                                domain::ResultStatus::Error)};
+            finished = RunTool{call.call_id};
+        }
+    }
+    step(live, std::move(resumed), finished);
+}
+
+void Runner::interrupt(const domain::AgentId& agent, std::string reason) {
+    const auto found = live_.find(agent);
+    if (found == live_.end()) return;
+    const auto live = found->second;
+    live->interrupt_reason = std::move(reason);
+    if (live->exchange) live->exchange->cancel();
+    if (live->running_tool) live->running_tool->cancel();
+    // With nothing in flight but a commit, act() sees the wish when the commit is done.
+}
+
+void Runner::act(const std::shared_ptr<Live>& live, std::vector<Effect> effects) {
+    if (live->interrupt_reason)
+        return step(live, Interrupted{*live->interrupt_reason}, std::nullopt);
+    for (const auto& effect : effects) {
+        if (const auto* ask = std::get_if<AskModel>(&effect))
+            ask_model(live, *ask);
+        else
+            run_tool(live, std::get<RunTool>(effect));
+    }
+}
+
+void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
+    const base::Time building = parts_.clock.now();
+    provider::Request request{.request_id = effect_id(live->facts.attempt.run_id, ask),
+                              .agent_id = live->facts.agent.agent_id.value,
+                              .model_ref = live->facts.attempt.model_ref,
+                              .system = live->frame.system,
+                              .tools = live->tools,
+                              .max_output_tokens = parts_.max_output_tokens,
+                              .prompt_cache_key = live->cache_key};
+    request.conversation.reserve(live->conversation.size() + 1);
+    request.conversation.emplace_back(provider::UserTurn{live->frame.context});
+    request.conversation.insert(request.conversation.end(), live->conversation.begin(),
+                                live->conversation.end());
+    const base::Time asked = parts_.clock.now();
+    const RoundTiming timing{.context_build_ms = base::millis_between(building, asked),
+                             .started_at = asked};
+
+    auto progress = [this, alive = std::weak_ptr(self_),
+                     agent = live->facts.agent.agent_id](std::string_view text) {
+        if (alive.lock() && on_text) on_text(agent, text);
+    };
+    live->exchange = parts_.provider.ask(
+        std::move(request), std::move(progress),
+        [this, alive = std::weak_ptr(self_), live, ask, timing](provider::Outcome outcome) mutable {
+            if (!alive.lock()) return;
+            live->exchange = nullptr;
+            timing.completed_at = parts_.clock.now();
+            if (!outcome) {
+                if (live->interrupt_reason)
+                    return step(live, Interrupted{*live->interrupt_reason}, ask);
+                return step(live, ModelFailed{ask.round, std::move(outcome).error(), timing}, ask);
+            }
+            ModelReplied replied{
+                .round = ask.round, .timing = timing, .prompt_cache_key = live->cache_key};
+            std::int64_t ordinal = 0;
+            for (const auto& block : outcome->blocks)
+                if (const auto* use = std::get_if<domain::ToolUseBlock>(&block))
+                    replied.calls.push_back(parts_.dispatcher.describe(
+                        {.call_id = parts_.ids.fresh<domain::ToolCallId>(),
+                         .run_id = live->facts.attempt.run_id,
+                         .step_id = fmt::format("round-{}.{}", ask.round, ++ordinal),
+                         .source = domain::CallSource::Turn,
+                         .tool = use->name,
+                         .args = use->input,
+                         .authority_class = live->facts.message.authority_class},
+                        place(*live)));
+            replied.reply = std::move(*outcome);
+            step(live, std::move(replied), ask);
+        });
+}
+
+void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
+    const auto found = std::ranges::find(live->facts.executions, run.call_id, call_id_of);
+    CHECK(found != live->facts.executions.end(), "a step started a call that it did not record");
+    const domain::ToolCall call = found->call;
+    live->running_tool = parts_.dispatcher.dispatch(
+        call, live->facts.agent.identity.profile_preset, place(*live),
+        [this, alive = std::weak_ptr(self_), live, run](tools::Dispatched dispatched) mutable {
+            // Posted, so that a tool that finishes at once does not grow the stack, round after
+            // round.
+            parts_.loop.post(
+                [this, alive, live, run, dispatched = std::move(dispatched)]() mutable {
+                    if (!alive.lock()) return;
+                    live->running_tool = nullptr;
+                    ToolFinished finished{run.call_id, std::move(dispatched)};
+                    if (live->interrupt_reason)
+                        step(live, Interrupted{*live->interrupt_reason, std::move(finished)}, run);
+                    else
+                        step(live, std::move(finished), run);
+                });
+        });
+}
+
+void Runner::step(const std::shared_ptr<Live>& live, Event event, std::optional<Effect> finished) {
+    // Decided once on what is known here, to learn how durable the commit must be, and once for
+    // good on what the store says.
+    const Step preview = decide(live->facts, event, input(parts_.clock.now()));
+    const auto durability =
+        needs_disk(preview, input({})) ? store::Durability::Disk : store::Durability::Process;
+    struct Result {
+        Step step;
+        std::vector<events::Committed> events;
+    };
+    auto result = std::make_shared<Result>();
+    const domain::RunId run = live->facts.attempt.run_id;
+    parts_.store.write_async(
+        durability,
+        [this, run, result, event = std::move(event), finished](store::Tx& tx) -> base::Status {
+            const base::Time now = parts_.clock.now();
+            const Facts facts = TRY(load(tx, run));
+            result->step = decide(facts, event, input(now));
+            events::Log log(tx, now, parts_.ids);
+            TRY(apply(log, facts, result->step, finished));
+            result->events = log.take();
+            return {};
+        },
+        [this, alive = std::weak_ptr(self_), live, result](base::Status status) {
+            parts_.loop.post([this, alive, live, result, status = std::move(status)] {
+                if (!alive.lock()) return;
+                if (!status) {
+                    live_.erase(live->facts.agent.agent_id);
+                    return on_stuck(live->facts.agent.agent_id, status.error());
+                }
+                parts_.feed.publish(result->events);
+                committed(live, std::move(result->step));
+            });
+        });
+}
+
+void Runner::committed(const std::shared_ptr<Live>& live, Step step) {
+    live->facts.attempt = step.attempt;
+    live->facts.agent = step.agent;
+    for (const auto& changed : step.executions) {
+        auto& known = live->facts.executions;
+        if (!known.empty() && known.front().round != changed.round) known.clear();
+        const auto found = std::ranges::find(known, changed.call.call_id, call_id_of);
+        if (found != known.end())
+            *found = changed;
+        else
+            known.push_back(changed);
+    }
+    for (const auto& entry : step.transcript)
+        if (auto next = conversation_turn(entry); next && *next)
+            live->conversation.push_back(std::move(**next));
+    if (step.closed()) {
+        const domain::AgentId agent = live->facts.agent.agent_id;
+        live_.erase(agent);
+        return on_closed(agent);
+    }
+    act(live, std::move(step.effects));
+}
+
+}  // namespace turn

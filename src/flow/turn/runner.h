@@ -1,0 +1,81 @@
+// Carries turns: performs what a commit asked for, and turns what comes back into the next event.
+//
+// Nothing here is the truth. The attempt's state is in the store; a Runner that dies is replaced by
+// another that resumes the same attempts.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "agent/context/frame.h"
+#include "base/loop.h"
+#include "exec/tools/dispatcher.h"
+#include "flow/turn/decide.h"
+#include "provider/provider.h"
+#include "record/events/events.h"
+#include "store/store.h"
+
+namespace turn {
+
+struct Parts {
+    store::Store& store;
+    base::Loop& loop;
+    base::Clock& clock;
+    base::Ids& ids;
+    provider::Provider& provider;
+    tools::Dispatcher& dispatcher;
+    events::Feed& feed;
+    std::function<std::filesystem::path(const domain::AgentId&)> home_of;
+    std::int64_t max_output_tokens{8192};
+};
+
+// Used on the loop's thread only.
+class Runner {
+public:
+    explicit Runner(Parts parts);
+    ~Runner();
+
+    // Goes on with an attempt that a commit has just opened.
+    void start(Facts facts, const context::Frame& frame, std::vector<Effect> effects);
+
+    // Takes up an attempt that another process left open.
+    void resume(const domain::RunId& run);
+
+    // Asks the agent's open turn, if it has one, to stop: what it waits for is really ended, and
+    // the turn closes as interrupted.
+    void interrupt(const domain::AgentId& agent, std::string reason);
+
+    bool is_running(const domain::AgentId& agent) const;
+
+    // The agent's turn has closed.
+    std::function<void(const domain::AgentId&)> on_closed;
+    // A commit failed, so nothing more can be done for this agent here. Its attempt stays open.
+    std::function<void(const domain::AgentId&, const base::Error&)> on_stuck;
+    // Text of the model as it comes in, for people to watch.
+    std::function<void(const domain::AgentId&, std::string_view)> on_text;
+
+private:
+    struct Live;
+
+    void act(const std::shared_ptr<Live>& live, std::vector<Effect> effects);
+    void ask_model(const std::shared_ptr<Live>& live, const AskModel& ask);
+    void run_tool(const std::shared_ptr<Live>& live, const RunTool& run);
+    void step(const std::shared_ptr<Live>& live, Event event, std::optional<Effect> finished);
+    void committed(const std::shared_ptr<Live>& live, Step step);
+    Input input(base::Time now) const;
+    tools::Place place(const Live& live) const;
+
+    Parts parts_;
+    std::map<domain::AgentId, std::shared_ptr<Live>> live_;
+    // Callbacks that outlive the Runner find this expired and do nothing.
+    std::shared_ptr<Runner*> self_;
+};
+
+// The tools an agent is offered, as the registry publishes them.
+std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
+                                                    domain::ProfilePreset profile);
+
+}  // namespace turn
