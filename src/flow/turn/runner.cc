@@ -149,7 +149,7 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
     request.conversation.insert(request.conversation.end(), live->conversation.begin(),
                                 live->conversation.end());
     const base::Time asked = parts_.clock.now();
-    const RoundTiming timing{.context_build_ms = base::millis_between(building, asked),
+    RoundTiming timing{.context_build_ms = base::millis_between(building, asked),
                              .started_at = asked};
 
     auto progress = [this, alive = std::weak_ptr(self_),
