@@ -85,7 +85,7 @@ void AsioLoop::offload(Task work, Task done) {
                               error = std::current_exception();
                           }
                           work = nullptr;  // What it owns is gone before `done` runs.
-                          post([error, done = std::move(done)]() mutable {
+                          post([error = std::move(error), done = std::move(done)]() mutable {
                               if (error) std::rethrow_exception(error);
                               done();
                           });

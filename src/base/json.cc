@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace base {
@@ -117,7 +118,9 @@ std::int64_t int_at(const json::value& value, std::string_view name, std::int64_
     const auto* member = find(value, name);
     if (!member) return fallback;
     if (member->is_int64()) return member->get_int64();
-    if (member->is_uint64()) return static_cast<std::int64_t>(member->get_uint64());
+    // Large positive numbers are kept unsigned; those beyond int64 must not turn negative.
+    if (member->is_uint64() && std::in_range<std::int64_t>(member->get_uint64()))
+        return static_cast<std::int64_t>(member->get_uint64());
     return fallback;
 }
 

@@ -42,8 +42,8 @@ constexpr std::chrono::milliseconds kSweepInterval{10};
 // Enough reads to empty the largest pipe that a command without privileges can make (1 MiB).
 constexpr int kReadsLast = 32;
 
-// How long the runner's destructor waits for one killed command: 20 times 5 ms.
-constexpr int kAbandonRounds = 20;
+// How long the runner's destructor waits for one killed command: 100 times 5 ms.
+constexpr int kAbandonRounds = 100;
 constexpr int kAbandonWaitMs = 5;
 
 struct Pipe {
@@ -429,9 +429,12 @@ void SystemProcessRunner::Command::abandon() {
 
 void SystemProcessRunner::Command::await_death() {
     for (int round = 0; round < kAbandonRounds; ++round) {
-        pollfd leader{.fd = tree_.leader_fd(), .events = POLLIN, .revents = 0};
-        const bool ended = ::poll(&leader, 1, kAbandonWaitMs) == 1;
+        siginfo_t info{};
+        const bool ended = tree_.leader_ended(info);
         if (tree_.signal(SIGKILL) == 0 && ended) break;
+        // Orphans announce nothing; only for the leader can we wait without guessing.
+        pollfd leader{.fd = tree_.leader_fd(), .events = POLLIN, .revents = 0};
+        ::poll(&leader, ended ? 0 : 1, kAbandonWaitMs);
     }
     tree_.release();
     on_exit_ = nullptr;

@@ -173,8 +173,11 @@ std::string printable(std::string_view utf8, bool multiline) {
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
     std::string best;
-    std::size_t best_distance = std::max<std::size_t>(1, word.size() / 2) + 1;
+    std::size_t best_distance = word.size() / 2 + 1;
     for (const auto& candidate : candidates) {
+        // Lengths alone rule most out, and a word of any size from outside costs nothing.
+        const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
+        if (longer - shorter >= best_distance) continue;
         const std::size_t distance = edit_distance(word, candidate);
         if (distance < best_distance) {
             best = candidate;

@@ -1,9 +1,15 @@
 #include "base/time.h"
 
 #include <cctype>
+#include <optional>
+
+#include "base/text.h"
 
 namespace base {
 namespace {
+
+constexpr std::size_t kQuotedCharsMax = 40;
+constexpr std::size_t kQuotedBytesMax = 4 * kQuotedCharsMax;
 
 // Reads exactly `digits` digits at `at`; -1 when something else is there.
 int read_number(std::string_view text, std::size_t at, std::size_t digits) {
@@ -14,6 +20,45 @@ int read_number(std::string_view text, std::size_t at, std::size_t digits) {
         number = number * 10 + (c - '0');
     }
     return number;
+}
+
+std::optional<Time> read_time(std::string_view text) {
+    const int year = read_number(text, 0, 4), month = read_number(text, 5, 2),
+              day = read_number(text, 8, 2);
+    const int hour = read_number(text, 11, 2), minute = read_number(text, 14, 2),
+              second = read_number(text, 17, 2);
+    if (year < 0 || month < 1 || day < 1 || hour < 0 || minute < 0 || second < 0)
+        return std::nullopt;
+    if (hour > 23 || minute > 59 || second > 60) return std::nullopt;
+    if (text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return std::nullopt;
+    if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return std::nullopt;
+    std::size_t at = 19;
+    std::int64_t micros = 0;
+    if (at < text.size() && text[at] == '.') {
+        if (read_number(text, at + 1, 1) < 0) return std::nullopt;
+        std::int64_t unit = 100'000;
+        for (++at; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); ++at) {
+            micros += (text[at] - '0') * unit;
+            unit /= 10;
+        }
+    }
+    std::chrono::minutes offset{0};
+    const std::string_view zone = text.substr(at);
+    if (zone != "Z" && zone != "z") {
+        const int zone_hours = read_number(zone, 1, 2), zone_minutes = read_number(zone, 4, 2);
+        if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':')
+            return std::nullopt;
+        if (zone_hours < 0 || zone_hours > 23 || zone_minutes < 0 || zone_minutes > 59)
+            return std::nullopt;
+        offset = std::chrono::minutes((zone[0] == '-' ? -1 : 1) * (zone_hours * 60 + zone_minutes));
+    }
+    const std::chrono::year_month_day date{std::chrono::year(year),
+                                           std::chrono::month(static_cast<unsigned>(month)),
+                                           std::chrono::day(static_cast<unsigned>(day))};
+    if (!date.ok()) return std::nullopt;
+    return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
+           std::chrono::minutes(minute) + std::chrono::seconds(second) +
+           std::chrono::microseconds(micros) - offset;
 }
 
 }  // namespace
@@ -29,40 +74,9 @@ std::string to_text(Time time) {
 }
 
 Result<Time> parse_time(std::string_view text) {
-    const auto bad =
-        fail(ErrorCode::InvalidInput, "not an RFC 3339 time: '{}'", text.substr(0, 40));
-    const int year = read_number(text, 0, 4), month = read_number(text, 5, 2),
-              day = read_number(text, 8, 2);
-    const int hour = read_number(text, 11, 2), minute = read_number(text, 14, 2),
-              second = read_number(text, 17, 2);
-    if (year < 0 || month < 1 || day < 1 || hour < 0 || minute < 0 || second < 0) return bad;
-    if (hour > 23 || minute > 59 || second > 60) return bad;
-    if (text[4] != '-' || text[7] != '-' || text[13] != ':' || text[16] != ':') return bad;
-    if (text[10] != 'T' && text[10] != 't' && text[10] != ' ') return bad;
-    std::size_t at = 19;
-    std::int64_t micros = 0;
-    if (at < text.size() && text[at] == '.') {
-        std::int64_t unit = 100'000;
-        for (++at; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); ++at) {
-            micros += (text[at] - '0') * unit;
-            unit /= 10;
-        }
-    }
-    std::chrono::minutes offset{0};
-    const std::string_view zone = text.substr(at);
-    if (zone != "Z" && zone != "z") {
-        const int zone_hours = read_number(zone, 1, 2), zone_minutes = read_number(zone, 4, 2);
-        if (zone.size() != 6 || (zone[0] != '+' && zone[0] != '-') || zone[3] != ':') return bad;
-        if (zone_hours < 0 || zone_hours > 23 || zone_minutes < 0 || zone_minutes > 59) return bad;
-        offset = std::chrono::minutes((zone[0] == '-' ? -1 : 1) * (zone_hours * 60 + zone_minutes));
-    }
-    const std::chrono::year_month_day date{std::chrono::year(year),
-                                           std::chrono::month(static_cast<unsigned>(month)),
-                                           std::chrono::day(static_cast<unsigned>(day))};
-    if (!date.ok()) return bad;
-    return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
-           std::chrono::minutes(minute) + std::chrono::seconds(second) +
-           std::chrono::microseconds(micros) - offset;
+    if (const auto time = read_time(text)) return *time;
+    return fail(ErrorCode::InvalidInput, "not an RFC 3339 time: '{}'",
+                printable(first_chars(to_utf8(text.substr(0, kQuotedBytesMax)), kQuotedCharsMax)));
 }
 
 Time SystemClock::now() {
