@@ -1,0 +1,73 @@
+#include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/patch_output.h"
+#include "exec/tools/patch/patch.h"
+
+namespace builtin {
+namespace {
+
+struct ApplyPatchArgs {
+    std::string patch;
+};
+BOOST_DESCRIBE_STRUCT(ApplyPatchArgs, (), (patch))
+constexpr auto describe_fields(const ApplyPatchArgs*) {
+    return std::to_array<base::FieldDoc>(
+        {{"patch",
+          "A unified diff: `--- a/path`, `+++ b/path` and `@@` hunks with a few lines of context.",
+          R"("minLength":1)"}});
+}
+
+// Applying is short and all-or-nothing, so once begun it is not cut off.
+class Uninterruptible final : public tools::Running {
+public:
+    void cancel() override {}
+};
+
+class ApplyPatch final : public tools::Tool {
+public:
+    explicit ApplyPatch(base::Loop& loop) : loop_(loop) {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+                                          results::ArtifactSink&, tools::Done done) override {
+        const std::string text = base::string_at(call.args, "patch");
+        const patch::Place where{place.workspace.execution_root, place.workspace.cwd};
+        auto result = std::make_shared<std::expected<patch::Applied, domain::ToolError>>();
+        loop_.offload([text, where,
+                       result] { *result = patch::apply(text, patch::Format::UnifiedDiff, where); },
+                      [result, done = std::move(done)]() mutable {
+                          tools::Outcome outcome{.completed = nullptr};
+                          if (*result) {
+                              auto output = std::make_unique<PatchOutput>();
+                              output->applied = std::move(**result);
+                              outcome.effects = output->applied.effects;
+                              outcome.completed = std::move(output);
+                          } else {
+                              outcome.completed = std::unexpected(std::move(*result).error());
+                          }
+                          done(std::move(outcome));
+                      });
+        return std::make_shared<Uninterruptible>();
+    }
+
+private:
+    base::Loop& loop_;
+    const tools::ToolSpec spec_{.name = "ApplyPatch",
+                                .description =
+                                    "Change files with a unified diff (add, modify, delete, "
+                                    "rename). All of it is applied or nothing. "
+                                    "Paths are relative to cwd and stay inside the execution root.",
+                                .family = tools::Family::LocalEnvironment,
+                                .risk = domain::RiskLevel::Writes,
+                                .category = "files",
+                                .freeform_patch = true,
+                                .input_schema = base::schema_of<ApplyPatchArgs>(),
+                                .render = render_patch};
+};
+
+}  // namespace
+
+std::unique_ptr<tools::Tool> apply_patch(base::Loop& loop) {
+    return std::make_unique<ApplyPatch>(loop);
+}
+
+}  // namespace builtin
