@@ -150,7 +150,7 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
                                 live->conversation.end());
     const base::Time asked = parts_.clock.now();
     RoundTiming timing{.context_build_ms = base::millis_between(building, asked),
-                             .started_at = asked};
+                       .started_at = asked};
 
     auto progress = [this, alive = std::weak_ptr(self_),
                      agent = live->facts.agent.agent_id](std::string_view text) {
