@@ -62,7 +62,17 @@ void Scheduler::recover(const std::vector<domain::AgentId>& agents) {
     }
 }
 
+void Scheduler::interrupt(const domain::AgentId& agent, std::string reason) {
+    held_[agent] = reason;
+    runner_.interrupt(agent, std::move(reason));
+    if (!runner_.is_running(agent) && !ticking_.contains(agent)) wake(agent);
+}
+
 void Scheduler::wake(const domain::AgentId& agent) {
+    if (const auto held = held_.find(agent); held != held_.end() && !runner_.is_running(agent)) {
+        if (on_rest) on_rest(agent, held->second);
+        return;
+    }
     if (runner_.is_running(agent)) return;  // It is looked at again when its turn closes.
     if (!ticking_.insert(agent).second) {
         wanted_.insert(agent);
@@ -119,7 +129,14 @@ void Scheduler::ticked(const domain::AgentId& agent, Outcome outcome) {
     const bool again = wanted_.erase(agent) > 0;
     if (auto* opened = std::get_if<Opened>(&outcome)) {
         ticking_.erase(agent);
-        return runner_.start(std::move(opened->facts), opened->frame, std::move(opened->effects));
+        runner_.start(std::move(opened->facts), opened->frame, std::move(opened->effects));
+        if (const auto held = held_.find(agent); held != held_.end())
+            runner_.interrupt(agent, held->second);
+        return;
+    }
+    if (held_.contains(agent)) {
+        ticking_.erase(agent);
+        return wake(agent);
     }
     if (again || std::holds_alternative<Reduced>(outcome)) return tick(agent);
     ticking_.erase(agent);

@@ -32,9 +32,9 @@ public:
     // Something may be due for the agent.
     void wake(const domain::AgentId& agent);
 
-    void interrupt(const domain::AgentId& agent, std::string reason) {
-        runner_.interrupt(agent, std::move(reason));
-    }
+    // Stops the agent's turn and starts no other one in this process: the interrupted message waits
+    // for whoever resumes the agent.
+    void interrupt(const domain::AgentId& agent, std::string reason);
 
     // The agent has nothing to do, for the reason given.
     std::function<void(const domain::AgentId&, const std::string& reason)> on_rest;
@@ -50,6 +50,7 @@ private:
     Options options_;
     turn::Runner runner_;
     std::set<domain::AgentId> ticking_;
+    std::map<domain::AgentId, std::string> held_;            // Interrupted here, with the reason.
     std::set<domain::AgentId> wanted_;                       // Woken while a tick was on its way.
     std::map<domain::AgentId, std::int64_t> rounds_before_;  // total_model_rounds when first seen.
     std::shared_ptr<Scheduler*> self_;

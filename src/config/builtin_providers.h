@@ -1,0 +1,65 @@
+// Providers whose endpoint and credential fit a transport we speak; anything else is configured.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "config/config.h"
+
+namespace config {
+
+struct BuiltinProvider {
+    std::string_view id;
+    Transport transport;
+    std::string_view base_url;
+    std::string_view credential_env;  // Names, comma separated; empty: none needed.
+};
+
+inline constexpr auto kBuiltinProviders = std::to_array<BuiltinProvider>({
+    {"openai-codex", Transport::OpenaiCodexResponses, "https://chatgpt.com/backend-api/codex", ""},
+    {"openai", Transport::OpenaiResponses, "https://api.openai.com/v1", "OPENAI_API_KEY"},
+    {"anthropic", Transport::AnthropicMessages, "https://api.anthropic.com",
+     "ANTHROPIC_API_KEY,ANTHROPIC_AUTH_TOKEN"},
+    {"arcee", Transport::OpenaiChatCompletions, "https://api.arcee.ai/api/v1", "ARCEE_API_KEY"},
+    {"bigmodel-openai", Transport::OpenaiChatCompletions, "https://open.bigmodel.cn/api/paas/v4",
+     "BIGMODEL_API_KEY"},
+    {"byteplus", Transport::OpenaiChatCompletions, "https://ark.ap-southeast.bytepluses.com/api/v3",
+     "BYTEPLUS_API_KEY"},
+    {"chutes", Transport::OpenaiChatCompletions, "https://llm.chutes.ai/v1", "CHUTES_API_KEY"},
+    {"deepseek-openai", Transport::OpenaiChatCompletions, "https://api.deepseek.com/v1",
+     "DEEPSEEK_API_KEY"},
+    {"fireworks", Transport::OpenaiChatCompletions, "https://api.fireworks.ai/inference/v1",
+     "FIREWORKS_API_KEY"},
+    {"huggingface", Transport::OpenaiChatCompletions, "https://router.huggingface.co/v1",
+     "HUGGINGFACE_API_KEY,HF_TOKEN"},
+    {"kilocode", Transport::OpenaiChatCompletions, "https://api.kilo.ai/api/gateway",
+     "KILOCODE_API_KEY"},
+    {"litellm", Transport::OpenaiChatCompletions, "http://localhost:4000", "LITELLM_API_KEY"},
+    {"mistral", Transport::OpenaiChatCompletions, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"},
+    {"moonshot", Transport::OpenaiChatCompletions, "https://api.moonshot.ai/v1",
+     "MOONSHOT_API_KEY"},
+    {"nearai", Transport::OpenaiChatCompletions, "https://cloud-api.near.ai/v1", "NEARAI_API_KEY"},
+    {"nvidia", Transport::OpenaiChatCompletions, "https://integrate.api.nvidia.com/v1",
+     "NVIDIA_API_KEY"},
+    {"openrouter", Transport::OpenaiChatCompletions, "https://openrouter.ai/api/v1",
+     "OPENROUTER_API_KEY"},
+    {"qianfan", Transport::OpenaiChatCompletions, "https://qianfan.baidubce.com/v2",
+     "QIANFAN_API_KEY"},
+    {"qwen", Transport::OpenaiChatCompletions, "https://coding-intl.dashscope.aliyuncs.com/v1",
+     "QWEN_API_KEY,DASHSCOPE_API_KEY"},
+    {"stepfun", Transport::OpenaiChatCompletions, "https://api.stepfun.ai/v1", "STEPFUN_API_KEY"},
+    {"together", Transport::OpenaiChatCompletions, "https://api.together.xyz/v1",
+     "TOGETHER_API_KEY"},
+    {"venice", Transport::OpenaiChatCompletions, "https://api.venice.ai/api/v1", "VENICE_API_KEY"},
+    {"vllm", Transport::OpenaiChatCompletions, "http://127.0.0.1:8000/v1", ""},
+    {"volcengine", Transport::OpenaiChatCompletions, "https://ark.cn-beijing.volces.com/api/v3",
+     "VOLCENGINE_API_KEY,ARK_API_KEY"},
+    {"xai", Transport::OpenaiChatCompletions, "https://api.x.ai/v1", "XAI_API_KEY"},
+    {"xiaomi-openai", Transport::OpenaiChatCompletions, "https://api.xiaomimimo.com/v1",
+     "XIAOMI_API_KEY"},
+    {"zai-openai", Transport::OpenaiChatCompletions, "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"},
+    // Plays a scenario file: `scripted/<path>`. For demonstrations and tests; no network, no key.
+    {"scripted", Transport::Scripted, "", ""},
+});
+
+}  // namespace config

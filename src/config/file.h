@@ -1,0 +1,99 @@
+// config.json as it is written; every key that exists, and no other.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/typed.h"
+
+namespace config {
+
+struct ModelSection {
+    std::optional<std::string> default_{};
+    std::optional<std::vector<std::string>> fallbacks{};
+    std::optional<json::object> unknown_fallback{};
+};
+BOOST_DESCRIBE_STRUCT(ModelSection, (), (default_, fallbacks, unknown_fallback))
+
+struct ModelsSection {
+    std::optional<std::map<std::string, json::object>> catalog{};
+};
+BOOST_DESCRIBE_STRUCT(ModelsSection, (), (catalog))
+
+enum class CredentialSource {
+    Env,
+    ExternalCli,
+    CredentialProfile,
+    AuthProfile,
+    CredentialProcess,
+    None
+};
+enum class CredentialKind { ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None };
+BOOST_DESCRIBE_ENUM(CredentialSource, Env, ExternalCli, CredentialProfile, AuthProfile,
+                    CredentialProcess, None)
+BOOST_DESCRIBE_ENUM(CredentialKind, ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None)
+
+struct AuthSection {
+    CredentialSource source{CredentialSource::None};
+    CredentialKind kind{CredentialKind::None};
+    std::optional<std::string> env{};
+    std::optional<std::string> profile{};
+    std::optional<std::string> external{};
+};
+BOOST_DESCRIBE_STRUCT(AuthSection, (), (source, kind, env, profile, external))
+
+struct ProviderSection {
+    std::string transport;
+    std::string base_url;
+    AuthSection auth{};
+    std::optional<std::string> reasoning_effort{};
+    std::optional<json::object> builtin_web_search{};
+};
+BOOST_DESCRIBE_STRUCT(ProviderSection, (),
+                      (transport, base_url, auth, reasoning_effort, builtin_web_search))
+
+struct RuntimeSection {
+    std::optional<std::int64_t> max_output_tokens{};
+    std::optional<std::int64_t> default_tool_output_tokens{};
+    std::optional<std::int64_t> max_tool_output_tokens{};
+    std::optional<bool> disable_provider_fallback{};
+};
+BOOST_DESCRIBE_STRUCT(RuntimeSection, (),
+                      (max_output_tokens, default_tool_output_tokens, max_tool_output_tokens,
+                       disable_provider_fallback))
+
+struct TuiSection {
+    std::optional<std::string> alternate_screen{};
+};
+BOOST_DESCRIBE_STRUCT(TuiSection, (), (alternate_screen))
+
+struct WebSection {
+    std::optional<json::object> fetch{};
+    std::optional<json::object> search{};
+    std::optional<json::object> providers{};
+};
+BOOST_DESCRIBE_STRUCT(WebSection, (), (fetch, search, providers))
+
+struct ConfigFile {
+    std::optional<ModelSection> model{};
+    std::optional<ModelsSection> models{};
+    std::optional<std::map<std::string, ProviderSection>> providers{};
+    std::optional<RuntimeSection> runtime{};
+    std::optional<TuiSection> tui{};
+    std::optional<WebSection> web{};
+};
+BOOST_DESCRIBE_STRUCT(ConfigFile, (), (model, models, providers, runtime, tui, web))
+
+struct CredentialEntry {
+    std::string kind;
+    std::string material;
+};
+BOOST_DESCRIBE_STRUCT(CredentialEntry, (), (kind, material))
+struct CredentialsFile {
+    std::map<std::string, CredentialEntry> profiles;
+};
+BOOST_DESCRIBE_STRUCT(CredentialsFile, (), (profiles))
+
+}  // namespace config

@@ -1,0 +1,28 @@
+// Adds up a run from its committed events, for RunResponse.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "domain/record.h"
+#include "service/service.h"
+
+namespace service {
+
+class Collector {
+public:
+    void add(const domain::Event& event);
+    // Fills the counters, usage and timeline.
+    void fill(RunResponse& response) const;
+    // Calls that may have changed files: their results name them.
+    const std::vector<std::string>& patch_calls() const { return patch_calls_; }
+
+private:
+    RunResponse totals_;
+    CacheSummary cache_;
+    bool cache_reported_{false};
+    domain::AttemptTimeline timeline_;
+    std::vector<std::string> patch_calls_;
+};
+
+}  // namespace service

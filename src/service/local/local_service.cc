@@ -1,0 +1,289 @@
+#include "service/local/local_service.h"
+
+#include <algorithm>
+#include <set>
+
+#include "agent/identity/closure.h"
+#include "agent/workspace/workspace.h"
+#include "flow/admission/admission.h"
+#include "flow/ingress/ingress.h"
+#include "flow/scheduler/scheduler.h"
+#include "service/local/agent_lock.h"
+#include "service/local/collector.h"
+
+namespace service {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+
+constexpr std::string_view kTemporaryPrefix = "tmp_";
+constexpr std::int64_t kAgentsListMax = 1000;
+
+bool is_temporary(const domain::AgentId& agent) {
+    return agent.value.starts_with(kTemporaryPrefix);
+}
+
+}  // namespace
+
+// What a run has seen so far.
+struct LocalService::Run {
+    Collector collector;
+    std::optional<base::Error> stuck;
+    std::string rest_reason;
+};
+
+LocalService::LocalService(LocalParts parts) : parts_(std::move(parts)) {}
+
+void LocalService::interrupt(const std::string& reason) {
+    if (interrupt_) interrupt_(reason);
+}
+
+base::Result<domain::AgentId> LocalService::prepare_agent(const RunRequest& request) {
+    auto& turn = parts_.turn;
+    const domain::AgentId id{request.agent ? *request.agent : "tmp_run_" + turn.ids.hex32()};
+    if (!domain::is_agent_id(id.value))
+        return fail(
+            ErrorCode::InvalidInput,
+            "'{}' is not an agent id: use letters, digits, '.', '-' and '_', at most 64 of them",
+            id);
+    const bool create = !request.agent || request.create_agent;
+    if (request.agent && request.create_agent && is_temporary(id))
+        return fail(ErrorCode::InvalidInput, "agent ids that start with '{}' are reserved",
+                    kTemporaryPrefix);
+    std::optional<domain::WorkspaceEntry> entry;
+    if (!request.agent || request.workspace_root || request.cwd) {
+        const std::filesystem::path root =
+            request.workspace_root.value_or(parts_.workspace_dir.string());
+        entry = TRY(workspace::enter(root, request.cwd.value_or("")));
+    }
+    const auto home = turn.home_of(id);
+    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        const base::Time now = turn.clock.now();
+        events::Log log(tx, now, turn.ids);
+        auto agent = TRY(tx.agent(id));
+        if (!agent && !create)
+            return fail(ErrorCode::NotFound,
+                        "there is no agent '{}'; add --create-agent to make it", id);
+        const bool is_new = !agent;
+        if (is_new) {
+            agent = domain::Agent{.agent_id = id};
+            agent->identity = {
+                .agent_id = id,
+                .kind = request.agent ? domain::AgentKind::Named : domain::AgentKind::Child,
+                .visibility =
+                    request.agent ? domain::Visibility::Public : domain::Visibility::Private,
+                .created_at = now,
+                .updated_at = now};
+            if (!request.agent)
+                agent->identity.profile_preset = domain::ProfilePreset::PrivateChild;
+            agent->active_workspace_entry = workspace::agent_home(id, home);
+            TRY(log.append(id, "agent_created",
+                           {{"target_agent_id", id.value},
+                            {"admission_context", "local_process"},
+                            {"boundary", workspace::boundary(*agent->active_workspace_entry)}}));
+        }
+        if (entry && agent->active_workspace_entry != entry) {
+            agent->active_workspace_entry = entry;
+            auto& attached = agent->attached_workspaces;
+            if (std::ranges::find(attached, entry->workspace_id) == attached.end())
+                attached.push_back(entry->workspace_id);
+            json::object data = base::to_json(*entry).as_object();
+            data["boundary"] = workspace::boundary(*entry);
+            TRY(log.append(id, "workspace_entered", std::move(data)));
+        } else if (!is_new) {
+            return {};
+        }
+        return tx.put_agent(*agent);
+    }));
+    return id;
+}
+
+base::Status LocalService::deliver(const RunRequest& request, const domain::AgentId& agent) {
+    auto& turn = parts_.turn;
+    ingress::Raw raw{.agent_id = agent,
+                     .kind = domain::MessageKind::OperatorPrompt,
+                     .origin = domain::OperatorOrigin{"holon_run"},
+                     .body = domain::TextBody{request.text},
+                     .surface = domain::DeliverySurface::RunOnce,
+                     .admission = domain::AdmissionContext::LocalProcess,
+                     .trust = request.trust};
+    const auto message = TRY(ingress::receive(std::move(raw), turn.clock.now(), turn.ids));
+    std::vector<events::Committed> committed;
+    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        events::Log log(tx, turn.clock.now(), turn.ids);
+        const auto outcome = TRY(admission::admit(log, message, std::nullopt));
+        if (const auto* refused = std::get_if<admission::Refuse>(&outcome))
+            return fail(ErrorCode::Refused, "{}; {}", refused->reason, refused->hint);
+        committed = log.take();
+        return {};
+    }));
+    turn.feed.publish(committed);
+    return {};
+}
+
+base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer& observer) {
+    auto& turn = parts_.turn;
+    if (request.resume && !request.agent)
+        return fail(ErrorCode::InvalidInput,
+                    "--resume needs --agent: name the agent whose run is to go on");
+    const domain::AgentId agent = TRY(prepare_agent(request));
+    const base::Fd lock = TRY(lock_agent(turn.home_of(agent), agent.value));
+
+    Run run;
+    scheduler::Scheduler scheduler(turn, {.model_ref = parts_.models.runtime_default_model,
+                                          .rounds_total = request.max_turns});
+    scheduler.on_rest = [&](const domain::AgentId&, const std::string& reason) {
+        run.rest_reason = reason;
+        parts_.stop_loop();
+    };
+    scheduler.on_stuck = [&](const domain::AgentId&, const base::Error& error) {
+        run.stuck = error;
+        parts_.stop_loop();
+    };
+    scheduler.on_text = [&](const domain::AgentId&, std::string_view text) {
+        observer.on_text(text);
+    };
+    const auto subscription = turn.feed.subscribe([&](const events::Committed& committed) {
+        if (committed.agent_id != agent) return;
+        run.collector.add(committed.event);
+        observer.on_event(committed.event);
+    });
+    std::function<void()> tick = [&] {
+        observer.on_tick();
+        turn.loop.after(observer.tick_interval(), [&] { tick(); });
+    };
+    interrupt_ = [&](const std::string& reason) { scheduler.interrupt(agent, reason); };
+    observer.on_started(agent.value, parts_.models.runtime_default_model);
+    if (!request.text.empty()) TRY(deliver(request, agent));
+    turn.loop.post([&] {
+        scheduler.recover({agent});
+        if (observer.tick_interval().count() > 0) tick();
+    });
+    parts_.run_loop();
+    interrupt_ = nullptr;
+    if (run.stuck) return std::unexpected(*run.stuck);
+    auto response = TRY(conclude(run, agent));
+    if (request.resume && response.message_count == 0 && response.model_rounds == 0 &&
+        response.tool_calls == 0)
+        return fail(ErrorCode::Conflict, "agent {} has nothing to resume: its last turn is done",
+                    agent);
+    if (is_temporary(agent) && response.final_status != FinalStatus::Interrupted &&
+        response.final_status != FinalStatus::Failed)
+        TRY(remove_agent(agent));
+    return response;
+}
+
+base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::AgentId& agent) {
+    RunResponse response{.agent_id = agent.value};
+    run.collector.fill(response);
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        const auto facts = TRY(identity::load_facts(tx, agent));
+        const auto closure = identity::decide_closure(facts);
+        const auto& terminal = facts.agent.last_turn_terminal;
+        if (run.rest_reason == scheduler::kBudgetSpent ||
+            (terminal && terminal->reason == domain::kReasonRoundLimit))
+            response.final_status = FinalStatus::MaxTurnsExceeded;
+        else if (terminal && terminal->reason == domain::kReasonInterrupted)
+            response.final_status = FinalStatus::Interrupted;
+        else if (closure.outcome == domain::ClosureOutcome::Failed)
+            response.final_status = FinalStatus::Failed;
+        else if (closure.outcome == domain::ClosureOutcome::Waiting)
+            response.final_status = FinalStatus::Waiting;
+        if (response.final_status == FinalStatus::Waiting)
+            response.waiting_reason = closure.waiting_reason;
+        if (facts.agent.rest) response.sleep_reason = facts.agent.rest->reason;
+        if (terminal && terminal->last_assistant_message)
+            response.raw_final_text = terminal->last_assistant_message;
+        response.final_text = response.raw_final_text.value_or("");
+        const bool failed = response.final_status == FinalStatus::Failed ||
+                            response.final_status == FinalStatus::MaxTurnsExceeded;
+        if (failed && facts.agent.last_runtime_failure)
+            response.failure_artifact = facts.agent.last_runtime_failure->failure_artifact;
+        std::set<std::string> changed;
+        for (const auto& call : run.collector.patch_calls()) {
+            const auto execution = TRY(tx.tool_execution(domain::ToolCallId{call}));
+            if (!execution || !execution->result || !execution->result->data) continue;
+            const auto* files = base::find(*execution->result->data, "changed_files");
+            if (!files || !files->is_array()) continue;
+            for (const auto& file : files->get_array())
+                changed.insert(base::string_at(file, "path"));
+        }
+        response.changed_files.assign(changed.begin(), changed.end());
+        return {};
+    }));
+    return response;
+}
+
+base::Status LocalService::remove_agent(const domain::AgentId& agent) {
+    TRY(parts_.turn.store.write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
+        return tx.erase_agent(agent);
+    }));
+    std::error_code failed;
+    std::filesystem::remove_all(parts_.turn.home_of(agent), failed);
+    if (failed)
+        return fail(ErrorCode::Io, "could not remove the temporary agent's folder: {}",
+                    failed.message());
+    return {};
+}
+
+base::Result<json::object> LocalService::status(const std::string& agent) {
+    json::object summary;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        summary = identity::agent_summary(TRY(identity::load_facts(tx, domain::AgentId{agent})),
+                                          parts_.models);
+        return {};
+    }));
+    return summary;
+}
+
+base::Result<std::vector<std::string>> LocalService::agents() {
+    std::vector<std::string> list;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        for (const auto& id : TRY(tx.agents(kAgentsListMax))) list.push_back(id.value);
+        return {};
+    }));
+    return list;
+}
+
+base::Result<std::vector<domain::TranscriptEntry>> LocalService::transcript(
+    const std::string& agent, std::int64_t limit) {
+    std::vector<domain::TranscriptEntry> list;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        TRY(identity::load_facts(tx, domain::AgentId{agent}));
+        for (auto& entry :
+             TRY(tx.transcript(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
+            list.push_back(std::move(entry.record));
+        return {};
+    }));
+    std::ranges::reverse(list);
+    return list;
+}
+
+base::Result<std::vector<domain::Brief>> LocalService::briefs(const std::string& agent,
+                                                              std::int64_t limit) {
+    std::vector<domain::Brief> list;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        TRY(identity::load_facts(tx, domain::AgentId{agent}));
+        for (auto& entry :
+             TRY(tx.briefs(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
+            list.push_back(std::move(entry.record));
+        return {};
+    }));
+    std::ranges::reverse(list);
+    return list;
+}
+
+base::Result<std::vector<domain::Event>> LocalService::events(const std::string& agent,
+                                                              std::int64_t after_seq,
+                                                              std::int64_t limit) {
+    std::vector<domain::Event> list;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        TRY(identity::load_facts(tx, domain::AgentId{agent}));
+        list = TRY(tx.events(domain::AgentId{agent}, {.after_seq = after_seq, .limit = limit}));
+        return {};
+    }));
+    return list;
+}
+
+}  // namespace service

@@ -1,0 +1,53 @@
+// The service in this very process, on an open store.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/identity/views.h"
+#include "flow/turn/runner.h"
+#include "service/service.h"
+
+namespace service {
+
+struct LocalParts {
+    turn::Parts turn;
+    identity::ModelFacts models;
+    std::filesystem::path workspace_dir;  // Where a run works unless told otherwise.
+    // Runs the loop until stop_loop is called from one of its tasks.
+    std::function<void()> run_loop;
+    std::function<void()> stop_loop;
+};
+
+class LocalService final : public Service {
+public:
+    explicit LocalService(LocalParts parts);
+
+    base::Result<RunResponse> run(const RunRequest& request, Observer& observer) override;
+    base::Result<json::object> status(const std::string& agent) override;
+    base::Result<std::vector<std::string>> agents() override;
+    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string& agent,
+                                                                  std::int64_t limit) override;
+    base::Result<std::vector<domain::Brief>> briefs(const std::string& agent,
+                                                    std::int64_t limit) override;
+    base::Result<std::vector<domain::Event>> events(const std::string& agent,
+                                                    std::int64_t after_seq,
+                                                    std::int64_t limit) override;
+
+    // Asks the run that is going on to stop. From a task of the loop.
+    void interrupt(const std::string& reason);
+
+private:
+    struct Run;
+    base::Result<domain::AgentId> prepare_agent(const RunRequest& request);
+    base::Status deliver(const RunRequest& request, const domain::AgentId& agent);
+    base::Result<RunResponse> conclude(const Run& run, const domain::AgentId& agent);
+    base::Status remove_agent(const domain::AgentId& agent);
+
+    LocalParts parts_;
+    std::function<void(const std::string&)> interrupt_;
+};
+
+}  // namespace service
