@@ -67,8 +67,9 @@ struct HttpOptions {
     std::optional<std::string> proxy{};
 };
 
-// Keeps connections open between requests. Used from the loop's thread only; must be gone before
-// the loop is. Costs nothing until the first send().
+// Keeps connections open between requests. A request that meets a kept connection which the server
+// has closed, before any byte of an answer, goes out once more on a new one. Used from the loop's
+// thread only; must be gone before the loop is. Costs nothing until the first send().
 class HttpClient {
 public:
     explicit HttpClient(base::AsioLoop& loop, HttpOptions options = {});

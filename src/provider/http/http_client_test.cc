@@ -72,6 +72,16 @@ TEST_F(HttpClientTest, KeepsTheConnectionForTheNextRequest) {
     for (const auto& recorded : server.requests()) EXPECT_EQ(recorded.connection, 1);
 }
 
+TEST_F(HttpClientTest, AKeptConnectionThatDiedIsReplaced) {
+    server.enqueue(test_support::with_body("first"));
+    server.enqueue(test_support::resets());
+    server.enqueue(test_support::with_body("second"));
+    ASSERT_TRUE(send(request()).has_value());
+    const HttpOutcome got = send(request());
+    ASSERT_TRUE(got.has_value()) << got.error().message;
+    EXPECT_EQ(got->body, "second");
+}
+
 TEST_F(HttpClientTest, EveryStatusIsAResponseAndRedirectsAreNotFollowed) {
     for (const int status : {301, 307, 404, 500}) {
         ServerReply reply = test_support::status_reply(status, "text");
@@ -145,6 +155,41 @@ TEST_F(HttpClientTest, TheClientMayGoWhileRequestsAreOnTheirWay) {
     ASSERT_TRUE(run_until(loop, [&] { return outcomes.size() == 3; }));
     for (const auto& got : outcomes) EXPECT_EQ(got.error().kind, FailureKind::Cancelled);
     EXPECT_TRUE(run_until(loop, [&] { return server.disconnect_count() == 3; }));
+}
+
+// gzip of {"ok":true}, and of 5,000 times the letter a.
+constexpr std::string_view kSmallGzip{
+    "\037\213\010\000\000\000\000\000\002\377\253\126\312\317\126\262\052\051"
+    "\052\115\255\005\000\220\137\324\247\013\000\000\000",
+    31};
+constexpr std::string_view kBombGzip{
+    "\037\213\010\000\000\000\000\000\002\377\355\301\061\001\000\000\000\302"
+    "\240\254\353\137\302\024\176\100\001\000\000\000\000\157\003\166\131\364"
+    "\114\210\023\000\000",
+    41};
+
+TEST_F(HttpClientTest, DecompressesAndBoundsWhatComesOut) {
+    ServerReply small = test_support::with_body(std::string(kSmallGzip));
+    small.headers.emplace_back("Content-Encoding", "gzip");
+    ServerReply bomb = small;
+    bomb.body = kBombGzip;
+    ServerReply broken = small;
+    broken.body = "not gzip";
+    server.enqueue(small);
+    server.enqueue(bomb);
+    server.enqueue(broken);
+    HttpRequest asked = request();
+    asked.body_bytes_max = 2000;
+    const HttpOutcome good = send(asked);
+    ASSERT_TRUE(good.has_value()) << good.error().message;
+    EXPECT_EQ(good->body, R"({"ok":true})");
+    const HttpOutcome large = send(asked);
+    ASSERT_FALSE(large.has_value());
+    EXPECT_THAT(large.error().message, HasSubstr("the response body exceeds 2000 bytes"));
+    const HttpOutcome bad = send(asked);
+    ASSERT_FALSE(bad.has_value());
+    EXPECT_EQ(bad.error().kind, FailureKind::InvalidResponse);
+    EXPECT_TRUE(bad.error().diagnostics->reqwest->is_decode);
 }
 
 struct Row {
