@@ -60,7 +60,7 @@ public:
     void cancel() override {
         if (cancelled_ || !done_) return;
         cancelled_ = true;
-        if (exchange_) return exchange_->cancel();
+        if (const auto asked = exchange_.lock()) return asked->cancel();
         parts_.loop.cancel(backoff_);
         parts_.loop.post([self = shared_from_this()] {
             self->finish(std::unexpected(
@@ -134,7 +134,8 @@ private:
     std::size_t candidate_{0};
     std::int64_t attempt_{0};  // Of the current candidate.
     bool cancelled_{false};
-    std::shared_ptr<Exchange> exchange_;  // Null between attempts.
+    // Weak, as it holds this in its callback: a loop that is dropped half-way must free both.
+    std::weak_ptr<Exchange> exchange_;
     base::Loop::TimerHandle backoff_{base::Loop::TimerHandle::None};
 };
 

@@ -204,6 +204,19 @@ TYPED_TEST_P(ProviderConformance, DroppingTheExchangeStopsNothing) {
     EXPECT_TRUE(asked.outcomes[0].has_value());
 }
 
+TYPED_TEST_P(ProviderConformance, TheTransportKeepsAnExchangeUntilItIsDone) {
+    const auto provider = this->harness.that_hangs();
+    Asked asked;
+    asked.ask(*provider, question());
+    const std::weak_ptr<Exchange> exchange = asked.exchange;
+    asked.exchange.reset();
+    this->harness.wait_until_asked();
+    ASSERT_FALSE(exchange.expired());
+    exchange.lock()->cancel();
+    this->run_until_done(asked);
+    this->expect_cancelled(asked);
+}
+
 TYPED_TEST_P(ProviderConformance, QuestionsAtTheSameTimeDoNotDisturbEachOther) {
     const auto provider = this->harness.that_says("All is well.");
     Asked first, second, third;
@@ -239,6 +252,7 @@ REGISTER_TYPED_TEST_SUITE_P(ProviderConformance, AnswersOnceAndNotInsideAsk,
                             AFailureArrivesOnceWithItsKind, CancelRightAfterAskGivesCancelled,
                             CancelInFlightGivesCancelled, CancelAfterDoneChangesNothing,
                             DroppingTheExchangeStopsNothing,
+                            TheTransportKeepsAnExchangeUntilItIsDone,
                             QuestionsAtTheSameTimeDoNotDisturbEachOther,
                             TheNextQuestionMayBeAskedFromDone);
 

@@ -119,8 +119,9 @@ using Outcome = std::expected<Reply, Failure>;
 // Text as it streams in: for people to watch, never the truth. The reply is.
 using Progress = std::function<void(std::string_view text_delta)>;
 
-// A question on its way. Destroying it does nothing; cancel() really closes the connection, and the
-// outcome still arrives, as FailureKind::Cancelled.
+// A question on its way. Dropping it does nothing, as the transport keeps it until `done` was
+// called; cancel() really closes the connection, and the outcome still arrives, as
+// FailureKind::Cancelled.
 class Exchange {
 public:
     virtual ~Exchange() = default;

@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "provider/chat_completions/wire.h"
+#include "provider/schema_emission.h"
+
+namespace provider::chat_completions {
+namespace {
+
+constexpr std::string_view kPath = "/chat/completions";
+
+void append_paragraph(std::string& out, std::string_view text) {
+    if (text.empty()) return;
+    if (!out.empty()) out += "\n\n";
+    out += base::to_utf8(text);
+}
+
+std::string joined(const std::vector<PromptBlock>& blocks) {
+    std::string out;
+    for (const auto& block : blocks) append_paragraph(out, block.text);
+    return out;
+}
+
+json::object encode_call(const domain::ToolUseBlock& call) {
+    json::object function{{"name", call.name},
+                          {"arguments", base::to_utf8(base::canonical_json(call.input))}};
+    json::object out{{"id", call.id}, {"type", "function"}};
+    out["function"] = std::move(function);
+    return out;
+}
+
+void encode_turn(const UserTurn& turn, json::array& messages) {
+    messages.push_back(json::object{{"role", "user"}, {"content", joined(turn.blocks)}});
+}
+
+void encode_turn(const AssistantTurn& turn, json::array& messages) {
+    std::string text;
+    json::array calls;
+    for (const auto& block : turn.blocks) {
+        if (const auto* said = std::get_if<domain::TextBlock>(&block))
+            append_paragraph(text, said->text);
+        else if (const auto* call = std::get_if<domain::ToolUseBlock>(&block))
+            calls.push_back(encode_call(*call));
+    }
+    json::object message{{"role", "assistant"}, {"content", nullptr}};
+    // Without calls null is refused, and one turn that only thought would block all that follow.
+    if (!text.empty() || calls.empty()) message["content"] = text;
+    if (!calls.empty()) message["tool_calls"] = std::move(calls);
+    messages.push_back(std::move(message));
+}
+
+void encode_turn(const ToolResultsTurn& turn, json::array& messages) {
+    for (const auto& result : turn.results)
+        messages.push_back(json::object{{"role", "tool"},
+                                        {"tool_call_id", result.tool_use_id},
+                                        {"content", base::to_utf8(result.content)}});
+}
+
+bool ends_in_version(std::string_view url) {
+    const std::string_view segment = url.substr(url.rfind('/') + 1);
+    return segment.size() > 1 && segment[0] == 'v' &&
+           std::ranges::all_of(segment.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+std::string endpoint_url(std::string_view base_url) {
+    while (base_url.ends_with('/')) base_url.remove_suffix(1);
+    std::string url(base_url);
+    if (url.ends_with(kPath)) return url;
+    if (!ends_in_version(url)) url += "/v1";
+    return url.append(kPath);
+}
+
+json::object encode_request(const Request& request) {
+    json::array messages;
+    if (std::string system = joined(request.system); !system.empty())
+        messages.push_back(json::object{{"role", "system"}, {"content", std::move(system)}});
+    for (const auto& turn : request.conversation)
+        std::visit([&](const auto& held) { encode_turn(held, messages); }, turn);
+
+    json::object body;
+    body["model"] = request.model_ref.substr(request.model_ref.find('/') + 1);
+    body["messages"] = std::move(messages);
+    body["max_tokens"] = request.max_output_tokens;
+    body["stream"] = false;
+    if (!request.tools.empty()) {
+        json::array tools;
+        for (const auto& tool : request.tools)
+            tools.push_back(declare_function(tool, SchemaMode::Relaxed).value());
+        body["tools"] = std::move(tools);
+        body["tool_choice"] = "auto";
+    }
+    if (request.prompt_cache_key) body["prompt_cache_key"] = *request.prompt_cache_key;
+    return body;
+}
+
+json::object request_diagnostics(const Request& request) {
+    const bool is_first = std::ranges::none_of(request.conversation, [](const auto& turn) {
+        return std::holds_alternative<AssistantTurn>(turn);
+    });
+    json::object continuation{
+        {"status", "fallback_full_request"},
+        {"fallback_reason", is_first ? "not_applicable_initial_request"
+                                     : "chat_completions_incremental_continuation_unsupported"}};
+    json::object out{{"request_lowering_mode", "full_request"}};
+    out["incremental_continuation"] = std::move(continuation);
+    return out;
+}
+
+}  // namespace provider::chat_completions

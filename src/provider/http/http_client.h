@@ -1,0 +1,95 @@
+// HTTP for transports: one request in, one response or failure out, on the loop.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/asio_loop.h"
+#include "provider/provider.h"
+
+namespace provider {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::chrono::milliseconds kConnectTimeout = 30s;
+inline constexpr std::chrono::milliseconds kFirstByteTimeout = 300s;
+inline constexpr std::chrono::milliseconds kIdleTimeout = 300s;
+inline constexpr std::chrono::milliseconds kTotalTimeout = 300s;
+inline constexpr std::size_t kBodyBytesMax = 64 * 1024 * 1024;
+inline constexpr std::size_t kHeaderBytesMax = 256 * 1024;
+
+struct HttpHeader {
+    std::string name;
+    std::string value;
+    friend bool operator==(const HttpHeader&, const HttpHeader&) = default;
+};
+
+// The first value of `name`, in any case; null when there is none.
+const std::string* find_header(const std::vector<HttpHeader>& headers, std::string_view name);
+
+struct HttpTimeouts {
+    std::chrono::milliseconds connect{kConnectTimeout};
+    std::chrono::milliseconds first_byte{kFirstByteTimeout};  // From dispatch to response headers.
+    std::chrono::milliseconds idle{kIdleTimeout};             // From then on between two chunks.
+    std::optional<std::chrono::milliseconds> total{kTotalTimeout};  // Streams may have none.
+};
+
+struct HttpRequest {
+    std::string url;  // http or https.
+    std::vector<HttpHeader> headers{};
+    std::string body{};  // Sent by POST.
+    HttpTimeouts timeouts{};
+    std::size_t body_bytes_max{kBodyBytesMax};  // Of the response, after decompression.
+    std::size_t header_bytes_max{kHeaderBytesMax};
+};
+
+struct HttpResponse {
+    std::int64_t status{0};
+    std::vector<HttpHeader> headers{};
+    std::string body{};  // Empty when it went out in chunks.
+};
+
+// Any status is a response, redirects too, which are not followed. A Failure is always of the
+// transport; its diagnostics hold stage and url. No header and no query is ever part of it.
+using HttpOutcome = std::expected<HttpResponse, Failure>;
+
+// Gets the body of a 2xx response piece by piece, each in a task of its own, before `done`.
+using ChunkHandler = std::function<void(std::string_view chunk)>;
+
+struct HttpOptions {
+    // The environment's proxy variables apply unless this is set; "" means no proxy.
+    std::optional<std::string> proxy{};
+};
+
+// Keeps connections open between requests. A request that meets a kept connection which the server
+// has closed, before any byte of an answer, goes out once more on a new one. Used from the loop's
+// thread only; must be gone before the loop is. Costs nothing until the first send().
+class HttpClient {
+public:
+    explicit HttpClient(base::AsioLoop& loop, HttpOptions options = {});
+    // What is still on its way is cancelled.
+    ~HttpClient();
+    HttpClient(const HttpClient&) = delete;
+    HttpClient& operator=(const HttpClient&) = delete;
+
+    // `done` is called exactly once, on the loop, and never before send() has returned. With
+    // `on_chunk` the body of a 2xx response is not collected. Cancelling closes the connection and
+    // gives FailureKind::Cancelled.
+    std::shared_ptr<Exchange> send(HttpRequest request, ChunkHandler on_chunk,
+                                   std::move_only_function<void(HttpOutcome)> done);
+
+private:
+    class Core;
+    std::shared_ptr<Core> core_;
+};
+
+// `url` without user info, query and fragment: safe to show.
+std::string public_url(std::string_view url);
+
+}  // namespace provider

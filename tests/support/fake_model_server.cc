@@ -1,0 +1,268 @@
+#include "tests/support/fake_model_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/result.h"
+#include "base/text.h"
+
+namespace test_support {
+namespace {
+
+void signal_event(const base::Fd& event) {
+    const std::uint64_t one = 1;
+    CHECK(write(event.get(), &one, sizeof one) == sizeof one, "eventfd");
+}
+
+bool send_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent <= 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return true;
+}
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+}
+
+json::value completion(json::object message, std::string_view finish_reason) {
+    message["role"] = "assistant";
+    json::object choice{{"index", 0}, {"finish_reason", std::string(finish_reason)}};
+    choice["message"] = std::move(message);
+    return {{"id", "chatcmpl-1"},
+            {"object", "chat.completion"},
+            {"choices", json::array{std::move(choice)}},
+            {"usage", {{"prompt_tokens", 10}, {"completion_tokens", 5}, {"total_tokens", 15}}}};
+}
+
+}  // namespace
+
+ServerReply says(std::string_view text) {
+    return with_body(base::json_text(completion({{"content", std::string(text)}}, "stop")));
+}
+
+ServerReply calls(std::string_view tool, std::string_view arguments, std::string_view id) {
+    json::object call{{"id", std::string(id)}, {"type", "function"}};
+    call["function"] = {{"name", std::string(tool)}, {"arguments", std::string(arguments)}};
+    json::object message{{"content", nullptr}};
+    message["tool_calls"] = json::array{std::move(call)};
+    return with_body(base::json_text(completion(std::move(message), "tool_calls")));
+}
+
+ServerReply status_reply(int status, std::string_view message) {
+    return {.status = status, .body = std::string(message), .headers = {}};
+}
+
+ServerReply error_reply(int status, std::string_view type, std::string_view code) {
+    const json::value body{{"error",
+                            {{"message", "scripted failure"},
+                             {"type", std::string(type)},
+                             {"code", std::string(code)}}}};
+    return {.status = status, .body = base::json_text(body)};
+}
+
+ServerReply rate_limited(std::optional<std::string> retry_after) {
+    ServerReply reply = error_reply(429, "rate_limit_error", "rate_limit_exceeded");
+    if (retry_after) reply.headers.emplace_back("Retry-After", std::move(*retry_after));
+    return reply;
+}
+
+ServerReply with_body(std::string body) {
+    return {.body = std::move(body)};
+}
+
+ServerReply wrong_content_type() {
+    return {.body = "<html>It works!</html>", .headers = {{"Content-Type", "text/html"}}};
+}
+
+ServerReply oversized(std::size_t bytes) {
+    return with_body(std::string(bytes, ' '));
+}
+
+ServerReply resets() {
+    return {.reset = true};
+}
+
+ServerReply hangs() {
+    ServerReply reply = says("late");
+    reply.hang = true;
+    return reply;
+}
+
+FakeModelServer::FakeModelServer()
+    : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+      stop_(eventfd(0, EFD_CLOEXEC)),
+      release_(eventfd(0, EFD_CLOEXEC)),
+      otherwise_(status_reply(500, "no reply was scripted")) {
+    sockaddr_in address{
+        .sin_family = AF_INET, .sin_port = 0, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    CHECK(bind(listener_.get(), generic, size) == 0, "no loopback port to bind");
+    CHECK(listen(listener_.get(), SOMAXCONN) == 0, "listen");
+    CHECK(getsockname(listener_.get(), generic, &size) == 0, "getsockname");
+    port_ = ntohs(address.sin_port);
+    acceptor_ = std::jthread([this] { accept_all(); });
+}
+
+FakeModelServer::~FakeModelServer() {
+    signal_event(stop_);
+    acceptor_.join();
+    connections_.clear();
+}
+
+void FakeModelServer::enqueue(ServerReply reply) {
+    const std::lock_guard lock(mutex_);
+    replies_.push_back(std::move(reply));
+}
+
+void FakeModelServer::always(ServerReply reply) {
+    const std::lock_guard lock(mutex_);
+    otherwise_ = std::move(reply);
+}
+
+void FakeModelServer::release() {
+    signal_event(release_);
+}
+
+std::string FakeModelServer::base_url() const {
+    return fmt::format("http://127.0.0.1:{}", port_);
+}
+
+std::vector<RecordedRequest> FakeModelServer::requests() const {
+    const std::lock_guard lock(mutex_);
+    return requests_;
+}
+
+std::size_t FakeModelServer::request_count() const {
+    const std::lock_guard lock(mutex_);
+    return requests_.size();
+}
+
+std::size_t FakeModelServer::disconnect_count() const {
+    const std::lock_guard lock(mutex_);
+    return disconnects_;
+}
+
+void FakeModelServer::accept_all() {
+    for (int connection = 1;; ++connection) {
+        std::array<pollfd, 2> waits{{{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+        if (poll(waits.data(), waits.size(), -1) < 0 || waits[1].revents != 0) return;
+        base::Fd client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (!client) return;
+        connections_.emplace_back([this, connection, client = std::move(client)]() mutable {
+            serve(std::move(client), connection);
+        });
+    }
+}
+
+void FakeModelServer::serve(base::Fd client, int connection) {
+    std::string buffer;
+    RecordedRequest request{.connection = connection};
+    while (read_request(client.get(), buffer, request)) {
+        {
+            const std::lock_guard lock(mutex_);
+            requests_.push_back(std::exchange(request, {.connection = connection}));
+        }
+        if (!answer(client, next_reply())) return;
+    }
+}
+
+bool FakeModelServer::read_request(int client, std::string& buffer, RecordedRequest& request) {
+    std::size_t body_start = 0;
+    std::size_t body_size = 0;
+    while (body_start == 0 || buffer.size() < body_start + body_size) {
+        std::array<pollfd, 2> waits{{{client, POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+        if (poll(waits.data(), waits.size(), -1) < 0 || waits[1].revents != 0) return false;
+        std::array<char, 65536> chunk;
+        const ssize_t got = recv(client, chunk.data(), chunk.size(), 0);
+        if (got <= 0) return false;
+        buffer.append(chunk.data(), static_cast<std::size_t>(got));
+        const std::size_t end = buffer.find("\r\n\r\n");
+        if (body_start != 0 || end == buffer.npos) continue;
+        body_start = end + 4;
+        const auto lines = base::split_lines(std::string_view(buffer).substr(0, end));
+        const std::string_view first = base::trim(lines[0]);
+        request.method = first.substr(0, first.find(' '));
+        request.path = first.substr(request.method.size() + 1);
+        request.path.resize(request.path.find(' '));
+        for (const auto line : lines) {
+            const std::size_t colon = line.find(':');
+            if (line == lines[0] || colon == line.npos) continue;
+            request.headers[lower(line.substr(0, colon))] = base::trim(line.substr(colon + 1));
+        }
+        if (request.headers.contains("content-length"))
+            body_size = std::stoul(request.headers["content-length"]);
+    }
+    request.body = buffer.substr(body_start, body_size);
+    buffer.erase(0, body_start + body_size);
+    return true;
+}
+
+ServerReply FakeModelServer::next_reply() {
+    const std::lock_guard lock(mutex_);
+    if (replies_.empty()) return otherwise_;
+    ServerReply reply = std::move(replies_.front());
+    replies_.pop_front();
+    return reply;
+}
+
+// True when the connection can take the next request.
+bool FakeModelServer::answer(base::Fd& client, const ServerReply& reply) {
+    if (reply.hang && !wait_for_release(client.get())) return false;
+    if (reply.reset) {
+        const linger at_once{.l_onoff = 1, .l_linger = 0};
+        setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        client.reset();
+        return false;
+    }
+    std::string head = fmt::format("HTTP/1.1 {} Scripted\r\nContent-Length: {}\r\n", reply.status,
+                                   reply.body.size());
+    for (const auto& [name, value] : reply.headers) head += name + ": " + value + "\r\n";
+    std::string_view body = reply.body;
+    if (!send_all(client.get(), head + "\r\n")) return false;
+    if (reply.truncate_after) {
+        send_all(client.get(), body.substr(0, *reply.truncate_after));
+        return false;
+    }
+    while (reply.drip_bytes > 0 && body.size() > reply.drip_bytes) {
+        if (!send_all(client.get(), body.substr(0, reply.drip_bytes))) return false;
+        body.remove_prefix(reply.drip_bytes);
+        if (!pause(reply.drip_pause)) return false;
+    }
+    if (reply.last_byte_delay > 0ms && !body.empty()) {
+        if (!send_all(client.get(), body.substr(0, body.size() - 1))) return false;
+        body.remove_prefix(body.size() - 1);
+        if (!pause(reply.last_byte_delay)) return false;
+    }
+    return send_all(client.get(), body);
+}
+
+bool FakeModelServer::pause(std::chrono::milliseconds time) {
+    pollfd wait{stop_.get(), POLLIN, 0};
+    return poll(&wait, 1, static_cast<int>(time.count())) == 0;
+}
+
+bool FakeModelServer::wait_for_release(int client) {
+    std::array<pollfd, 3> waits{
+        {{client, POLLIN | POLLRDHUP, 0}, {stop_.get(), POLLIN, 0}, {release_.get(), POLLIN, 0}}};
+    poll(waits.data(), waits.size(), -1);
+    if (waits[0].revents != 0) {
+        const std::lock_guard lock(mutex_);
+        ++disconnects_;
+        return false;
+    }
+    return waits[1].revents == 0;
+}
+
+}  // namespace test_support

@@ -1,0 +1,100 @@
+// A model API on a loopback port that answers, or fails, as it was told.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/files.h"
+#include "base/json.h"
+
+namespace test_support {
+
+using namespace std::chrono_literals;
+
+struct RecordedRequest {
+    int connection{0};  // Counted from 1; equal numbers shared a connection.
+    std::string method;
+    std::string path;
+    std::map<std::string, std::string> headers;  // Names in lower case.
+    std::string body;
+};
+
+// One answer. The members after `headers` make it go wrong.
+struct ServerReply {
+    int status{200};
+    std::string body{};
+    std::vector<std::pair<std::string, std::string>> headers{{"Content-Type", "application/json"}};
+    bool reset{false};                            // A TCP reset instead of an answer.
+    bool hang{false};                             // No answer before release().
+    std::optional<std::size_t> truncate_after{};  // Promises all of the body, sends so many bytes.
+    std::chrono::milliseconds last_byte_delay{0};
+    std::size_t drip_bytes{0};  // Sends the body in pieces of this size, with a pause between.
+    std::chrono::milliseconds drip_pause{0};
+};
+
+// Chat Completions answers.
+ServerReply says(std::string_view text);
+ServerReply calls(std::string_view tool, std::string_view arguments,
+                  std::string_view id = "call_a");
+ServerReply status_reply(int status, std::string_view message = "scripted failure");
+ServerReply error_reply(int status, std::string_view type, std::string_view code);
+ServerReply rate_limited(std::optional<std::string> retry_after = std::nullopt);
+ServerReply with_body(std::string body);  // 200 with these bytes, whatever they are.
+ServerReply wrong_content_type();         // 200 with a web page.
+ServerReply oversized(std::size_t bytes);
+ServerReply resets();
+ServerReply hangs();
+
+// Listens on 127.0.0.1 with a thread for each connection. Every member may be called from the test
+// thread while it runs; its destructor ends all connections.
+class FakeModelServer {
+public:
+    FakeModelServer();
+    ~FakeModelServer();
+    FakeModelServer(const FakeModelServer&) = delete;
+    FakeModelServer& operator=(const FakeModelServer&) = delete;
+
+    // Answers the next request that has none yet, in order.
+    void enqueue(ServerReply reply);
+    // Answers every request beyond those; a 500 until it is set.
+    void always(ServerReply reply);
+    // Lets hanging answers go out.
+    void release();
+
+    int port() const { return port_; }
+    std::string base_url() const;
+    std::vector<RecordedRequest> requests() const;
+    std::size_t request_count() const;
+    // How often a client went away while its answer was hanging.
+    std::size_t disconnect_count() const;
+
+private:
+    void accept_all();
+    void serve(base::Fd client, int connection);
+    bool read_request(int client, std::string& buffer, RecordedRequest& request);
+    bool answer(base::Fd& client, const ServerReply& reply);
+    ServerReply next_reply();
+    bool pause(std::chrono::milliseconds time);
+    bool wait_for_release(int client);
+
+    base::Fd listener_;
+    base::Fd stop_;     // eventfd, readable once the server ends.
+    base::Fd release_;  // eventfd, readable once released.
+    int port_{0};
+    mutable std::mutex mutex_;
+    std::deque<ServerReply> replies_;
+    ServerReply otherwise_;
+    std::vector<RecordedRequest> requests_;
+    std::size_t disconnects_{0};
+    std::vector<std::jthread> connections_;  // Touched by the accepting thread only.
+    std::jthread acceptor_;
+};
+
+}  // namespace test_support
