@@ -1,0 +1,77 @@
+// holon: parses the command line, loads the configuration, and hands over to the surface.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "app/providers.h"
+#include "app/runtime.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "surfaces/cli/cli.h"
+
+namespace {
+
+config::Environment environment() {
+    config::Environment variables;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const std::size_t equals = text.find('=');
+        if (equals != std::string_view::npos)
+            variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return variables;
+}
+
+// The first Ctrl-C settles the turn; a second one ends the program at once, and the turn stays open
+// for --resume.
+void interrupt_on_signal(app::Runtime& runtime, const cli::Terminal& terminal, int& count) {
+    if (++count > 1) std::_Exit(static_cast<int>(cli::Exit::Interrupted));
+    if (terminal.err_is_terminal)
+        terminal.note("\nstopping the turn; press Ctrl-C again to leave at once");
+    runtime.service().interrupt("operator_interrupt");
+}
+
+cli::Exit run(int argc, char** argv) {
+    const auto terminal = cli::Terminal::standard();
+    const auto command = cli::parse(argc, argv);
+    if (!command) {
+        const bool good = command.error().exit == cli::Exit::Success;
+        std::fputs(command.error().text.c_str(), good ? stdout : stderr);
+        return command.error().exit;
+    }
+    config::Flags flags;
+    if (command->home) flags.home = *command->home;
+    const auto config = config::load(flags, environment(), std::filesystem::current_path());
+    if (!config) return cli::report(terminal, config.error());
+    const bool runs = std::holds_alternative<cli::RunCommand>(command->action);
+    if (runs)
+        if (const auto usable = app::check_model(*config); !usable)
+            return cli::report(terminal, usable.error());
+    const auto runtime = app::Runtime::open(*config);
+    if (!runtime) return cli::report(terminal, runtime.error());
+    int interrupts = 0;
+    std::optional<base::Signals> signals;
+    if (runs)
+        signals.emplace((*runtime)->loop(), std::vector{SIGINT, SIGTERM, SIGHUP},
+                        [&](int) { interrupt_on_signal(**runtime, terminal, interrupts); });
+    return cli::execute(*command, {.service = (*runtime)->service(),
+                                   .terminal = terminal,
+                                   .clock = (*runtime)->clock(),
+                                   .default_agent = config->default_agent});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN);
+    base::set_log_level(base::Level::Warn);
+    try {
+        return static_cast<int>(run(argc, argv));
+    } catch (const std::exception& bug) {
+        base::log_error("holon met a fault of its own and stopped; nothing committed is lost: {}",
+                        bug.what());
+        return static_cast<int>(cli::Exit::Error);
+    }
+}

@@ -1,0 +1,43 @@
+// Models by their configured names.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/asio_loop.h"
+#include "base/ids.h"
+#include "config/config.h"
+#include "provider/http/http_client.h"
+#include "provider/provider.h"
+
+namespace app {
+
+// Asks the model a request names, then the configured fallbacks. Transports are made at the first
+// request: a program that only reads its store needs no model.
+class Providers final : public provider::Provider {
+public:
+    Providers(const config::Config& config, base::AsioLoop& loop, base::Clock& clock,
+              base::Ids& ids);
+
+    std::shared_ptr<provider::Exchange> ask(
+        provider::Request request, provider::Progress progress,
+        std::move_only_function<void(provider::Outcome)> done) override;
+
+private:
+    base::Result<std::shared_ptr<provider::Provider>> connect(const config::ModelRef& ref);
+    base::Result<std::shared_ptr<provider::Provider>> chain(const std::string& model_ref);
+
+    const config::Config& config_;
+    base::AsioLoop& loop_;
+    base::Clock& clock_;
+    base::Ids& ids_;
+    std::optional<provider::HttpClient> http_;
+    std::map<std::string, std::shared_ptr<provider::Provider>> chains_;  // By the model asked for.
+};
+
+// What is wrong with the configured model, before anything is started for it; nothing when a
+// request can be made.
+base::Status check_model(const config::Config& config);
+
+}  // namespace app

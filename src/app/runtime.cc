@@ -1,0 +1,96 @@
+#include "app/runtime.h"
+
+#include "app/providers.h"
+#include "base/files.h"
+#include "base/process_runner.h"
+#include "exec/tools/builtin/builtin.h"
+#include "exec/tools/dispatcher.h"
+#include "store/sql/sqlite/sqlite_store.h"
+
+namespace app {
+namespace {
+
+results::OutputPolicy output_policy(const config::Config& config) {
+    return {config.default_tool_output_tokens, config.max_tool_output_tokens};
+}
+
+builtin::ShellOptions shell_options(const config::Config& config) {
+    builtin::ShellOptions options{.default_shell = config.default_shell,
+                                  .output = output_policy(config)};
+    for (const auto& [name, value] : config.command_environment)
+        options.environment.emplace_back(name, value);
+    return options;
+}
+
+class RealRuntime final : public Runtime {
+public:
+    RealRuntime(const config::Config& config, std::unique_ptr<store::Store> store)
+        : config_(config),
+          store_(std::move(store)),
+          processes_(loop_),
+          shell_(loop_, processes_, shell_options(config)),
+          providers_(config, loop_, clock_, ids_),
+          dispatcher_(with_tools(), output_policy(config), clock_, ids_),
+          service_({.turn = {.store = *store_,
+                             .loop = loop_,
+                             .clock = clock_,
+                             .ids = ids_,
+                             .provider = providers_,
+                             .dispatcher = dispatcher_,
+                             .feed = feed_,
+                             .home_of =
+                                 [this](const domain::AgentId& agent) {
+                                     return config_.agent_home(agent.value);
+                                 },
+                             .max_output_tokens = config.max_output_tokens},
+                    .models = model_facts(config),
+                    .workspace_dir = config.workspace_dir,
+                    .run_loop = [this] { loop_.run(); },
+                    .stop_loop = [this] { loop_.stop(); }}) {}
+
+    service::LocalService& service() override { return service_; }
+    base::AsioLoop& loop() override { return loop_; }
+    base::Clock& clock() override { return clock_; }
+
+private:
+    static identity::ModelFacts model_facts(const config::Config& config) {
+        identity::ModelFacts facts{.runtime_default_model =
+                                       config.model ? config.model->text() : ""};
+        for (const auto& ref : config.fallbacks) facts.fallback_models.push_back(ref.text());
+        return facts;
+    }
+
+    const tools::Registry& with_tools() {
+        registry_.add(builtin::sleep());
+        registry_.add(builtin::agent_get(
+            [this](const domain::AgentId& agent) { return service_.status(agent.value); }));
+        registry_.add(builtin::enqueue());
+        registry_.add(builtin::apply_patch(loop_));
+        registry_.add(builtin::exec_command(shell_));
+        registry_.add(builtin::exec_command_batch(shell_));
+        return registry_;
+    }
+
+    config::Config config_;
+    base::SystemClock clock_;
+    base::RandomIds ids_{clock_};
+    base::AsioLoop loop_;
+    std::unique_ptr<store::Store> store_;
+    base::SystemProcessRunner processes_;
+    builtin::Shell shell_;
+    Providers providers_;
+    tools::Registry registry_;
+    tools::Dispatcher dispatcher_;
+    events::Feed feed_;
+    service::LocalService service_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config) {
+    TRY(base::make_folders(config.home, 0700));
+    auto store = TRY(sqlite::open({.file = config.database()}));
+    return std::make_unique<RealRuntime>(config, std::move(store));
+}
+
+}  // namespace app

@@ -1,0 +1,23 @@
+// Puts the real parts together: the only place that names a backend or a vendor.
+#pragma once
+
+#include <memory>
+
+#include "base/asio_loop.h"
+#include "base/result.h"
+#include "config/config.h"
+#include "service/local/local_service.h"
+
+namespace app {
+
+// Everything one process needs to run agents. Opening starts no thread and sends no request.
+class Runtime {
+public:
+    static base::Result<std::unique_ptr<Runtime>> open(const config::Config& config);
+    virtual ~Runtime() = default;
+    virtual service::LocalService& service() = 0;
+    virtual base::AsioLoop& loop() = 0;
+    virtual base::Clock& clock() = 0;
+};
+
+}  // namespace app

@@ -1,0 +1,116 @@
+#include "surfaces/cli/command.h"
+
+#include <CLI/CLI.hpp>
+
+namespace cli {
+namespace {
+
+constexpr std::string_view kFooter = R"(
+Examples:
+  holon run "make the failing test pass"
+  holon run --agent main --create-agent "read the README and remember what this is"
+  holon run --json "list the TODOs" | jq .final_text
+  holon transcript --agent main
+
+Environment:
+  HOLON_HOME    where everything is kept (default ~/.holon)
+  HOLON_MODEL   provider/model to ask, for instance openrouter/some/model
+
+Exit codes:
+  0 success   1 error   2 usage   3 the turn failed   4 round limit reached
+  5 waiting, not done   130 interrupted (resume with --resume))";
+
+const std::map<std::string, domain::TrustLevel> kTrustLevels{
+    {"trusted-operator", domain::TrustLevel::TrustedOperator},
+    {"trusted-system", domain::TrustLevel::TrustedSystem},
+    {"trusted-integration", domain::TrustLevel::TrustedIntegration},
+    {"untrusted-external", domain::TrustLevel::UntrustedExternal}};
+
+constexpr std::int64_t kListMax = 100'000;
+
+void add_run(CLI::App& app, Command& command) {
+    auto run = std::make_shared<RunCommand>();
+    auto* sub = app.add_subcommand("run", "Give an agent one prompt and wait for the answer");
+    sub->add_option("text", run->request.text, "What to do");
+    sub->add_option("--agent", run->request.agent, "Use this agent instead of a temporary one");
+    sub->add_flag("--create-agent", run->request.create_agent,
+                  "Make the agent if it does not exist");
+    sub->add_flag("--resume", run->request.resume,
+                  "Go on with what an earlier run of --agent left open");
+    sub->add_option("--trust", run->request.trust, "How far the prompt is trusted")
+        ->transform(CLI::CheckedTransformer(kTrustLevels))
+        ->default_str("trusted-operator");
+    sub->add_option("--max-turns", run->request.max_turns, "Ask the model at most this often")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+    sub->add_option("--workspace-root", run->request.workspace_root,
+                    "The project folder (default: here)");
+    sub->add_option("--cwd", run->request.cwd, "Working directory inside the project");
+    sub->add_option("--home", command.home, "Use this folder instead of HOLON_HOME");
+    sub->add_flag("--json", run->json, "Print one JSON document and nothing else");
+    sub->callback([&command, run] {
+        if (run->request.text.empty() && !run->request.resume) throw CLI::RequiredError("TEXT");
+        if (run->request.create_agent && !run->request.agent)
+            throw CLI::RequiresError("--create-agent", "--agent");
+        if (run->request.resume && !run->request.agent)
+            throw CLI::RequiresError("--resume", "--agent");
+        command.action = *run;
+    });
+}
+
+template <class T>
+std::shared_ptr<T> add_reader(CLI::App& app, Command& command, const char* name, const char* help) {
+    auto action = std::make_shared<T>();
+    auto* sub = app.add_subcommand(name, help);
+    sub->add_option("--agent", action->agent, "The agent (default: HOLON_AGENT_ID, else main)");
+    sub->add_option("--home", command.home, "Use this folder instead of HOLON_HOME");
+    if constexpr (requires { action->limit; })
+        sub->add_option("--limit", action->limit, "How many at most")
+            ->check(CLI::Range(std::int64_t{1}, kListMax))
+            ->capture_default_str();
+    if constexpr (requires { action->after_seq; })
+        sub->add_option("--after-seq", action->after_seq, "Only events behind this one")
+            ->capture_default_str();
+    if constexpr (requires { action->json; })
+        sub->add_flag("--json", action->json, "Print JSON, also on a terminal");
+    sub->callback([&command, action] { command.action = *action; });
+    return action;
+}
+
+}  // namespace
+
+std::expected<Command, Stop> parse(int argc, const char* const* argv) {
+    Command command;
+    CLI::App app("holon keeps agents alive: it runs model turns with tools and loses no work",
+                 "holon");
+    app.set_version_flag("-V,--version", "holon " HOLON_VERSION);
+    app.footer(std::string(kFooter));
+    app.require_subcommand(1);
+    add_run(app, command);
+    add_reader<StatusCommand>(app, command, "status",
+                              "Show an agent: status, workspace, model, token use");
+    add_reader<TranscriptCommand>(app, command, "transcript",
+                                  "Show what was said and done, round by round");
+    add_reader<TailCommand>(app, command, "tail",
+                            "Show the newest briefs: what the agent told its operator");
+    add_reader<EventsCommand>(app, command, "events",
+                              "Print an agent's events, one JSON object a line");
+    auto* agent = app.add_subcommand("agent", "Work with agents");
+    auto list = std::make_shared<AgentListCommand>();
+    auto* list_command = agent->add_subcommand("list", "List all agents");
+    list_command->add_flag("--json", list->json, "Print JSON, also on a terminal");
+    list_command->add_option("--home", command.home, "Use this folder instead of HOLON_HOME");
+    list_command->callback([&command, list] { command.action = *list; });
+    agent->require_subcommand(1);
+    if (argc <= 1) return std::unexpected(Stop{app.help(), Exit::Usage});
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        std::ostringstream out, err;
+        const int code = app.exit(error, out, err);
+        return std::unexpected(
+            Stop{out.str() + err.str(), code == 0 ? Exit::Success : Exit::Usage});
+    }
+    return command;
+}
+
+}  // namespace cli

@@ -1,0 +1,34 @@
+// Where the command line writes, and what it may use there.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace cli {
+
+// Results go to `out`, progress and errors to `err`.
+struct Terminal {
+    std::FILE* out{stdout};
+    std::FILE* err{stderr};
+    bool out_is_terminal{false};
+    bool err_is_terminal{false};
+    bool colours{false};  // On `err`; only on a terminal and unless NO_COLOR is set.
+
+    static Terminal standard();
+    void print(std::string_view text) const;       // To out, as it is.
+    void print_line(std::string_view text) const;  // To out, with a newline.
+    void note(std::string_view text) const;        // To err, with a newline.
+};
+
+enum class Style { Plain, Dim, Bold, Green, Red, Yellow };
+std::string styled(const Terminal& terminal, Style style, std::string_view text);
+
+// "0.4s", "12s", "3m 04s"
+std::string duration_text(std::int64_t milliseconds);
+// "950", "4.2k", "1.3M"
+std::string count_text(std::int64_t number);
+// "just now", "5m ago", "3d ago"
+std::string age_text(std::int64_t seconds);
+
+}  // namespace cli
