@@ -147,7 +147,6 @@ TEST_F(ChainTest, AFailedRoundKeepsItsTimelineAndNamesEveryCandidate) {
     EXPECT_EQ(outcome.error().timeline.winning_model_ref, std::nullopt);
 }
 
-// contract: PROV-45
 TEST_F(ChainTest, TheWaitIsReportedApartFromTheAttempt) {
     auto slow_down = fault(FailureKind::RateLimited, 1, 429);
     slow_down.retry_after_ms = 9000;

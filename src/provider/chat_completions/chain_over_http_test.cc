@@ -174,6 +174,19 @@ TEST_F(ChainOverHttp, AFailFastErrorEndsItsCandidateOnly) {
     EXPECT_EQ(outcome->timeline.winning_model_ref, "b/two");
 }
 
+// contract: PROV-45
+TEST_F(ChainOverHttp, TheWaitIsNotPartOfTheAttempt) {
+    constexpr RetryPolicy kLongWait{.backoff_step = 600ms, .jitter_max = 0ms};
+    first.enqueue(test_support::status_reply(503));
+    first.enqueue(test_support::says("hello"));
+    const Outcome outcome = ask({at("a/one", first.base_url())}, kLongWait);
+    ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+    const auto& attempts = outcome->timeline.attempts;
+    EXPECT_EQ(attempts[0].backoff_ms, 600);
+    EXPECT_LT(*attempts[0].duration_ms, 600);
+    EXPECT_GE(*attempts[1].started_at - *attempts[0].completed_at, 600ms);
+}
+
 // contract: PROV-46
 TEST_F(ChainOverHttp, AnAttemptLastsUntilTheLastByte) {
     ServerReply slow = test_support::says("hello");
