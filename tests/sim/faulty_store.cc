@@ -1,0 +1,49 @@
+#include "tests/sim/faulty_store.h"
+
+namespace sim {
+
+class FaultyStore final : public store::Store {
+public:
+    FaultyStore(Disk& disk, FaultPlan plan)
+        : disk_(disk), plan_(plan), inner_(sqlite::open_snapshot(disk.bytes_).value()) {
+        disk_.commits_ = 0;
+    }
+
+    store::Status write(store::Durability durability, store::Work work) override {
+        const bool now = ++disk_.commits_ == plan_.at;
+        const Fault fault = now ? plan_.fault : Fault::None;
+        if (fault == Fault::CrashBeforeCommit) throw Crash{};
+        if (fault == Fault::CommitFails)
+            return base::fail(base::ErrorCode::Io, "the disk is full (simulated)");
+        auto status = inner_->write(durability, std::move(work));
+        if (!status) return status;
+        disk_.bytes_ = inner_->snapshot().value();
+        if (durability == store::Durability::Disk) disk_.synced_bytes_ = disk_.bytes_;
+        if (fault == Fault::PowerLoss) disk_.bytes_ = disk_.synced_bytes_;
+        if (fault == Fault::PowerLoss || fault == Fault::CrashAfterCommit) throw Crash{};
+        return status;
+    }
+
+    void write_async(store::Durability durability, store::Work work,
+                     std::move_only_function<void(store::Status)> done) override {
+        done(write(durability, std::move(work)));
+    }
+
+    store::Status read(store::Work work) override { return inner_->read(std::move(work)); }
+
+private:
+    Disk& disk_;
+    FaultPlan plan_;
+    std::unique_ptr<sqlite::InlineStore> inner_;
+};
+
+Disk::Disk() {
+    auto fresh = sqlite::open_inline({.file = ":memory:", .mode = sqlite::Mode::Inline}).value();
+    bytes_ = synced_bytes_ = fresh->snapshot().value();
+}
+
+std::unique_ptr<store::Store> Disk::open(FaultPlan plan) {
+    return std::make_unique<FaultyStore>(*this, plan);
+}
+
+}  // namespace sim

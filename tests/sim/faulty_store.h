@@ -1,0 +1,44 @@
+// A store that dies on cue: the process, the power, or the disk.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "store/sql/sqlite/sqlite_store.h"
+#include "store/store.h"
+
+namespace sim {
+
+// Thrown through the runtime where a real process would simply be gone.
+struct Crash {};
+
+enum class Fault {
+    None,
+    CrashBeforeCommit,  // The work ran, nothing of it is stored.
+    CrashAfterCommit,   // It is stored, nobody was told.
+    PowerLoss,          // After the commit, and with it go all commits since the last one to disk.
+    CommitFails,        // The caller gets an error, as with a full disk.
+};
+
+// When to fail: at the `at`-th commit of this store, counted from 1.
+struct FaultPlan {
+    Fault fault{Fault::None};
+    std::int64_t at{0};
+};
+
+// Holds the database across crashes. A store made from it is one process's view.
+class Disk {
+public:
+    Disk();
+    std::unique_ptr<store::Store> open(FaultPlan plan);
+    std::int64_t commits() const { return commits_; }  // Of the store opened last.
+
+private:
+    friend class FaultyStore;
+    std::string bytes_;         // As the database stands.
+    std::string synced_bytes_;  // As it would stand after a power cut.
+    std::int64_t commits_{0};
+};
+
+}  // namespace sim

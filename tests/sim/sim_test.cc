@@ -1,0 +1,66 @@
+// Crashes everywhere: after each commit, before each commit, with and without power, with a full
+// disk.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "tests/sim/simulation.h"
+
+namespace {
+
+std::string joined(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += "\n  " + line;
+    return text;
+}
+
+// How many random seeds to run; `make sim SEEDS=…` sets more.
+std::uint64_t seeds() {
+    const char* text = std::getenv("HOLON_SIM_SEEDS");
+    return text ? std::strtoull(text, nullptr, 10) : 40;
+}
+
+constexpr sim::Fault kFaults[] = {sim::Fault::CrashBeforeCommit, sim::Fault::CrashAfterCommit,
+                                  sim::Fault::PowerLoss, sim::Fault::CommitFails};
+
+}  // namespace
+
+TEST(Simulation, RunsWithoutFaultsHoldEveryInvariant) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const auto outcome = sim::simulate({.seed = seed});
+        ASSERT_TRUE(outcome.violations.empty()) << "seed " << seed << joined(outcome.violations);
+    }
+}
+
+TEST(Simulation, OneSeedReplaysToTheByte) {
+    const sim::Setup setup{
+        .seed = 7, .plans = {{sim::Fault::CrashAfterCommit, 9}, {sim::Fault::PowerLoss, 5}}};
+    EXPECT_EQ(sim::simulate(setup).history, sim::simulate(setup).history);
+}
+
+// contract: CORE-04
+TEST(Simulation, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
+    for (const std::uint64_t seed : {3ULL, 5ULL, 8ULL}) {
+        const std::int64_t commits = sim::simulate({.seed = seed}).commits;
+        for (std::int64_t at = 1; at <= commits; ++at)
+            for (const auto fault : kFaults) {
+                const auto outcome = sim::simulate({.seed = seed, .plans = {{fault, at}}});
+                ASSERT_TRUE(outcome.violations.empty())
+                    << "seed " << seed << ", fault " << static_cast<int>(fault) << " at commit "
+                    << at << joined(outcome.violations);
+            }
+    }
+}
+
+TEST(Simulation, ManyCrashesInARowLoseNothing) {
+    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+        std::mt19937_64 random(seed);
+        sim::Setup setup{.seed = seed};
+        for (std::uint64_t crash = 0; crash < 1 + random() % 6; ++crash)
+            setup.plans.push_back(
+                {kFaults[random() % 4], static_cast<std::int64_t>(1 + random() % 25)});
+        const auto outcome = sim::simulate(setup);
+        ASSERT_TRUE(outcome.violations.empty()) << "seed " << seed << joined(outcome.violations);
+    }
+}

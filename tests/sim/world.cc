@@ -1,0 +1,132 @@
+#include "tests/sim/world.h"
+
+#include <random>
+#include <set>
+
+#include "base/hash.h"
+#include "provider/scripted/scripted_provider.h"
+
+namespace sim {
+namespace {
+
+class NoHandle final : public base::ProcessRunner::Handle {
+public:
+    void cancel() override {}
+};
+
+base::CapturedStream stream_of(const std::string& text) {
+    return {.head = text, .bytes = text.size(), .lines = 1, .sha256 = base::sha256_hex(text)};
+}
+
+provider::ScriptedCall random_call(std::mt19937_64& random, const std::string& name,
+                                   bool may_follow_up) {
+    switch (random() % 8) {
+        case 0:
+            return {.name = "Sleep", .input = json::object{{"reason", "later"}}};
+        case 1:
+            if (may_follow_up)
+                return {.name = "Enqueue", .input = json::object{{"text", "follow up on " + name}}};
+            break;
+        case 2:
+            return {.name = "AgentGet", .input = json::object{}};
+        case 3:
+            return {.name = "ExecCommand",
+                    .input = json::object{{"command", name}}};  // Does not fit.
+        case 4:
+            return {.name = "ExecCommandBatch",
+                    .input = json::object{
+                        {"items", json::array{json::object{{"cmd", name + "-a"}},
+                                              json::object{{"cmd", name + "-fail"}}}}}};
+        case 5:
+            return {.name = "NoSuchTool", .input = json::object{}};
+        default:
+            break;
+    }
+    return {.name = "ExecCommand", .input = json::object{{"cmd", name}}};
+}
+
+// What the message says: the last line of the context the turn opened with.
+std::string message_of(const provider::Request& request) {
+    const auto& opening = std::get<provider::UserTurn>(request.conversation.front());
+    const std::string& text = opening.blocks.back().text;
+    return text.substr(text.rfind('\n') + 1);
+}
+
+}  // namespace
+
+base::Result<std::shared_ptr<base::ProcessRunner::Handle>> FakeProcesses::start(
+    base::ProcessSpec spec, std::move_only_function<void(base::ProcessExit)> on_exit) {
+    const std::string cmd = spec.argv.back();
+    ++world_.runs[cmd];
+    base::ProcessExit exit{.exit_code = cmd.contains("fail") ? 1 : 0,
+                           .duration = std::chrono::milliseconds(5)};
+    exit.out = stream_of("ran " + cmd + "\n");
+    loop_.after(std::chrono::milliseconds(5),
+                [exit = std::move(exit), on_exit = std::move(on_exit)]() mutable {
+                    on_exit(std::move(exit));
+                });
+    return std::make_shared<NoHandle>();
+}
+
+std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation) {
+    std::vector<std::string> open;
+    for (const auto& turn : conversation) {
+        if (const auto* results = std::get_if<provider::ToolResultsTurn>(&turn)) {
+            std::vector<std::string> answered;
+            for (const auto& result : results->results) answered.push_back(result.tool_use_id);
+            if (answered != open)
+                return "the results do not answer the calls before them, in order";
+            open.clear();
+        } else if (!open.empty()) {
+            return "calls were followed by something other than their results";
+        } else if (const auto* assistant = std::get_if<provider::AssistantTurn>(&turn)) {
+            for (const auto& block : assistant->blocks)
+                if (const auto* use = std::get_if<domain::ToolUseBlock>(&block))
+                    open.push_back(use->id);
+        }
+    }
+    return open.empty() ? "" : "the last calls have no results";
+}
+
+std::shared_ptr<provider::Exchange> SimModel::ask(
+    provider::Request request, provider::Progress progress,
+    std::move_only_function<void(provider::Outcome)> done) {
+    ++world_.requests;
+    if (auto fault = pairing_fault(request.conversation); !fault.empty())
+        world_.pairing_faults.push_back(request.request_id + ": " + fault);
+    std::string prompt = base::json_text(base::to_json(request.system));
+    for (const auto& turn : request.conversation) prompt += base::json_text(base::to_json(turn));
+    // The same question, asked again by a new process, must be the same to the byte.
+    const auto [known, is_new] = world_.first_prompts.emplace(request.request_id, prompt);
+    if (!is_new && known->second != prompt) world_.changed_prompts.push_back(request.request_id);
+    const std::string message = message_of(request);
+    auto& model = by_message_[message];
+    if (!model)
+        model = std::make_unique<provider::ScriptedProvider>(make_scenario(seed_, message), loop_);
+    return model->ask(std::move(request), std::move(progress), std::move(done));
+}
+
+provider::Scenario make_scenario(std::uint64_t seed, const std::string& message) {
+    std::mt19937_64 random(seed ^
+                           std::stoull(base::sha256_hex(message).substr(0, 15), nullptr, 16));
+    const bool may_follow_up = !message.starts_with("follow up");
+    provider::Scenario scenario;
+    const std::uint64_t rounds = 1 + random() % 3;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        provider::Round made{.text = fmt::format("round {} of {}", round, message)};
+        made.usage = provider::ScriptedUsage{.input_tokens = 10, .output_tokens = 5};
+        if (random() % 3 == 0) made.delay_ms = static_cast<std::int64_t>(random() % 50);
+        if (random() % 5 == 0)
+            made.fault = provider::ScriptedFault{.kind = provider::FailureKind::RateLimited,
+                                                 .message = "slow down"};
+        const std::uint64_t calls = 1 + random() % 3;
+        for (std::uint64_t call = 0; call < calls; ++call)
+            made.tool_calls.push_back(random_call(
+                random, fmt::format("run {} {} of {}", round, call, message), may_follow_up));
+        scenario.rounds.push_back(std::move(made));
+    }
+    scenario.rounds.push_back({.text = "all done"});
+    return scenario;
+}
+
+}  // namespace sim

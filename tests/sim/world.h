@@ -1,0 +1,60 @@
+// The world outside the runtime: it remembers what was done to it, whatever becomes of the runtime.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/process.h"
+#include "provider/provider.h"
+#include "provider/scripted/scenario.h"
+
+namespace sim {
+
+struct World {
+    std::map<std::string, int> runs;          // How often each command line was started.
+    std::vector<std::string> pairing_faults;  // Requests whose calls and results did not pair.
+    std::int64_t requests{0};
+    std::map<std::string, std::string> first_prompts;  // By request id: what the model was sent.
+    std::vector<std::string> changed_prompts;          // Ids asked again with another prompt.
+};
+
+// Fake processes: a command "prints" its own text after some made-up time. Commands that contain
+// "fail" exit with 1, those with "big" print more than a receipt shows.
+class FakeProcesses final : public base::ProcessRunner {
+public:
+    FakeProcesses(base::Loop& loop, World& world) : loop_(loop), world_(world) {}
+    base::Result<std::shared_ptr<Handle>> start(
+        base::ProcessSpec spec, std::move_only_function<void(base::ProcessExit)> on_exit) override;
+
+private:
+    base::Loop& loop_;
+    World& world_;
+};
+
+// A model with a scenario of its own for every message, and a check on every request.
+class SimModel final : public provider::Provider {
+public:
+    SimModel(std::uint64_t seed, base::Loop& loop, World& world)
+        : seed_(seed), loop_(loop), world_(world) {}
+    std::shared_ptr<provider::Exchange> ask(
+        provider::Request request, provider::Progress progress,
+        std::move_only_function<void(provider::Outcome)> done) override;
+
+private:
+    std::uint64_t seed_;
+    base::Loop& loop_;
+    World& world_;
+    std::map<std::string, std::unique_ptr<provider::Provider>> by_message_;
+};
+
+// Why the conversation does not pair every call with exactly one result, or empty.
+std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation);
+
+// A few rounds with commands, batches, rest, follow-ups, bad calls and provider faults, the same
+// for the same seed and message. Command lines are unique. A follow-up has no follow-ups.
+provider::Scenario make_scenario(std::uint64_t seed, const std::string& message);
+
+}  // namespace sim
