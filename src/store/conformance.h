@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -48,6 +49,30 @@ domain::Message message(const std::string& id, const std::string& agent = "ada",
                         domain::Priority priority = domain::Priority::Normal);
 domain::Event event(const std::string& id);
 domain::Attempt attempt(const std::string& id, const std::string& agent = "ada");
+domain::ToolExecution execution(const std::string& id, std::int64_t round, std::int64_t ordinal,
+                                const std::string& run = "r1", const std::string& agent = "ada");
+domain::TranscriptEntry entry(const std::string& id, const std::string& run,
+                              const std::string& message);
+domain::Timer timer(const std::string& id, std::optional<std::int64_t> fires,
+                    const std::string& agent = "ada");
+OutboxEntry effect(const std::string& id, const std::string& kind = "ask_model");
+
+// Appends them in one transaction.
+Work append(std::vector<domain::Message> messages);
+
+template <class T>
+std::vector<std::string> ids(const std::vector<T>& records) {
+    std::vector<std::string> list;
+    for (const auto& record : records) list.push_back(base::to_text(record.id));
+    return list;
+}
+
+template <class T>
+std::vector<std::int64_t> seqs(const std::vector<Numbered<T>>& records) {
+    std::vector<std::int64_t> list;
+    for (const auto& record : records) list.push_back(record.seq);
+    return list;
+}
 
 }  // namespace conformance
 }  // namespace store

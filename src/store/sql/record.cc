@@ -6,24 +6,31 @@ using domain::Brief;
 using domain::Event;
 using domain::TranscriptEntry;
 
+// Records are encoded before they take a number: one that cannot be stored must leave no gap, even
+// when the work that tried goes on.
+
 Result<std::int64_t> SqlTx::append_event(const AgentId& agent, const Event& event) {
+    const auto text = TRY(encode(event));
     const std::int64_t event_seq = TRY(next_seq(agent, "event"));
-    json::value value = base::to_json(event);
-    value.get_object()["event_seq"] = event_seq;
     TRY(change("INSERT INTO events (agent_id, event_seq, record) VALUES ($1, $2, $3)",
-               {agent, event_seq, TRY(encode(value))}));
+               {agent, event_seq, text}));
     return event_seq;
 }
 
 Result<std::vector<Event>> SqlTx::events(const AgentId& agent, const store::Page& page) {
-    constexpr std::string_view kOldestFirst =
-        "SELECT record FROM events WHERE agent_id = $1 AND event_seq > $2 AND event_seq < $3 "
-        "ORDER BY event_seq LIMIT $4";
-    constexpr std::string_view kNewestFirst =
-        "SELECT record FROM events WHERE agent_id = $1 AND event_seq > $2 AND event_seq < $3 "
-        "ORDER BY event_seq DESC LIMIT $4";
-    return records<Event>(page.newest_first ? kNewestFirst : kOldestFirst,
-                          {agent, page.after_seq, upper_bound(page), bounded(page.limit)});
+    auto numbered = TRY(page_of<Event>(
+        "SELECT event_seq, record FROM events WHERE agent_id = $1 AND event_seq > $2 "
+        "AND event_seq < $3 ORDER BY event_seq LIMIT $4",
+        "SELECT event_seq, record FROM events WHERE agent_id = $1 AND event_seq > $2 "
+        "AND event_seq < $3 ORDER BY event_seq DESC LIMIT $4",
+        agent, page));
+    std::vector<Event> events;
+    events.reserve(numbered.size());
+    for (auto& [event_seq, event] : numbered) {
+        event.event_seq = event_seq;  // The column owns it; the record was written before it.
+        events.push_back(std::move(event));
+    }
+    return events;
 }
 
 Result<std::int64_t> SqlTx::last_event_seq(const AgentId& agent) {
@@ -31,11 +38,12 @@ Result<std::int64_t> SqlTx::last_event_seq(const AgentId& agent) {
 }
 
 Status SqlTx::append_transcript(const TranscriptEntry& entry) {
+    const auto text = TRY(encode(entry));
     const std::int64_t seq = TRY(next_seq(entry.agent_id, "transcript"));
     TRY(
         change("INSERT INTO transcript (agent_id, seq, related_message_id, record) "
                "VALUES ($1, $2, $3, $4)",
-               {entry.agent_id, seq, entry.related_message_id, TRY(encode(entry))}));
+               {entry.agent_id, seq, entry.related_message_id, text}));
     return {};
 }
 
@@ -57,9 +65,10 @@ Result<std::vector<TranscriptEntry>> SqlTx::transcript_of(const MessageId& messa
 }
 
 Status SqlTx::append_brief(const Brief& brief) {
+    const auto text = TRY(encode(brief));
     const std::int64_t seq = TRY(next_seq(brief.agent_id, "brief"));
     TRY(change("INSERT INTO briefs (agent_id, seq, record) VALUES ($1, $2, $3)",
-               {brief.agent_id, seq, TRY(encode(brief))}));
+               {brief.agent_id, seq, text}));
     return {};
 }
 

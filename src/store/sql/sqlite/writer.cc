@@ -51,12 +51,13 @@ Status Writer::write(store::Durability durability, store::Work work) {
     if (may_run_here()) {
         run_here(lock, job);
     } else {
+        // Woken first, since starting the thread may throw; it goes on when we let go of the lock.
+        wake();
         const auto group = join(job);
         if (std::this_thread::get_id() == thread_.get_id()) {
             // A `done` that writes: nobody else would run the group.
             work_until(lock, [&] { return group->settled.load() == 1; });
         } else {
-            wake();
             lock.unlock();
             group->settled.wait(0);
         }
@@ -70,9 +71,8 @@ void Writer::write_async(store::Durability durability, store::Work work,
     auto job = std::make_unique<Job>(
         Job{.durability = durability, .work = std::move(work), .done = std::move(done)});
     const Lock lock(mutex_);
-    const auto group = join(*job);
-    group->owned.push_back(std::move(job));
     wake();
+    join(*job)->owned.push_back(std::move(job));
 }
 
 void Writer::run_here(Lock& lock, Job& job) {

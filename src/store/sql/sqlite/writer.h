@@ -27,7 +27,7 @@ public:
     Writer& operator=(const Writer&) = delete;
 
     Status write(store::Durability durability, store::Work work);
-    // `done` runs on the writer's thread and may call the writer again.
+    // `done` runs on the writer's thread, may call the writer again, and must not throw.
     void write_async(store::Durability durability, store::Work work,
                      std::move_only_function<void(Status)> done);
 

@@ -1,0 +1,107 @@
+// Every query has an index: an agent at rest costs nothing, and waking one touches its rows only.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "store/migrations/migrations.h"
+#include "store/sql/sql_tx.h"
+#include "store/sql/sqlite/connection.h"
+
+namespace sqlite {
+namespace {
+
+// Runs every operation once, so that the connection has prepared every statement there is.
+Status run_everything(sql::SqlTx& tx) {
+    const store::Page newest{.newest_first = true};
+    domain::TranscriptEntry entry{.id = "t", .agent_id = {"a"}, .run_id = {"r"}};
+    entry.related_message_id = domain::MessageId{"m"};
+    TRY(tx.put_agent({.agent_id = {"a"}}));
+    TRY(tx.agent({"a"}));
+    TRY(tx.agents(1));
+    TRY(tx.append_message({.id = {"m"}, .agent_id = {"a"}}, "key"));
+    TRY(tx.message({"m"}));
+    TRY(tx.messages({"a"}, {}));
+    TRY(tx.messages({"a"}, newest));
+    TRY(tx.next_message({"a"}));
+    TRY(tx.set_queue_status({"m"}, domain::QueueStatus::Queued, std::nullopt, {}));
+    TRY(tx.pending_count({"a"}));
+    TRY(tx.agents_with_pending(2));
+    TRY(tx.open_attempt({.run_id = {"r"}, .agent_id = {"a"}}));
+    TRY(tx.put_attempt({.run_id = {"r"}, .agent_id = {"a"}}));
+    TRY(tx.attempt({"r"}));
+    TRY(tx.open_attempt_of({"a"}));
+    TRY(tx.open_attempts(1));
+    TRY(tx.put_frame({"r"}, "f"));
+    TRY(tx.frame({"r"}));
+    TRY(tx.put_tool_execution({.call = {.call_id = {"c"}, .run_id = {"r"}, .agent_id = {"a"}}}));
+    TRY(tx.tool_execution({"c"}));
+    TRY(tx.tool_executions({"r"}, std::nullopt));
+    TRY(tx.tool_executions({"r"}, 1));
+    TRY(tx.append_event({"a"}, {}));
+    TRY(tx.events({"a"}, {}));
+    TRY(tx.events({"a"}, newest));
+    TRY(tx.last_event_seq({"a"}));
+    TRY(tx.append_transcript(entry));
+    TRY(tx.transcript({"a"}, {}));
+    TRY(tx.transcript({"a"}, newest));
+    TRY(tx.transcript_of({"m"}));
+    TRY(tx.append_brief({.id = {"b"}, .agent_id = {"a"}}));
+    TRY(tx.briefs({"a"}, {}));
+    TRY(tx.briefs({"a"}, newest));
+    TRY(tx.put_wait({.id = {"w"}, .agent_id = {"a"}}));
+    TRY(tx.wait({"w"}));
+    TRY(tx.open_waits({"a"}));
+    TRY(tx.put_timer({.id = {"t"}, .agent_id = {"a"}}));
+    TRY(tx.timer({"t"}));
+    TRY(tx.active_timers({"a"}));
+    TRY(tx.due_timers({}, 1));
+    TRY(tx.next_due());
+    TRY(tx.put_task({.id = {"k"}, .agent_id = {"a"}}));
+    TRY(tx.task({"k"}));
+    TRY(tx.active_tasks({"a"}));
+    TRY(tx.tasks({"a"}, 1));
+    TRY(tx.put_outbox({.effect_id = "e", .agent_id = {"a"}}));
+    TRY(tx.outbox({"a"}));
+    TRY(tx.erase_outbox("e"));
+    return tx.erase_agent({"a"});
+}
+
+std::string plan_of(sqlite3* db, sqlite3_stmt* statement) {
+    std::string plan;
+    sqlite3_stmt* explain = nullptr;
+    const std::string text = std::string("EXPLAIN QUERY PLAN ") + sqlite3_sql(statement);
+    EXPECT_EQ(sqlite3_prepare_v2(db, text.c_str(), -1, &explain, nullptr), SQLITE_OK) << text;
+    while (sqlite3_step(explain) == SQLITE_ROW)
+        plan += reinterpret_cast<const char*>(sqlite3_column_text(explain, 3)) + std::string("\n");
+    sqlite3_finalize(explain);
+    return plan;
+}
+
+TEST(QueryPlan, EveryStatementUsesAnIndexAndNeverSorts) {
+    const auto connection = Connection::open({.file = ":memory:"}).value();
+    ASSERT_TRUE(migrations::migrate(*connection));
+    std::vector<sqlite3_stmt*> before;
+    for (auto* s = sqlite3_next_stmt(connection->handle(), nullptr); s;
+         s = sqlite3_next_stmt(connection->handle(), s))
+        before.push_back(s);
+    ASSERT_TRUE(connection->begin(sql::Access::Write));
+    sql::SqlTx tx(*connection, sql::Access::Write);
+    const Status status = run_everything(tx);
+    ASSERT_TRUE(status) << status.error().message;
+
+    int statements = 0;
+    for (auto* s = sqlite3_next_stmt(connection->handle(), nullptr); s;
+         s = sqlite3_next_stmt(connection->handle(), s)) {
+        if (std::ranges::find(before, s) != before.end()) continue;
+        const std::string plan = plan_of(connection->handle(), s);
+        // A scan of an index in its order is a walk that LIMIT ends; any other reads the table.
+        for (auto at = plan.find("SCAN "); at != plan.npos; at = plan.find("SCAN ", at + 1))
+            EXPECT_NE(plan.find("USING", at), plan.npos) << sqlite3_sql(s) << "\n" << plan;
+        EXPECT_EQ(plan.find("TEMP B-TREE"), plan.npos) << sqlite3_sql(s) << "\n" << plan;
+        ++statements;
+    }
+    EXPECT_GT(statements, 60);
+    connection->rollback();
+}
+
+}  // namespace
+}  // namespace sqlite
