@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 JOBS ?= $(shell nproc)
-SECONDS := 60  # Not ?=: bash gives that name a meaning of its own.
+SECONDS := 60
 SEEDS ?= 1000
 CTEST := ctest --output-on-failure -j2 --timeout 600
 
@@ -37,7 +37,7 @@ bench: build ## Build for release and measure
 	@if [ -x scripts/bench ]; then scripts/bench; else echo "bench: there is no scripts/bench"; fi
 
 fuzz: bootstrap build/fuzz/build.ninja ## Run each fuzz program for SECONDS=60
-	cmake --build --preset fuzz -j $(JOBS)
+	cmake --build --preset fuzz -j $(JOBS) --target tests/fuzz/all
 	scripts/fuzz $(SECONDS)
 
 sim: bootstrap build/release/build.ninja ## Run SEEDS=1000 seeds of the simulation
