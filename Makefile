@@ -1,0 +1,78 @@
+# Thin names for what CMake presets and scripts/ do.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+JOBS ?= $(shell nproc)
+SECONDS := 60
+SEEDS ?= 1000
+CTEST := ctest --output-on-failure -j2 --timeout 600
+
+.PHONY: help bootstrap build demo test check tidy bench fuzz sim format clean \
+    format-check arrows test-scripts test-dev test-asan test-tsan
+
+help: ## List the targets
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | \
+	    while IFS=$$'\t' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+bootstrap: ## Install the Debian packages that are missing
+	@scripts/bootstrap
+
+build: bootstrap build/release/build.ninja ## Build the programs for use (release)
+	cmake --build --preset release -j $(JOBS)
+
+demo: bootstrap build/release/build.ninja ## Build holon and show it at work
+	cmake --build --preset release -j $(JOBS) --target holon
+	scripts/demo
+
+test: bootstrap format-check arrows test-scripts test-dev test-asan test-tsan ## Run every check and test that needs no network
+
+check: bootstrap format-check arrows tidy ## Check format, include arrows and changed files with clang-tidy
+
+tidy: bootstrap build/dev/build.ninja ## Run clang-tidy on the changed files (ALL=1: on all)
+	@cmake --build --preset dev -j $(JOBS) --target holon_pch holon_test_pch
+	scripts/tidy $(if $(ALL),--all)
+
+bench: build ## Build for release and measure
+	@if [ -x scripts/bench ]; then scripts/bench; else echo "bench: there is no scripts/bench"; fi
+
+fuzz: bootstrap build/fuzz/build.ninja ## Run each fuzz program for SECONDS=60
+	cmake --build --preset fuzz -j $(JOBS) --target tests/fuzz/all
+	scripts/fuzz $(SECONDS)
+
+sim: bootstrap build/release/build.ninja ## Run SEEDS=1000 seeds of the simulation
+	cmake --build --preset release -j $(JOBS) --target sim_tests
+	HOLON_SIM_SEEDS=$(SEEDS) build/release/tests/sim/sim_tests
+
+format: bootstrap ## Format the sources in place
+	scripts/format
+
+clean: ## Remove what the build made
+	rm -rf build
+
+format-check:
+	scripts/format --check
+
+arrows:
+	scripts/check_arrows
+
+test-scripts:
+	python3 -m unittest discover -s tests/scripts
+
+test-dev: build/dev/build.ninja
+	cmake --build --preset dev -j $(JOBS)
+	$(CTEST) --test-dir build/dev
+
+# The sanitizer builds make only the programs they run: on two cores the rest is minutes.
+test-asan: build/asan/build.ninja
+	scripts/build_tests asan $(JOBS) -LE e2e
+	$(CTEST) --test-dir build/asan -LE e2e
+
+test-tsan: build/tsan/build.ninja
+	scripts/build_tests tsan $(JOBS) -L threads
+	$(CTEST) --test-dir build/tsan -L threads
+
+# Ninja configures again by itself when a CMake file changes, but does not watch the presets.
+build/%/build.ninja: CMakePresets.json
+	cmake --preset $*
+	@touch $@
