@@ -159,7 +159,7 @@ Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::Too
     auto envelope = results::Envelope::failure(call.tool, std::move(error));
     Dispatched dispatched{.result = result_of(call, envelope, status, {}),
                           .envelope = envelope,
-                          .receipt = results::render_error(call.tool, envelope.error())};
+                          .receipt = results::render_error(envelope)};
     dispatched.result.started_at = dispatched.result.ended_at = now;
     return dispatched;
 }
