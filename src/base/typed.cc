@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t kEchoCharsMax = 40;  // How much of a wrong value an error repeats.
 
-std::string child(const std::string& pointer, std::string_view name) {
-    return pointer + "/" + std::string(name);
-}
-
 std::string shown(const json::value& value) {
     return printable(ellipsize(to_utf8(json_text(value)), kEchoCharsMax));
 }
@@ -66,13 +62,13 @@ void decode_struct(const Type& type, void* to, const json::value& from, Unknown 
     for (const auto& field : type.fields) {
         const auto* value = object->if_contains(view(field.name));
         if (value) {
-            decode(*field.type, field.member(to), *value, unknown, child(pointer, field.name),
-                   faults);
+            decode(*field.type, field.member(to), *value, unknown,
+                   child_pointer(pointer, field.name), faults);
         } else if (!may_be_absent(field) && unknown == Unknown::Reject) {
-            faults.push_back({child(pointer, field.name), "is required"});
+            faults.push_back({child_pointer(pointer, field.name), "is required"});
         } else if (!may_be_absent(field) && field.type->kind != Kind::List &&
                    field.type->kind != Kind::Map) {
-            faults.push_back({child(pointer, field.name), "is missing"});
+            faults.push_back({child_pointer(pointer, field.name), "is missing"});
         }
     }
     if (unknown == Unknown::Ignore) return;
@@ -82,7 +78,7 @@ void decode_struct(const Type& type, void* to, const json::value& from, Unknown 
         const std::string_view key = member.key();
         if (key == tag_key || std::ranges::find(names, key) != names.end()) continue;
         const std::string near = nearest(key, names);
-        faults.push_back({child(pointer, printable(key)),
+        faults.push_back({child_pointer(pointer, key),
                           near.empty() ? "is not a known field"
                                        : "is not a known field; did you mean '" + near + "'?"});
     }
@@ -99,7 +95,7 @@ void decode_variant(const Type& type, void* to, const json::value& from, Unknown
     std::string allowed;
     for (const auto& alternative : type.alternatives)
         allowed += (allowed.empty() ? "" : ", ") + std::string(alternative.tag);
-    faults.push_back({child(pointer, type.tag_key), "expected one of " + allowed});
+    faults.push_back({child_pointer(pointer, type.tag_key), "expected one of " + allowed});
 }
 
 json::object described(json::object schema, const FieldDoc* doc) {
@@ -139,6 +135,20 @@ json::object variant_schema(const Type& type) {
 }
 
 }  // namespace
+
+std::string child_pointer(const std::string& pointer, std::string_view name) {
+    std::string out = pointer + "/";
+    for (const char c : printable(ellipsize(to_utf8(name), kEchoCharsMax))) {
+        if (c == '~') {
+            out += "~0";
+        } else if (c == '/') {
+            out += "~1";
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
 
 std::string snake_case(std::string_view pascal) {
     std::string out;
@@ -273,7 +283,7 @@ void decode(const Type& type, void* to, const json::value& from, Unknown unknown
             type.clear(to);
             for (std::size_t i = 0; i < array->size(); ++i)
                 decode(*type.item, type.emplace(to), (*array)[i], unknown,
-                       child(pointer, std::to_string(i)), faults);
+                       child_pointer(pointer, std::to_string(i)), faults);
             return;
         }
         case Kind::Map: {
@@ -282,7 +292,7 @@ void decode(const Type& type, void* to, const json::value& from, Unknown unknown
             type.clear(to);
             for (const auto& member : *object)
                 decode(*type.item, type.insert(to, std::string_view(member.key())), member.value(),
-                       unknown, child(pointer, std::string_view(member.key())), faults);
+                       unknown, child_pointer(pointer, std::string_view(member.key())), faults);
             return;
         }
     }

@@ -112,6 +112,10 @@ void decode(const Type& type, void* to, const json::value& from, Unknown unknown
             const std::string& pointer, std::vector<Fault>& faults);
 json::object schema(const Type& type);
 
+// The JSON pointer of member `name` below `pointer`. A long name is cut and control characters are
+// made visible, as it may come from outside.
+std::string child_pointer(const std::string& pointer, std::string_view name);
+
 // "OperatorPrompt" -> "operator_prompt"
 std::string snake_case(std::string_view pascal);
 

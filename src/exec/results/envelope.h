@@ -11,14 +11,18 @@ namespace results {
 
 // Short by contract: large output never hides in it.
 inline constexpr std::size_t kSummaryCharsMax = 400;
+// Error details beyond this many characters of JSON become a preview and a digest.
+inline constexpr std::size_t kDetailsCharsMax = 1000;
 
 // Either a result or an error, never both and never neither.
 class Envelope {
 public:
     static Envelope success(std::string tool_name, std::string summary_text, json::object result);
+    // Oversized details are replaced by a preview, their digest and their `field`; everything else
+    // of the error stays as it is.
     static Envelope failure(std::string tool_name, domain::ToolError error);
 
-    // Refuses anything but the five fields in one of the two valid combinations.
+    // Refuses anything but all five fields in one of the two valid combinations.
     static base::Result<Envelope> from_json(const json::value& value);
     json::object to_json() const;
 

@@ -1,33 +1,10 @@
 #include "exec/results/project.h"
 
-#include "base/hash.h"
-#include "base/text.h"
-
 namespace results {
-namespace {
-
-// Details may be anything a tool met; everything else of an error is small by construction.
-domain::ToolError bounded(domain::ToolError error) {
-    if (!error.details) return error;
-    const std::string text = base::json_text(*error.details);
-    const std::size_t chars = base::char_count(text);
-    if (chars <= kDetailsCharsMax) return error;
-    const auto* field = base::find(*error.details, "field");
-    json::object preview{{"omitted", true},
-                         {"reason", "details were too large"},
-                         {"char_count", chars},
-                         {"sha256", base::sha256_hex(text)},
-                         {"preview", base::first_chars(text, kDetailsCharsMax)}};
-    if (field && field->is_string()) preview["field"] = *field;
-    error.details = std::move(preview);
-    return error;
-}
-
-}  // namespace
 
 Envelope project(const std::string& tool_name, const Completed& completed, ArtifactSink& sink,
                  const OutputPolicy& policy) {
-    if (!completed) return Envelope::failure(tool_name, bounded(completed.error()));
+    if (!completed) return Envelope::failure(tool_name, completed.error());
     auto canonical = (*completed)->project(sink, policy);
     if (!canonical)
         return Envelope::failure(
@@ -41,14 +18,13 @@ Envelope project(const std::string& tool_name, const Completed& completed, Artif
 }
 
 std::string render(const Envelope& envelope, Renderer renderer) {
-    return envelope.ok() ? renderer(envelope)
-                         : render_error(envelope.tool_name(), envelope.error());
+    return envelope.ok() ? renderer(envelope) : render_error(envelope);
 }
 
-std::string render_error(const std::string& tool_name, const domain::ToolError& raw) {
-    const domain::ToolError error = bounded(raw);
+std::string render_error(const Envelope& envelope) {
+    const domain::ToolError& error = envelope.error();
     json::object receipt{{"ok", false},
-                         {"tool_name", tool_name},
+                         {"tool_name", envelope.tool_name()},
                          {"kind", error.kind},
                          {"message", error.message},
                          {"retryable", error.retryable}};

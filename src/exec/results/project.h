@@ -15,9 +15,6 @@
 
 namespace results {
 
-// Error details beyond this many characters of JSON become a preview and a digest.
-inline constexpr std::size_t kDetailsCharsMax = 1000;
-
 // Where payloads too large for an envelope are kept. Paths it returns are absolute.
 class ArtifactSink {
 public:
@@ -59,7 +56,7 @@ Envelope project(const std::string& tool_name, const Completed& completed, Artif
 // Errors have one shape on every tool; successes are the family's.
 std::string render(const Envelope& envelope, Renderer renderer);
 
-// The ToolError as the bounded JSON a model reads.
-std::string render_error(const std::string& tool_name, const domain::ToolError& error);
+// A failed envelope as the bounded JSON a model reads: members sorted, optional ones left out.
+std::string render_error(const Envelope& envelope);
 
 }  // namespace results

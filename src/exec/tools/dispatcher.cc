@@ -10,6 +10,14 @@ namespace tools {
 namespace {
 
 constexpr std::size_t kUserMessageCharsMax = 200;
+constexpr std::size_t kToolNameCharsMax = 60;
+// Of the list of schema faults; its JSON then stays below results::kDetailsCharsMax.
+constexpr std::size_t kParseErrorCharsMax = 400;
+
+// Names of tools that do not exist come from outside and may be anything.
+std::string shown_name(std::string_view tool) {
+    return base::printable(base::ellipsize(base::to_utf8(tool), kToolNameCharsMax));
+}
 
 // "ExecCommand" -> "exec-command", the prefix of its artifacts.
 std::string artifact_prefix(std::string_view tool) {
@@ -23,15 +31,17 @@ std::string artifact_prefix(std::string_view tool) {
 std::string error_code(const domain::ToolError& error, domain::ResultStatus status) {
     if (status == domain::ResultStatus::Timeout) return "TIMEOUT";
     if (status == domain::ResultStatus::Cancelled) return "CANCELLED";
-    if (error.kind == "invalid_tool_input" || error.kind == "invalid_patch_syntax")
+    if (error.kind == "invalid_tool_input" || error.kind == "invalid_patch_syntax" ||
+        error.kind == "unsupported_git_patch_feature")
         return "VALIDATION_ERROR";
     if (error.kind == "unknown_tool" || error.kind == "missing_file") return "NOT_FOUND";
     if (error.kind == "execution_root_violation" || error.kind == "path_escape" ||
         error.kind == "unsupported_agent_profile_capability" ||
         error.kind == "tool_not_exposed_for_round")
         return "POLICY_DENIED";
-    if (error.kind == "existing_file") return "CONFLICT";
-    if (error.kind == "context_not_found" || error.kind == "ambiguous_context")
+    if (error.kind == "existing_file" || error.kind == "file_changed") return "CONFLICT";
+    if (error.kind == "context_not_found" || error.kind == "ambiguous_context" ||
+        error.kind == "unsupported_file_type")
         return "PRECONDITION_FAILED";
     return "INTERNAL_ERROR";
 }
@@ -55,8 +65,11 @@ domain::ToolResult result_of(const domain::ToolCall& call, const results::Envelo
     if (result.ok) {
         result.data = envelope.result();
         result.data_hash = domain::args_hash(envelope.result());
-    } else if (!envelope.ok()) {
-        const auto& error = envelope.error();
+    } else {
+        // A tool that was stopped may still have output to show; for whoever asked, it failed.
+        const domain::ToolError error = envelope.ok()
+                                            ? domain::ToolError{.message = envelope.summary_text()}
+                                            : envelope.error();
         result.error = domain::ResultError{.code = error_code(error, result.status),
                                            .message = error.message,
                                            .details = error.details,
@@ -109,11 +122,11 @@ domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
 std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call,
                                                     domain::ProfilePreset profile) const {
     const Tool* tool = registry_.find(call.tool);
-    const std::string shown = base::printable(base::ellipsize(base::to_utf8(call.tool), 60));
     if (!tool) {
+        const std::string shown = shown_name(call.tool);
         std::vector<std::string> names;
         for (const auto* spec : registry_.exposed(profile)) names.push_back(spec->name);
-        const std::string near = base::nearest(call.tool, names);
+        const std::string near = base::nearest(shown, names);
         return domain::ToolError{
             .kind = "tool_not_exposed_for_round",
             .message = fmt::format("There is no tool named {} in this round.", shown),
@@ -137,6 +150,7 @@ std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call
         for (const auto& fault : faults)
             text += (text.empty() ? "" : "; ") +
                     (fault.pointer.empty() ? "" : fault.pointer + ": ") + fault.message;
+        text = base::ellipsize(text, kParseErrorCharsMax);
         json::object details{{"tool_name", spec.name}, {"parse_error", text}};
         if (!faults.front().pointer.empty()) details["field"] = faults.front().pointer.substr(1);
         return domain::ToolError{
@@ -156,10 +170,10 @@ bool Dispatcher::is_repeatable(const std::string& tool) const {
 Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,
                                        domain::ResultStatus status) const {
     const base::Time now = clock_.now();
-    auto envelope = results::Envelope::failure(call.tool, std::move(error));
+    auto envelope = results::Envelope::failure(shown_name(call.tool), std::move(error));
     Dispatched dispatched{.result = result_of(call, envelope, status, {}),
                           .envelope = envelope,
-                          .receipt = results::render_error(call.tool, envelope.error())};
+                          .receipt = results::render_error(envelope)};
     dispatched.result.started_at = dispatched.result.ended_at = now;
     return dispatched;
 }

@@ -1,8 +1,10 @@
 #include "exec/tools/schema_check.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
+#include "base/typed.h"
 
 namespace tools {
 namespace {
@@ -20,7 +22,10 @@ bool has_type(const json::value& value, std::string_view type) {
     if (type == "boolean") return value.is_bool();
     if (type == "null") return value.is_null();
     if (type == "number") return value.is_number();
-    if (type == "integer") return value.is_int64() || value.is_uint64();
+    // No parameter of ours is wider than 64 bits with a sign, so larger numbers fit none.
+    if (type == "integer")
+        return value.is_int64() ||
+               (value.is_uint64() && std::in_range<std::int64_t>(value.get_uint64()));
     return true;
 }
 
@@ -60,6 +65,7 @@ private:
         } else {
             consider(*type);
         }
+        if (names.empty()) return true;
         if (!fits) fault(pointer, fmt::format("expected {}, got {}", names, shown(value)));
         return fits;
     }
@@ -87,15 +93,15 @@ private:
             for (const auto& name : list->get_array())
                 if (name.is_string()) required.emplace_back(std::string_view(name.get_string()));
         for (const auto& name : required)
-            if (!object.contains(name)) fault(pointer + "/" + name, "is required");
+            if (!object.contains(name))
+                fault(base::typed::child_pointer(pointer, name), "is required");
         const auto* additional = schema.if_contains("additionalProperties");
         std::vector<std::string> names;
         for (const auto& property : properties)
             names.emplace_back(std::string_view(property.key()));
         for (const auto& member : object) {
             const std::string key(std::string_view(member.key()));
-            const std::string place =
-                pointer + "/" + base::printable(base::ellipsize(base::to_utf8(key), kEchoCharsMax));
+            const std::string place = base::typed::child_pointer(pointer, key);
             const bool is_required = std::ranges::find(required, key) != required.end();
             if (const auto* property = properties.if_contains(key);
                 property && property->is_object()) {
@@ -115,11 +121,11 @@ private:
     void check_array(const json::object& schema, const json::array& array,
                      const std::string& pointer) {
         if (const auto* min = schema.if_contains("minItems");
-            min && min->is_number() && array.size() < min->to_number<std::size_t>())
+            min && min->is_number() && static_cast<double>(array.size()) < min->to_number<double>())
             fault(pointer,
                   fmt::format("needs at least {} items, got {}", shown(*min), array.size()));
         if (const auto* max = schema.if_contains("maxItems");
-            max && max->is_number() && array.size() > max->to_number<std::size_t>())
+            max && max->is_number() && static_cast<double>(array.size()) > max->to_number<double>())
             fault(pointer,
                   fmt::format("takes at most {} items, got {}", shown(*max), array.size()));
         const auto* items = schema.if_contains("items");
@@ -132,10 +138,10 @@ private:
                       const std::string& pointer) {
         const std::size_t chars = base::char_count(text);
         if (const auto* min = schema.if_contains("minLength");
-            min && min->is_number() && chars < min->to_number<std::size_t>())
+            min && min->is_number() && static_cast<double>(chars) < min->to_number<double>())
             fault(pointer, fmt::format("needs at least {} characters", shown(*min)));
         if (const auto* max = schema.if_contains("maxLength");
-            max && max->is_number() && chars > max->to_number<std::size_t>())
+            max && max->is_number() && static_cast<double>(chars) > max->to_number<double>())
             fault(pointer, fmt::format("takes at most {} characters, got {}", shown(*max), chars));
     }
 

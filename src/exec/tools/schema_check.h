@@ -9,7 +9,7 @@
 
 namespace tools {
 
-// Faults reported for one value; more are counted, not listed.
+// Faults reported for one value; more are left out.
 inline constexpr std::size_t kSchemaFaultsMax = 16;
 
 struct SchemaFault {

@@ -60,17 +60,18 @@ json::object diagnostics(const CommandOutput& output, std::int64_t tokens) {
             {"output_char_budget", tokens * kCharsPerToken}};
 }
 
-// Keeps the whole stream as a file when its preview does not show all of it.
+// Keeps the whole stream as a file when its preview does not show all of it. Bytes that the spill
+// lost are a failure: a reference to them would lead nowhere.
 base::Status keep_whole(const base::CapturedStream& stream, const std::filesystem::path& spill,
                         std::string_view role, results::ArtifactSink& sink, json::object& result) {
+    if (!stream.spill_error.empty())
+        return base::fail(base::ErrorCode::Io, "{}: {}", role, stream.spill_error);
     std::string path = spill.string();
     if (!stream.spilled) path = TRY(sink.store(role, stream.head));
     if (!result.contains("artifacts")) result["artifacts"] = json::array{};
     auto& artifacts = result["artifacts"].as_array();
     result[fmt::format("{}_artifact", role)] = artifacts.size();
     artifacts.push_back(json::object{{"path", path}});
-    if (!stream.spill_error.empty())
-        result[fmt::format("{}_artifact_error", role)] = stream.spill_error;
     return {};
 }
 
@@ -190,7 +191,8 @@ std::string render_batch(const results::Envelope& envelope) {
         text +=
             fmt::format("\n\n[{}] {}", base::int_at(item, "index"), base::string_at(item, "cmd"));
         if (base::string_at(item, "status") == "skipped") {
-            text += "\nskipped=stop_on_error";
+            text += base::string_at(item, "error_kind") == "cancelled" ? "\nskipped=cancelled"
+                                                                       : "\nskipped=stop_on_error";
         } else if (const auto* output = base::find(item, "result")) {
             const auto* status = base::find(*output, "exit_status");
             const bool known = status && status->is_int64();

@@ -12,13 +12,21 @@ const RE2& header_secret() {
     static const RE2 pattern(R"((?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,})");
     return pattern;
 }
+// The value is a shell word: quoted and bare parts joined. One whose quote stays open ends with the
+// text, as the text may have been cut there.
 const RE2& named_secret() {
-    static const RE2 pattern(
-        R"((?i)([\w-]*(?:token|secret|passwd|password|api[_-]?key|credential|private[_-]?key)[\w-]*)(\s*[=:]\s*|\s+)("[^"]*"|'[^']*'|[^\s"';|&]+))");
+    static const std::string name =
+        R"(([\w-]*(?:token|secret|passwd|password|api[_-]?key|credential|private[_-]?key)[\w-]*))";
+    static const std::string separator = R"((\\?["']?\s*[=:]\s*|\s+))";
+    static const std::string quoted = R"("(?:\\.|[^"\\])*"|'[^']*')";
+    static const std::string open = R"("(?:\\.|[^"\\])*\\?$|'[^']*$)";
+    static const std::string bare = R"(\\.|[^\s"';|&\\])";
+    static const RE2 pattern("(?i)" + name + separator + "(?:" + quoted + "|" + open + "|" + bare +
+                             ")(?:" + quoted + "|" + bare + ")*");
     return pattern;
 }
 const RE2& url_user() {
-    static const RE2 pattern(R"(([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s@]+@)");
+    static const RE2 pattern(R"(([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s"']+@)");
     return pattern;
 }
 
@@ -30,7 +38,7 @@ bool contains_heredoc(std::string_view cmd) {
 
 bool contains_inline_script(std::string_view cmd) {
     static const RE2 pattern(
-        R"((^|[\s;&|(])((python3?|node|ruby|perl)\s+-(\s|$)|(ba|z)?sh\s+-l?c\s))");
+        R"((^|[\s;&|(/])((python3?|node|ruby|perl)\s+-(\s|$)|(ba|z)?sh\s+-l?c\s))");
     return RE2::PartialMatch(re2::StringPiece(cmd.data(), cmd.size()), pattern);
 }
 

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <utility>
 
 #include "exec/tools/builtin/builtin.h"
 
@@ -55,7 +55,7 @@ public:
             [self = shared_from_this()](domain::Effects effects) {
                 tools::Outcome outcome{.completed = std::move(self->output_),
                                        .effects = std::move(effects)};
-                if (self->cancelled_) outcome.status = domain::ResultStatus::Cancelled;
+                if (self->cut_off_) outcome.status = domain::ResultStatus::Cancelled;
                 self->done_(std::move(outcome));
             });
     }
@@ -68,9 +68,11 @@ public:
 private:
     void next() {
         const std::size_t index = output_->items.size();
-        if (index == args_.items.size()) return finished_();
+        // Moved out, as what it holds leads back to this call.
+        if (index == args_.items.size()) return std::exchange(finished_, nullptr)();
         const BatchItemArgs& item = args_.items[index];
         if (cancelled_ || stopped_) {
+            cut_off_ = cut_off_ || cancelled_;
             output_->items.push_back(
                 {.cmd = item.cmd,
                  .status = "skipped",
@@ -83,11 +85,13 @@ private:
                          .login = item.login.value_or(true),
                          .timeout_ms = item.timeout_ms,
                          .max_output_tokens = item.max_output_tokens};
-        process_ = shell_.run(spec, place_, sink_, "ExecCommandBatch",
-                              [self = shared_from_this(), cmd = item.cmd](Shell::Finished end) {
-                                  self->record(cmd, std::move(end));
-                                  self->next();
-                              });
+        auto process = shell_.run(spec, place_, sink_, "ExecCommandBatch",
+                                  [self = shared_from_this(), cmd = item.cmd](Shell::Finished end) {
+                                      self->record(cmd, std::move(end));
+                                      self->next();
+                                  });
+        // Null: it did not start, and by now a later command may be running.
+        if (process) process_ = std::move(process);
     }
 
     void record(const std::string& cmd, Shell::Finished end) {
@@ -96,6 +100,7 @@ private:
             const auto& exit = (*end)->exit;
             if (exit.exit_code == 0 && !exit.timed_out && !exit.cancelled)
                 item.status = "completed";
+            cut_off_ = cut_off_ || exit.cancelled;
             if (exit.timed_out) item.error_kind = "command_timed_out";
             item.duration_ms =
                 std::chrono::duration_cast<std::chrono::milliseconds>(exit.duration).count();
@@ -117,6 +122,8 @@ private:
     std::unique_ptr<BatchOutput> output_{std::make_unique<BatchOutput>()};
     std::shared_ptr<base::ProcessRunner::Handle> process_;
     bool cancelled_{false};
+    bool cut_off_{
+        false};  // By the cancellation; one that came after the last command changes nothing.
     bool stopped_{false};
 };
 

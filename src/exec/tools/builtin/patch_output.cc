@@ -35,8 +35,9 @@ base::Result<results::Canonical> PatchOutput::project(results::ArtifactSink&,
     std::string summary;
     for (const auto& change : applied.changed_files) {
         if (files.size() == kChangedFilesShown) break;
-        json::object entry{{"action", name_of(change.action)}, {"path", change.path}};
-        if (change.from_path) entry["from_path"] = *change.from_path;
+        json::object entry{{"action", name_of(change.action)},
+                           {"path", base::to_utf8(change.path)}};
+        if (change.from_path) entry["from_path"] = base::to_utf8(*change.from_path);
         summary += (summary.empty() ? "" : ", ") + change_line(entry);
         files.push_back(std::move(entry));
     }
@@ -44,19 +45,25 @@ base::Result<results::Canonical> PatchOutput::project(results::ArtifactSink&,
         if (paths.size() == kChangedFilesShown) break;
         paths.push_back(json::value(base::to_utf8(path)));
     }
-    for (const auto& ignored : applied.ignored_metadata)
-        metadata.push_back(
-            json::object{{"path", ignored.path}, {"kind", ignored.kind}, {"value", ignored.value}});
+    for (const auto& ignored : applied.ignored_metadata) {
+        if (metadata.size() == kIgnoredMetadataShown) break;
+        metadata.push_back(json::object{
+            {"path", base::to_utf8(ignored.path)},
+            {"kind", ignored.kind},
+            {"value", base::ellipsize(base::to_utf8(ignored.value), kMetadataCharsMax)}});
+    }
     for (const auto& diagnostic : applied.diagnostics) {
         if (diagnostics.size() == kDiagnosticsShown) break;
-        diagnostics.push_back(
-            json::object{{"path", diagnostic.path},
-                         {"kind", diagnostic.kind},
-                         {"message", base::ellipsize(diagnostic.message, kDiagnosticCharsMax)}});
+        diagnostics.push_back(json::object{
+            {"path", base::to_utf8(diagnostic.path)},
+            {"kind", diagnostic.kind},
+            {"message", base::ellipsize(base::to_utf8(diagnostic.message), kDiagnosticCharsMax)}});
     }
     json::object result{{"changed_files", std::move(files)},
                         {"changed_paths", std::move(paths)},
                         {"changed_file_count", applied.changed_paths.size()}};
+    if (applied.changed_files.size() > kChangedFilesShown)
+        result["omitted_file_count"] = applied.changed_files.size() - kChangedFilesShown;
     if (!metadata.empty()) result["ignored_metadata"] = std::move(metadata);
     if (!diagnostics.empty()) {
         result["diagnostics"] = std::move(diagnostics);
@@ -72,9 +79,8 @@ std::string render_patch(const results::Envelope& envelope) {
     std::string text = diagnostics ? "Patch applied, with diagnostics" : "Patch applied";
     for (const auto& change : result.at("changed_files").as_array())
         text += "\n" + change_line(change);
-    const auto shown = static_cast<std::int64_t>(result.at("changed_files").as_array().size());
-    if (shown == static_cast<std::int64_t>(kChangedFilesShown))
-        text += "\n(more files changed than are listed)";
+    if (const std::int64_t omitted = base::int_at(result, "omitted_file_count"); omitted > 0)
+        text += fmt::format("\n({} more not listed)", omitted);
     if (!diagnostics) return text;
     text += "\n\nDiagnostics:";
     for (const auto& diagnostic : diagnostics->get_array())

@@ -6,8 +6,10 @@
 
 namespace builtin {
 
-// More changed files or diagnostics than these are counted, not listed.
+// More changed files or diagnostics than these are counted, not listed; more metadata is left out.
 inline constexpr std::size_t kChangedFilesShown = 200;
+inline constexpr std::size_t kIgnoredMetadataShown = 50;
+inline constexpr std::size_t kMetadataCharsMax = 200;
 inline constexpr std::size_t kDiagnosticsShown = 8;
 inline constexpr std::size_t kDiagnosticCharsMax = 700;
 

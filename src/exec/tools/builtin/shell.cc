@@ -31,9 +31,10 @@ std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
     if (!workdir || workdir->empty()) return cwd;
     std::error_code failed;
     const auto real_root = std::filesystem::weakly_canonical(root, failed);
+    const bool root_known = !failed;
     const auto wanted = std::filesystem::weakly_canonical(cwd / *workdir, failed);
     const std::string shown = base::printable(base::ellipsize(base::to_utf8(*workdir), 200));
-    if (failed || !is_inside(wanted, real_root))
+    if (!root_known || failed || !is_inside(wanted, real_root))
         return std::unexpected(domain::ToolError{
             .kind = "execution_root_violation",
             .message = fmt::format("The working directory {} is outside the execution root {}.",

@@ -18,7 +18,7 @@ constexpr auto describe_fields(const SleepArgs*) {
          {"duration_ms",
           "Wake after this many milliseconds. Omit it to rest until something happens; do not send "
           "0.",
-          R"("minimum":0)"}});
+          R"("minimum":0,"maximum":31536000000)"}});  // A year: no later point in time is computed.
 }
 
 struct SleepOutput final : results::Output {

@@ -1,0 +1,137 @@
+#include "exec/results/artifacts.h"
+#include "exec/tools/builtin/fixture_for_test.h"
+
+namespace builtin {
+namespace {
+
+using domain::RestWish;
+using tools::FollowUp;
+using tools::RuntimeRequest;
+using Requests = std::vector<RuntimeRequest>;
+
+using SleepTest = BuiltinTest;
+using EnqueueTest = BuiltinTest;
+using AgentGetTest = BuiltinTest;
+
+// contract: RCPT-05
+TEST_F(SleepTest, AsksForRestAndConfirmsIt) {
+    const auto end = run("Sleep", {{"reason", "  waiting for CI "}, {"duration_ms", 1500}});
+    EXPECT_EQ(end.requests, (Requests{RestWish{.reason = "waiting for CI", .duration_ms = 1500}}));
+    EXPECT_EQ(end.receipt, "Will rest for 1500 ms when nothing else is to be done: waiting for CI");
+    EXPECT_EQ(end.envelope.result(),
+              (json::object{{"reason", "waiting for CI"}, {"duration_ms", 1500}}));
+}
+
+TEST_F(SleepTest, RestsUntilWokenWithoutADuration) {
+    const auto end = run("Sleep", json::object{});
+    EXPECT_EQ(end.requests, (Requests{RestWish{.reason = "resting until something wakes me"}}));
+    EXPECT_EQ(end.receipt,
+              "Will rest until woken when nothing else is to be done: resting until something "
+              "wakes me");
+    EXPECT_EQ(end.envelope.result(), (json::object{{"reason", "resting until something wakes me"},
+                                                   {"duration_ms", nullptr}}));
+}
+
+// contract: SLEEP-19
+TEST_F(SleepTest, TakesZeroForNoDuration) {
+    const auto zero = run("Sleep", {{"duration_ms", 0}});
+    const auto omitted = run("Sleep", json::object{});
+    EXPECT_EQ(zero.envelope, omitted.envelope);
+    EXPECT_EQ(zero.requests, omitted.requests);
+    EXPECT_EQ(run("Sleep", {{"duration_ms", nullptr}}).requests, omitted.requests);
+}
+
+// contract: SLEEP-20
+TEST_F(SleepTest, TellsModelsToOmitTheDuration) {
+    const json::value schema(registry_.find("Sleep")->spec().input_schema);
+    EXPECT_EQ(schema.at_pointer("/properties/duration_ms"),
+              (json::value{{"type", "integer"},
+                           {"description",
+                            "Wake after this many milliseconds. Omit it to rest until something "
+                            "happens; do not send 0."},
+                           {"minimum", 0},
+                           {"maximum", 31'536'000'000}}));
+}
+
+TEST_F(SleepTest, RefusesNegativeAndEndlessDurations) {
+    for (const std::int64_t duration : {std::int64_t{-1}, INT64_MAX, std::int64_t{31'536'000'001}})
+        EXPECT_EQ(run("Sleep", {{"duration_ms", duration}}).result.error->code, "VALIDATION_ERROR")
+            << duration;
+}
+
+TEST_F(SleepTest, ShortensAReasonThatIsAStory) {
+    const auto end = run("Sleep", {{"reason", std::string(10'000, 'z')}});
+    EXPECT_EQ(std::get<RestWish>(end.requests.at(0)).reason, std::string(499, 'z') + "…");
+}
+
+// contract: RCPT-05
+TEST_F(EnqueueTest, AsksForAFollowUpAndConfirmsIt) {
+    const auto end = run("Enqueue", {{"text", " write\nthe tests "}, {"priority", "background"}});
+    EXPECT_EQ(
+        end.requests,
+        (Requests{FollowUp{.text = "write\nthe tests", .priority = domain::Priority::Background}}));
+    EXPECT_EQ(end.receipt, "Queued a follow-up with priority background: write the tests");
+    EXPECT_EQ(end.envelope.result(), (json::object{{"enqueued", true},
+                                                   {"priority", "background"},
+                                                   {"follow_up_text", "write\nthe tests"}}));
+    EXPECT_EQ(run("Enqueue", {{"text", "x"}}).requests,
+              (Requests{FollowUp{.text = "x", .priority = domain::Priority::Next}}));
+}
+
+TEST_F(EnqueueTest, KeepsTheWholeTextOfALongFollowUp) {
+    const std::string text(10'000, 'x');
+    const auto end = run("Enqueue", {{"text", text}});
+    EXPECT_EQ(end.requests, (Requests{FollowUp{.text = text}}));
+    EXPECT_EQ(base::string_at(end.envelope.result(), "follow_up_text"),
+              std::string(1999, 'x') + "…");
+}
+
+TEST_F(EnqueueTest, RefusesBlankTextAndUnknownPriorities) {
+    for (const json::value& args :
+         {json::value{{"text", ""}}, json::value{{"text", " \n\t"}}, json::value(json::object{}),
+          json::value{{"text", "x"}, {"priority", "urgent"}}}) {
+        const auto end = run("Enqueue", args);
+        EXPECT_EQ(end.envelope.error().kind, "invalid_tool_input") << base::json_text(args);
+        EXPECT_EQ(end.requests, Requests{}) << base::json_text(args);
+    }
+}
+
+TEST_F(AgentGetTest, ShowsTheLinesAModelNeedsAndKeepsTheWholeSummary) {
+    const json::object summary{
+        {"identity", {{"agent_id", "default"}}},
+        {"agent", {{"status", "awake_running"}, {"pending", 2}, {"turn_index", 7}}},
+        {"closure", {{"outcome", "continuable"}, {"waiting_reason", nullptr}}},
+        {"model", {{"effective_model", "anthropic/m"}}},
+        {"execution",
+         {{"workspace_id", "ws-1"}, {"execution_root", "/repo"}, {"cwd", "/repo/src"}}},
+        {"token_usage", {{"total", {{"total_tokens", 123}}}, {"total_model_rounds", 4}}}};
+    const auto tool = agent_get([&](const domain::AgentId&) { return summary; });
+    std::optional<tools::Outcome> outcome;
+    results::FileArtifacts sink(folder_.path(), "agent-get", ids_);
+    EXPECT_EQ(tool->start({}, place_, sink, [&](tools::Outcome end) { outcome = std::move(end); }),
+              nullptr);
+    const auto envelope = results::project("AgentGet", outcome->completed, sink, {});
+    EXPECT_EQ(envelope, results::Envelope::success("AgentGet", "The agent as its operator sees it",
+                                                   {{"agent", summary}}));
+    EXPECT_EQ(results::render(envelope, tool->spec().render),
+              "Agent: default\n"
+              "Status: awake_running\n"
+              "Closure: continuable, waiting for: none\n"
+              "Pending messages: 2\n"
+              "Turn: 7\n"
+              "Model: anthropic/m\n"
+              "Workspace: ws-1, root /repo, cwd /repo/src\n"
+              "Tokens: 123 in 4 rounds");
+}
+
+// contract: TERR-07
+TEST_F(AgentGetTest, AsksForTheAgentOfTheCallAndReportsItsAbsence) {
+    place_.agent_id = {"gone"};
+    EXPECT_EQ(run("AgentGet", json::object{}).envelope,
+              results::Envelope::failure("AgentGet", {.kind = "tool_execution_failed",
+                                                      .message = "no such agent",
+                                                      .retryable = true}));
+}
+
+}  // namespace
+}  // namespace builtin

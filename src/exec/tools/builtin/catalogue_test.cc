@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <functional>
+
+#include "exec/tools/builtin/fixture_for_test.h"
+
+namespace builtin {
+namespace {
+
+using CatalogueTest = BuiltinTest;
+
+std::vector<std::string> keys(const json::object& object) {
+    std::vector<std::string> names;
+    for (const auto& member : object) names.emplace_back(std::string_view(member.key()));
+    return names;
+}
+
+// Calls `visit` with every object schema in `schema`, itself included.
+void each_object(const json::object& schema,
+                 const std::function<void(const json::object&)>& visit) {
+    if (base::string_at(schema, "type") == "object") visit(schema);
+    if (const auto* properties = schema.if_contains("properties"))
+        for (const auto& property : properties->as_object())
+            each_object(property.value().as_object(), visit);
+    if (const auto* items = schema.if_contains("items")) each_object(items->as_object(), visit);
+}
+
+// contract: SCHEMA-02, SCHEMA-14
+TEST_F(CatalogueTest, DescribesEachParameterInItsTrueShape) {
+    const std::string command =
+        R"("cmd":{"type":"string","description":"The command line, run by a shell."},)"
+        R"("workdir":{"type":"string","description":)"
+        R"("Folder to run in, relative to cwd; must lie inside the execution root."},)"
+        R"("shell":{"type":"string","description":)"
+        R"("Shell program to use; omit for the default one."},)"
+        R"("login":{"type":"boolean","description":"Run a login shell (default true)."},)"
+        R"("timeout_ms":{"type":"integer","description":)"
+        R"("End the command and everything it started after this long (default 600000).",)"
+        R"("minimum":1,"maximum":3600000},)"
+        R"("max_output_tokens":{"type":"integer","description":)"
+        R"("How much of the output to show, in estimated tokens.","minimum":0})";
+    EXPECT_EQ(base::json_text(registry_.find("ExecCommand")->spec().input_schema),
+              R"({"type":"object","properties":{)" + command +
+                  R"(},"required":["cmd"],"additionalProperties":false})");
+    const std::map<std::string, std::vector<std::string>> required{{"Sleep", {}},
+                                                                   {"AgentGet", {}},
+                                                                   {"Enqueue", {"text"}},
+                                                                   {"ApplyPatch", {"patch"}},
+                                                                   {"ExecCommand", {"cmd"}},
+                                                                   {"ExecCommandBatch", {"items"}}};
+    std::map<std::string, std::vector<std::string>> found;
+    for (const auto* spec : registry_.all()) {
+        auto& names = found[spec->name];
+        const auto* list = spec->input_schema.if_contains("required");
+        if (!list) continue;
+        for (const auto& name : list->as_array())
+            names.emplace_back(std::string_view(name.as_string()));
+    }
+    EXPECT_EQ(found, required);
+}
+
+// contract: SCHEMA-03, SCHEMA-14
+TEST_F(CatalogueTest, KeepsSchemasFreeOfWhatOnlyOneProviderKnows) {
+    for (const auto* spec : registry_.all()) {
+        EXPECT_EQ(base::string_at(spec->input_schema, "type"), "object") << spec->name;
+        EXPECT_FALSE(spec->description.empty()) << spec->name;
+        EXPECT_NE(spec->render, nullptr) << spec->name;
+        each_object(spec->input_schema, [&](const json::object& object) {
+            EXPECT_EQ(object.at("additionalProperties"), json::value(false)) << spec->name;
+            for (const auto& key : keys(object))
+                EXPECT_THAT((std::vector<std::string>{"type", "properties", "required",
+                                                      "additionalProperties", "description"}),
+                            testing::Contains(key))
+                    << spec->name;
+        });
+    }
+}
+
+TEST_F(CatalogueTest, OffersNoToolsForReadingFilesBesideTheShell) {
+    std::vector<std::string> names;
+    for (const auto* spec : registry_.exposed(domain::ProfilePreset::PublicNamed))
+        names.push_back(spec->name);
+    EXPECT_EQ(names, (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "ApplyPatch",
+                                               "ExecCommand", "ExecCommandBatch"}));
+}
+
+TEST_F(CatalogueTest, TakesAPatchAsOneString) {
+    EXPECT_EQ(base::json_text(registry_.find("ApplyPatch")->spec().input_schema),
+              R"({"type":"object","properties":{"patch":{"type":"string","description":)"
+              R"("A unified diff: `--- a/path`, `+++ b/path` and `@@` hunks with a few lines of )"
+              R"(context.","minLength":1}},"required":["patch"],"additionalProperties":false})");
+}
+
+// contract: ENV-01, ENV-02, ENV-09, TERR-01
+TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
+    const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
+    const std::map<std::string, std::pair<json::value, json::value>> calls{
+        {"Sleep", {json::object{}, {{"duration_ms", -1}}}},
+        {"AgentGet", {json::object{}, {{"agent", "x"}}}},
+        {"Enqueue", {{{"text", "go on"}}, {{"text", "  "}}}},
+        {"ApplyPatch", {{{"patch", patch}}, {{"patch", "nonsense"}}}},
+        {"ExecCommand", {{{"cmd", "true"}}, {{"cmd", "true"}, {"workdir", "/"}}}},
+        {"ExecCommandBatch", {{{"items", {{{"cmd", "true"}}}}}, {{"items", json::array{}}}}}};
+    ASSERT_EQ(calls.size(), registry_.all().size());
+    for (const auto& [tool, args] : calls)
+        for (const bool good : {true, false}) {
+            const auto end = run(tool, good ? args.first : args.second);
+            const json::object envelope = end.envelope.to_json();
+            EXPECT_EQ(keys(envelope), (std::vector<std::string>{"tool_name", "status",
+                                                                "summary_text", "result", "error"}))
+                << tool;
+            EXPECT_EQ(base::string_at(envelope, "tool_name"), tool);
+            EXPECT_EQ(base::string_at(envelope, "status"), good ? "success" : "error") << tool;
+            EXPECT_NE(base::string_at(envelope, "summary_text"), "") << tool;
+            EXPECT_EQ(envelope.at("result").is_null(), !good) << tool;
+            EXPECT_EQ(envelope.at("error").is_null(), good) << tool;
+            if (good) continue;
+            EXPECT_EQ(base::parse_json(end.receipt).value().at("tool_name"), json::value(tool));
+        }
+}
+
+// Numbers no parameter can hold must be refused by the schema: tools decode without a second look.
+TEST_F(CatalogueTest, RefusesNumbersThatNoParameterCanHold) {
+    const std::uint64_t large = 18'446'744'073'709'551'615U;
+    EXPECT_EQ(run("Sleep", {{"duration_ms", large}}).envelope.error().kind, "invalid_tool_input");
+    EXPECT_EQ(
+        run("ExecCommand", {{"cmd", "true"}, {"max_output_tokens", large}}).envelope.error().kind,
+        "invalid_tool_input");
+}
+
+}  // namespace
+}  // namespace builtin
