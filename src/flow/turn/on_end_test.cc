@@ -228,7 +228,7 @@ TEST(OnEnd, ATurnGivenUpAmongItsCallsSaysTruthfullyWhatBecameOfEach) {
     Facts facts = awaiting({{"a", "ExecCommand"}, {"b", "ExecCommand"}});
     facts.attempt.restarts = kRestartsMax;
     const Step step = decide(facts, Resumed{broke("a", "ExecCommand")}, input());
-    EXPECT_TRUE(step.closed());
+    ASSERT_TRUE(step.closed());
     EXPECT_THAT(answers(step), ElementsAre(std::pair("a", "error: tool_outcome_unknown"),
                                            std::pair("b", "error: tool_call_not_made")));
     EXPECT_THAT(step.effects, IsEmpty());

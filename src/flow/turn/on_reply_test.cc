@@ -111,7 +111,7 @@ TEST(OnReply, CallsCarryTheTrustOfTheirMessage) {
 TEST(OnReply, TheLastRoundMakesNoCallsAndSaysWhyTheTurnEnded) {
     const Step step =
         decide(thinking(3, 3), reply(3, {use("a", "ExecCommand"), use("b", "AgentGet")}), input());
-    EXPECT_TRUE(step.closed());
+    ASSERT_TRUE(step.closed());
     EXPECT_THAT(step.effects, IsEmpty());
     EXPECT_EQ(step.attempt.terminal->kind, domain::TerminalKind::Aborted);
     EXPECT_EQ(step.attempt.terminal->reason, "max_turns_exceeded");
