@@ -106,7 +106,8 @@ struct Message {
     Origin origin{};
     TrustLevel trust{
         TrustLevel::TrustedOperator};  // Kept for older readers; authority_class decides.
-    AuthorityClass authority_class{AuthorityClass::OperatorInstruction};
+    // Older records lack it. What nobody vouched for has none, whatever else the record says.
+    AuthorityClass authority_class{AuthorityClass::ExternalEvidence};
     Priority priority{Priority::Normal};
     std::optional<TriggerKind> trigger_kind{};
     std::optional<WorkItemId> work_item_id{};

@@ -119,12 +119,15 @@ Frame build_frame(const FrameInput& input) {
 
 std::string cache_key(const domain::AgentId& agent, const Frame& frame,
                       const std::vector<provider::ToolDeclaration>& tools) {
-    base::Sha256 hash;
+    json::array kept;
     for (const auto* blocks : {&frame.system, &frame.context})
         for (const auto& block : *blocks)
-            if (block.stability != Stability::TurnScoped) hash.add(block.text + "\n");
-    for (const auto& tool : tools) hash.add(tool.name + base::canonical_json(tool.input_schema));
-    return fmt::format("{}:ctx:{}", agent, hash.finish_hex().substr(0, 16));
+            if (block.stability != Stability::TurnScoped) kept.push_back(base::to_json(block));
+    for (const auto& tool : tools)
+        kept.push_back(json::array{json::value(tool.name), json::value(tool.description),
+                                   tool.input_schema, tool.freeform_patch});
+    const std::string hash = base::sha256_hex(base::canonical_json(kept));
+    return fmt::format("{}:ctx:{}", agent, hash.substr(0, 16));
 }
 
 }  // namespace context

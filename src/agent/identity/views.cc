@@ -77,6 +77,10 @@ json::object agent_state(const AgentFacts& facts) {
         {"active_workspace_entry", or_null(agent.active_workspace_entry)},
         {"worktree_session", nullptr},
         {"pending_wake_hint", nullptr}};
+    if (agent.active_workspace_entry) {
+        state["active_workspace_id"] = agent.active_workspace_entry->workspace_id;
+        state["cwd"] = agent.active_workspace_entry->cwd;
+    }
     if (agent.last_turn_terminal)
         state["last_turn_terminal"] = base::to_json(*agent.last_turn_terminal);
     if (agent.last_runtime_failure)

@@ -8,6 +8,9 @@ Verdict decide(const Facts& facts, const domain::Message& message) {
     if (facts.agent.stopped && message.kind != domain::MessageKind::Control && !from_runtime)
         return Refuse{"agent_stopped", fmt::format("agent {} is stopped", id),
                       fmt::format("resume it first: holon agent start {}", id)};
+    if (facts.agent.identity.status == domain::IdentityStatus::Archived && !from_runtime)
+        return Refuse{"agent_archived", fmt::format("agent {} is archived", id),
+                      "send it to another agent"};
     if (facts.pending >= kPendingMax && !from_runtime)
         return Refuse{"queue_full",
                       fmt::format("agent {} already has {} messages waiting", id, facts.pending),

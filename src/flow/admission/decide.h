@@ -29,7 +29,7 @@ struct Facts {
 };
 
 // Control messages pass a stopped agent's boundary, everything else is refused there with the way
-// to resume; a full queue refuses all but what the runtime itself sends.
+// to resume; an archived agent and a full queue refuse all but what the runtime itself sends.
 Verdict decide(const Facts& facts, const domain::Message& message);
 
 }  // namespace admission

@@ -37,18 +37,32 @@ std::map<std::string, std::string> source_refs(const Raw& raw) {
     return refs;
 }
 
-base::Status check_size(const domain::Body& body, const std::optional<json::value>& metadata) {
-    const std::string text = domain::readable(body);
-    if (text.size() > kBodyBytesMax)
+// All text of a body, as it counts against its bound.
+std::string text_of(const domain::Body& body) {
+    if (const auto* json = std::get_if<domain::JsonBody>(&body))
+        return base::json_text(json->value);
+    std::string text = domain::readable(body);
+    if (const auto* brief = std::get_if<domain::BriefBody>(&body); brief && brief->attachments)
+        text += base::json_text(base::to_json(*brief->attachments));
+    return text;
+}
+
+base::Status check_text(std::string_view what, std::string_view text, std::size_t bytes_max) {
+    if (text.size() > bytes_max)
         return fail(ErrorCode::InvalidInput,
-                    "the message has {} bytes, the limit is {}; put large content into a file",
-                    text.size(), kBodyBytesMax);
-    if (!base::is_utf8(text))
-        return fail(ErrorCode::InvalidInput, "the message is not valid UTF-8");
-    if (metadata && base::json_text(*metadata).size() > kMetadataBytesMax)
-        return fail(ErrorCode::InvalidInput, "the message's metadata is over {} bytes",
-                    kMetadataBytesMax);
+                    "{} has {} bytes, the limit is {}; put large content into a file", what,
+                    text.size(), bytes_max);
+    if (!base::is_utf8(text)) return fail(ErrorCode::InvalidInput, "{} is not valid UTF-8", what);
     return {};
+}
+
+base::Status check_content(const Raw& raw) {
+    TRY(check_text("the message", text_of(raw.body), kBodyBytesMax));
+    if (raw.dedupe_key) TRY(check_text("the dedupe key", *raw.dedupe_key, kLabelsBytesMax));
+    if (!raw.metadata) return {};
+    if (!raw.metadata->is_object())
+        return fail(ErrorCode::InvalidInput, "the message's metadata is not an object");
+    return check_text("the message's metadata", base::json_text(*raw.metadata), kMetadataBytesMax);
 }
 
 }  // namespace
@@ -142,11 +156,39 @@ bool is_allowed(domain::MessageKind kind, const domain::Origin& origin) {
     return false;
 }
 
+bool vouches_for(domain::AdmissionContext admission, const domain::Origin& origin) {
+    struct Visitor {
+        using Door = domain::AdmissionContext;
+        Door door;
+        bool by_hand() const {
+            return door == Door::ControlAuthenticated || door == Door::LocalProcess;
+        }
+        bool operator()(const domain::OperatorOrigin&) const { return by_hand(); }
+        bool operator()(const domain::ChannelOrigin&) const {
+            return by_hand() || door == Door::PublicUnauthenticated;
+        }
+        bool operator()(const domain::WebhookOrigin&) const {
+            return by_hand() || door == Door::PublicUnauthenticated;
+        }
+        bool operator()(const domain::CallbackOrigin&) const {
+            return door == Door::ExternalTriggerCapability;
+        }
+        bool operator()(const domain::TimerOrigin&) const { return door == Door::RuntimeOwned; }
+        bool operator()(const domain::SystemOrigin&) const { return door == Door::RuntimeOwned; }
+        bool operator()(const domain::TaskOrigin&) const { return door == Door::RuntimeOwned; }
+    };
+    return std::visit(Visitor{admission}, origin);
+}
+
 base::Result<domain::Message> receive(Raw raw, base::Time now, base::Ids& ids) {
     if (!is_allowed(raw.kind, raw.origin))
         return fail(ErrorCode::InvalidInput, "a {} message cannot come from this origin",
                     base::enum_name(raw.kind));
-    TRY(check_size(raw.body, raw.metadata));
+    if (!vouches_for(raw.admission, raw.origin))
+        return fail(ErrorCode::Refused, "a message admitted as {} cannot claim this origin",
+                    base::enum_name(raw.admission));
+    if (raw.metadata && raw.metadata->is_null()) raw.metadata.reset();
+    TRY(check_content(raw));
     // Enumerators are ordered from most to least trusted.
     const auto trust = std::max(default_trust(raw.origin),
                                 raw.trust.value_or(domain::TrustLevel::TrustedOperator));
@@ -170,12 +212,14 @@ base::Result<domain::Message> receive(Raw raw, base::Time now, base::Ids& ids) {
                 !item.empty())
                 message.work_item_id = domain::WorkItemId{item};
     }
-    message.body = std::move(raw.body);
-    message.metadata = std::move(raw.metadata);
     message.delivery_surface = raw.surface;
     message.admission_context = raw.admission;
     message.correlation_id = std::move(raw.correlation_id);
     message.causation_id = std::move(raw.causation_id);
+    TRY(check_text("the message's labels", base::json_text(base::to_json(message)),
+                   kLabelsBytesMax));
+    message.body = std::move(raw.body);
+    message.metadata = std::move(raw.metadata);
     return message;
 }
 

@@ -12,6 +12,9 @@ namespace ingress {
 
 inline constexpr std::size_t kBodyBytesMax = 1024 * 1024;
 inline constexpr std::size_t kMetadataBytesMax = 64 * 1024;
+// Everything else together: origin, references, correlation. Short by nature, but callers name
+// some.
+inline constexpr std::size_t kLabelsBytesMax = 16 * 1024;
 
 // What a surface hands in. It knows how the input arrived; it does not choose its authority.
 struct Raw {
@@ -30,13 +33,16 @@ struct Raw {
     std::optional<std::string> dedupe_key{};
 };
 
-// The envelope as it is queued. InvalidInput for a kind that does not go with its origin, a body or
-// metadata over its bound, or text that is not UTF-8.
+// The envelope as it is queued. Refused for an origin its door cannot vouch for; InvalidInput for
+// a kind that does not go with its origin, metadata that is no object, and anything over its bound
+// or not UTF-8.
 base::Result<domain::Message> receive(Raw raw, base::Time now, base::Ids& ids);
 
 domain::TrustLevel default_trust(const domain::Origin& origin);
 domain::AuthorityClass authority_of(domain::TrustLevel trust);
 domain::TriggerKind trigger_of(domain::MessageKind kind);
 bool is_allowed(domain::MessageKind kind, const domain::Origin& origin);
+// Who comes in by which door. Nobody is the operator, or the runtime, because they say so.
+bool vouches_for(domain::AdmissionContext admission, const domain::Origin& origin);
 
 }  // namespace ingress

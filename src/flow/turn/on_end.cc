@@ -6,17 +6,31 @@ namespace turn {
 namespace {
 
 void interrupt(Step& step, const Facts& facts, const std::string& reason, base::Time now) {
-    step.events.push_back({"message_processing_aborted",
-                           {{"message_id", facts.message.id.value},
-                            {"message_kind", base::enum_name(facts.message.kind)},
-                            {"run_id", facts.attempt.run_id.value},
-                            {"reason", reason}}});
+    step.events.push_back(processing_aborted(facts, reason));
     close(step, facts, domain::TerminalKind::Aborted, std::string(domain::kReasonInterrupted), now);
     step.release = Release{domain::QueueStatus::Interrupted, reason};
 }
 
-// Counts the pick-up; a turn that was picked up too often is given up instead.
-bool pick_up(Step& step, const Facts& facts, std::int64_t round, const Input& input) {
+domain::ToolError not_made(std::string_view why) {
+    return {.kind = "tool_call_not_made",
+            .message = fmt::format("The call was not made: {}.", why),
+            .recovery_hint = "It has had no effect. Make it again if it is still needed."};
+}
+
+// The record must pair every call with a result before the conversation can go on. `last` is how
+// the running call ended; without it that call, like those behind it, has not touched the world.
+void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& state,
+                const std::optional<ToolFinished>& last, std::string_view why, const Input& input) {
+    auto executions = facts.executions;
+    const auto current = static_cast<std::size_t>(state.next);
+    if (last && current < executions.size() && executions[current].call.call_id == last->call_id)
+        record_result(step, facts, executions[current], last->dispatched);
+    finish_unmade_calls(step, executions, input, not_made(why));
+    step.transcript.push_back(results_entry(facts, state.round, executions));
+}
+
+// Counts the pick-up. False when the turn has been picked up too often and is to be given up.
+bool pick_up(Step& step, const Facts& facts, std::int64_t round) {
     ++step.attempt.restarts;
     step.events.push_back({"attempt_resumed",
                            {{"agent_id", facts.agent.agent_id.value},
@@ -24,21 +38,16 @@ bool pick_up(Step& step, const Facts& facts, std::int64_t round, const Input& in
                             {"message_id", facts.message.id.value},
                             {"round", round},
                             {"restarts", step.attempt.restarts}}});
-    if (step.attempt.restarts <= kRestartsMax) return true;
+    return step.attempt.restarts <= kRestartsMax;
+}
+
+void give_up_restarting(Step& step, const Facts& facts, std::int64_t round, base::Time now) {
     const domain::FailureArtifact artifact{
         .category = domain::FailureCategory::Runtime,
         .kind = "restarts_exhausted",
         .summary = fmt::format("the turn was cut off by {} restarts and is not tried again",
                                kRestartsMax)};
-    auto executions = facts.executions;
-    if (std::holds_alternative<domain::AwaitingTools>(facts.attempt.state)) {
-        finish_unmade_calls(
-            step, executions, input,
-            {.kind = "tool_outcome_unknown", .message = "The runtime stopped while the call ran."});
-        step.transcript.push_back(results_entry(facts, round, executions));
-    }
-    give_up(step, facts, round, artifact, nullptr, artifact.kind, input.now);
-    return false;
+    give_up(step, facts, round, artifact, nullptr, artifact.kind, now);
 }
 
 }  // namespace
@@ -53,32 +62,28 @@ Step on(const Facts& facts, const domain::Thinking&, const Interrupted& interrup
 Step on(const Facts& facts, const domain::AwaitingTools& state, const Interrupted& interrupted,
         const Input& input) {
     Step step = stay(facts);
-    auto executions = facts.executions;
-    const auto current = static_cast<std::size_t>(state.next);
-    if (interrupted.last && current < executions.size() &&
-        executions[current].call.call_id == interrupted.last->call_id)
-        record_result(step, facts, executions[current], interrupted.last->dispatched);
-    // The record must pair every call with a result before the conversation can go on.
-    finish_unmade_calls(
-        step, executions, input,
-        {.kind = "tool_call_not_made",
-         .message = "The call was not made: the turn was interrupted.",
-         .recovery_hint = "It has had no effect. Make it again if it is still needed."});
-    step.transcript.push_back(results_entry(facts, state.round, executions));
+    pair_calls(step, facts, state, interrupted.last, "the turn was interrupted", input);
     interrupt(step, facts, interrupted.reason, input.now);
     return step;
 }
 
 Step on(const Facts& facts, const domain::Thinking& state, const Resumed&, const Input& input) {
     Step step = stay(facts);
-    if (pick_up(step, facts, state.round, input)) step.effects.push_back(AskModel{state.round});
+    if (pick_up(step, facts, state.round))
+        step.effects.push_back(AskModel{state.round});
+    else
+        give_up_restarting(step, facts, state.round, input.now);
     return step;
 }
 
 Step on(const Facts& facts, const domain::AwaitingTools& state, const Resumed& resumed,
         const Input& input) {
     Step step = stay(facts);
-    if (!pick_up(step, facts, state.round, input)) return step;
+    if (!pick_up(step, facts, state.round)) {
+        pair_calls(step, facts, state, resumed.unknown, "the turn was given up", input);
+        give_up_restarting(step, facts, state.round, input.now);
+        return step;
+    }
     if (!resumed.unknown) {
         step.effects.push_back(RunTool{state.calls.at(static_cast<std::size_t>(state.next))});
         return step;

@@ -18,11 +18,12 @@ bool hit_output_limit(std::string_view stop_reason) {
 }
 
 // A call cut off by the output limit may be half of what the model meant. Reading half is harmless,
-// writing half is not.
-bool is_mutation(std::string_view tool) {
+// writing half is not, and neither is half a command.
+bool is_mutation(const domain::ToolCall& call) {
     constexpr std::array<std::string_view, 5> kMutations{
         "ApplyPatch", "CreateWorkItem", "PickWorkItem", "UpdateWorkItem", "CompleteWorkItem"};
-    return std::ranges::find(kMutations, tool) != kMutations.end();
+    return call.risk_level != domain::RiskLevel::ReadOnly ||
+           std::ranges::find(kMutations, call.tool) != kMutations.end();
 }
 
 domain::ToolError truncated(const domain::ToolExecution& execution, const provider::Reply& reply) {
@@ -42,12 +43,14 @@ domain::ToolError over_limit(std::string_view what) {
 }
 
 std::vector<domain::ToolExecution> executions_of(const Facts& facts, const ModelReplied& replied) {
+    CHECK(replied.calls.size() == summarize(replied.reply.blocks).tool_names.size(),
+          "a reply brings one call for each tool-use block");
     std::vector<domain::ToolExecution> list;
     std::size_t call = 0;
     for (const auto& block : replied.reply.blocks) {
         const auto* use = std::get_if<domain::ToolUseBlock>(&block);
         if (!use) continue;
-        list.push_back({.call = replied.calls.at(call),
+        list.push_back({.call = replied.calls[call],
                         .tool_use_id = use->id,
                         .turn_index = facts.attempt.turn_index,
                         .round = replied.round,
@@ -88,16 +91,18 @@ void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecuti
                  const ModelReplied& replied, const Input& input) {
     for (std::size_t i = 0; i < executions.size(); ++i) {
         auto& execution = executions[i];
-        if (i >= static_cast<std::size_t>(kCallsPerRoundMax))
+        if (i >= static_cast<std::size_t>(kCallsPerRoundMax)) {
             record_result(step, facts, execution,
                           input.not_run(execution.call,
                                         over_limit(fmt::format("a round may make {} calls",
                                                                kCallsPerRoundMax)),
                                         domain::ResultStatus::Error));
-        else if (hit_output_limit(replied.reply.stop_reason) && is_mutation(execution.call.tool))
+        } else if (hit_output_limit(replied.reply.stop_reason) && is_mutation(execution.call)) {
+            const auto error = truncated(execution, replied.reply);
+            step.events.push_back(truncated_call(execution, replied.reply.stop_reason, error));
             record_result(step, facts, execution,
-                          input.not_run(execution.call, truncated(execution, replied.reply),
-                                        domain::ResultStatus::Error));
+                          input.not_run(execution.call, error, domain::ResultStatus::Error));
+        }
     }
     domain::AwaitingTools state{.round = replied.round};
     for (const auto& execution : executions) state.calls.push_back(execution.call.call_id);
@@ -161,12 +166,7 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelFailed& fa
     if (failed.round != state.round) return step;
     const auto artifact = failure_artifact(failed.failure, facts.attempt.model_ref);
     if (failed.failure.kind == provider::FailureKind::ContextLengthExceeded)
-        step.events.push_back(
-            {"turn_context_length_exceeded",
-             {{"agent_id", facts.agent.agent_id.value},
-              {"round", state.round},
-              {"error", failed.failure.message},
-              {"provider_attempt_timeline", base::to_json(failed.failure.timeline)}}});
+        step.events.push_back(context_length_exceeded(facts, state.round, failed.failure));
     if (failed.failure.timeline.aggregated_token_usage) {
         const auto& usage = *failed.failure.timeline.aggregated_token_usage;
         step.attempt.token_usage = step.attempt.token_usage + usage;

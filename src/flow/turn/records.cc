@@ -26,11 +26,11 @@ json::object place_of(const Facts& facts, std::int64_t round) {
     return out;
 }
 
-// The labels a message carries, for entries that stand for it.
+// The labels a message carries, for entries and events that stand for it.
 void add_labels(json::object& data, const domain::Message& message) {
     const json::value whole = base::to_json(message);
-    for (const std::string_view field :
-         {"kind", "origin", "trust", "authority_class", "delivery_surface", "admission_context"})
+    for (const std::string_view field : {"origin", "trust", "authority_class", "priority",
+                                         "delivery_surface", "admission_context"})
         if (const auto* value = base::find(whole, field))
             data[json::string_view(field.data(), field.size())] = *value;
 }
@@ -125,7 +125,8 @@ domain::TranscriptEntry failure_entry(const Facts& facts, std::int64_t round,
                                       const domain::FailureArtifact& artifact,
                                       const provider::Failure* failure) {
     auto out = entry(facts, domain::TranscriptKind::RuntimeFailure, round);
-    json::object data{{"text", artifact.summary},
+    json::object data{{"kind", base::enum_name(facts.message.kind)},
+                      {"text", artifact.summary},
                       {"error", artifact.summary},
                       {"failure_artifact", base::to_json(artifact)}};
     add_labels(data, facts.message);
@@ -162,6 +163,7 @@ EventDraft round_completed(const Facts& facts, const ModelReplied& replied) {
     data["prompt_cache_key"] = replied.prompt_cache_key;
     data["requested_model"] = facts.attempt.model_ref;
     data["active_model"] = reply.timeline.winning_model_ref.value_or(facts.attempt.model_ref);
+    data["fallback_active"] = data["active_model"] != data["requested_model"];
     data["provider_request_diagnostics"] = reply.request_diagnostics;
     data["provider_attempt_timeline"] = base::to_json(reply.timeline);
     return {"provider_round_completed", std::move(data)};
@@ -204,6 +206,34 @@ EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution
     return {"tool_execution_failed", std::move(data)};
 }
 
+EventDraft truncated_call(const domain::ToolExecution& execution, std::string_view stop_reason,
+                          const domain::ToolError& error) {
+    return {"truncated_mutation_tool_call_rejected",
+            {{"tool_call_id", execution.call.call_id.value},
+             {"tool_name", execution.call.tool},
+             {"stop_reason", stop_reason},
+             {"round", execution.round},
+             {"error_kind", error.kind},
+             {"tool_error", base::to_json(error)}}};
+}
+
+EventDraft context_length_exceeded(const Facts& facts, std::int64_t round,
+                                   const provider::Failure& failure) {
+    json::object data{
+        {"agent_id", facts.agent.agent_id.value}, {"round", round}, {"error", failure.message}};
+    add_failure(data, &failure);
+    return {"turn_context_length_exceeded", std::move(data)};
+}
+
+EventDraft processing_aborted(const Facts& facts, std::string_view reason) {
+    json::object data{{"message_id", facts.message.id.value},
+                      {"message_kind", base::enum_name(facts.message.kind)},
+                      {"run_id", facts.attempt.run_id.value},
+                      {"reason", reason}};
+    add_labels(data, facts.message);
+    return {"message_processing_aborted", std::move(data)};
+}
+
 EventDraft runtime_error(const Facts& facts, std::string_view error,
                          const provider::Failure* failure) {
     json::object data{{"message_id", facts.message.id.value},
@@ -211,6 +241,7 @@ EventDraft runtime_error(const Facts& facts, std::string_view error,
                       {"run_id", facts.attempt.run_id.value},
                       {"turn_index", facts.attempt.turn_index},
                       {"error", error}};
+    add_labels(data, facts.message);
     add_failure(data, failure);
     return {"runtime_error", std::move(data)};
 }

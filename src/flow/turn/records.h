@@ -26,6 +26,12 @@ domain::TranscriptEntry continuation_entry(const Facts& facts, std::int64_t roun
 EventDraft round_completed(const Facts& facts, const ModelReplied& replied);
 EventDraft round_recorded(const Facts& facts, const ModelReplied& replied);
 EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution);
+// A mutation that the output limit cut off: `error` is what the model was told.
+EventDraft truncated_call(const domain::ToolExecution& execution, std::string_view stop_reason,
+                          const domain::ToolError& error);
+EventDraft context_length_exceeded(const Facts& facts, std::int64_t round,
+                                   const provider::Failure& failure);
+EventDraft processing_aborted(const Facts& facts, std::string_view reason);
 EventDraft runtime_error(const Facts& facts, std::string_view error,
                          const provider::Failure* failure);
 

@@ -40,7 +40,9 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
     step.attempt.closed_at = now;
     step.attempt.terminal = terminal;
     step.agent.last_turn_terminal = terminal;
-    if (step.attempt.token_usage.total_tokens > 0)
+    // Of this turn or of none: a turn that never got an answer must not show its predecessor's.
+    step.agent.last_turn_token_usage.reset();
+    if (step.attempt.token_usage != domain::TokenUsage{})
         step.agent.last_turn_token_usage = step.attempt.token_usage;
     json::object data = base::to_json(terminal).as_object();
     data["run_id"] = facts.attempt.run_id.value;
@@ -81,7 +83,7 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
     execution.receipt = dispatched.receipt;
     step.executions.push_back(execution);
     step.events.push_back(tool_event(facts, execution));
-    count_latency(step.agent, dispatched.result);
+    if (execution.started_at) count_latency(step.agent, dispatched.result);
     for (const auto& request : dispatched.requests) {
         if (const auto* rest = std::get_if<domain::RestWish>(&request))
             step.attempt.rest_wish = *rest;

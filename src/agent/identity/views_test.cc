@@ -1,0 +1,232 @@
+#include "agent/identity/views.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/sql/sqlite/sqlite_store.h"
+
+namespace identity {
+namespace {
+
+using testing::HasSubstr;
+using testing::UnorderedElementsAreArray;
+
+constexpr base::Time kThen = base::Time(std::chrono::microseconds(1'925'000'000'000'000));
+
+std::vector<std::string> keys(const json::object& object) {
+    std::vector<std::string> list;
+    for (const auto& member : object) list.emplace_back(member.key());
+    return list;
+}
+
+AgentFacts full() {
+    AgentFacts facts;
+    facts.agent = {
+        .agent_id = {"main"},
+        .identity = {.agent_id = {"main"}, .kind = domain::AgentKind::Default},
+        .rest = domain::Rest{.since = kThen, .reason = "tea", .until = kThen},
+        .turn_index = 2,
+        .last_turn_terminal = domain::TurnTerminal{.turn_index = 2},
+        .last_runtime_failure = domain::RuntimeFailure{.summary = "s"},
+        .last_continuation = domain::ContinuationResolution{},
+        .last_wake_reason = "operator_prompt",
+        .last_brief_at = kThen,
+        .total_message_count = 9,
+        .compacted_message_count = 4,
+        .total_input_tokens = 17,
+        .total_output_tokens = 8,
+        .total_model_rounds = 3,
+        .last_turn_token_usage = domain::TokenUsage{1, 2, 3},
+        .tool_latency = {{"ExecCommand", 1, 2, 2}},
+        .attached_workspaces = {"ws-1"},
+        .active_workspace_entry = domain::WorkspaceEntry{.workspace_id = "ws-1", .cwd = "/p/src"},
+        .model_override = "openai/m",
+        .current_work_item_id = domain::WorkItemId{"work_1"}};
+    facts.pending = 5;
+    facts.active_tasks = {{.id = {"t1"}}, {.id = {"t2"}}};
+    return facts;
+}
+
+// The keys every state has; the others appear with the facts they show.
+const std::vector<std::string> kKeys{"id",
+                                     "status",
+                                     "sleeping_until",
+                                     "current_run_id",
+                                     "pending",
+                                     "active_task_ids",
+                                     "last_wake_reason",
+                                     "last_brief_at",
+                                     "turn_index",
+                                     "last_continuation",
+                                     "context_summary",
+                                     "compacted_message_count",
+                                     "total_message_count",
+                                     "total_input_tokens",
+                                     "total_output_tokens",
+                                     "total_model_rounds",
+                                     "tool_latency",
+                                     "execution_profile",
+                                     "attached_workspaces",
+                                     "active_workspace_entry",
+                                     "worktree_session",
+                                     "pending_wake_hint"};
+
+// contract: STATE-02
+TEST(Views, AnAgentsStateHasTheKeysOfAgentState) {
+    const json::object state = agent_state({.agent = {.agent_id = {"main"}}});
+    EXPECT_THAT(keys(state), UnorderedElementsAreArray(kKeys));
+    auto all = kKeys;
+    all.insert(all.end(), {"last_turn_terminal", "last_runtime_failure", "last_turn_token_usage",
+                           "active_workspace_id", "cwd", "model_override", "current_work_item_id"});
+    EXPECT_THAT(keys(agent_state(full())), UnorderedElementsAreArray(all));
+    for (const auto* absent : {"sleeping_until", "current_run_id", "last_wake_reason",
+                               "last_brief_at", "last_continuation", "context_summary",
+                               "active_workspace_entry", "worktree_session", "pending_wake_hint"})
+        EXPECT_TRUE(state.at(absent).is_null()) << absent;
+}
+
+TEST(Views, AFullAgentsStateShowsEveryFact) {
+    AgentFacts facts = full();
+    json::object state = agent_state(facts);
+    EXPECT_EQ(state.at("id"), "main");
+    EXPECT_EQ(state.at("status"), "asleep");
+    EXPECT_EQ(state.at("sleeping_until"), "2031-01-01T02:13:20.000000Z");
+    EXPECT_EQ(state.at("pending"), 5);
+    EXPECT_EQ(state.at("active_task_ids"), (json::value(json::array{"t1", "t2"})));
+    EXPECT_EQ(state.at("last_wake_reason"), "operator_prompt");
+    EXPECT_EQ(state.at("last_brief_at"), "2031-01-01T02:13:20.000000Z");
+    EXPECT_EQ(state.at("turn_index"), 2);
+    EXPECT_EQ(state.at("last_turn_terminal"), base::to_json(*facts.agent.last_turn_terminal));
+    EXPECT_EQ(state.at("last_runtime_failure"), base::to_json(*facts.agent.last_runtime_failure));
+    EXPECT_EQ(state.at("last_continuation"), base::to_json(*facts.agent.last_continuation));
+    EXPECT_EQ(state.at("compacted_message_count"), 4);
+    EXPECT_EQ(state.at("total_message_count"), 9);
+    EXPECT_EQ(state.at("total_input_tokens"), 17);
+    EXPECT_EQ(state.at("total_output_tokens"), 8);
+    EXPECT_EQ(state.at("total_model_rounds"), 3);
+    EXPECT_EQ(state.at("last_turn_token_usage"), base::to_json(domain::TokenUsage{1, 2, 3}));
+    EXPECT_EQ(state.at("tool_latency"), base::to_json(facts.agent.tool_latency));
+    EXPECT_EQ(state.at("attached_workspaces"), (json::value(json::array{"ws-1"})));
+    EXPECT_EQ(state.at("active_workspace_entry"),
+              base::to_json(*facts.agent.active_workspace_entry));
+    EXPECT_EQ(state.at("active_workspace_id"), "ws-1");
+    EXPECT_EQ(state.at("cwd"), "/p/src");
+    EXPECT_EQ(state.at("model_override"), "openai/m");
+    EXPECT_EQ(state.at("current_work_item_id"), "work_1");
+
+    facts.open_attempt = domain::Attempt{.run_id = {"run"}};
+    state = agent_state(facts);
+    EXPECT_EQ(state.at("current_run_id"), "run");
+    EXPECT_EQ(state.at("status"), "awake_running");
+}
+
+TEST(Views, TheAgentsOwnModelComesBeforeTheDefault) {
+    const ModelFacts models{"anthropic/big", {"openai/other"}};
+    EXPECT_EQ(model_state({.agent_id = {"main"}}, models),
+              (json::object{{"source", "runtime_default"},
+                            {"runtime_default_model", "anthropic/big"},
+                            {"effective_model", "anthropic/big"},
+                            {"effective_fallback_models", json::array{"openai/other"}},
+                            {"fallback_active", false}}));
+    EXPECT_EQ(model_state({.agent_id = {"main"}, .model_override = "openai/m"}, models),
+              (json::object{{"source", "agent_override"},
+                            {"runtime_default_model", "anthropic/big"},
+                            {"effective_model", "openai/m"},
+                            {"effective_fallback_models", json::array{"openai/other"}},
+                            {"fallback_active", false},
+                            {"override_model", "openai/m"}}));
+}
+
+// contract: CLOSE-02
+TEST(Views, ASummaryHasStatusAndClosureSideBySide) {
+    const json::object summary = agent_summary(full(), {"anthropic/big"});
+    EXPECT_EQ(summary.at("agent").at("status"), "asleep");
+    EXPECT_EQ(summary.at("closure").at("outcome"), "completed");
+    EXPECT_EQ(summary.at("identity").at("is_default_agent"), true);
+    EXPECT_EQ(summary.at("active_task_count"), 2);
+    EXPECT_EQ(summary.at("scheduling_posture"), (json::value{{"posture", "has_queued_input"}}));
+    EXPECT_EQ(
+        summary.at("token_usage"),
+        (json::value{
+            {"total", {{"input_tokens", 17}, {"output_tokens", 8}, {"total_tokens", 25}}},
+            {"total_model_rounds", 3},
+            {"last_turn", {{"input_tokens", 1}, {"output_tokens", 2}, {"total_tokens", 3}}}}));
+    EXPECT_EQ(summary.at("execution").at("workspace_id"), "ws-1");
+}
+
+TEST(Views, ThePostureNamesTheFirstThingThatApplies) {
+    AgentFacts facts{.agent = {.agent_id = {"main"},
+                               .turn_index = 1,
+                               .last_turn_terminal = domain::TurnTerminal{.turn_index = 1}}};
+    const auto posture = [](const AgentFacts& of) {
+        return base::string_at(agent_summary(of, {}).at("scheduling_posture"), "posture");
+    };
+    EXPECT_EQ(posture(facts), "idle");
+    for (const auto& [kind, expected] : std::vector<std::pair<domain::WaitKind, std::string>>{
+             {domain::WaitKind::Task, "waiting_for_task"},
+             {domain::WaitKind::Operator, "waiting_for_operator"},
+             {domain::WaitKind::External, "waiting_for_external"},
+             {domain::WaitKind::Timer, "waiting_for_external"}}) {
+        facts.open_waits = {{.kind = kind}};
+        EXPECT_EQ(posture(facts), expected);
+    }
+    facts.pending = 1;
+    EXPECT_EQ(posture(facts), "has_queued_input");
+    facts.open_attempt = domain::Attempt{};
+    EXPECT_EQ(posture(facts), "active_turn");
+    facts.agent.stopped = true;
+    EXPECT_EQ(posture(facts), "archived");
+}
+
+// contract: STATE-35, STATE-36, STATE-37
+TEST(Views, OnlyAStoppedAgentSaysHowToResumeIt) {
+    const auto lifecycle = [](bool stopped) {
+        const AgentFacts facts{.agent = {.agent_id = {"main"}, .stopped = stopped}};
+        return agent_summary(facts, {}).at("lifecycle").as_object();
+    };
+    EXPECT_EQ(lifecycle(false), (json::object{{"resume_required", false},
+                                              {"accepts_external_messages", true},
+                                              {"wake_requires_resume", false}}));
+    const json::object stopped = lifecycle(true);
+    EXPECT_EQ(stopped.at("resume_required"), true);
+    EXPECT_EQ(stopped.at("accepts_external_messages"), false);
+    EXPECT_EQ(stopped.at("wake_requires_resume"), true);
+    const std::string hint(stopped.at("operator_hint").as_string());
+    EXPECT_THAT(hint, HasSubstr("resume it before sending a prompt"));
+    EXPECT_THAT(hint, HasSubstr("wake cannot lift a stop"));
+    EXPECT_EQ(stopped.at("resume_cli_hint"), "holon agent start main");
+    EXPECT_EQ(stopped.at("resume_control_path"), "/control/agents/main/control");
+}
+
+TEST(Facts, AreReadTogetherAndBelongToOneAgent) {
+    const auto store = sqlite::open({.file = ":memory:", .mode = sqlite::Mode::Inline}).value();
+    const auto fill = [](store::Tx& tx, const domain::AgentId& id) -> base::Status {
+        TRY(tx.put_agent({.agent_id = id}));
+        TRY(tx.append_message({.id = {id.value + "-m"}, .agent_id = id}, std::nullopt));
+        TRY(tx.open_attempt({.run_id = {id.value + "-r"}, .agent_id = id, .message_id = {"m"}}));
+        TRY(tx.put_task({.id = {id.value + "-t"}, .agent_id = id}));
+        TRY(tx.put_wait({.id = {id.value + "-w"}, .agent_id = id}));
+        return tx.put_timer({.id = {id.value + "-i"}, .agent_id = id, .next_fire_at = kThen});
+    };
+    const auto status =
+        store->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
+            TRY(fill(tx, {"main"}));
+            TRY(fill(tx, {"other"}));
+            const auto facts = TRY(load_facts(tx, {"main"}));
+            EXPECT_EQ(facts.agent.agent_id.value, "main");
+            EXPECT_EQ(facts.open_attempt->run_id.value, "main-r");
+            EXPECT_EQ(facts.pending, 1);
+            EXPECT_EQ(facts.active_tasks.size(), 1U);
+            EXPECT_EQ(facts.open_waits.size(), 1U);
+            EXPECT_EQ(facts.active_timers.size(), 1U);
+            const auto missing = load_facts(tx, {"nobody"});
+            EXPECT_FALSE(missing);
+            EXPECT_EQ(missing.error().code, base::ErrorCode::NotFound);
+            EXPECT_THAT(missing.error().message, HasSubstr("--create-agent"));
+            return {};
+        });
+    EXPECT_TRUE(status) << status.error().message;
+}
+
+}  // namespace
+}  // namespace identity

@@ -1,0 +1,338 @@
+// Every stored record survives a trip through its JSON, full and empty.
+#include <gtest/gtest.h>
+
+#include "domain/agent.h"
+#include "domain/message.h"
+#include "domain/record.h"
+#include "domain/tool.h"
+#include "domain/turn.h"
+#include "domain/waiting.h"
+
+namespace domain {
+namespace {
+
+constexpr Time kThen = Time(std::chrono::microseconds(1'925'000'000'000'000));
+
+template <class T>
+void expect_round_trip(const T& record) {
+    const std::string text = base::json_text(base::to_json(record));
+    const auto read = base::from_json<T>(base::parse_json(text).value());
+    ASSERT_TRUE(read) << text << ": " << read.error().message;
+    EXPECT_EQ(*read, record) << text << "\n" << base::json_text(base::to_json(*read));
+}
+
+std::string canonical(std::string_view text) {
+    return base::canonical_json(base::parse_json(text).value());
+}
+
+template <class T>
+std::string text_of(const T& record) {
+    return base::canonical_json(base::to_json(record));
+}
+
+TurnTerminal terminal() {
+    return {.turn_index = 3,
+            .kind = TerminalKind::Aborted,
+            .reason = std::string(kReasonInterrupted),
+            .last_assistant_message = "half",
+            .completed_at = kThen,
+            .duration_ms = 1500};
+}
+
+FailureArtifact artifact() {
+    return {.category = FailureCategory::Transport,
+            .kind = "timeout",
+            .summary = "no answer",
+            .provider = "anthropic",
+            .model_ref = "anthropic/m",
+            .status = 504,
+            .task_id = TaskId{"t"},
+            .exit_status = 1,
+            .source_chain = std::vector<std::string>{"outer", "inner"},
+            .metadata = std::map<std::string, std::string>{{"k", "v"}}};
+}
+
+TEST(Records, AnAttemptReadsBackInEachOfItsStates) {
+    Attempt attempt{.run_id = {"r"}, .agent_id = {"main"}, .message_id = {"m"}};
+    expect_round_trip(attempt);
+    attempt = {.run_id = {"r"},
+               .agent_id = {"main"},
+               .message_id = {"m"},
+               .turn_index = 3,
+               .rounds_max = 40,
+               .output_limit_recoveries = 1,
+               .restarts = 2,
+               .model_ref = "anthropic/m",
+               .token_usage = {10, 5, 15},
+               .rest_wish = RestWish{"later", 200},
+               .last_assistant_message = "text",
+               .opened_at = kThen,
+               .closed_at = kThen + std::chrono::seconds(2),
+               .terminal = terminal()};
+    for (const TurnState& state :
+         {TurnState{Thinking{7}}, TurnState{AwaitingTools{2, {{"c-1"}, {"c-2"}}, 1}},
+          TurnState{Closed{}}}) {
+        attempt.state = state;
+        expect_round_trip(attempt);
+    }
+    EXPECT_EQ(text_of(TurnState{Thinking{7}}), canonical(R"({"state":"thinking","round":7})"));
+    EXPECT_EQ(text_of(TurnState{AwaitingTools{2, {{"c-1"}}, 1}}),
+              canonical(R"({"state":"awaiting_tools","round":2,"calls":["c-1"],"next":1})"));
+    EXPECT_EQ(text_of(TurnState{Closed{}}), canonical(R"({"state":"closed"})"));
+}
+
+// contract: TURN-02
+TEST(Records, ATerminalRecordHasIndexKindTextTimeAndDuration) {
+    expect_round_trip(terminal());
+    EXPECT_EQ(text_of(terminal()), canonical(R"({"turn_index":3,"kind":"aborted",
+        "reason":"interrupted","last_assistant_message":"half",
+        "completed_at":"2031-01-01T02:13:20.000000Z","duration_ms":1500})"));
+    EXPECT_EQ(text_of(TurnTerminal{.turn_index = 1, .completed_at = kThen}),
+              canonical(R"({"turn_index":1,"kind":"completed",
+        "completed_at":"2031-01-01T02:13:20.000000Z","duration_ms":0})"));
+}
+
+TEST(Records, AToolExecutionReadsBackInEachOfItsStates) {
+    ToolExecution execution{.call = {.call_id = {"c"},
+                                     .run_id = {"r"},
+                                     .step_id = "round-1.1",
+                                     .agent_id = {"main"},
+                                     .source = CallSource::PlanStep,
+                                     .tool = "ExecCommand",
+                                     .args = {{"cmd", "true"}},
+                                     .args_hash = "sha256:0",
+                                     .attempt = 2,
+                                     .timeout_ms = 5,
+                                     .deadline_at = kThen,
+                                     .cancellable = false,
+                                     .created_at = kThen,
+                                     .executor_version = "1",
+                                     .tool_registry_version = "2",
+                                     .preview = "true",
+                                     .risk_level = RiskLevel::Commands,
+                                     .category = "process",
+                                     .policy = {.confirmations_required = true,
+                                                .sandbox = {.enabled = true,
+                                                            .allowed_roots = {"/a"},
+                                                            .deny_patterns = {"*.key"}},
+                                                .limits = {.max_concurrency = 3}},
+                                     .confirmation_id = "ok",
+                                     .authority_class = AuthorityClass::ExternalEvidence},
+                            .tool_use_id = "toolu_1",
+                            .turn_index = 1,
+                            .round = 2,
+                            .ordinal = 3,
+                            .trust = TrustLevel::UntrustedExternal};
+    expect_round_trip(execution);
+    execution.state = CallState::Started;
+    execution.started_at = kThen;
+    expect_round_trip(execution);
+    execution.state = CallState::Finished;
+    execution.result = ToolResult{.call_id = {"c"},
+                                  .run_id = {"r"},
+                                  .step_id = "round-1.1",
+                                  .tool = "ExecCommand",
+                                  .attempt = 2,
+                                  .status = ResultStatus::Error,
+                                  .ok = false,
+                                  .data = json::value{{"exit_status", 3}},
+                                  .data_hash = "sha256:1",
+                                  .error = ResultError{"code", "text", json::value{{"d", 1}}, true},
+                                  .started_at = kThen,
+                                  .ended_at = kThen,
+                                  .duration_ms = 12,
+                                  .effects = {.observed = false,
+                                              .side_effects_observed = true,
+                                              .created = {{"a", PathKind::File}},
+                                              .modified = {{"b", PathKind::Link, "e1", "e2"}},
+                                              .deleted = {{"c", PathKind::Folder, true}},
+                                              .renamed = {{"d", "e"}}},
+                                  .user_message = "failed",
+                                  .debug_message = "exit 3"};
+    execution.envelope = json::value{{"status", "error"}};
+    execution.receipt = "receipt";
+    expect_round_trip(execution);
+}
+
+TEST(Records, AnAgentReadsBack) {
+    Agent agent{.agent_id = {"main"}, .identity = {.agent_id = {"main"}}};
+    expect_round_trip(agent);
+    agent.identity = {.agent_id = {"tmp_child_1"},
+                      .kind = AgentKind::Child,
+                      .visibility = Visibility::Private,
+                      .ownership = Ownership::ParentSupervised,
+                      .profile_preset = ProfilePreset::PrivateChild,
+                      .status = IdentityStatus::Archived,
+                      .parent_agent_id = AgentId{"main"},
+                      .lineage_parent_agent_id = AgentId{"main"},
+                      .delegated_from_task_id = TaskId{"t"},
+                      .created_at = kThen,
+                      .updated_at = kThen};
+    agent.paused = agent.stopped = true;
+    agent.rest = Rest{kThen, "until the build is done", kThen};
+    agent.turn_index = 3;
+    agent.last_turn_terminal = terminal();
+    agent.last_runtime_failure =
+        RuntimeFailure{kThen, "it broke", "runtime_turn", "hint", artifact()};
+    agent.last_continuation =
+        ContinuationResolution{.trigger_kind = TriggerKind::SystemTick,
+                               .class_ = ContinuationClass::LivenessOnly,
+                               .model_visible = false,
+                               .prior_closure_outcome = ClosureOutcome::Waiting,
+                               .prior_waiting_reason = WaitingReason::AwaitingTimer,
+                               .matched_waiting_reason = true,
+                               .evidence = {"a bare wake"}};
+    agent.last_wake_reason = "operator_prompt";
+    agent.last_brief_at = kThen;
+    agent.total_message_count = 1;
+    agent.compacted_message_count = 2;
+    agent.total_input_tokens = 3;
+    agent.total_output_tokens = 4;
+    agent.total_model_rounds = 5;
+    agent.last_turn_token_usage = TokenUsage{1, 2, 3};
+    agent.tool_latency = {{"ExecCommand", 2, 30, 20}};
+    agent.attached_workspaces = {"ws-1"};
+    agent.active_workspace_entry = WorkspaceEntry{"ws-1",
+                                                  "/p",
+                                                  "git_worktree_root:ws-1:/w",
+                                                  "/w",
+                                                  ProjectionKind::GitWorktreeRoot,
+                                                  AccessMode::ExclusiveWrite,
+                                                  "/w/src"};
+    agent.model_override = "openai/m";
+    agent.current_work_item_id = WorkItemId{"work_1"};
+    expect_round_trip(agent);
+    const json::value continuation = base::to_json(*agent.last_continuation);
+    EXPECT_TRUE(continuation.as_object().contains("class"));
+}
+
+TEST(Records, WaitsTimersAndTasksReadBackAndWriteTheirNulls) {
+    expect_round_trip(Wait{.id = {"w"}, .agent_id = {"main"}});
+    expect_round_trip(Wait{{"w"},
+                           {"main"},
+                           WaitKind::External,
+                           WaitStatus::Resolved,
+                           "subject",
+                           "a reply",
+                           MessageId{"m"},
+                           RunId{"r"},
+                           kThen,
+                           kThen,
+                           kThen});
+    expect_round_trip(
+        Timer{{"t"}, {"main"}, kThen, 5, 10, true, TimerStatus::Completed, "tea", kThen, kThen, 2});
+    EXPECT_EQ(text_of(Timer{.id = {"t"}, .agent_id = {"main"}, .created_at = kThen}),
+              canonical(R"({"id":"t","agent_id":"main","created_at":"2031-01-01T02:13:20.000000Z",
+        "duration_ms":0,"interval_ms":null,"repeat":false,"status":"active","summary":null,
+        "next_fire_at":null,"last_fired_at":null,"fire_count":0})"));
+    expect_round_trip(Task{{"t"},
+                           {"main"},
+                           TaskKind::ChildAgentTask,
+                           TaskStatus::Interrupted,
+                           kThen,
+                           kThen,
+                           MessageId{"m"},
+                           WorkItemId{"work_1"},
+                           "summary",
+                           json::value{{"cmd", "true"}},
+                           json::value{{"kind", "command_task"}}});
+    EXPECT_EQ(
+        text_of(Task{.id = {"t"}, .agent_id = {"main"}, .created_at = kThen, .updated_at = kThen}),
+        canonical(R"({"id":"t","agent_id":"main","kind":"command_task","status":"queued",
+        "created_at":"2031-01-01T02:13:20.000000Z","updated_at":"2031-01-01T02:13:20.000000Z",
+        "parent_message_id":null,"summary":null,"detail":null,"recovery":null})"));
+}
+
+// contract: BRIEF-14
+TEST(Records, ABriefHasTheKeysPeopleAndScriptsRead) {
+    expect_round_trip(Brief{{"b"},
+                            {"main"},
+                            "ws-1",
+                            WorkItemId{"work_1"},
+                            BriefKind::Failure,
+                            kThen,
+                            "it failed",
+                            std::vector<BriefAttachment>{{.uri = "file:///log"}},
+                            MessageId{"m"},
+                            TaskId{"t"}});
+    EXPECT_EQ(text_of(Brief{.id = {"b"}, .agent_id = {"main"}, .created_at = kThen}),
+              canonical(R"({"id":"b","agent_id":"main","workspace_id":"","kind":"result",
+        "created_at":"2031-01-01T02:13:20.000000Z","text":"","attachments":null,
+        "related_message_id":null,"related_task_id":null})"));
+}
+
+TEST(Records, ATranscriptEntryWritesWhatItLacksAsNull) {
+    const TranscriptEntry bare{
+        .id = "e", .agent_id = {"main"}, .run_id = {"r"}, .created_at = kThen};
+    EXPECT_EQ(text_of(bare), canonical(R"({"id":"e","agent_id":"main","run_id":"r",
+        "created_at":"2031-01-01T02:13:20.000000Z","kind":"incoming_message","round":null,
+        "related_message_id":null,"stop_reason":null,"input_tokens":null,"output_tokens":null,
+        "data":null})"));
+    expect_round_trip(bare);
+    expect_round_trip(TranscriptEntry{"e",
+                                      {"main"},
+                                      {"r"},
+                                      kThen,
+                                      TranscriptKind::ToolResults,
+                                      2,
+                                      MessageId{"m"},
+                                      "end_turn",
+                                      3,
+                                      4,
+                                      json::value{{"results", json::array{}}}});
+}
+
+TEST(Records, EventsAndQueueEntriesReadBack) {
+    expect_round_trip(Event{{"e"}, 7, kThen, "turn_started", json::value{{"round", 1}}});
+    expect_round_trip(QueueEntry{
+        {"m"}, {"main"}, Priority::Next, QueueStatus::Dropped, 3, "too old", kThen, kThen});
+    expect_round_trip(QueueEntry{.message_id = {"m"}, .agent_id = {"main"}});
+}
+
+// contract: CLOSE-01
+TEST(Records, AClosureDecisionHasItsMembersAndOnlyThoseThatApply) {
+    const WorkSignal signal{{"work_1"}, WorkSignalStatus::Queued, ReactivationMode::ActivateQueued};
+    const ClosureDecision continuable{.outcome = ClosureOutcome::Continuable,
+                                      .work_signal = signal,
+                                      .evidence = {"a queued item is runnable"}};
+    expect_round_trip(continuable);
+    EXPECT_EQ(text_of(continuable), canonical(R"({"outcome":"continuable",
+        "work_signal":{"work_item_id":"work_1","status":"queued",
+        "reactivation_mode":"activate_queued"},
+        "runtime_posture":"awake","evidence":["a queued item is runnable"]})"));
+    EXPECT_EQ(text_of(ClosureDecision{.outcome = ClosureOutcome::Waiting,
+                                      .waiting_reason = WaitingReason::AwaitingTimer,
+                                      .runtime_posture = RuntimePosture::Sleeping}),
+              canonical(R"({"outcome":"waiting","waiting_reason":"awaiting_timer",
+        "runtime_posture":"sleeping","evidence":[]})"));
+    EXPECT_EQ(text_of(ClosureDecision{}),
+              canonical(R"({"outcome":"completed","runtime_posture":"awake","evidence":[]})"));
+}
+
+TEST(Records, AnAgentIdIsOnePathComponentOfPlainCharacters) {
+    for (const std::string& id : {std::string("main"), std::string("a"), std::string("A.b-c_9"),
+                                  std::string(".hidden"), std::string("..a"), std::string(64, 'x')})
+        EXPECT_TRUE(is_agent_id(id)) << id;
+    for (const std::string& id :
+         {std::string(), std::string("."), std::string(".."), std::string("..."),
+          std::string("a/b"), std::string("a b"), std::string("a\n"), std::string("a\0b", 3),
+          std::string("\xC3\xA4"), std::string(65, 'x'), std::string("a:b")})
+        EXPECT_FALSE(is_agent_id(id)) << base::json_text(json::value(id));
+}
+
+TEST(Records, EqualArgumentsHashEquallyWhateverTheirOrder) {
+    const json::value one = base::parse_json(R"({"a":1,"b":{"c":2,"d":3}})").value();
+    const json::value same = base::parse_json(R"({"b":{"d":3,"c":2},"a":1})").value();
+    const json::value other = base::parse_json(R"({"a":1,"b":{"c":2,"d":4}})").value();
+    EXPECT_EQ(args_hash(one), args_hash(same));
+    EXPECT_NE(args_hash(one), args_hash(other));
+    EXPECT_TRUE(args_hash(one).starts_with("sha256:"));
+    EXPECT_EQ(args_hash(one).size(), std::string_view("sha256:").size() + 64);
+}
+
+TEST(Records, TokenUsageAddsUpFieldByField) {
+    EXPECT_EQ((TokenUsage{10, 5, 15} + TokenUsage{7, 3, 10}), (TokenUsage{17, 8, 25}));
+}
+
+}  // namespace
+}  // namespace domain

@@ -1,0 +1,78 @@
+#include "flow/admission/decide.h"
+
+#include <gtest/gtest.h>
+
+namespace admission {
+namespace {
+
+using domain::AdmissionContext;
+using domain::MessageKind;
+
+domain::Message message(AdmissionContext context, MessageKind kind = MessageKind::OperatorPrompt) {
+    return {.id = {"m"}, .agent_id = {"main"}, .kind = kind, .admission_context = context};
+}
+
+Facts facts(bool stopped, std::int64_t pending = 0) {
+    return {.agent = {.agent_id = {"main"}, .stopped = stopped}, .pending = pending};
+}
+
+const Refuse kStopped{"agent_stopped", "agent main is stopped",
+                      "resume it first: holon agent start main"};
+
+// contract: STATE-31, STATE-32, STATE-33
+TEST(Decide, AStoppedAgentRefusesEveryWayInFromOutside) {
+    using Kind = MessageKind;
+    using Door = AdmissionContext;
+    for (const auto& [door, kind] :
+         std::vector<std::pair<Door, Kind>>{{Door::LocalProcess, Kind::OperatorPrompt},
+                                            {Door::ControlAuthenticated, Kind::OperatorPrompt},
+                                            {Door::PublicUnauthenticated, Kind::ChannelEvent},
+                                            {Door::PublicUnauthenticated, Kind::WebhookEvent},
+                                            {Door::ExternalTriggerCapability, Kind::CallbackEvent},
+                                            {Door::ControlAuthenticated, Kind::ChannelEvent}}) {
+        EXPECT_EQ(decide(facts(true), message(door, kind)), Verdict(kStopped));
+        EXPECT_EQ(decide(facts(false), message(door, kind)), Verdict(Accept{}));
+    }
+}
+
+TEST(Decide, ControlAndTheRuntimeItselfPassTheStoppedBoundary) {
+    EXPECT_EQ(
+        decide(facts(true), message(AdmissionContext::ControlAuthenticated, MessageKind::Control)),
+        Verdict(Accept{}));
+    EXPECT_EQ(decide(facts(true), message(AdmissionContext::RuntimeOwned, MessageKind::TaskResult)),
+              Verdict(Accept{}));
+}
+
+TEST(Decide, AMessageWithoutADoorIsNotTheRuntimes) {
+    domain::Message one = message(AdmissionContext::LocalProcess);
+    one.admission_context.reset();
+    EXPECT_EQ(decide(facts(true), one), Verdict(kStopped));
+}
+
+TEST(Decide, AFullQueueRefusesAllButTheRuntime) {
+    const Refuse full{"queue_full",
+                      fmt::format("agent main already has {} messages waiting", kPendingMax),
+                      "wait until it has worked some of them off"};
+    const auto prompt = message(AdmissionContext::LocalProcess);
+    EXPECT_EQ(decide(facts(false, kPendingMax - 1), prompt), Verdict(Accept{}));
+    EXPECT_EQ(decide(facts(false, kPendingMax), prompt), Verdict(full));
+    EXPECT_EQ(decide(facts(false, kPendingMax),
+                     message(AdmissionContext::RuntimeOwned, MessageKind::TaskResult)),
+              Verdict(Accept{}));
+}
+
+// contract: STATE-34
+TEST(Decide, AnArchivedAgentTakesNothingFromOutside) {
+    Facts archived = facts(false);
+    archived.agent.identity.status = domain::IdentityStatus::Archived;
+    const Refuse refused{"agent_archived", "agent main is archived", "send it to another agent"};
+    for (const auto door :
+         {AdmissionContext::PublicUnauthenticated, AdmissionContext::ExternalTriggerCapability,
+          AdmissionContext::ControlAuthenticated, AdmissionContext::LocalProcess})
+        EXPECT_EQ(decide(archived, message(door)), Verdict(refused));
+    EXPECT_EQ(decide(archived, message(AdmissionContext::RuntimeOwned, MessageKind::TaskResult)),
+              Verdict(Accept{}));
+}
+
+}  // namespace
+}  // namespace admission
