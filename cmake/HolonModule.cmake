@@ -1,5 +1,6 @@
-# One folder, one target, one namespace. holon_module(NAME [DEPS ...]) builds the *.cc of the
-# current folder into a library NAME and its *_test.cc into NAME_tests, registered with CTest.
+# One folder, one target, one namespace. holon_module(NAME [DEPS ...] [LABELS ...]) builds the *.cc of the
+# current folder into a library NAME and its *_test.cc into NAME_tests, registered with CTest. The
+# label `threads` asks for a run under TSan, `e2e` for none under sanitizers.
 
 add_library(holon_options INTERFACE)
 target_compile_options(holon_options INTERFACE
@@ -28,7 +29,7 @@ target_link_libraries(holon_test_pch PUBLIC holon_options GTest::gmock)
 target_precompile_headers(holon_test_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h <gmock/gmock.h> <gtest/gtest.h>)
 
 function(holon_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   file(GLOB tests CONFIGURE_DEPENDS *_test.cc)
   list(REMOVE_ITEM sources ${tests} "")
@@ -41,7 +42,7 @@ function(holon_module name)
     target_link_libraries(${name} INTERFACE holon_options ${ARG_DEPS})
   endif()
   if(tests)
-    holon_test(${name}_tests SOURCES ${tests} DEPS ${name})
+    holon_test(${name}_tests SOURCES ${tests} DEPS ${name} LABELS ${ARG_LABELS})
   endif()
 endfunction()
 

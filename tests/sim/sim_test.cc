@@ -43,7 +43,8 @@ TEST(Simulation, OneSeedReplaysToTheByte) {
 TEST(Simulation, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
     for (const std::uint64_t seed : {3ULL, 5ULL, 8ULL}) {
         const std::int64_t commits = sim::simulate({.seed = seed}).commits;
-        for (std::int64_t at = 1; at <= commits; ++at)
+        const std::int64_t stride = seed == 3 ? 1 : 4;  // One seed in full, the others sampled.
+        for (std::int64_t at = 1; at <= commits; at += stride)
             for (const auto fault : kFaults) {
                 const auto outcome = sim::simulate({.seed = seed, .plans = {{fault, at}}});
                 ASSERT_TRUE(outcome.violations.empty())

@@ -154,8 +154,10 @@ Outcome simulate(const Setup& setup) {
             if (last) return outcome;
             continue;
         }
-        // After a power cut the answer to a call may be lost, so the next prompt tells another story.
-        if (std::ranges::any_of(setup.plans, [](const auto& plan) { return plan.fault == Fault::PowerLoss; }))
+        // After a power cut the answer to a call may be lost, so the next prompt tells another
+        // story.
+        if (std::ranges::any_of(setup.plans,
+                                [](const auto& plan) { return plan.fault == Fault::PowerLoss; }))
             world.changed_prompts.clear();
         check_invariants(process.store(), world, acknowledged, outcome);
         return outcome;

@@ -43,7 +43,6 @@ Scheduler::Scheduler(turn::Parts parts, Options options)
 Scheduler::~Scheduler() = default;
 
 void Scheduler::recover(const std::vector<domain::AgentId>& agents) {
-    std::vector<domain::RunId> open;
     for (const auto& agent : agents) {
         std::optional<domain::Attempt> attempt;
         const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
@@ -55,7 +54,7 @@ void Scheduler::recover(const std::vector<domain::AgentId>& agents) {
         if (!status) {
             on_stuck(agent, status.error());
         } else if (attempt) {
-            runner_.resume(attempt->run_id);
+            runner_.resume(agent, attempt->run_id);
         } else {
             wake(agent);
         }

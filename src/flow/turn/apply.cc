@@ -68,6 +68,14 @@ base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish
                        {"evidence", std::move(evidence)}});
 }
 
+// What a closed turn still wanted done is no longer wanted.
+base::Status drop_effects(store::Tx& tx, const domain::Attempt& attempt) {
+    for (const auto& entry : TRY(tx.outbox(attempt.agent_id)))
+        if (base::string_at(entry.payload, "run_id") == attempt.run_id.value)
+            TRY(tx.erase_outbox(entry.effect_id));
+    return {};
+}
+
 base::Status record_closed(events::Log& log, const domain::AgentId& agent) {
     const auto facts = TRY(identity::load_facts(log.tx(), agent));
     TRY(log.append(
@@ -136,6 +144,7 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     if (step.release)
         TRY(queue::release(log, facts.message.id, step.release->status, step.release->reason));
     for (auto& brief : step.briefs) TRY(briefs::publish(log, step.agent, std::move(brief)));
+    if (step.closed()) TRY(drop_effects(tx, facts.attempt));
     const bool completed = step.closed() && step.attempt.terminal &&
                            step.attempt.terminal->kind == domain::TerminalKind::Completed;
     if (completed && step.attempt.rest_wish) TRY(rest(log, step.agent, *step.attempt.rest_wish));

@@ -82,7 +82,7 @@ void Runner::start(Facts facts, const context::Frame& frame, std::vector<Effect>
     act(live, std::move(effects));
 }
 
-void Runner::resume(const domain::RunId& run) {
+void Runner::resume(const domain::AgentId& agent, const domain::RunId& run) {
     auto live = std::make_shared<Live>();
     const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
         live->facts = TRY(load(tx, run));
@@ -94,7 +94,7 @@ void Runner::resume(const domain::RunId& run) {
         live->conversation = TRY(conversation_of(TRY(tx.transcript_of(live->facts.message.id))));
         return {};
     });
-    if (!status) return on_stuck(live->facts.agent.agent_id, status.error());
+    if (!status) return on_stuck(agent, status.error());
     live->tools =
         declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
     live->cache_key = context::cache_key(live->facts.agent.agent_id, live->frame, live->tools);
@@ -103,7 +103,9 @@ void Runner::resume(const domain::RunId& run) {
     Resumed resumed;
     std::optional<Effect> finished;
     if (const auto* state = std::get_if<domain::AwaitingTools>(&live->facts.attempt.state)) {
-        const auto& call = live->facts.executions.at(static_cast<std::size_t>(state->next)).call;
+        CHECK(static_cast<std::size_t>(state->next) < live->facts.executions.size(),
+              "a waiting turn has lost its call");
+        const auto& call = live->facts.executions[static_cast<std::size_t>(state->next)].call;
         if (!parts_.dispatcher.is_repeatable(call.tool)) {
             resumed.unknown = ToolFinished{
                 call.call_id, parts_.dispatcher.without_running(call, unknown_outcome(call),

@@ -42,7 +42,7 @@ public:
     void start(Facts facts, const context::Frame& frame, std::vector<Effect> effects);
 
     // Takes up an attempt that another process left open.
-    void resume(const domain::RunId& run);
+    void resume(const domain::AgentId& agent, const domain::RunId& run);
 
     // Asks the agent's open turn, if it has one, to stop: what it waits for is really ended, and
     // the turn closes as interrupted.
