@@ -16,6 +16,7 @@ namespace domain {
 struct Thinking {
     static constexpr std::string_view kTagKey = "state", kTag = "thinking";
     std::int64_t round{1};
+    bool continues_text{false};  // The last round's text was cut off; this one goes on with it.
     friend bool operator==(const Thinking&, const Thinking&) = default;
 };
 // The calls of this round are made one after the other; `next` is the one that is running.
@@ -31,7 +32,10 @@ struct Closed {
     static constexpr std::string_view kTagKey = "state", kTag = "closed";
     friend bool operator==(const Closed&, const Closed&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Thinking, (), (round))
+BOOST_DESCRIBE_STRUCT(Thinking, (), (round, continues_text))
+constexpr auto describe_fields(const Thinking*) {
+    return std::to_array<base::FieldDoc>({{.field = "continues_text", .has_default = true}});
+}
 BOOST_DESCRIBE_STRUCT(AwaitingTools, (), (round, calls, next))
 BOOST_DESCRIBE_STRUCT(Closed, (), ())
 using TurnState = std::variant<Thinking, AwaitingTools, Closed>;

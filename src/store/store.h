@@ -92,6 +92,9 @@ public:
     // dedupe key that is already there changes nothing and names the first one.
     virtual Result<AppendOutcome> append_message(const domain::Message& message,
                                                  const std::optional<std::string>& dedupe_key) = 0;
+    // The message that append_message() would name as AlreadyHave, or nothing.
+    virtual Result<std::optional<MessageId>> known_message(
+        const domain::Message& message, const std::optional<std::string>& dedupe_key) = 0;
     virtual Result<std::optional<QueuedMessage>> message(const MessageId& id) = 0;
     virtual Result<std::vector<Numbered<QueuedMessage>>> messages(const AgentId& agent,
                                                                   const Page& page) = 0;

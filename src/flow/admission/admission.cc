@@ -11,7 +11,12 @@ base::Result<Outcome> admit(events::Log& log, const domain::Message& message,
         return base::fail(base::ErrorCode::NotFound, "there is no agent '{}'", message.agent_id);
     const Facts facts{std::move(*agent), TRY(log.tx().pending_count(message.agent_id))};
     const Verdict verdict = decide(facts, message);
-    if (const auto* refuse = std::get_if<Refuse>(&verdict)) return Outcome{*refuse};
+    if (const auto* refuse = std::get_if<Refuse>(&verdict)) {
+        // A sender that repeats itself learns that it was heard, also when nothing may enter now.
+        if (auto first = TRY(log.tx().known_message(message, dedupe_key)))
+            return Outcome{AlreadyHave{std::move(*first)}};
+        return Outcome{*refuse};
+    }
     const auto appended = TRY(queue::append(log, message, dedupe_key));
     if (const auto* first = std::get_if<store::AlreadyHave>(&appended))
         return Outcome{AlreadyHave{first->message_id}};

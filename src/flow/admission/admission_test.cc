@@ -178,5 +178,14 @@ TEST_F(AdmissionTest, OneOfManyRacingSendersOfAKeyWinsAndAllLearnItsId) {
     EXPECT_EQ(events().size(), 2U);
 }
 
+TEST_F(AdmissionTest, ARepeatedKeyIsAnsweredWithTheFirstMessageEvenAtTheStoppedBoundary) {
+    ASSERT_TRUE(admit(message("m1"), "key"));
+    put({.agent_id = {"main"}, .stopped = true});
+    const auto again = admit(message("m2"), "key");
+    ASSERT_TRUE(again && std::holds_alternative<AlreadyHave>(*again));
+    EXPECT_EQ(std::get<AlreadyHave>(*again).message_id, domain::MessageId{"m1"});
+    EXPECT_TRUE(std::holds_alternative<Refuse>(*admit(message("m3"), "other")));
+}
+
 }  // namespace
 }  // namespace admission

@@ -61,14 +61,18 @@ std::vector<domain::ToolExecution> executions_of(const Facts& facts, const Model
     return list;
 }
 
-void record_round(Step& step, const Facts& facts, const ModelReplied& replied) {
-    const auto usage = replied.reply.usage.value_or(domain::TokenUsage{});
+void record_round(Step& step, const Facts& facts, const domain::Thinking& state,
+                  const ModelReplied& replied) {
+    const auto usage = usage_of(replied.reply);
     step.attempt.token_usage = step.attempt.token_usage + usage;
     step.agent.total_input_tokens += usage.input_tokens;
     step.agent.total_output_tokens += usage.output_tokens;
     ++step.agent.total_model_rounds;
     const auto summary = summarize(replied.reply.blocks);
-    if (!summary.text.empty()) step.attempt.last_assistant_message = summary.text;
+    if (state.continues_text)
+        step.attempt.last_assistant_message += summary.text;
+    else if (!summary.text.empty())
+        step.attempt.last_assistant_message = summary.text;
     step.transcript.push_back(assistant_entry(facts, replied));
     step.events.push_back(round_completed(facts, replied));
     step.events.push_back(round_recorded(facts, replied));
@@ -111,12 +115,10 @@ void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecuti
         ++state.next;
     for (auto& execution : executions) {
         if (execution.state == domain::CallState::Finished) continue;
-        if (execution.ordinal == state.next) {
-            execution.state = domain::CallState::Started;
-            execution.started_at = input.now;
-            step.effects.push_back(RunTool{execution.call.call_id});
-        }
-        step.executions.push_back(execution);
+        if (execution.ordinal == state.next)
+            start_call(step, facts, execution, input.now);
+        else
+            step.executions.push_back(execution);
     }
     if (step.effects.empty()) {  // None of them may be made: back to the model at once.
         step.transcript.push_back(results_entry(facts, replied.round, executions));
@@ -133,7 +135,7 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& r
         const Input& input) {
     Step step = stay(facts);
     if (replied.round != state.round) return step;  // An answer to a question no longer asked.
-    record_round(step, facts, replied);
+    record_round(step, facts, state, replied);
     auto executions = executions_of(facts, replied);
     const bool last_round = state.round >= facts.attempt.rounds_max;
     if (!executions.empty()) {
@@ -152,7 +154,7 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& r
         step.events.push_back({"max_output_tokens_recovery",
                                {{"agent_id", facts.agent.agent_id.value},
                                 {"attempt", step.attempt.output_limit_recoveries}}});
-        step.attempt.state = domain::Thinking{state.round + 1};
+        step.attempt.state = domain::Thinking{state.round + 1, true};
         step.effects.push_back(AskModel{state.round + 1});
         return step;
     }

@@ -143,7 +143,7 @@ TEST(OnReply, ATextCutOffByTheOutputLimitGoesOnTwiceAndIsThenTaken) {
     Facts facts = thinking();
     for (std::int64_t round = 1; round <= 2; ++round) {
         const Step step = decide(facts, reply(round, {text("part")}, "max_tokens"), input());
-        EXPECT_EQ(step.attempt.state, domain::TurnState(domain::Thinking{round + 1}));
+        EXPECT_EQ(step.attempt.state, domain::TurnState(domain::Thinking{round + 1, true}));
         EXPECT_EQ(step.effects, (std::vector<Effect>{AskModel{round + 1}}));
         EXPECT_EQ(step.attempt.output_limit_recoveries, round);
         EXPECT_THAT(entries(step), ElementsAre(TranscriptKind::AssistantRound,
@@ -156,6 +156,7 @@ TEST(OnReply, ATextCutOffByTheOutputLimitGoesOnTwiceAndIsThenTaken) {
     const Step step = decide(facts, reply(3, {text("part")}, "max_tokens"), input());
     EXPECT_EQ(step.attempt.terminal->kind, domain::TerminalKind::Completed);
     EXPECT_EQ(step.attempt.output_limit_recoveries, 2);
+    EXPECT_EQ(step.attempt.last_assistant_message, "partpartpart");  // One text, as it was meant.
 }
 
 TEST(OnReply, EachSpellingOfTheOutputLimitCounts) {

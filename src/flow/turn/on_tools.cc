@@ -29,12 +29,9 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const ToolFinish
         executions.begin() + static_cast<std::ptrdiff_t>(current), executions.end(),
         [](const auto& execution) { return execution.state != domain::CallState::Finished; });
     if (next != executions.end()) {
-        next->state = domain::CallState::Started;
-        next->started_at = input.now;
-        step.executions.push_back(*next);
+        start_call(step, facts, *next, input.now);
         step.attempt.state =
             domain::AwaitingTools{state.round, state.calls, next - executions.begin()};
-        step.effects.push_back(RunTool{next->call.call_id});
         return step;
     }
     step.transcript.push_back(results_entry(facts, state.round, executions));

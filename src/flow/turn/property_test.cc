@@ -98,7 +98,8 @@ private:
         }
         for (const auto& effect : step.effects) {
             if (const auto* ask = std::get_if<AskModel>(&effect)) {
-                ASSERT_EQ(step.attempt.state, domain::TurnState(domain::Thinking{ask->round}));
+                const auto* thinking = std::get_if<domain::Thinking>(&step.attempt.state);
+                ASSERT_TRUE(thinking && thinking->round == ask->round);
                 ASSERT_LE(ask->round, facts_.attempt.rounds_max);
                 continue;
             }

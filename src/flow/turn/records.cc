@@ -1,5 +1,6 @@
 #include "flow/turn/records.h"
 
+#include "agent/workspace/workspace.h"
 #include "base/text.h"
 #include "exec/tools/builtin/command_text.h"
 #include "provider/classify.h"
@@ -42,10 +43,6 @@ void add_failure(json::object& data, const provider::Failure* failure) {
         data["token_usage"] = base::to_json(*failure->timeline.aggregated_token_usage);
 }
 
-domain::TokenUsage usage_of(const provider::Reply& reply) {
-    return reply.usage.value_or(domain::TokenUsage{});
-}
-
 json::value cache_usage(const provider::Reply& reply) {
     return reply.cache_usage ? base::to_json(*reply.cache_usage) : json::value(nullptr);
 }
@@ -66,6 +63,11 @@ void add_commands(json::object& data, const domain::ToolCall& call) {
 }
 
 }  // namespace
+
+domain::TokenUsage usage_of(const provider::Reply& reply) {
+    if (reply.timeline.aggregated_token_usage) return *reply.timeline.aggregated_token_usage;
+    return reply.usage.value_or(domain::TokenUsage{});
+}
 
 RoundSummary summarize(const std::vector<domain::Block>& blocks) {
     RoundSummary summary;
@@ -181,6 +183,29 @@ EventDraft round_recorded(const Facts& facts, const ModelReplied& replied) {
     data["has_text"] = !summary.text.empty();
     data["has_tool_calls"] = !summary.tool_names.empty();
     return {"assistant_round_recorded", std::move(data)};
+}
+
+EventDraft process_requested(const Facts& facts, const domain::ToolExecution& execution) {
+    json::object data = place_of(facts, execution.round);
+    data["surface"] = execution.call.tool;
+    data["tool_call_id"] = execution.call.call_id.value;
+    data["message_id"] = facts.message.id.value;
+    data["trust"] = base::enum_name(facts.message.trust);
+    data["authority_class"] = base::enum_name(facts.message.authority_class);
+    add_commands(data, execution.call);
+    std::string preview = base::string_at(data, "exec_command_cmd");
+    if (preview.empty()) {
+        const auto* items = base::find(data, "exec_command_batch_items");
+        preview =
+            fmt::format("{} commands", items && items->is_array() ? items->get_array().size() : 0);
+    }
+    data["cmd_preview"] = preview;
+    data["workdir"] = base::string_at(execution.call.args, "workdir");
+    if (facts.agent.active_workspace_entry) {
+        data["execution_root"] = facts.agent.active_workspace_entry->execution_root;
+        data["boundary"] = workspace::boundary(*facts.agent.active_workspace_entry);
+    }
+    return {"process_execution_requested", std::move(data)};
 }
 
 EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution) {

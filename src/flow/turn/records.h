@@ -7,6 +7,9 @@ namespace turn {
 
 inline constexpr std::size_t kTextPreviewChars = 600;
 
+// What the round cost, attempts that failed before the winning one included.
+domain::TokenUsage usage_of(const provider::Reply& reply);
+
 struct RoundSummary {
     std::string text;  // All text blocks, joined by a blank line.
     std::int64_t text_blocks{0};
@@ -25,6 +28,8 @@ domain::TranscriptEntry continuation_entry(const Facts& facts, std::int64_t roun
 
 EventDraft round_completed(const Facts& facts, const ModelReplied& replied);
 EventDraft round_recorded(const Facts& facts, const ModelReplied& replied);
+// A command is about to run: what, where, for whom.
+EventDraft process_requested(const Facts& facts, const domain::ToolExecution& execution);
 EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution);
 // A mutation that the output limit cut off: `error` is what the model was told.
 EventDraft truncated_call(const domain::ToolExecution& execution, std::string_view stop_reason,

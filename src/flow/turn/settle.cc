@@ -75,6 +75,15 @@ void give_up(Step& step, const Facts& facts, std::int64_t round,
     step.release = Release{domain::QueueStatus::Processed, std::string(reason)};
 }
 
+void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution, base::Time now) {
+    execution.state = domain::CallState::Started;
+    execution.started_at = now;
+    step.executions.push_back(execution);
+    step.effects.push_back(RunTool{execution.call.call_id});
+    if (execution.call.risk_level == domain::RiskLevel::Commands)
+        step.events.push_back(process_requested(facts, execution));
+}
+
 void record_result(Step& step, const Facts& facts, domain::ToolExecution& execution,
                    const tools::Dispatched& dispatched) {
     execution.state = domain::CallState::Finished;

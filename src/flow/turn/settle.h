@@ -26,6 +26,9 @@ void give_up(Step& step, const Facts& facts, std::int64_t round,
 void finish_unmade_calls(Step& step, std::vector<domain::ToolExecution>& executions,
                          const Input& input, const domain::ToolError& error);
 
+// Marks the call as started and asks for it to be run; commands are announced with what they run.
+void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution, base::Time now);
+
 // Records how a call ended: the execution, its event, the agent's latency figures, what it asked of
 // the runtime.
 void record_result(Step& step, const Facts& facts, domain::ToolExecution& execution,

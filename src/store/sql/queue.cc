@@ -83,6 +83,11 @@ Result<store::AppendOutcome> SqlTx::append_message(const domain::Message& messag
     return store::Appended{seq};
 }
 
+Result<std::optional<MessageId>> SqlTx::known_message(
+    const domain::Message& message, const std::optional<std::string>& dedupe_key) {
+    return earlier_message(connection_, message, dedupe_key);
+}
+
 Result<std::optional<store::QueuedMessage>> SqlTx::message(const MessageId& id) {
     return first(queued_messages(
         connection_,

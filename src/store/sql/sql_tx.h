@@ -23,6 +23,8 @@ public:
     Status put_agent(const domain::Agent& agent) override;
     Status erase_agent(const domain::AgentId& id) override;
 
+    Result<std::optional<store::MessageId>> known_message(
+        const domain::Message& message, const std::optional<std::string>& dedupe_key) override;
     Result<store::AppendOutcome> append_message(
         const domain::Message& message, const std::optional<std::string>& dedupe_key) override;
     Result<std::optional<store::QueuedMessage>> message(const domain::MessageId& id) override;

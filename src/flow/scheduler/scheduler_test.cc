@@ -1,0 +1,319 @@
+// The scheduler and the turn runner together, over a real store, on made-up time.
+#include "flow/scheduler/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/workspace/workspace.h"
+#include "exec/tools/builtin/builtin.h"
+#include "flow/admission/admission.h"
+#include "flow/ingress/ingress.h"
+#include "provider/scripted/scripted_provider.h"
+#include "store/sql/sqlite/sqlite_store.h"
+#include "tests/support/fake_loop.h"
+
+namespace scheduler {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+// Remembers what the model was asked.
+class Recording final : public provider::Provider {
+public:
+    Recording(provider::Scenario scenario, base::Loop& loop) : inner_(std::move(scenario), loop) {}
+    std::shared_ptr<provider::Exchange> ask(
+        provider::Request request, provider::Progress progress,
+        std::move_only_function<void(provider::Outcome)> done) override {
+        requests.push_back(request);
+        return inner_.ask(std::move(request), std::move(progress), std::move(done));
+    }
+    std::vector<provider::Request> requests;
+
+private:
+    provider::ScriptedProvider inner_;
+};
+
+class SchedulerTest : public testing::Test {
+protected:
+    const domain::AgentId agent_{"main"};
+    test_support::FakeLoop loop_;
+    base::RandomIds ids_{loop_, 1};
+    std::unique_ptr<store::Store> store_{sqlite::open_inline({.file = ":memory:"}).value()};
+    tools::Registry registry_;
+    std::optional<tools::Dispatcher> dispatcher_;
+    std::optional<Recording> model_;
+    events::Feed feed_;
+    std::optional<Scheduler> scheduler_;
+    std::string rest_reason_;
+
+    void SetUp() override {
+        registry_.add(builtin::sleep());
+        registry_.add(builtin::enqueue());
+        dispatcher_.emplace(registry_, results::OutputPolicy{}, loop_, ids_);
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+            domain::Agent agent{.agent_id = agent_, .identity = {.agent_id = agent_}};
+            agent.active_workspace_entry = workspace::agent_home(agent_, "/tmp");
+            return tx.put_agent(agent);
+        }));
+    }
+
+    void start(std::string_view scenario, std::optional<std::int64_t> rounds = {}) {
+        model_.emplace(provider::parse_scenario(scenario).value(), loop_);
+        scheduler_.emplace(
+            turn::Parts{
+                .store = *store_,
+                .loop = loop_,
+                .clock = loop_,
+                .ids = ids_,
+                .provider = *model_,
+                .dispatcher = *dispatcher_,
+                .feed = feed_,
+                .home_of = [](const auto&) { return std::filesystem::path("/nonexistent"); }},
+            Options{.model_ref = "scripted/test", .rounds_total = rounds});
+        scheduler_->on_rest = [&](const auto&, const std::string& reason) {
+            rest_reason_ = reason;
+        };
+        scheduler_->on_stuck = [&](const auto&, const base::Error& error) {
+            ADD_FAILURE() << error.message;
+        };
+    }
+
+    void send(std::string text, domain::Origin origin = domain::OperatorOrigin{},
+              domain::MessageKind kind = domain::MessageKind::OperatorPrompt,
+              domain::AdmissionContext admission = domain::AdmissionContext::LocalProcess) {
+        const auto message = ingress::receive({.agent_id = agent_,
+                                               .kind = kind,
+                                               .origin = std::move(origin),
+                                               .body = domain::TextBody{std::move(text)},
+                                               .surface = domain::DeliverySurface::RunOnce,
+                                               .admission = admission},
+                                              loop_.now(), ids_)
+                                 .value();
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            events::Log log(tx, loop_.now(), ids_);
+            TRY(admission::admit(log, message, std::nullopt));
+            return {};
+        }));
+    }
+
+    void run() {
+        scheduler_->wake(agent_);
+        loop_.run();
+    }
+
+    template <class T>
+    T read(std::function<base::Result<T>(store::Tx&)> work) {
+        T value{};
+        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+            value = TRY(work(tx));
+            return {};
+        }));
+        return value;
+    }
+    domain::Agent agent() {
+        return *read<std::optional<domain::Agent>>([&](store::Tx& tx) { return tx.agent(agent_); });
+    }
+    std::vector<std::string> kinds() {
+        std::vector<std::string> list;
+        for (const auto& event : read<std::vector<domain::Event>>(
+                 [&](store::Tx& tx) { return tx.events(agent_, {.limit = 1000}); }))
+            list.push_back(event.kind);
+        return list;
+    }
+    std::string opening(std::size_t request) {
+        std::string text;
+        for (const auto& block :
+             std::get<provider::UserTurn>(model_->requests.at(request).conversation.front()).blocks)
+            text += block.text + "\n";
+        return text;
+    }
+};
+
+constexpr std::string_view kOneAnswer = R"({"rounds":[{"text":"hello"}]})";
+
+// contract: TURN-01, CLOSE-02, SLEEP-21, SLEEP-23, SLEEP-24, AUDIT-01
+TEST_F(SchedulerTest, ATurnLeavesItsWholeStoryInOrder) {
+    start(kOneAnswer);
+    send("hi");
+    run();
+    EXPECT_THAT(
+        kinds(),
+        ElementsAre("message_admitted", "message_enqueued", "message_processing_started",
+                    "continuation_trigger_received", "continuation_resolved", "turn_started",
+                    "turn_context_built", "brief_created", "agent_state_changed",
+                    "provider_round_completed", "assistant_round_recorded", "turn_terminal",
+                    "brief_created", "closure_decided", "agent_state_changed"));
+    EXPECT_EQ(rest_reason_, kNothingQueued);
+}
+
+// contract: TURN-07, TURN-09, BRIEF-07
+TEST_F(SchedulerTest, AOneRoundTurnAsksTheModelOnce) {
+    start(kOneAnswer);
+    send("hi");
+    run();
+    EXPECT_EQ(model_->requests.size(), 1U);
+    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "hello");
+}
+
+// contract: CORE-05, CORE-09
+TEST_F(SchedulerTest, TwoMessagesSentTogetherRunOneAfterTheOther) {
+    start(kOneAnswer);
+    send("first");
+    send("second");
+    scheduler_->wake(agent_);
+    loop_.run_until([&] { return !model_->requests.empty(); });
+    EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
+    loop_.run();
+    ASSERT_EQ(model_->requests.size(), 2U);
+    EXPECT_THAT(opening(0), HasSubstr("first"));
+    EXPECT_THAT(opening(1), HasSubstr("second"));
+}
+
+// contract: CONT-03, CONT-04, STATE-26, SLEEP-25
+TEST_F(SchedulerTest, TheContinuationReadsTheClosureFromBeforeTheMessage) {
+    start(kOneAnswer);
+    send("first");
+    run();
+    EXPECT_EQ(agent().last_continuation->prior_closure_outcome, domain::ClosureOutcome::Waiting);
+    EXPECT_EQ(agent().last_continuation->prior_waiting_reason,
+              domain::WaitingReason::AwaitingOperatorInput);
+    send("second");
+    run();
+    EXPECT_EQ(agent().last_continuation->prior_closure_outcome, domain::ClosureOutcome::Completed);
+    EXPECT_EQ(agent().last_continuation->class_, domain::ContinuationClass::LocalContinuation);
+}
+
+// contract: CONT-05
+TEST_F(SchedulerTest, AFollowUpOfItsOwnReachesTheModel) {
+    start(
+        R"({"rounds":[{"tool_calls":[{"name":"Enqueue","input":{"text":"look again"}}]},{"text":"later"}]})");
+    send("start");
+    // The follow-up plays the same scenario and enqueues again, so only its opening is waited for.
+    scheduler_->wake(agent_);
+    loop_.run_until([&] { return model_->requests.size() == 3; });
+    ASSERT_EQ(model_->requests.size(), 3U);
+    EXPECT_THAT(opening(2), HasSubstr("[system:tool_enqueue]"));
+    EXPECT_THAT(opening(2), HasSubstr("look again"));
+}
+
+// contract: SLEEP-01, SLEEP-14, SLEEP-15, SLEEP-17, CLOSE-09, CORE-08
+TEST_F(SchedulerTest, SleepWithoutADurationRestsUntilWoken) {
+    start(
+        R"({"rounds":[{"text":"resting","tool_calls":[{"name":"Sleep","input":{"reason":"nothing to do"}}]}]})");
+    send("hi");
+    run();
+    ASSERT_TRUE(agent().rest);
+    EXPECT_EQ(agent().rest->reason, "nothing to do");
+    EXPECT_FALSE(agent().rest->until);
+    EXPECT_TRUE(read<std::vector<domain::Timer>>([&](store::Tx& tx) {
+                    return tx.active_timers(agent_);
+                }).empty());
+    EXPECT_THAT(kinds(), Contains("scheduler_posture_decision"));
+    EXPECT_EQ(model_->requests.size(), 1U);
+}
+
+// contract: SLEEP-16
+TEST_F(SchedulerTest, ATimedSleepNamesTheTimerThatEndsIt) {
+    start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{"duration_ms":200}}]}]})");
+    send("hi");
+    run();
+    ASSERT_TRUE(agent().rest && agent().rest->until);
+    const auto timers =
+        read<std::vector<domain::Timer>>([&](store::Tx& tx) { return tx.active_timers(agent_); });
+    ASSERT_EQ(timers.size(), 1U);
+    EXPECT_EQ(timers[0].next_fire_at, agent().rest->until);
+}
+
+// contract: SLEEP-02, SLEEP-10
+TEST_F(SchedulerTest, AWaitingMessageKeepsTheAgentFromFallingAsleepAndAPromptWakesIt) {
+    start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{}}]}],"loop":true})");
+    send("first");
+    send("second");
+    run();
+    EXPECT_EQ(model_->requests.size(), 2U);
+    EXPECT_TRUE(agent().rest);  // Only after the second.
+    send("third");
+    run();
+    EXPECT_EQ(model_->requests.size(), 3U);
+    EXPECT_EQ(agent().last_wake_reason, "operator_prompt");
+}
+
+TEST_F(SchedulerTest, AMessageBelowTheModelIsRecordedAndAnsweredWithoutIt) {
+    start(kOneAnswer);
+    send("ping", domain::SystemOrigin{"wake"}, domain::MessageKind::Control,
+         domain::AdmissionContext::RuntimeOwned);
+    run();
+    EXPECT_TRUE(model_->requests.empty());
+    EXPECT_THAT(kinds(), Contains("scheduler_decision"));
+    EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 0);
+}
+
+TEST_F(SchedulerTest, TheRoundBudgetEndsTheRunAndLeavesTheRestQueued) {
+    start(
+        R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{}},{"name":"NoSuchTool","input":{}}]}],"loop":true})",
+        3);
+    send("first");
+    send("second");
+    run();
+    EXPECT_EQ(model_->requests.size(), 3U);
+    EXPECT_EQ(rest_reason_, kBudgetSpent);
+    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonRoundLimit);
+    EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
+}
+
+TEST_F(SchedulerTest, AnInterruptedTurnIsTakenUpWithItsRoundsByWhoeverComesNext) {
+    start(
+        R"({"rounds":[{"text":"one","tool_calls":[{"name":"NoSuchTool","input":{}}]},{"text":"two","delay_ms":5000}]})");
+    send("work");
+    scheduler_->wake(agent_);
+    loop_.run_until([&] { return model_->requests.size() == 2; });
+    scheduler_->interrupt(agent_, "operator_interrupt");
+    loop_.run();
+    EXPECT_EQ(rest_reason_, "operator_interrupt");
+    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
+    EXPECT_TRUE(read<std::vector<store::OutboxEntry>>([&](store::Tx& tx) {
+                    return tx.outbox(agent_);
+                }).empty());
+
+    start(R"({"rounds":[{"text":"one"},{"text":"finished"}]})");
+    run();
+    ASSERT_EQ(model_->requests.size(), 1U);
+    const auto& conversation = model_->requests[0].conversation;
+    ASSERT_EQ(conversation.size(), 4U);  // Opening, first round, its results, the note.
+    EXPECT_TRUE(std::holds_alternative<provider::ToolResultsTurn>(conversation[2]));
+    EXPECT_THAT(std::get<provider::UserTurn>(conversation[3]).blocks[0].text,
+                HasSubstr("interrupted"));
+    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "finished");
+}
+
+// contract: EXEC-04, TRUST-03
+TEST_F(SchedulerTest, TheToolsOfferedDoNotDependOnWhoSentTheMessage) {
+    start(kOneAnswer);
+    send("from the operator");
+    send("from a channel", domain::ChannelOrigin{"c"}, domain::MessageKind::ChannelEvent);
+    run();
+    ASSERT_EQ(model_->requests.size(), 2U);
+    EXPECT_EQ(model_->requests[0].tools, model_->requests[1].tools);
+    EXPECT_EQ(model_->requests[0].system, model_->requests[1].system);
+    EXPECT_THAT(opening(1), HasSubstr("external_evidence"));
+    EXPECT_THAT(opening(0), Not(HasSubstr("external_evidence")));
+}
+
+// contract: SLEEP-03
+TEST_F(SchedulerTest, AChannelEventWakesASleepingAgent) {
+    start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{}}]}],"loop":true})");
+    send("rest");
+    run();
+    ASSERT_TRUE(agent().rest);
+    send("news", domain::ChannelOrigin{"c"}, domain::MessageKind::ChannelEvent);
+    run();
+    EXPECT_EQ(agent().last_wake_reason, "channel_event");
+    EXPECT_EQ(model_->requests.size(), 2U);
+}
+
+}  // namespace
+}  // namespace scheduler
