@@ -46,6 +46,22 @@ std::string error_code(const domain::ToolError& error, domain::ResultStatus stat
     return "INTERNAL_ERROR";
 }
 
+// A success that is not what the tool promised is a fault of the tool, not a success.
+results::Envelope held_to(const ToolSpec& spec, results::Envelope envelope) {
+    if (!envelope.ok()) return envelope;
+    const auto faults = check_schema(spec.output_schema, envelope.result());
+    if (faults.empty()) return envelope;
+    return results::Envelope::failure(
+        spec.name, {.kind = "invalid_tool_output",
+                    .message = fmt::format("{} returned a result that does not fit its own schema.",
+                                           spec.name),
+                    .details = json::object{{"tool_name", spec.name},
+                                            {"place", faults.front().pointer},
+                                            {"fault", faults.front().message}},
+                    .recovery_hint = "Its side effects stand. Check the world; this is a fault of "
+                                     "the tool, not of the call."});
+}
+
 domain::ToolResult result_of(const domain::ToolCall& call, const results::Envelope& envelope,
                              domain::ResultStatus status, domain::Effects effects) {
     domain::ToolResult result{.call_id = call.call_id,
@@ -181,7 +197,8 @@ Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::Too
 Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
                               results::ArtifactSink& sink) const {
     const Tool* tool = registry_.find(call.tool);
-    auto envelope = results::project(call.tool, outcome.completed, sink, policy_);
+    auto envelope =
+        held_to(tool->spec(), results::project(call.tool, outcome.completed, sink, policy_));
     auto receipt = results::render(envelope, tool->spec().render);
     Dispatched dispatched{
         .result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),

@@ -328,5 +328,16 @@ TEST_F(DispatcherTest, RepeatsOnlyWhatTouchesNothing) {
     EXPECT_TRUE(dispatcher_->is_repeatable("Unknown"));
 }
 
+// contract: RES-03
+TEST_F(DispatcherTest, ASuccessThatBreaksTheToolsOwnPromiseIsAFaultOfTheTool) {
+    tool_->spec_to_change().output_schema = {{"type", "object"}, {"required", {"count"}}};
+    const auto end = ended({.completed = std::make_unique<EchoOutput>("hi")});
+    EXPECT_EQ(end.result.status, ResultStatus::Error);
+    ASSERT_TRUE(end.result.error);
+    EXPECT_EQ(end.result.error->code, "INTERNAL_ERROR");
+    EXPECT_EQ(end.envelope.error().kind, "invalid_tool_output");
+    EXPECT_FALSE(end.result.data);
+}
+
 }  // namespace
 }  // namespace tools

@@ -40,6 +40,7 @@ struct ToolSpec {
     bool repeatable{false};
     bool freeform_patch{false};
     json::object input_schema;
+    json::object output_schema;  // Every success is held to it; see Dispatcher.
     results::Renderer render{nullptr};
 };
 

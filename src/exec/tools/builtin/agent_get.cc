@@ -6,6 +6,11 @@ namespace {
 struct AgentGetArgs {};
 BOOST_DESCRIBE_STRUCT(AgentGetArgs, (), ())
 
+struct AgentGetResult {
+    json::object agent;
+};
+BOOST_DESCRIBE_STRUCT(AgentGetResult, (), (agent))
+
 struct AgentGetOutput final : results::Output {
     json::object summary;
     base::Result<results::Canonical> project(results::ArtifactSink&,
@@ -73,6 +78,7 @@ private:
         .category = "agent",
         .repeatable = true,
         .input_schema = base::schema_of<AgentGetArgs>(),
+        .output_schema = base::schema_of<AgentGetResult>(),
         .render = render_agent};
 };
 

@@ -61,6 +61,7 @@ private:
                                 .category = "files",
                                 .freeform_patch = true,
                                 .input_schema = base::schema_of<ApplyPatchArgs>(),
+                                .output_schema = base::schema_of<PatchResult>(),
                                 .render = render_patch};
 };
 

@@ -7,12 +7,75 @@
 #include <vector>
 
 #include "base/process.h"
+#include "base/typed.h"
 #include "exec/results/project.h"
 
 namespace builtin {
 
 // Characters shown for a budget of tokens.
 inline constexpr std::int64_t kCharsPerToken = 4;
+
+// The family's canonical result, field by field; the schemas that results are held to come from it.
+struct ArtifactRef {
+    std::string path;
+};
+BOOST_DESCRIBE_STRUCT(ArtifactRef, (), (path))
+struct CommandDiagnostics {
+    std::string cmd_preview;
+    std::int64_t cmd_char_count{0};
+    std::int64_t cmd_estimated_tokens{0};
+    bool contains_heredoc{false};
+    bool contains_inline_script{false};
+    bool exceeds_soft_threshold{false};
+    std::int64_t effective_max_output_tokens{0};
+    std::int64_t output_char_budget{0};
+};
+BOOST_DESCRIBE_STRUCT(CommandDiagnostics, (),
+                      (cmd_preview, cmd_char_count, cmd_estimated_tokens, contains_heredoc,
+                       contains_inline_script, exceeds_soft_threshold, effective_max_output_tokens,
+                       output_char_budget))
+struct CommandResult {
+    std::string disposition;
+    std::optional<std::int64_t> exit_status{};
+    std::optional<std::string> stdout_preview{};
+    std::optional<std::string> stderr_preview{};
+    bool truncated{false};
+    std::optional<std::string> ended_by{};
+    std::optional<std::int64_t> signal{};
+    std::optional<bool> output_cut_off{};
+    std::optional<std::vector<ArtifactRef>> artifacts{};
+    std::optional<std::int64_t> stdout_artifact{};
+    std::optional<std::int64_t> stderr_artifact{};
+    CommandDiagnostics command_diagnostics{};
+};
+BOOST_DESCRIBE_STRUCT(CommandResult, (),
+                      (disposition, exit_status, stdout_preview, stderr_preview, truncated,
+                       ended_by, signal, output_cut_off, artifacts, stdout_artifact,
+                       stderr_artifact, command_diagnostics))
+struct BatchItemResult {
+    std::int64_t index{0};
+    std::string cmd;
+    std::string status;
+    std::optional<std::string> summary_text{};
+    std::optional<CommandResult> result{};
+    std::optional<std::string> error_kind{};
+    std::optional<std::string> error_message{};
+    std::optional<std::int64_t> duration_ms{};
+};
+BOOST_DESCRIBE_STRUCT(BatchItemResult, (),
+                      (index, cmd, status, summary_text, result, error_kind, error_message,
+                       duration_ms))
+struct BatchResult {
+    std::int64_t item_count{0};
+    std::int64_t completed_count{0};
+    std::int64_t failed_count{0};
+    std::int64_t skipped_count{0};
+    bool stop_on_error{false};
+    std::vector<BatchItemResult> items;
+};
+BOOST_DESCRIBE_STRUCT(BatchResult, (),
+                      (item_count, completed_count, failed_count, skipped_count, stop_on_error,
+                       items))
 
 struct CommandOutput final : results::Output {
     std::string cmd;

@@ -16,6 +16,13 @@ constexpr auto describe_fields(const EnqueueArgs*) {
          {"priority", "next (default) comes before ordinary messages, background after them."}});
 }
 
+struct EnqueueResult {
+    bool enqueued{true};
+    domain::Priority priority{domain::Priority::Next};
+    std::string follow_up_text;
+};
+BOOST_DESCRIBE_STRUCT(EnqueueResult, (), (enqueued, priority, follow_up_text))
+
 struct EnqueueOutput final : results::Output {
     tools::FollowUp follow_up;
     base::Result<results::Canonical> project(results::ArtifactSink&,
@@ -62,6 +69,7 @@ private:
         .category = "agent",
         .repeatable = true,
         .input_schema = base::schema_of<EnqueueArgs>(),
+        .output_schema = base::schema_of<EnqueueResult>(),
         .render = render_summary};
 };
 

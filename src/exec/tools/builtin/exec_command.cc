@@ -123,6 +123,7 @@ private:
                                 .risk = domain::RiskLevel::Commands,
                                 .category = "commands",
                                 .input_schema = base::schema_of<ExecCommandArgs>(),
+                                .output_schema = base::schema_of<CommandResult>(),
                                 .render = render_command};
 };
 

@@ -150,6 +150,7 @@ private:
                                 .risk = domain::RiskLevel::Commands,
                                 .category = "commands",
                                 .input_schema = base::schema_of<BatchArgs>(),
+                                .output_schema = base::schema_of<BatchResult>(),
                                 .render = render_batch};
 };
 

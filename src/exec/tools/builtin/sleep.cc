@@ -21,6 +21,12 @@ constexpr auto describe_fields(const SleepArgs*) {
           R"("minimum":0,"maximum":31536000000)"}});  // A year: no later point in time is computed.
 }
 
+struct SleepResult {
+    std::string reason;
+    std::optional<std::int64_t> duration_ms{};
+};
+BOOST_DESCRIBE_STRUCT(SleepResult, (), (reason, duration_ms))
+
 struct SleepOutput final : results::Output {
     domain::RestWish wish;
     base::Result<results::Canonical> project(results::ArtifactSink&,
@@ -68,6 +74,7 @@ private:
                                 .category = "agent",
                                 .repeatable = true,
                                 .input_schema = base::schema_of<SleepArgs>(),
+                                .output_schema = base::schema_of<SleepResult>(),
                                 .render = render_summary};
 };
 

@@ -315,5 +315,80 @@ TEST_F(SchedulerTest, AChannelEventWakesASleepingAgent) {
     EXPECT_EQ(model_->requests.size(), 2U);
 }
 
+// contract: CALL-01, CALL-03, CALL-06, TRANS-03
+TEST_F(SchedulerTest, EveryCallOfATurnIsKeptWithItsEnvelopeAndTheReceiptTheModelSaw) {
+    start(
+        R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{"reason":"a"}},{"name":"NoSuchTool","input":{}}]},
+                        {"text":"done"}]})");
+    send("hi");
+    run();
+    const auto attempt =
+        read<std::vector<domain::TranscriptEntry>>(
+            [&](store::Tx& tx) -> base::Result<std::vector<domain::TranscriptEntry>> {
+                std::vector<domain::TranscriptEntry> list;
+                for (auto& entry : TRY(tx.transcript(agent_, {})))
+                    list.push_back(std::move(entry.record));
+                return list;
+            })
+            .front();
+    const auto calls = read<std::vector<domain::ToolExecution>>(
+        [&](store::Tx& tx) { return tx.tool_executions(attempt.run_id, std::nullopt); });
+    ASSERT_EQ(calls.size(), 2U);
+    EXPECT_NE(calls[0].call.call_id, calls[1].call.call_id);
+    for (const auto& execution : calls) {
+        const auto& call = execution.call;
+        EXPECT_EQ(call.run_id, attempt.run_id);
+        EXPECT_EQ(call.call_id.value.size(), 36U);  // A UUID.
+        EXPECT_EQ(call.attempt, 1);
+        EXPECT_TRUE(call.cancellable);
+        EXPECT_EQ(call.risk_level, domain::RiskLevel::ReadOnly);
+        EXPECT_EQ(execution.trust, domain::TrustLevel::TrustedOperator);
+        ASSERT_TRUE(execution.result && execution.envelope && execution.receipt &&
+                    execution.started_at);
+        EXPECT_EQ(execution.result->call_id, call.call_id);
+        EXPECT_EQ(execution.envelope->as_object().size(), 5U);
+    }
+    EXPECT_EQ(calls[0].call.step_id, "round-1.1");
+    EXPECT_EQ(calls[0].call.category, "agent");
+    EXPECT_EQ(calls[1].call.step_id, "round-1.2");
+    const auto& answered =
+        std::get<provider::ToolResultsTurn>(model_->requests.at(1).conversation.at(2)).results;
+    EXPECT_EQ(answered[0].content, *calls[0].receipt);
+    EXPECT_EQ(answered[1].content, *calls[1].receipt);
+}
+
+// contract: AUDIT-02
+TEST_F(SchedulerTest, ACommandCanBeTracedToItsMessageAndItsAuthority) {
+    start(kOneAnswer);
+    send("hi", domain::ChannelOrigin{"c"}, domain::MessageKind::ChannelEvent);
+    run();
+    const turn::Facts facts{
+        .agent = agent(),
+        .attempt = {.run_id = {"r"},
+                    .agent_id = agent_,
+                    .state = domain::Thinking{1},
+                    .rounds_max = 5},
+        .message = {.id = {"m"},
+                    .trust = domain::TrustLevel::UntrustedExternal,
+                    .authority_class = domain::AuthorityClass::ExternalEvidence}};
+    turn::ModelReplied replied{.round = 1};
+    replied.reply.blocks = {
+        domain::ToolUseBlock{"u", "ExecCommand", json::object{{"cmd", "make TOKEN=abcdef"}}}};
+    replied.calls = {{.call_id = {"c"},
+                      .tool = "ExecCommand",
+                      .args = json::object{{"cmd", "make TOKEN=abcdef"}},
+                      .risk_level = domain::RiskLevel::Commands}};
+    const auto step =
+        turn::decide(facts, replied, {.repeatable = [](const auto&) { return false; }});
+    const auto event =
+        std::ranges::find(step.events, "process_execution_requested", &turn::EventDraft::kind);
+    ASSERT_NE(event, step.events.end());
+    EXPECT_EQ(base::string_at(event->data, "message_id"), "m");
+    EXPECT_EQ(base::string_at(event->data, "authority_class"), "external_evidence");
+    EXPECT_EQ(base::string_at(event->data, "trust"), "untrusted_external");
+    EXPECT_EQ(base::string_at(event->data, "cmd_preview"), "make TOKEN=***");
+    EXPECT_TRUE(event->data.contains("boundary"));
+}
+
 }  // namespace
 }  // namespace scheduler
