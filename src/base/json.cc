@@ -16,7 +16,7 @@ struct Layout {
 void newline(std::string& out, const Layout& layout, int depth) {
     if (layout.indent == 0) return;
     out += '\n';
-    out.append(static_cast<std::size_t>(depth * layout.indent), ' ');
+    out.append(static_cast<std::size_t>(depth) * static_cast<std::size_t>(layout.indent), ' ');
 }
 
 void write_double(std::string& out, double number) {

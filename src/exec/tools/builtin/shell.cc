@@ -27,12 +27,13 @@ bool is_inside(const std::filesystem::path& path, const std::filesystem::path& r
 
 std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
     const tools::Place& place, const std::optional<std::string>& workdir, std::string_view tool) {
-    const std::filesystem::path root(place.workspace.execution_root), cwd(place.workspace.cwd);
+    const std::filesystem::path root(place.workspace.execution_root);
+    std::filesystem::path cwd(place.workspace.cwd);
     if (!workdir || workdir->empty()) return cwd;
     std::error_code failed;
     const auto real_root = std::filesystem::weakly_canonical(root, failed);
     const bool root_known = !failed;
-    const auto wanted = std::filesystem::weakly_canonical(cwd / *workdir, failed);
+    auto wanted = std::filesystem::weakly_canonical(cwd / *workdir, failed);
     const std::string shown = base::printable(base::ellipsize(base::to_utf8(*workdir), 200));
     if (!root_known || failed || !is_inside(wanted, real_root))
         return std::unexpected(domain::ToolError{
