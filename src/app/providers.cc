@@ -58,7 +58,9 @@ base::Status check_model(const config::Config& config) {
             "instance\n"
             "  export OPENROUTER_API_KEY=… HOLON_MODEL=openrouter/<model>\n"
             "or point HOLON_MODEL=vllm/<model> at a local OpenAI-compatible server on port 8000");
-    TRY(settings_of(config, *config.model));
+    const config::Provider* settings = TRY(settings_of(config, *config.model));
+    if (settings->transport == config::Transport::Scripted)
+        TRY(provider::load_scenario(config.model->model));
     return {};
 }
 

@@ -38,6 +38,17 @@ Result<std::optional<std::int64_t>> number(const Environment& environment,
     return value;
 }
 
+Result<std::optional<bool>> truth(const Environment& environment, const std::string& name) {
+    const auto text = lookup(environment, name);
+    if (!text) return std::nullopt;
+    for (const char* yes : {"true", "1", "yes", "on"})
+        if (*text == yes) return true;
+    for (const char* no : {"false", "0", "no", "off"})
+        if (*text == no) return false;
+    return fail(ErrorCode::InvalidInput, "{} must be true or false, got '{}'", name,
+                base::printable(*text));
+}
+
 std::string upper_env(std::string_view id) {
     std::string out;
     for (char c : id)
@@ -118,6 +129,12 @@ Status add_configured(Config& config, const std::map<std::string, ProviderSectio
             provider.credential =
                 TRY(profile_secret(config.home / "credentials.json", *section.auth.profile));
         }
+        if (section.auth.source == CredentialSource::ExternalCli ||
+            section.auth.source == CredentialSource::CredentialProcess)
+            return fail(ErrorCode::InvalidInput,
+                        "config.json /providers/{}/auth/source: {} is not supported; use env, "
+                        "credential_profile or none",
+                        id, base::enum_name(section.auth.source));
         provider.needs_credential = section.auth.source != CredentialSource::None;
         config.providers[id] = std::move(provider);
     }
@@ -146,9 +163,9 @@ Status choose_models(Config& config, const ConfigFile& file, const Environment& 
         fallbacks = split_names(*list);
     else if (file.model && file.model->fallbacks)
         fallbacks = *file.model->fallbacks;
+    const bool stored = file.runtime && file.runtime->disable_provider_fallback.value_or(false);
     const bool disabled =
-        lookup(environment, "HOLON_DISABLE_PROVIDER_FALLBACK").value_or("false") == "true" ||
-        (file.runtime && file.runtime->disable_provider_fallback.value_or(false));
+        TRY(truth(environment, "HOLON_DISABLE_PROVIDER_FALLBACK")).value_or(stored);
     if (disabled) return {};
     for (const auto& entry : fallbacks) {
         auto ref = TRY(parse_model_ref(entry));
@@ -219,6 +236,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     else
         config.home = ".holon";
     if (config.home.is_relative()) config.home = (cwd / config.home).lexically_normal();
+    config.cwd = cwd;
     config.default_agent = lookup(environment, "HOLON_AGENT_ID").value_or("main");
     config.workspace_dir = lookup(environment, "HOLON_WORKSPACE_DIR").value_or(cwd.string());
     const std::string shell =

@@ -54,6 +54,7 @@ struct Config {
     std::filesystem::path home;
     std::string default_agent{"main"};
     std::filesystem::path workspace_dir;
+    std::filesystem::path cwd;  // Where the program was started.
     std::optional<ModelRef> model{};
     std::vector<ModelRef> fallbacks{};
     std::map<std::string, Provider> providers{};  // Built-in ones and configured ones.

@@ -47,7 +47,8 @@ std::optional<std::string> fault_of(const json::object& object) {
 
 }  // namespace
 
-Envelope Envelope::success(std::string tool_name, std::string summary_text, json::object result) {
+Envelope Envelope::success(std::string tool_name, const std::string& summary_text,
+                           json::object result) {
     Envelope envelope;
     envelope.tool_name_ = std::move(tool_name);
     envelope.summary_text_ = base::ellipsize(base::to_utf8(summary_text), kSummaryCharsMax);

@@ -17,7 +17,8 @@ inline constexpr std::size_t kDetailsCharsMax = 1000;
 // Either a result or an error, never both and never neither.
 class Envelope {
 public:
-    static Envelope success(std::string tool_name, std::string summary_text, json::object result);
+    static Envelope success(std::string tool_name, const std::string& summary_text,
+                            json::object result);
     // Oversized details are replaced by a preview, their digest and their `field`; everything else
     // of the error stays as it is.
     static Envelope failure(std::string tool_name, domain::ToolError error);

@@ -54,7 +54,7 @@ void Scheduler::recover(const std::vector<domain::AgentId>& agents) {
         if (!status) {
             on_stuck(agent, status.error());
         } else if (attempt) {
-            runner_.resume(agent, attempt->run_id);
+            runner_.resume(agent, attempt->run_id, options_.rounds_total);
         } else {
             wake(agent);
         }
@@ -128,7 +128,7 @@ void Scheduler::ticked(const domain::AgentId& agent, Outcome outcome) {
     const bool again = wanted_.erase(agent) > 0;
     if (auto* opened = std::get_if<Opened>(&outcome)) {
         ticking_.erase(agent);
-        runner_.start(std::move(opened->facts), opened->frame, std::move(opened->effects));
+        runner_.start(std::move(opened->facts), opened->frame, opened->effects);
         if (const auto held = held_.find(agent); held != held_.end())
             runner_.interrupt(agent, held->second);
         return;

@@ -70,6 +70,7 @@ struct Interrupted {
 // touched the world; it is absent when that call can simply be made again.
 struct Resumed {
     std::optional<ToolFinished> unknown{};
+    std::optional<std::int64_t> rounds_more{};  // At most this many further rounds.
 };
 using Event = std::variant<ModelReplied, ModelFailed, ToolFinished, Interrupted, Resumed>;
 

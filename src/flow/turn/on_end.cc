@@ -1,4 +1,6 @@
 // The turn is stopped from outside, or found open by a new process.
+#include <algorithm>
+
 #include "flow/turn/records.h"
 #include "flow/turn/settle.h"
 
@@ -27,6 +29,11 @@ void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& sta
         record_result(step, facts, executions[current], last->dispatched);
     finish_unmade_calls(step, executions, input, not_made(why));
     step.transcript.push_back(results_entry(facts, state.round, executions));
+}
+
+void limit_rounds(domain::Attempt& attempt, std::int64_t rounds_done, const Resumed& resumed) {
+    if (resumed.rounds_more)
+        attempt.rounds_max = std::min(attempt.rounds_max, rounds_done + *resumed.rounds_more);
 }
 
 // Counts the pick-up. False when the turn has been picked up too often and is to be given up.
@@ -67,8 +74,10 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const Interrupte
     return step;
 }
 
-Step on(const Facts& facts, const domain::Thinking& state, const Resumed&, const Input& input) {
+Step on(const Facts& facts, const domain::Thinking& state, const Resumed& resumed,
+        const Input& input) {
     Step step = stay(facts);
+    limit_rounds(step.attempt, state.round - 1, resumed);
     if (pick_up(step, facts, state.round))
         step.effects.push_back(AskModel{state.round});
     else
@@ -79,6 +88,7 @@ Step on(const Facts& facts, const domain::Thinking& state, const Resumed&, const
 Step on(const Facts& facts, const domain::AwaitingTools& state, const Resumed& resumed,
         const Input& input) {
     Step step = stay(facts);
+    limit_rounds(step.attempt, state.round, resumed);
     if (!pick_up(step, facts, state.round)) {
         pair_calls(step, facts, state, resumed.unknown, "the turn was given up", input);
         give_up_restarting(step, facts, state.round, input.now);

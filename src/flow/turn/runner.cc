@@ -68,7 +68,7 @@ tools::Place Runner::place(const Live& live) const {
     return {agent.agent_id, parts_.home_of(agent.agent_id), agent.active_workspace_entry.value()};
 }
 
-void Runner::start(Facts facts, const context::Frame& frame, std::vector<Effect> effects) {
+void Runner::start(Facts facts, const context::Frame& frame, const std::vector<Effect>& effects) {
     auto live = std::make_shared<Live>(Live{.facts = std::move(facts), .frame = frame});
     live->tools =
         declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
@@ -79,10 +79,11 @@ void Runner::start(Facts facts, const context::Frame& frame, std::vector<Effect>
     });
     if (!status) return on_stuck(live->facts.agent.agent_id, status.error());
     live_[live->facts.agent.agent_id] = live;
-    act(live, std::move(effects));
+    act(live, effects);
 }
 
-void Runner::resume(const domain::AgentId& agent, const domain::RunId& run) {
+void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
+                    std::optional<std::int64_t> rounds_more) {
     auto live = std::make_shared<Live>();
     const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
         live->facts = TRY(load(tx, run));
@@ -100,7 +101,7 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run) {
     live->cache_key = context::cache_key(live->facts.agent.agent_id, live->frame, live->tools);
     live_[live->facts.agent.agent_id] = live;
 
-    Resumed resumed;
+    Resumed resumed{.rounds_more = rounds_more};
     std::optional<Effect> finished;
     if (const auto* state = std::get_if<domain::AwaitingTools>(&live->facts.attempt.state)) {
         CHECK(static_cast<std::size_t>(state->next) < live->facts.executions.size(),
@@ -126,7 +127,7 @@ void Runner::interrupt(const domain::AgentId& agent, std::string reason) {
     // With nothing in flight but a commit, act() sees the wish when the commit is done.
 }
 
-void Runner::act(const std::shared_ptr<Live>& live, std::vector<Effect> effects) {
+void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects) {
     if (live->interrupt_reason)
         return step(live, Interrupted{*live->interrupt_reason}, std::nullopt);
     for (const auto& effect : effects) {
@@ -210,7 +211,8 @@ void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
         });
 }
 
-void Runner::step(const std::shared_ptr<Live>& live, Event event, std::optional<Effect> finished) {
+void Runner::step(const std::shared_ptr<Live>& live, Event event,
+                  const std::optional<Effect>& finished) {
     // Decided once on what is known here, to learn how durable the commit must be, and once for
     // good on what the store says.
     const Step preview = decide(live->facts, event, input(parts_.clock.now()));
@@ -241,12 +243,12 @@ void Runner::step(const std::shared_ptr<Live>& live, Event event, std::optional<
                     return on_stuck(live->facts.agent.agent_id, status.error());
                 }
                 parts_.feed.publish(result->events);
-                committed(live, std::move(result->step));
+                committed(live, result->step);
             });
         });
 }
 
-void Runner::committed(const std::shared_ptr<Live>& live, Step step) {
+void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
     live->facts.attempt = step.attempt;
     live->facts.agent = step.agent;
     for (const auto& changed : step.executions) {
@@ -266,7 +268,7 @@ void Runner::committed(const std::shared_ptr<Live>& live, Step step) {
         live_.erase(agent);
         return on_closed(agent);
     }
-    act(live, std::move(step.effects));
+    act(live, step.effects);
 }
 
 }  // namespace turn

@@ -39,10 +39,12 @@ public:
     ~Runner();
 
     // Goes on with an attempt that a commit has just opened.
-    void start(Facts facts, const context::Frame& frame, std::vector<Effect> effects);
+    void start(Facts facts, const context::Frame& frame, const std::vector<Effect>& effects);
 
     // Takes up an attempt that another process left open.
-    void resume(const domain::AgentId& agent, const domain::RunId& run);
+    // `rounds_more` bounds how often the model is still asked.
+    void resume(const domain::AgentId& agent, const domain::RunId& run,
+                std::optional<std::int64_t> rounds_more = {});
 
     // Asks the agent's open turn, if it has one, to stop: what it waits for is really ended, and
     // the turn closes as interrupted.
@@ -60,11 +62,12 @@ public:
 private:
     struct Live;
 
-    void act(const std::shared_ptr<Live>& live, std::vector<Effect> effects);
+    void act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);
     void ask_model(const std::shared_ptr<Live>& live, const AskModel& ask);
     void run_tool(const std::shared_ptr<Live>& live, const RunTool& run);
-    void step(const std::shared_ptr<Live>& live, Event event, std::optional<Effect> finished);
-    void committed(const std::shared_ptr<Live>& live, Step step);
+    void step(const std::shared_ptr<Live>& live, Event event,
+              const std::optional<Effect>& finished);
+    void committed(const std::shared_ptr<Live>& live, const Step& step);
     Input input(base::Time now) const;
     tools::Place place(const Live& live) const;
 

@@ -20,6 +20,46 @@ using base::fail;
 constexpr std::string_view kTemporaryPrefix = "tmp_";
 constexpr std::int64_t kAgentsListMax = 1000;
 
+// The project a run works on: the root that was named, or the one the program was started for, and
+// inside it the folder that was named, or the one the program was started in.
+base::Result<domain::WorkspaceEntry> choose_workspace(const RunRequest& request,
+                                                      const LocalParts& parts) {
+    const std::filesystem::path root =
+        request.workspace_root.value_or(parts.workspace_dir.string());
+    if (request.cwd) return workspace::enter(root, *request.cwd);
+    auto started_in = workspace::enter(root, parts.cwd);
+    return started_in ? started_in : workspace::enter(root, "");
+}
+
+base::Result<domain::Agent> create_agent(events::Log& log, const domain::AgentId& id,
+                                         bool temporary, const std::filesystem::path& home) {
+    domain::Agent agent{.agent_id = id};
+    agent.identity = {.agent_id = id, .created_at = log.now(), .updated_at = log.now()};
+    if (temporary) {
+        agent.identity.kind = domain::AgentKind::Child;
+        agent.identity.visibility = domain::Visibility::Private;
+        agent.identity.profile_preset = domain::ProfilePreset::PrivateChild;
+    }
+    agent.active_workspace_entry = workspace::agent_home(id, home);
+    TRY(log.append(id, "agent_created",
+                   {{"target_agent_id", id.value},
+                    {"admission_context", "local_process"},
+                    {"boundary", workspace::boundary(*agent.active_workspace_entry)}}));
+    return agent;
+}
+
+base::Status enter_workspace(events::Log& log, domain::Agent& agent,
+                             const domain::WorkspaceEntry& entry) {
+    if (agent.active_workspace_entry == entry) return {};
+    agent.active_workspace_entry = entry;
+    auto& attached = agent.attached_workspaces;
+    if (std::ranges::find(attached, entry.workspace_id) == attached.end())
+        attached.push_back(entry.workspace_id);
+    json::object data = base::to_json(entry).as_object();
+    data["boundary"] = workspace::boundary(entry);
+    return log.append(agent.agent_id, "workspace_entered", std::move(data));
+}
+
 bool is_temporary(const domain::AgentId& agent) {
     return agent.value.starts_with(kTemporaryPrefix);
 }
@@ -51,49 +91,21 @@ base::Result<domain::AgentId> LocalService::prepare_agent(const RunRequest& requ
     if (request.agent && request.create_agent && is_temporary(id))
         return fail(ErrorCode::InvalidInput, "agent ids that start with '{}' are reserved",
                     kTemporaryPrefix);
-    std::optional<domain::WorkspaceEntry> entry;
-    if (!request.agent || request.workspace_root || request.cwd) {
-        const std::filesystem::path root =
-            request.workspace_root.value_or(parts_.workspace_dir.string());
-        entry = TRY(workspace::enter(root, request.cwd.value_or("")));
-    }
-    const auto home = turn.home_of(id);
+    const bool chosen = request.workspace_root || request.cwd;
+    const auto here = choose_workspace(request, parts_);
+    if (chosen && !here) return std::unexpected(here.error());
     TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        const base::Time now = turn.clock.now();
-        events::Log log(tx, now, turn.ids);
+        events::Log log(tx, turn.clock.now(), turn.ids);
         auto agent = TRY(tx.agent(id));
         if (!agent && !create)
             return fail(ErrorCode::NotFound,
                         "there is no agent '{}'; add --create-agent to make it", id);
-        const bool is_new = !agent;
-        if (is_new) {
-            agent = domain::Agent{.agent_id = id};
-            agent->identity = {
-                .agent_id = id,
-                .kind = request.agent ? domain::AgentKind::Named : domain::AgentKind::Child,
-                .visibility =
-                    request.agent ? domain::Visibility::Public : domain::Visibility::Private,
-                .created_at = now,
-                .updated_at = now};
-            if (!request.agent)
-                agent->identity.profile_preset = domain::ProfilePreset::PrivateChild;
-            agent->active_workspace_entry = workspace::agent_home(id, home);
-            TRY(log.append(id, "agent_created",
-                           {{"target_agent_id", id.value},
-                            {"admission_context", "local_process"},
-                            {"boundary", workspace::boundary(*agent->active_workspace_entry)}}));
-        }
-        if (entry && agent->active_workspace_entry != entry) {
-            agent->active_workspace_entry = entry;
-            auto& attached = agent->attached_workspaces;
-            if (std::ranges::find(attached, entry->workspace_id) == attached.end())
-                attached.push_back(entry->workspace_id);
-            json::object data = base::to_json(*entry).as_object();
-            data["boundary"] = workspace::boundary(*entry);
-            TRY(log.append(id, "workspace_entered", std::move(data)));
-        } else if (!is_new) {
-            return {};
-        }
+        // An agent keeps the project it works on unless it is told otherwise; a new one starts
+        // here.
+        if (agent && !chosen) return {};
+        if (!here) return std::unexpected(here.error());
+        if (!agent) agent = TRY(create_agent(log, id, !request.agent, turn.home_of(id)));
+        TRY(enter_workspace(log, *agent, *here));
         return tx.put_agent(*agent);
     }));
     return id;
@@ -168,8 +180,7 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
         response.tool_calls == 0)
         return fail(ErrorCode::Conflict, "agent {} has nothing to resume: its last turn is done",
                     agent);
-    if (is_temporary(agent) && response.final_status != FinalStatus::Interrupted &&
-        response.final_status != FinalStatus::Failed)
+    if (is_temporary(agent) && response.final_status == FinalStatus::Completed)
         TRY(remove_agent(agent));
     return response;
 }

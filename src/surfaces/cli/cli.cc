@@ -94,7 +94,10 @@ Exit on(const StatusCommand& command, const Context& context) {
 
 void print_entry(const domain::TranscriptEntry& entry, const Terminal& terminal) {
     const auto say = [&](std::string_view who, std::string_view text) {
-        terminal.print_line(fmt::format("{:>9}  {}", who, base::printable(text, true)));
+        std::string lines;
+        for (const auto line : base::split_lines(text))
+            lines += fmt::format("{:>9}  {}\n", lines.empty() ? who : "", base::printable(line));
+        terminal.print(lines);
     };
     switch (entry.kind) {
         case domain::TranscriptKind::IncomingMessage: {

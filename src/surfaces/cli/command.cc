@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
+
 namespace cli {
 namespace {
 
@@ -38,7 +40,10 @@ void add_run(CLI::App& app, Command& command) {
     sub->add_flag("--resume", run->request.resume,
                   "Go on with what an earlier run of --agent left open");
     sub->add_option("--trust", run->request.trust, "How far the prompt is trusted")
-        ->transform(CLI::CheckedTransformer(kTrustLevels))
+        ->transform(
+            CLI::CheckedTransformer(kTrustLevels)
+                .description(
+                    "{trusted-operator,trusted-system,trusted-integration,untrusted-external}"))
         ->default_str("trusted-operator");
     sub->add_option("--max-turns", run->request.max_turns, "Ask the model at most this often")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
@@ -76,6 +81,19 @@ std::shared_ptr<T> add_reader(CLI::App& app, Command& command, const char* name,
     return action;
 }
 
+// What to say to a word that is no command, or nothing when it is one.
+std::optional<Stop> unknown_command(const CLI::App& app, std::string_view word) {
+    std::vector<std::string> names;
+    for (const auto* known : app.get_subcommands({})) names.push_back(known->get_name());
+    if (word.empty() || word.starts_with('-') || std::ranges::find(names, word) != names.end())
+        return std::nullopt;
+    const std::string near = base::nearest(word, names);
+    return Stop{
+        fmt::format("Error: there is no command '{}'{}; see holon help\n", base::printable(word),
+                    near.empty() ? "" : " (did you mean " + near + "?)"),
+        Exit::Usage};
+}
+
 }  // namespace
 
 std::expected<Command, Stop> parse(int argc, const char* const* argv) {
@@ -101,6 +119,10 @@ std::expected<Command, Stop> parse(int argc, const char* const* argv) {
     list_command->add_option("--home", command.home, "Use this folder instead of HOLON_HOME");
     list_command->callback([&command, list] { command.action = *list; });
     agent->require_subcommand(1);
+    app.add_subcommand("help", "Show this help");
+    const std::string_view word = argc > 1 ? argv[1] : "";
+    if (word == "help") return std::unexpected(Stop{app.help(), Exit::Success});
+    if (auto stop = unknown_command(app, word)) return std::unexpected(*stop);
     if (argc <= 1) return std::unexpected(Stop{app.help(), Exit::Usage});
     try {
         app.parse(argc, argv);

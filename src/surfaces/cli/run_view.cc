@@ -11,6 +11,10 @@ constexpr std::size_t kLiveChars = 70;
 constexpr std::chrono::milliseconds kTick{120};
 constexpr std::array<std::string_view, 8> kFrames{"⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"};
 
+std::string counted(std::int64_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
 std::string indented(std::string_view text) {
     std::string out;
     for (const auto line : base::split_lines(text))
@@ -108,12 +112,13 @@ void RunView::tool_line(const json::value& data, bool failed) {
 void RunView::finish(const service::RunResponse& response) {
     const std::int64_t took = base::millis_between(started_at_, clock_.now());
     const bool good = response.final_status == service::FinalStatus::Completed;
-    std::string text = fmt::format("{} in {} · {} rounds · {} tool calls · {} tokens",
-                                   base::enum_name(response.final_status), duration_text(took),
-                                   response.model_rounds, response.tool_calls,
-                                   count_text(response.token_usage.total_tokens));
+    std::string text = fmt::format(
+        "{} in {} · {} · {} · {} tokens", base::enum_name(response.final_status),
+        duration_text(took), counted(response.model_rounds, "round"),
+        counted(response.tool_calls, "tool call"), count_text(response.token_usage.total_tokens));
     if (!response.changed_files.empty())
-        text += fmt::format(" · {} files changed", response.changed_files.size());
+        text += " · " + counted(static_cast<std::int64_t>(response.changed_files.size()), "file") +
+                " changed";
     line(styled(terminal_, good ? Style::Green : Style::Yellow, text));
 }
 

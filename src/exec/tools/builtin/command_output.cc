@@ -29,6 +29,15 @@ std::string_view tail_lines(std::string_view text, std::size_t chars) {
     return start == std::string_view::npos || start + 1 == cut.size() ? cut : cut.substr(start + 1);
 }
 
+// Without empty lines before and blanks behind; the first line keeps its indentation.
+std::string_view without_blank_edges(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return {};
+    const std::size_t line = text.rfind('\n', first);
+    text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);
+    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
 bool is_blank(const base::CapturedStream& stream) {
     return !stream.spilled && base::trim(stream.head).empty();
 }
@@ -110,7 +119,7 @@ std::int64_t effective_output_tokens(std::optional<std::int64_t> asked,
 Preview preview(const base::CapturedStream& stream, std::size_t chars) {
     const std::string head = base::to_utf8(stream.head), tail = base::to_utf8(stream.tail);
     if (!stream.spilled) {
-        const std::string_view whole = base::trim(head);
+        const std::string_view whole = without_blank_edges(head);
         if (base::char_count(whole) <= chars) return {std::string(whole), false};
     }
     const std::size_t room = chars > kMarkerCharsReserved ? chars - kMarkerCharsReserved : 0;
