@@ -301,13 +301,14 @@ TEST(Run, RefusesAnAgentThatAnotherProcessRuns) {
                     says("Done.")});
     auto first = program.start({"run", "--agent", "k", "--create-agent", "go"});
     ASSERT_EQ(reached.wait(), "here");
-    const auto second = program.run({"run", "--agent", "k", "me too"});
+    const auto second = program.run({"run", "--agent", "k", "--workspace-root", "/", "me too"});
     EXPECT_EQ(second.exit_code, 1);
     EXPECT_THAT(second.err, HasSubstr("being run by another process"));
     EXPECT_THAT(second.err, HasSubstr(std::to_string(first.pid())));
     // Reading is free, and the refused run has changed nothing.
     const auto status = program.json_of({"status", "--agent", "k"});
     EXPECT_EQ(base::string_at(status.at("agent"), "status"), "awake_running");
+    EXPECT_NE(base::string_at(status.at("execution"), "execution_root"), "/");
     go_on.tell("now");
     EXPECT_EQ(first.wait().exit_code, 0);
     EXPECT_EQ(program.events("k", "message_admitted").size(), 1U);
@@ -358,6 +359,7 @@ TEST(Run, RefusesAWorkingDirectoryOutsideTheWorkspace) {
         EXPECT_THAT(finished.err, StartsWith("Error: "));
     }
     EXPECT_EQ(program.json_of({"agent", "list"}), json::array{});
+    EXPECT_FALSE(std::filesystem::exists(program.home() / "agents"));
 }
 
 TEST(Run, TakesTheHomeFromTheOption) {

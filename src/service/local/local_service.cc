@@ -24,6 +24,14 @@ bool is_temporary(const domain::AgentId& agent) {
     return agent.value.starts_with(kTemporaryPrefix);
 }
 
+bool may_create(const RunRequest& request) {
+    return !request.agent || request.create_agent;
+}
+
+std::unexpected<base::Error> no_such_agent(const domain::AgentId& id) {
+    return fail(ErrorCode::NotFound, "there is no agent '{}'; add --create-agent to make it", id);
+}
+
 }  // namespace
 
 // What a run has seen so far.
@@ -39,7 +47,8 @@ void LocalService::interrupt(const std::string& reason) {
     if (interrupt_) interrupt_(reason);
 }
 
-base::Result<domain::AgentId> LocalService::prepare_agent(const RunRequest& request) {
+// Who is to run. Writes nothing, so that a request which cannot be carried out leaves no trace.
+base::Result<domain::AgentId> LocalService::name_agent(const RunRequest& request) {
     auto& turn = parts_.turn;
     const domain::AgentId id{request.agent ? *request.agent : "tmp_run_" + turn.ids.hex32()};
     if (!domain::is_agent_id(id.value))
@@ -47,24 +56,37 @@ base::Result<domain::AgentId> LocalService::prepare_agent(const RunRequest& requ
             ErrorCode::InvalidInput,
             "'{}' is not an agent id: use letters, digits, '.', '-' and '_', at most 64 of them",
             id);
-    const bool create = !request.agent || request.create_agent;
     if (request.agent && request.create_agent && is_temporary(id))
         return fail(ErrorCode::InvalidInput, "agent ids that start with '{}' are reserved",
                     kTemporaryPrefix);
-    std::optional<domain::WorkspaceEntry> entry;
-    if (!request.agent || request.workspace_root || request.cwd) {
-        const std::filesystem::path root =
-            request.workspace_root.value_or(parts_.workspace_dir.string());
-        entry = TRY(workspace::enter(root, request.cwd.value_or("")));
-    }
+    if (!may_create(request))
+        TRY(turn.store.read([&](store::Tx& tx) -> base::Status {
+            if (!TRY(tx.agent(id))) return no_such_agent(id);
+            return {};
+        }));
+    return id;
+}
+
+// Where it is to work; nothing when the agent stays where it is.
+base::Result<std::optional<domain::WorkspaceEntry>> LocalService::choose_workspace(
+    const RunRequest& request) {
+    if (request.agent && !request.workspace_root && !request.cwd) return std::nullopt;
+    const std::filesystem::path root =
+        request.workspace_root.value_or(parts_.workspace_dir.string());
+    return TRY(workspace::enter(root, request.cwd.value_or("")));
+}
+
+// Makes the agent if need be and puts it where it is to work. Only under its lock: another process
+// may be running it.
+base::Status LocalService::prepare_agent(const RunRequest& request, const domain::AgentId& id,
+                                         const std::optional<domain::WorkspaceEntry>& entry) {
+    auto& turn = parts_.turn;
     const auto home = turn.home_of(id);
-    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+    return turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         const base::Time now = turn.clock.now();
         events::Log log(tx, now, turn.ids);
         auto agent = TRY(tx.agent(id));
-        if (!agent && !create)
-            return fail(ErrorCode::NotFound,
-                        "there is no agent '{}'; add --create-agent to make it", id);
+        if (!agent && !may_create(request)) return no_such_agent(id);
         const bool is_new = !agent;
         if (is_new) {
             agent = domain::Agent{.agent_id = id};
@@ -95,8 +117,7 @@ base::Result<domain::AgentId> LocalService::prepare_agent(const RunRequest& requ
             return {};
         }
         return tx.put_agent(*agent);
-    }));
-    return id;
+    });
 }
 
 base::Status LocalService::deliver(const RunRequest& request, const domain::AgentId& agent) {
@@ -127,8 +148,10 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     if (request.resume && !request.agent)
         return fail(ErrorCode::InvalidInput,
                     "--resume needs --agent: name the agent whose run is to go on");
-    const domain::AgentId agent = TRY(prepare_agent(request));
+    const domain::AgentId agent = TRY(name_agent(request));
+    const auto entry = TRY(choose_workspace(request));
     const base::Fd lock = TRY(lock_agent(turn.home_of(agent), agent.value));
+    TRY(prepare_agent(request, agent, entry));
 
     Run run;
     scheduler::Scheduler scheduler(turn, {.model_ref = parts_.models.runtime_default_model,
