@@ -169,6 +169,7 @@ TEST_F(Reading, StatusHasTheShapeOfTheReference) {
     EXPECT_EQ(base::string_at(status.at("scheduling_posture"), "posture"), "idle");
     EXPECT_EQ(base::string_at(status.at("model"), "effective_model"),
               program.environment.at("HOLON_MODEL"));
+    EXPECT_EQ(base::string_at(status.at("execution"), "cwd"), program.repo().string());
 }
 
 // contract: STATE-21

@@ -346,6 +346,38 @@ TEST(Run, KeepsANamedAgent) {
     EXPECT_EQ(program.events("k", "turn_started").size(), 2U);
 }
 
+std::string cwd_of_run(Program& program, const std::vector<std::string>& options) {
+    program.script({runs("pwd"), says("Done.")});
+    std::vector<std::string> arguments{"run", "--agent", "k", "--create-agent", "where"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto finished = program.run(arguments);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    const auto entries = of_kind(program.json_of({"transcript", "--agent", "k"}), "tool_results");
+    if (entries.empty()) return "";
+    const std::string content =
+        base::string_at(entries.back().at("data").at("results").at(0), "content");
+    return content.substr(content.rfind('\n') + 1);
+}
+
+TEST(Run, WorksInTheFolderItWasStartedInAndThenWhereItWas) {
+    Program program;
+    EXPECT_EQ(cwd_of_run(program, {}), program.repo().string());
+    program.started_in = program.folder();
+    EXPECT_EQ(cwd_of_run(program, {}), program.repo().string());
+}
+
+TEST(Run, TakesTheWorkspaceFromOptionsThenFromTheEnvironment) {
+    Program program;
+    const auto other = program.folder() / "other", inner = other / "inner";
+    std::filesystem::create_directories(inner);
+    EXPECT_EQ(cwd_of_run(program, {"--workspace-root", other.string()}), other.string());
+    EXPECT_EQ(cwd_of_run(program, {"--workspace-root", other.string(), "--cwd", inner.string()}),
+              inner.string());
+    Program second;
+    second.environment["HOLON_WORKSPACE_DIR"] = other.string();
+    EXPECT_EQ(cwd_of_run(second, {}), other.string());
+}
+
 TEST(Run, RefusesAWorkingDirectoryOutsideTheWorkspace) {
     Program program;
     program.script({says("never")});

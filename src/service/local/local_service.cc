@@ -67,10 +67,15 @@ base::Result<domain::AgentId> LocalService::name_agent(const RunRequest& request
     return id;
 }
 
-// Where it is to work; nothing when the agent stays where it is.
+// Where it is to work; nothing when the agent stays where it is. A new one is nowhere yet.
 base::Result<std::optional<domain::WorkspaceEntry>> LocalService::choose_workspace(
-    const RunRequest& request) {
-    if (request.agent && !request.workspace_root && !request.cwd) return std::nullopt;
+    const RunRequest& request, const domain::AgentId& agent) {
+    bool is_known = false;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        is_known = TRY(tx.agent(agent)).has_value();
+        return {};
+    }));
+    if (is_known && !request.workspace_root && !request.cwd) return std::nullopt;
     const std::filesystem::path root =
         request.workspace_root.value_or(parts_.workspace_dir.string());
     return TRY(workspace::enter(root, request.cwd.value_or("")));
@@ -149,7 +154,7 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
         return fail(ErrorCode::InvalidInput,
                     "--resume needs --agent: name the agent whose run is to go on");
     const domain::AgentId agent = TRY(name_agent(request));
-    const auto entry = TRY(choose_workspace(request));
+    const auto entry = TRY(choose_workspace(request, agent));
     const base::Fd lock = TRY(lock_agent(turn.home_of(agent), agent.value));
     TRY(prepare_agent(request, agent, entry));
 

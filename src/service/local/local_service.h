@@ -42,7 +42,8 @@ public:
 private:
     struct Run;
     base::Result<domain::AgentId> name_agent(const RunRequest& request);
-    base::Result<std::optional<domain::WorkspaceEntry>> choose_workspace(const RunRequest& request);
+    base::Result<std::optional<domain::WorkspaceEntry>> choose_workspace(
+        const RunRequest& request, const domain::AgentId& agent);
     base::Status prepare_agent(const RunRequest& request, const domain::AgentId& id,
                                const std::optional<domain::WorkspaceEntry>& entry);
     base::Status deliver(const RunRequest& request, const domain::AgentId& agent);
