@@ -45,6 +45,7 @@ public:
                              .max_output_tokens = config.max_output_tokens},
                     .models = model_facts(config),
                     .workspace_dir = config.workspace_dir,
+                    .started_in = std::filesystem::current_path(),
                     .run_loop = [this] { loop_.run(); },
                     .stop_loop = [this] { loop_.stop(); }}) {}
 

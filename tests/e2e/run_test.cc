@@ -373,6 +373,9 @@ TEST(Run, TakesTheWorkspaceFromOptionsThenFromTheEnvironment) {
     EXPECT_EQ(cwd_of_run(program, {"--workspace-root", other.string()}), other.string());
     EXPECT_EQ(cwd_of_run(program, {"--workspace-root", other.string(), "--cwd", inner.string()}),
               inner.string());
+    // Started inside of the root, it works where it was started.
+    program.started_in = inner;
+    EXPECT_EQ(cwd_of_run(program, {"--workspace-root", other.string()}), inner.string());
     Program second;
     second.environment["HOLON_WORKSPACE_DIR"] = other.string();
     EXPECT_EQ(cwd_of_run(second, {}), other.string());

@@ -78,6 +78,8 @@ base::Result<std::optional<domain::WorkspaceEntry>> LocalService::choose_workspa
     if (is_known && !request.workspace_root && !request.cwd) return std::nullopt;
     const std::filesystem::path root =
         request.workspace_root.value_or(parts_.workspace_dir.string());
+    if (!request.cwd)
+        if (auto here = workspace::enter(root, parts_.started_in)) return *here;
     return TRY(workspace::enter(root, request.cwd.value_or("")));
 }
 

@@ -16,6 +16,7 @@ struct LocalParts {
     turn::Parts turn;
     identity::ModelFacts models;
     std::filesystem::path workspace_dir;  // Where a run works unless told otherwise.
+    std::filesystem::path started_in;     // The working directory, where it lies in the workspace.
     // Runs the loop until stop_loop is called from one of its tasks.
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
