@@ -172,6 +172,22 @@ TEST_F(Reading, StatusHasTheShapeOfTheReference) {
     EXPECT_EQ(base::string_at(status.at("execution"), "cwd"), program.repo().string());
 }
 
+TEST_F(Reading, AgentListHasTheShapeOfTheReference) {
+    const auto list = program.json_of({"agent", "list"}).as_array();
+    ASSERT_EQ(list.size(), 1U);
+    EXPECT_EQ(keys_of(list[0]),
+              (std::vector<std::string>{"active_workspace_entry", "identity", "lifecycle", "model",
+                                        "pending", "scheduling_posture", "status"}));
+    EXPECT_EQ(base::string_at(list[0], "status"), "awake_idle");
+    EXPECT_EQ(base::int_at(list[0], "pending", -1), 0);
+    EXPECT_EQ(base::string_at(list[0].at("active_workspace_entry"), "cwd"),
+              program.repo().string());
+    program.script({calls("Sleep", {{"duration_ms", 60000}})});
+    EXPECT_EQ(program.run({"run", "--agent", "k", "wait"}).exit_code, 5);
+    const auto waiting = program.json_of({"agent", "list"}).as_array();
+    EXPECT_EQ(base::string_at(waiting.at(0), "waiting_reason"), "awaiting_timer");
+}
+
 // contract: STATE-21
 TEST(ReadingLater, TokenUseAddsUpOverProcesses) {
     Program program;

@@ -308,7 +308,10 @@ TEST(Run, RefusesAnAgentThatAnotherProcessRuns) {
     // Reading is free, and the refused run has changed nothing.
     const auto status = program.json_of({"status", "--agent", "k"});
     EXPECT_EQ(base::string_at(status.at("agent"), "status"), "awake_running");
-    EXPECT_NE(base::string_at(status.at("execution"), "execution_root"), "/");
+    EXPECT_EQ(base::string_at(status.at("execution"), "cwd"), program.repo().string());
+    const auto listed = program.json_of({"agent", "list"}).as_array();
+    EXPECT_EQ(listed.at(0).at("current_run_id"), status.at("agent").at("current_run_id"));
+    EXPECT_TRUE(listed.at(0).at("current_run_id").is_string());
     go_on.tell("now");
     EXPECT_EQ(first.wait().exit_code, 0);
     EXPECT_EQ(program.events("k", "message_admitted").size(), 1U);
