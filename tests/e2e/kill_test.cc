@@ -1,8 +1,10 @@
-// The program is killed at random points and has to go on as if nothing had happened.
+// The program is killed or interrupted at random points and has to go on as if nothing had
+// happened.
 //
-// HOLON_KILL_RUNS sets the number of kills, HOLON_KILL_SEED the first seed. A story that fails
-// prints its seed; HOLON_KILL_SEED=<seed> HOLON_KILL_RUNS=1 plays it again. The points of the kills
-// follow from the seed and the observed progress, so a repetition comes close, but is no replay.
+// HOLON_KILL_RUNS sets the number of kills (and a third of it that of interruptions),
+// HOLON_KILL_SEED the first seed. A story that fails prints its seed; HOLON_KILL_SEED=<seed>
+// HOLON_KILL_RUNS=1 plays it again. The points of the kills follow from the seed and the observed
+// progress, so a repetition comes close, but is no replay.
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -28,7 +30,7 @@ int number_from(const char* name, int fallback) {
 
 class Story {
 public:
-    explicit Story(unsigned seed) : random_(seed) {
+    Story(unsigned seed, int signal) : signal_(signal), random_(seed) {
         json::array rounds;
         for (int i = 1; i <= kRounds; ++i)
             rounds.push_back(
@@ -37,23 +39,19 @@ public:
         program_.script(std::move(rounds));
     }
 
-    // Kills up to `kills` times; returns how many it got in before the work was done.
-    int play(int kills) {
-        int killed = 0;
-        while (killed < kills) {
+    // Strikes up to `times` times; returns how often it did before the work was done.
+    int play(int times) {
+        for (int struck = 0; struck < times; ++struck) {
             auto running = program_.start(next_command());
-            if (!kill_somewhere(running)) {
-                const auto finished = running.wait();
-                EXPECT_EQ(finished.exit_code, 0) << finished.err;
-                return killed;
-            }
-            EXPECT_EQ(running.wait().signal, SIGKILL);
-            ++killed;
+            const bool in_time = strike(running);
+            const auto finished = running.wait();
+            if (in_time && finished.signal == signal_) continue;
+            if (in_time && signal_ == SIGINT && finished.exit_code == 130) continue;
+            expect_done(finished);
+            return struck;
         }
-        const auto last = program_.run(next_command());
-        // The kill may have come after the last commit.
-        if (last.exit_code != 0) EXPECT_THAT(last.err, testing::HasSubstr("nothing to resume"));
-        return killed;
+        expect_done(program_.run(next_command()));
+        return times;
     }
 
     void check() {
@@ -64,6 +62,12 @@ public:
     }
 
 private:
+    // The strike before may have come after the last commit.
+    static void expect_done(const Finished& finished) {
+        if (finished.exit_code != 0)
+            EXPECT_THAT(finished.err, testing::HasSubstr("nothing to resume"));
+    }
+
     static std::string name(int round) { return fmt::format("line-{:02}", round); }
     std::filesystem::path lines_file() const { return program_.folder() / "lines.txt"; }
 
@@ -87,7 +91,7 @@ private:
     }
 
     // False when the program was done before its time had come.
-    bool kill_somewhere(Running& running) {
+    bool strike(Running& running) {
         // So many visible changes of the world, and then a moment more.
         int changes = std::uniform_int_distribution(0, 12)(random_);
         const auto spin =
@@ -103,21 +107,27 @@ private:
         const auto until = std::chrono::steady_clock::now() + spin;
         while (std::chrono::steady_clock::now() < until)
             if (running.ends_within(0ms)) return false;
-        running.send(SIGKILL);
+        running.send(signal_);
         return true;
     }
 
     void check_events() {
         const auto events = program_.events("k");
-        int admitted = 0, terminal = 0;
+        int admitted = 0, terminal = 0, completed = 0, aborted = 0;
         for (std::size_t i = 0; i < events.size(); ++i) {
             ASSERT_EQ(base::int_at(events[i], "event_seq"), static_cast<std::int64_t>(i + 1));
             const std::string kind = base::string_at(events[i], "kind");
             admitted += kind == "message_admitted" ? 1 : 0;
-            terminal += kind == "turn_terminal" ? 1 : 0;
+            if (kind != "turn_terminal") continue;
+            ++terminal;
+            const auto& data = events[i].at("data");
+            completed += base::string_at(data, "kind") == "completed" ? 1 : 0;
+            aborted += base::string_at(data, "reason") == "interrupted" ? 1 : 0;
         }
         EXPECT_EQ(admitted, 1);
-        EXPECT_EQ(terminal, 1);
+        EXPECT_EQ(completed, 1);
+        // A crash does not end a turn; an interruption does, and the next run opens another one.
+        EXPECT_EQ(terminal, signal_ == SIGKILL ? 1 : 1 + aborted);
         const auto status = program_.json_of({"status", "--agent", "k"});
         EXPECT_EQ(base::int_at(status.at("agent"), "pending", -1), 0);
         EXPECT_EQ(base::string_at(status.at("closure"), "outcome"), "completed");
@@ -138,12 +148,12 @@ private:
             program_.json_of({"transcript", "--agent", "k", "--limit", "1000"}).as_array();
         EXPECT_EQ(of_kind(entries, "incoming_message").size(), 1U);
         std::map<std::string, std::string> waiting, results;  // By call id; by line.
-        std::int64_t round = 0;
+        int rounds = 0;
         for (const auto& entry : entries) {
             const std::string kind = base::string_at(entry, "kind");
             if (kind == "assistant_round") {
                 EXPECT_TRUE(waiting.empty()) << "a round follows calls without results";
-                EXPECT_EQ(base::int_at(entry, "round"), ++round);
+                ++rounds;
                 for (const auto& block : entry.at("data").at("blocks").as_array())
                     if (base::string_at(block, "type") == "tool_use")
                         waiting[base::string_at(block, "id")] =
@@ -159,7 +169,7 @@ private:
             }
         }
         EXPECT_TRUE(waiting.empty());
-        EXPECT_EQ(round, kRounds + 1);
+        EXPECT_EQ(rounds, kRounds + 1);
         return results;
     }
 
@@ -170,30 +180,40 @@ private:
         for (int i = 1; i <= kRounds; ++i) {
             const auto result = results.find(name(i));
             ASSERT_NE(result, results.end()) << name(i);
-            EXPECT_THAT(result->second, testing::AnyOf("", "tool_outcome_unknown"));
-            // Unknown means that it may have run; it was never made again.
+            if (signal_ == SIGKILL)
+                EXPECT_THAT(result->second, testing::AnyOf("", "tool_outcome_unknown"));
+            if (result->second == "tool_call_not_made") EXPECT_EQ(written[name(i)], 0) << name(i);
+            // Unknown or cancelled means that it may have run; it was never made again.
             EXPECT_LE(written[name(i)], 1) << name(i);
-            if (result->second.empty()) EXPECT_EQ(written[name(i)], 1) << name(i);
+            if (result->second.empty() && signal_ == SIGKILL)
+                EXPECT_EQ(written[name(i)], 1) << name(i);
         }
     }
 
     Program program_;
+    int signal_;
     std::mt19937 random_;
 };
 
-TEST(Kill, LosesAndRepeatsNothing) {
-    const int wanted = number_from("HOLON_KILL_RUNS", kKillsUsual);
+void play_stories(int signal, int wanted) {
     unsigned seed = static_cast<unsigned>(number_from("HOLON_KILL_SEED", 1));
-    int killed = 0;
-    for (int stories = 0; killed < wanted && stories < wanted * 2; ++seed, ++stories) {
+    int hits = 0;
+    for (int stories = 0; hits < wanted && stories < wanted * 2; ++seed, ++stories) {
         SCOPED_TRACE(fmt::format("HOLON_KILL_SEED={}", seed));
-        Story story(seed);
-        killed +=
-            story.play(std::min(wanted - killed, 1 + static_cast<int>(seed) % kKillsInAStoryMax));
+        Story story(seed, signal);
+        hits += story.play(std::min(wanted - hits, 1 + static_cast<int>(seed) % kKillsInAStoryMax));
         story.check();
         if (testing::Test::HasFailure()) return;
     }
-    EXPECT_GE(killed, wanted);
+    EXPECT_GE(hits, wanted);
+}
+
+TEST(Kill, LosesAndRepeatsNothing) {
+    play_stories(SIGKILL, number_from("HOLON_KILL_RUNS", kKillsUsual));
+}
+
+TEST(Kill, AnInterruptionLosesAndRepeatsNothing) {
+    play_stories(SIGINT, number_from("HOLON_KILL_RUNS", kKillsUsual) / 3);
 }
 
 }  // namespace
