@@ -267,6 +267,12 @@ TEST(Run, SaysWhatIsMissingBeforeItStarts) {
     }
     for (const char* reader : {"status", "transcript", "tail", "events"})
         EXPECT_EQ(program.run({reader, "--agent", "ghost"}).exit_code, 1);
+    for (const auto& text : {std::string("not \xff text"), std::string(100'000, 'x') + "\xfe"}) {
+        finished = program.run({"run", text});
+        EXPECT_EQ(finished.exit_code, 1);
+        EXPECT_THAT(finished.err, HasSubstr("not valid UTF-8"));
+        EXPECT_EQ(program.run({"run", "--agent", "k", "--create-agent", text}).exit_code, 1);
+    }
     EXPECT_EQ(program.json_of({"agent", "list"}), json::array{});
 }
 

@@ -127,7 +127,8 @@ base::Status LocalService::prepare_agent(const RunRequest& request, const domain
     });
 }
 
-base::Status LocalService::deliver(const RunRequest& request, const domain::AgentId& agent) {
+base::Result<domain::Message> LocalService::receive(const RunRequest& request,
+                                                    const domain::AgentId& agent) {
     auto& turn = parts_.turn;
     ingress::Raw raw{.agent_id = agent,
                      .kind = domain::MessageKind::OperatorPrompt,
@@ -136,7 +137,11 @@ base::Status LocalService::deliver(const RunRequest& request, const domain::Agen
                      .surface = domain::DeliverySurface::RunOnce,
                      .admission = domain::AdmissionContext::LocalProcess,
                      .trust = request.trust};
-    const auto message = TRY(ingress::receive(std::move(raw), turn.clock.now(), turn.ids));
+    return ingress::receive(std::move(raw), turn.clock.now(), turn.ids);
+}
+
+base::Status LocalService::deliver(const domain::Message& message) {
+    auto& turn = parts_.turn;
     std::vector<events::Committed> committed;
     TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         events::Log log(tx, turn.clock.now(), turn.ids);
@@ -157,6 +162,8 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
                     "--resume needs --agent: name the agent whose run is to go on");
     const domain::AgentId agent = TRY(name_agent(request));
     const auto entry = TRY(choose_workspace(request, agent));
+    std::optional<domain::Message> message;
+    if (!request.text.empty()) message = TRY(receive(request, agent));
     const base::Fd lock = TRY(lock_agent(turn.home_of(agent), agent.value));
     TRY(prepare_agent(request, agent, entry));
 
@@ -185,7 +192,7 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     };
     interrupt_ = [&](const std::string& reason) { scheduler.interrupt(agent, reason); };
     observer.on_started(agent.value, parts_.models.runtime_default_model);
-    if (!request.text.empty()) TRY(deliver(request, agent));
+    if (message) TRY(deliver(*message));
     turn.loop.post([&] {
         scheduler.recover({agent});
         if (observer.tick_interval().count() > 0) tick();

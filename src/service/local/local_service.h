@@ -47,7 +47,8 @@ private:
         const RunRequest& request, const domain::AgentId& agent);
     base::Status prepare_agent(const RunRequest& request, const domain::AgentId& id,
                                const std::optional<domain::WorkspaceEntry>& entry);
-    base::Status deliver(const RunRequest& request, const domain::AgentId& agent);
+    base::Result<domain::Message> receive(const RunRequest& request, const domain::AgentId& agent);
+    base::Status deliver(const domain::Message& message);
     base::Result<RunResponse> conclude(const Run& run, const domain::AgentId& agent);
     base::Status remove_agent(const domain::AgentId& agent);
 
