@@ -128,11 +128,11 @@ std::string Program::read(const std::filesystem::path& file) const {
     return text_of(file);
 }
 
-Running Program::start(const std::vector<std::string>& arguments) {
+Running Program::spawn(std::vector<std::string> argv) {
     const auto name = fmt::format("run-{}", ++starts_);
-    const auto out = folder_ / (name + ".out"), err = folder_ / (name + ".err");
-    std::vector<std::string> argv{HOLON_PROGRAM}, env;
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    const auto printed = out.empty() ? folder_ / (name + ".out") : out;
+    const auto err = folder_ / (name + ".err");
+    std::vector<std::string> env;
     for (const auto& [variable, value] : environment) env.push_back(variable + "=" + value);
     const auto cwd = started_in.empty() ? repo() : started_in;
 
@@ -140,16 +140,29 @@ Running Program::start(const std::vector<std::string>& arguments) {
     posix_spawn_file_actions_init(&actions);
     constexpr int kWrite = O_WRONLY | O_CREAT | O_TRUNC;
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), kWrite, 0600);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, printed.c_str(), kWrite, 0600);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), kWrite, 0600);
     posix_spawn_file_actions_addchdir_np(&actions, cwd.c_str());
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     pid_t pid = -1;
-    const int failed = posix_spawn(&pid, HOLON_PROGRAM, &actions, nullptr, pointers_to(argv).data(),
-                                   pointers_to(env).data());
+    const int failed = posix_spawn(&pid, argv[0].c_str(), &actions, nullptr,
+                                   pointers_to(argv).data(), pointers_to(env).data());
     posix_spawn_file_actions_destroy(&actions);
     CHECK(failed == 0, "the program under test cannot be started");
-    return {pid, out, err};
+    return {pid, printed, err};
+}
+
+Running Program::start(const std::vector<std::string>& arguments) {
+    std::vector<std::string> argv{HOLON_PROGRAM};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return spawn(std::move(argv));
+}
+
+Finished Program::run_after(std::string_view commands, const std::vector<std::string>& arguments) {
+    std::vector<std::string> argv{"/bin/sh", "-c", fmt::format("{} && exec \"$@\"", commands), "sh",
+                                  HOLON_PROGRAM};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return spawn(std::move(argv)).wait();
 }
 
 Finished Program::run(const std::vector<std::string>& arguments) {

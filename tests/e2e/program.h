@@ -66,6 +66,7 @@ public:
     }
     std::map<std::string, std::string> environment{};
     std::filesystem::path started_in{};  // The project unless set.
+    std::filesystem::path out{};         // Standard output; a fresh file unless set.
 
     // The scripted model plays these rounds from now on.
     void script(json::array rounds);
@@ -76,6 +77,8 @@ public:
 
     Running start(const std::vector<std::string>& arguments);
     Finished run(const std::vector<std::string>& arguments);
+    // A shell runs `commands` and then becomes the program.
+    Finished run_after(std::string_view commands, const std::vector<std::string>& arguments);
     // The one JSON document that a command printed; the test fails unless it exits with `exit_code`
     // and says nothing on standard error.
     json::value json_of(const std::vector<std::string>& arguments, int exit_code = 0);
@@ -84,6 +87,8 @@ public:
     std::vector<json::value> events(const std::string& agent, std::string_view kind);
 
 private:
+    Running spawn(std::vector<std::string> argv);
+
     std::filesystem::path folder_;
     int starts_{0};
 };

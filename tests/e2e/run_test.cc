@@ -289,6 +289,29 @@ TEST(Run, RefusesAnUnknownKeyAndNamesTheNearest) {
     EXPECT_THAT(finished.err, HasSubstr("max_output_tokens"));
 }
 
+TEST(Run, FailsWhenItsAnswerCannotBeWritten) {
+    Program program;
+    program.script({says("Lost.")});
+    program.out = "/dev/full";
+    for (const auto& arguments : std::vector<std::vector<std::string>>{
+             {"run", "go"}, {"run", "--json", "go"}, {"agent", "list"}}) {
+        const auto finished = program.run(arguments);
+        EXPECT_EQ(finished.exit_code, 1) << testing::PrintToString(arguments);
+        EXPECT_THAT(finished.err, HasSubstr("Error: the output could not be written"));
+    }
+}
+
+TEST(Run, SaysSoWhenItsFolderIsGone) {
+    Program program;
+    program.script({says("never")});
+    // The shell takes its folder away and becomes the program.
+    program.started_in = program.folder();
+    const auto finished =
+        program.run_after("mkdir gone && cd gone && rmdir ../gone", {"run", "go"});
+    EXPECT_EQ(finished.exit_code, 1);
+    EXPECT_THAT(finished.err, StartsWith("Error: the folder holon was started in cannot be used"));
+}
+
 TEST(Run, RefusesAScenarioThatIsNotThere) {
     Program program;
     program.environment["HOLON_MODEL"] = "scripted/" + (program.folder() / "none.json").string();

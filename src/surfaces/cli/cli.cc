@@ -244,7 +244,12 @@ std::string run_text(const service::RunResponse& response) {
 }
 
 Exit execute(const Command& command, const Context& context) {
-    return std::visit([&](const auto& action) { return on(action, context); }, command.action);
+    const Exit exit =
+        std::visit([&](const auto& action) { return on(action, context); }, command.action);
+    if (context.terminal.is_written() || exit != Exit::Success) return exit;
+    // A reader that closes its pipe has seen enough, as in `holon events | head`.
+    if (context.terminal.out_is_pipe()) return Exit::Error;
+    return report(context.terminal, {base::ErrorCode::Io, "the output could not be written"});
 }
 
 }  // namespace cli
