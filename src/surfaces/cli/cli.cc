@@ -193,6 +193,8 @@ Exit on(const AgentListCommand& command, const Context& context) {
     json::array list;
     for (const auto& agent : *agents) {
         const auto summary = context.service.status(agent);
+        // Another process has removed its temporary agent in the meantime.
+        if (!summary && summary.error().code == base::ErrorCode::NotFound) continue;
         if (!summary) return report(context.terminal, summary.error());
         const json::value value(*summary);
         if (!command.json && context.terminal.out_is_terminal)
