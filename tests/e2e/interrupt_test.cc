@@ -143,6 +143,25 @@ TEST(Interrupt, KeepsTheTemporaryAgentThatIsToBeResumed) {
     EXPECT_EQ(program.json_of({"agent", "list"}), json::array{});
 }
 
+TEST(Interrupt, ANewPromptWaitsForTheInterruptedOne) {
+    Program program;
+    Signpost reached(program.folder() / "reached");
+    program.script({runs(hang_at(reached))});
+    auto running = program.start({"run", "--agent", "k", "--create-agent", "first"});
+    reached.wait();
+    running.send(SIGINT);
+    EXPECT_EQ(running.wait().exit_code, 130);
+    // The first prompt has had its first round; the second starts with its own.
+    program.script({says("To the second."), says("To the first.")});
+    const auto result = program.json_of({"run", "--json", "--agent", "k", "second"});
+    EXPECT_EQ(base::string_at(result, "final_text"), "To the second.");
+    EXPECT_EQ(base::int_at(result, "message_count"), 2);
+    const auto results = of_kind(program.json_of({"tail", "--agent", "k"}), "result");
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_EQ(base::string_at(results[0], "text"), "To the first.");
+    EXPECT_EQ(base::string_at(results[1], "text"), "To the second.");
+}
+
 TEST(Interrupt, ASecondOneLeavesAtOnceAndLosesNothing) {
     Program program;
     Signpost reached(program.folder() / "reached");

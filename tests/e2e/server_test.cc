@@ -63,7 +63,7 @@ protected:
     Program program;
 };
 
-// contract: RCPT-01, TERR-14, TURN-07
+// contract: RCPT-01, TERR-14
 TEST_F(Server, AToolResultGoesBackAsThePlainTextOfItsReceipt) {
     server.enqueue(test_support::calls("ExecCommand", cmd("echo one; echo two >&2"), "call_1"));
     server.enqueue(test_support::calls("ExecCommand", R"({"command":"ls"})", "call_2"));
@@ -96,6 +96,15 @@ TEST_F(Server, AToolResultGoesBackAsThePlainTextOfItsReceipt) {
     ASSERT_TRUE(refused);
     EXPECT_EQ(base::string_at(*refused, "kind"), "invalid_tool_input");
     EXPECT_THAT(base::string_at(*refused, "message"), HasSubstr("/cmd: is required"));
+}
+
+// contract: TURN-07, TURN-09, BRIEF-07
+TEST_F(Server, NeverAsksTheModelAgainJustToTellWhatItSaid) {
+    server.always(test_support::says("Everything is done."));
+    EXPECT_EQ(base::string_at(run_json(), "final_text"), "Everything is done.");
+    for (const char* reader : {"tail", "transcript", "status"})
+        EXPECT_THAT(program.run({reader, "--agent", "k"}).out, HasSubstr("Everything is done."));
+    EXPECT_EQ(server.request_count(), 1U);
 }
 
 // contract: SCHEMA-05, SCHEMA-06, SCHEMA-07, SCHEMA-08, REPO-02
@@ -322,21 +331,20 @@ TEST_F(Server, DoesWithoutTokenCounts) {
 
 // contract: REPO-07, REPO-08
 TEST_F(Server, CutsLongOutputForTheModelAndKeepsItWhole) {
-    server.enqueue(
-        test_support::calls("ExecCommand", cmd("seq -w 1 131072"), "call_1"));  // 7 each.
+    server.enqueue(test_support::calls("ExecCommand", cmd("seq -w 1 150000"), "call_1"));
     server.enqueue(test_support::says("Long."));
     run_json();
     const auto results = messages_of_role(server.requests().at(1), "tool");
     ASSERT_EQ(results.size(), 1U);
     const std::string content = base::string_at(results[0], "content");
     EXPECT_THAT(content, HasSubstr("[output cut: first "));
-    EXPECT_THAT(content, HasSubstr("917504 bytes in all]"));
+    EXPECT_THAT(content, HasSubstr("1050000 bytes in all]"));
     EXPECT_GT(content.size(), 30'000U);
     EXPECT_LT(content.size(), 33'000U);
     EXPECT_THAT(content, HasSubstr("\n000001\n"));
-    EXPECT_THAT(content, HasSubstr("\n131072"));
+    EXPECT_THAT(content, HasSubstr("\n150000"));
     const std::string artifact = content.substr(content.rfind('\n') + 1);
-    EXPECT_EQ(std::filesystem::file_size(artifact), 917'504U);
+    EXPECT_EQ(std::filesystem::file_size(artifact), 1'050'000U);
 }
 
 // contract: REPO-10, REPO-11, REPO-12, REPO-13
