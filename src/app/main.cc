@@ -43,7 +43,14 @@ cli::Exit run(int argc, char** argv) {
     }
     config::Flags flags;
     if (command->home) flags.home = *command->home;
-    const auto config = config::load(flags, environment(), std::filesystem::current_path());
+    std::error_code failed;
+    const auto cwd = std::filesystem::current_path(failed);
+    if (failed)
+        return cli::report(terminal, {base::ErrorCode::Io,
+                                      "the folder holon was started in cannot "
+                                      "be used: " +
+                                          failed.message()});
+    const auto config = config::load(flags, environment(), cwd);
     if (!config) return cli::report(terminal, config.error());
     const bool runs = std::holds_alternative<cli::RunCommand>(command->action);
     if (runs)

@@ -45,7 +45,7 @@ public:
                              .max_output_tokens = config.max_output_tokens},
                     .models = model_facts(config),
                     .workspace_dir = config.workspace_dir,
-                    .cwd = config.cwd,
+                    .started_in = config.cwd,
                     .run_loop = [this] { loop_.run(); },
                     .stop_loop = [this] { loop_.stop(); }}) {}
 

@@ -150,6 +150,11 @@ std::size_t FakeModelServer::request_count() const {
     return requests_.size();
 }
 
+bool FakeModelServer::wait_for_requests(std::size_t count, std::chrono::milliseconds limit) const {
+    std::unique_lock lock(mutex_);
+    return arrived_.wait_for(lock, limit, [&] { return requests_.size() >= count; });
+}
+
 std::size_t FakeModelServer::disconnect_count() const {
     const std::lock_guard lock(mutex_);
     return disconnects_;
@@ -177,6 +182,7 @@ void FakeModelServer::serve(base::Fd client, int connection) {
             const std::lock_guard lock(mutex_);
             requests_.push_back(std::exchange(request, {.connection = connection}));
         }
+        arrived_.notify_all();
         if (!answer(client, next_reply())) return;
     }
 }

@@ -72,6 +72,8 @@ public:
     std::string base_url() const;
     std::vector<RecordedRequest> requests() const;
     std::size_t request_count() const;
+    // True once `count` requests have come, false when they have not within `limit`.
+    bool wait_for_requests(std::size_t count, std::chrono::milliseconds limit = 20s) const;
     // How often a client went away while its answer was hanging.
     std::size_t disconnect_count() const;
 
@@ -89,6 +91,7 @@ private:
     base::Fd release_;  // eventfd, readable once released.
     int port_{0};
     mutable std::mutex mutex_;
+    mutable std::condition_variable arrived_;
     std::deque<ServerReply> replies_;
     ServerReply otherwise_;
     std::vector<RecordedRequest> requests_;

@@ -20,17 +20,6 @@ using base::fail;
 constexpr std::string_view kTemporaryPrefix = "tmp_";
 constexpr std::int64_t kAgentsListMax = 1000;
 
-// The project a run works on: the root that was named, or the one the program was started for, and
-// inside it the folder that was named, or the one the program was started in.
-base::Result<domain::WorkspaceEntry> choose_workspace(const RunRequest& request,
-                                                      const LocalParts& parts) {
-    const std::filesystem::path root =
-        request.workspace_root.value_or(parts.workspace_dir.string());
-    if (request.cwd) return workspace::enter(root, *request.cwd);
-    auto started_in = workspace::enter(root, parts.cwd);
-    return started_in ? started_in : workspace::enter(root, "");
-}
-
 base::Result<domain::Agent> create_agent(events::Log& log, const domain::AgentId& id,
                                          bool temporary, const std::filesystem::path& home) {
     domain::Agent agent{.agent_id = id};
@@ -64,6 +53,50 @@ bool is_temporary(const domain::AgentId& agent) {
     return agent.value.starts_with(kTemporaryPrefix);
 }
 
+bool may_create(const RunRequest& request) {
+    return !request.agent || request.create_agent;
+}
+
+FinalStatus final_status(const domain::ClosureDecision& closure,
+                         const std::optional<domain::TurnTerminal>& terminal,
+                         const std::string& rest_reason) {
+    const std::string reason = terminal ? terminal->reason.value_or("") : "";
+    if (rest_reason == scheduler::kBudgetSpent || reason == domain::kReasonRoundLimit)
+        return FinalStatus::MaxTurnsExceeded;
+    if (reason == domain::kReasonInterrupted) return FinalStatus::Interrupted;
+    if (closure.outcome == domain::ClosureOutcome::Failed) return FinalStatus::Failed;
+    return closure.outcome == domain::ClosureOutcome::Waiting ? FinalStatus::Waiting
+                                                              : FinalStatus::Completed;
+}
+
+// The files that these calls have changed, each once, sorted.
+base::Result<std::vector<std::string>> changed_files(store::Tx& tx,
+                                                     const std::vector<std::string>& patch_calls) {
+    std::set<std::string> changed;
+    for (const auto& call : patch_calls) {
+        const auto execution = TRY(tx.tool_execution(domain::ToolCallId{call}));
+        if (!execution || !execution->result || !execution->result->data) continue;
+        const auto* files = base::find(*execution->result->data, "changed_files");
+        if (!files || !files->is_array()) continue;
+        for (const auto& file : files->get_array()) changed.insert(base::string_at(file, "path"));
+    }
+    return std::vector<std::string>(changed.begin(), changed.end());
+}
+
+// Forgets the way to interrupt a run when the run is over, however it ends.
+class Reset {
+public:
+    explicit Reset(std::function<void(const std::string&)>& target) : target_(target) {}
+    ~Reset() { target_ = nullptr; }
+
+private:
+    std::function<void(const std::string&)>& target_;
+};
+
+std::unexpected<base::Error> no_such_agent(const domain::AgentId& id) {
+    return fail(ErrorCode::NotFound, "there is no agent '{}'; add --create-agent to make it", id);
+}
+
 }  // namespace
 
 // What a run has seen so far.
@@ -79,7 +112,8 @@ void LocalService::interrupt(const std::string& reason) {
     if (interrupt_) interrupt_(reason);
 }
 
-base::Result<domain::AgentId> LocalService::prepare_agent(const RunRequest& request) {
+// Who is to run. Writes nothing, so that a request which cannot be carried out leaves no trace.
+base::Result<domain::AgentId> LocalService::name_agent(const RunRequest& request) {
     auto& turn = parts_.turn;
     const domain::AgentId id{request.agent ? *request.agent : "tmp_run_" + turn.ids.hex32()};
     if (!domain::is_agent_id(id.value))
@@ -87,31 +121,51 @@ base::Result<domain::AgentId> LocalService::prepare_agent(const RunRequest& requ
             ErrorCode::InvalidInput,
             "'{}' is not an agent id: use letters, digits, '.', '-' and '_', at most 64 of them",
             id);
-    const bool create = !request.agent || request.create_agent;
     if (request.agent && request.create_agent && is_temporary(id))
         return fail(ErrorCode::InvalidInput, "agent ids that start with '{}' are reserved",
                     kTemporaryPrefix);
-    const bool chosen = request.workspace_root || request.cwd;
-    const auto here = choose_workspace(request, parts_);
-    if (chosen && !here) return std::unexpected(here.error());
-    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        events::Log log(tx, turn.clock.now(), turn.ids);
-        auto agent = TRY(tx.agent(id));
-        if (!agent && !create)
-            return fail(ErrorCode::NotFound,
-                        "there is no agent '{}'; add --create-agent to make it", id);
-        // An agent keeps the project it works on unless it is told otherwise; a new one starts
-        // here.
-        if (agent && !chosen) return {};
-        if (!here) return std::unexpected(here.error());
-        if (!agent) agent = TRY(create_agent(log, id, !request.agent, turn.home_of(id)));
-        TRY(enter_workspace(log, *agent, *here));
-        return tx.put_agent(*agent);
-    }));
+    if (!may_create(request))
+        TRY(turn.store.read([&](store::Tx& tx) -> base::Status {
+            if (!TRY(tx.agent(id))) return no_such_agent(id);
+            return {};
+        }));
     return id;
 }
 
-base::Status LocalService::deliver(const RunRequest& request, const domain::AgentId& agent) {
+// Where it is to work; nothing when the agent stays where it is. A new one is nowhere yet.
+base::Result<std::optional<domain::WorkspaceEntry>> LocalService::choose_workspace(
+    const RunRequest& request, const domain::AgentId& agent) {
+    bool is_known = false;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        is_known = TRY(tx.agent(agent)).has_value();
+        return {};
+    }));
+    if (is_known && !request.workspace_root && !request.cwd) return std::nullopt;
+    const std::filesystem::path root =
+        request.workspace_root.value_or(parts_.workspace_dir.string());
+    if (!request.cwd)
+        if (auto here = workspace::enter(root, parts_.started_in)) return *here;
+    return TRY(workspace::enter(root, request.cwd.value_or("")));
+}
+
+// Makes the agent if need be and puts it where it is to work. Only under its lock: another process
+// may be running it.
+base::Status LocalService::prepare_agent(const RunRequest& request, const domain::AgentId& id,
+                                         const std::optional<domain::WorkspaceEntry>& entry) {
+    auto& turn = parts_.turn;
+    return turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        events::Log log(tx, turn.clock.now(), turn.ids);
+        auto agent = TRY(tx.agent(id));
+        if (!agent && !may_create(request)) return no_such_agent(id);
+        if (agent && !entry) return {};
+        if (!agent) agent = TRY(create_agent(log, id, !request.agent, turn.home_of(id)));
+        if (entry) TRY(enter_workspace(log, *agent, *entry));
+        return tx.put_agent(*agent);
+    });
+}
+
+base::Result<domain::Message> LocalService::receive(const RunRequest& request,
+                                                    const domain::AgentId& agent) {
     auto& turn = parts_.turn;
     ingress::Raw raw{.agent_id = agent,
                      .kind = domain::MessageKind::OperatorPrompt,
@@ -120,7 +174,11 @@ base::Status LocalService::deliver(const RunRequest& request, const domain::Agen
                      .surface = domain::DeliverySurface::RunOnce,
                      .admission = domain::AdmissionContext::LocalProcess,
                      .trust = request.trust};
-    const auto message = TRY(ingress::receive(std::move(raw), turn.clock.now(), turn.ids));
+    return ingress::receive(std::move(raw), turn.clock.now(), turn.ids);
+}
+
+base::Status LocalService::deliver(const domain::Message& message) {
+    auto& turn = parts_.turn;
     std::vector<events::Committed> committed;
     TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         events::Log log(tx, turn.clock.now(), turn.ids);
@@ -139,8 +197,12 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     if (request.resume && !request.agent)
         return fail(ErrorCode::InvalidInput,
                     "--resume needs --agent: name the agent whose run is to go on");
-    const domain::AgentId agent = TRY(prepare_agent(request));
+    const domain::AgentId agent = TRY(name_agent(request));
+    const auto entry = TRY(choose_workspace(request, agent));
+    std::optional<domain::Message> message;
+    if (!request.text.empty()) message = TRY(receive(request, agent));
     const base::Fd lock = TRY(lock_agent(turn.home_of(agent), agent.value));
+    TRY(prepare_agent(request, agent, entry));
 
     Run run;
     scheduler::Scheduler scheduler(turn, {.model_ref = parts_.models.runtime_default_model,
@@ -165,15 +227,15 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
         observer.on_tick();
         turn.loop.after(observer.tick_interval(), [&] { tick(); });
     };
+    const Reset reset(interrupt_);
     interrupt_ = [&](const std::string& reason) { scheduler.interrupt(agent, reason); };
     observer.on_started(agent.value, parts_.models.runtime_default_model);
-    if (!request.text.empty()) TRY(deliver(request, agent));
+    if (message) TRY(deliver(*message));
     turn.loop.post([&] {
         scheduler.recover({agent});
         if (observer.tick_interval().count() > 0) tick();
     });
     parts_.run_loop();
-    interrupt_ = nullptr;
     if (run.stuck) return std::unexpected(*run.stuck);
     auto response = TRY(conclude(run, agent));
     if (request.resume && response.message_count == 0 && response.model_rounds == 0 &&
@@ -192,15 +254,7 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
         const auto facts = TRY(identity::load_facts(tx, agent));
         const auto closure = identity::decide_closure(facts);
         const auto& terminal = facts.agent.last_turn_terminal;
-        if (run.rest_reason == scheduler::kBudgetSpent ||
-            (terminal && terminal->reason == domain::kReasonRoundLimit))
-            response.final_status = FinalStatus::MaxTurnsExceeded;
-        else if (terminal && terminal->reason == domain::kReasonInterrupted)
-            response.final_status = FinalStatus::Interrupted;
-        else if (closure.outcome == domain::ClosureOutcome::Failed)
-            response.final_status = FinalStatus::Failed;
-        else if (closure.outcome == domain::ClosureOutcome::Waiting)
-            response.final_status = FinalStatus::Waiting;
+        response.final_status = final_status(closure, terminal, run.rest_reason);
         if (response.final_status == FinalStatus::Waiting)
             response.waiting_reason = closure.waiting_reason;
         if (facts.agent.rest) response.sleep_reason = facts.agent.rest->reason;
@@ -211,16 +265,7 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
                             response.final_status == FinalStatus::MaxTurnsExceeded;
         if (failed && facts.agent.last_runtime_failure)
             response.failure_artifact = facts.agent.last_runtime_failure->failure_artifact;
-        std::set<std::string> changed;
-        for (const auto& call : run.collector.patch_calls()) {
-            const auto execution = TRY(tx.tool_execution(domain::ToolCallId{call}));
-            if (!execution || !execution->result || !execution->result->data) continue;
-            const auto* files = base::find(*execution->result->data, "changed_files");
-            if (!files || !files->is_array()) continue;
-            for (const auto& file : files->get_array())
-                changed.insert(base::string_at(file, "path"));
-        }
-        response.changed_files.assign(changed.begin(), changed.end());
+        response.changed_files = TRY(changed_files(tx, run.collector.patch_calls()));
         return {};
     }));
     return response;

@@ -16,7 +16,7 @@ struct LocalParts {
     turn::Parts turn;
     identity::ModelFacts models;
     std::filesystem::path workspace_dir;  // Where a run works unless told otherwise.
-    std::filesystem::path cwd;            // Where the program was started.
+    std::filesystem::path started_in;     // The working directory, where it lies in the workspace.
     // Runs the loop until stop_loop is called from one of its tasks.
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
@@ -42,8 +42,13 @@ public:
 
 private:
     struct Run;
-    base::Result<domain::AgentId> prepare_agent(const RunRequest& request);
-    base::Status deliver(const RunRequest& request, const domain::AgentId& agent);
+    base::Result<domain::AgentId> name_agent(const RunRequest& request);
+    base::Result<std::optional<domain::WorkspaceEntry>> choose_workspace(
+        const RunRequest& request, const domain::AgentId& agent);
+    base::Status prepare_agent(const RunRequest& request, const domain::AgentId& id,
+                               const std::optional<domain::WorkspaceEntry>& entry);
+    base::Result<domain::Message> receive(const RunRequest& request, const domain::AgentId& agent);
+    base::Status deliver(const domain::Message& message);
     base::Result<RunResponse> conclude(const Run& run, const domain::AgentId& agent);
     base::Status remove_agent(const domain::AgentId& agent);
 

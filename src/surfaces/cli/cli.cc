@@ -171,24 +171,40 @@ Exit on(const EventsCommand& command, const Context& context) {
     return Exit::Success;
 }
 
+// AgentListEntry of the reference, out of an AgentSummary.
+json::object list_entry(const json::value& summary) {
+    const auto& agent = summary.at("agent");
+    json::object entry{{"identity", summary.at("identity")},
+                       {"status", agent.at("status")},
+                       {"scheduling_posture", summary.at("scheduling_posture")},
+                       {"lifecycle", summary.at("lifecycle")},
+                       {"pending", agent.at("pending")},
+                       {"model", summary.at("model")}};
+    const auto add = [&](const json::value& from, std::string_view name) {
+        const auto* value = base::find(from, name);
+        if (value && !value->is_null()) entry[name] = *value;
+    };
+    add(agent, "current_run_id");
+    add(summary.at("closure"), "waiting_reason");
+    add(agent, "active_workspace_entry");
+    return entry;
+}
+
 Exit on(const AgentListCommand& command, const Context& context) {
     const auto agents = context.service.agents();
     if (!agents) return report(context.terminal, agents.error());
     json::array list;
     for (const auto& agent : *agents) {
         const auto summary = context.service.status(agent);
+        // Another process has removed its temporary agent in the meantime.
+        if (!summary && summary.error().code == base::ErrorCode::NotFound) continue;
         if (!summary) return report(context.terminal, summary.error());
         const json::value value(*summary);
         if (!command.json && context.terminal.out_is_terminal)
             context.terminal.print_line(fmt::format(
                 "{:<42} {:<14} {:>4} pending  {}", agent, pointer_text(value, "/agent/status"),
                 pointer_text(value, "/agent/pending"), pointer_text(value, "/closure/outcome")));
-        list.push_back(json::object{{"identity", value.at("identity")},
-                                    {"status", value.at("agent").at("status")},
-                                    {"scheduling_posture", value.at("scheduling_posture")},
-                                    {"lifecycle", value.at("lifecycle")},
-                                    {"pending", value.at("agent").at("pending")},
-                                    {"model", value.at("model")}});
+        list.push_back(list_entry(value));
     }
     if (command.json || !context.terminal.out_is_terminal)
         context.terminal.print_line(base::pretty_json(list));
@@ -233,7 +249,12 @@ std::string run_text(const service::RunResponse& response) {
 }
 
 Exit execute(const Command& command, const Context& context) {
-    return std::visit([&](const auto& action) { return on(action, context); }, command.action);
+    const Exit exit =
+        std::visit([&](const auto& action) { return on(action, context); }, command.action);
+    if (context.terminal.is_written() || exit != Exit::Success) return exit;
+    // A reader that closes its pipe has seen enough, as in `holon events | head`.
+    if (context.terminal.out_is_pipe()) return Exit::Error;
+    return report(context.terminal, {base::ErrorCode::Io, "the output could not be written"});
 }
 
 }  // namespace cli

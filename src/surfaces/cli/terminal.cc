@@ -1,5 +1,6 @@
 #include "surfaces/cli/terminal.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -31,6 +32,15 @@ void Terminal::note(std::string_view text) const {
     std::fwrite(text.data(), 1, text.size(), err);
     std::fputc('\n', err);
     std::fflush(err);
+}
+
+bool Terminal::is_written() const {
+    return std::fflush(out) == 0 && std::ferror(out) == 0;
+}
+
+bool Terminal::out_is_pipe() const {
+    struct stat info{};
+    return fstat(fileno(out), &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
 std::string styled(const Terminal& terminal, Style style, std::string_view text) {

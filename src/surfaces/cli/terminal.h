@@ -19,6 +19,9 @@ struct Terminal {
     void print(std::string_view text) const;       // To out, as it is.
     void print_line(std::string_view text) const;  // To out, with a newline.
     void note(std::string_view text) const;        // To err, with a newline.
+    // False when something printed did not get out: the disk is full, the reader has gone.
+    bool is_written() const;
+    bool out_is_pipe() const;
 };
 
 enum class Style { Plain, Dim, Bold, Green, Red, Yellow };

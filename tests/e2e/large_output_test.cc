@@ -1,0 +1,37 @@
+// Output larger than memory should have to hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/e2e/program.h"
+
+namespace e2e {
+namespace {
+
+constexpr std::uintmax_t kBytes = 64U << 20U;
+constexpr long kRssKibMax = 48L * 1024;  // Less than the output; about 20 MiB are in use.
+
+// contract: REPO-07
+TEST(LargeOutput, IsKeptWholeInBoundedMemory) {
+    Program program;
+    program.script(
+        {runs(fmt::format("head -c {} /dev/zero | tr '\\0' 'x'", kBytes)), says("Long.")});
+    const auto finished = program.start({"run", "--agent", "k", "--create-agent", "go"}).wait(120s);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_LT(finished.rss_kib_max, kRssKibMax);
+    RecordProperty("rss_kib_max", static_cast<int>(finished.rss_kib_max));
+
+    const auto entries = of_kind(program.json_of({"transcript", "--agent", "k"}), "tool_results");
+    ASSERT_EQ(entries.size(), 1U);
+    const std::string content =
+        base::string_at(entries[0].at("data").at("results").at(0), "content");
+    EXPECT_LT(content.size(), 40'000U);
+    EXPECT_THAT(content, testing::HasSubstr("[output cut: "));
+    const std::filesystem::path artifact = content.substr(content.rfind('\n') + 1);
+    ASSERT_TRUE(std::filesystem::is_regular_file(artifact)) << artifact;
+    EXPECT_EQ(std::filesystem::file_size(artifact), kBytes);
+    const std::string whole = program.read(artifact);
+    EXPECT_EQ(whole.find_first_not_of('x'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace e2e
