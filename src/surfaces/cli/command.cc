@@ -51,6 +51,8 @@ void add_run(CLI::App& app, Command& command) {
                     "The project folder (default: here)");
     sub->add_option("--cwd", run->request.cwd, "Working directory inside the project");
     sub->add_option("--home", command.home, "Use this folder instead of HOLON_HOME");
+    sub->add_flag("--no-wait-for-tasks")
+        ->description("Do not wait for background tasks (there are none yet)");
     sub->add_flag("--json", run->json, "Print one JSON document and nothing else");
     sub->callback([&command, run] {
         if (run->request.text.empty() && !run->request.resume) throw CLI::RequiredError("TEXT");

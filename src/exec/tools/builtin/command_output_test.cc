@@ -184,8 +184,9 @@ TEST(Preview, CutsWholeLinesWhereItCan) {
         const auto bytes = text.size();
         return base::CapturedStream{.head = std::move(text), .bytes = bytes, .lines = lines};
     };
-    EXPECT_EQ(preview(captured("  a\nb  \n"), 10).text, "a\nb");
-    EXPECT_FALSE(preview(captured("  a\nb  \n"), 3).truncated);
+    // Empty lines before and blanks behind go; the first line keeps its indentation.
+    EXPECT_EQ(preview(captured("\n \n  a\nb  \n"), 10).text, "  a\nb");
+    EXPECT_FALSE(preview(captured("  a\nb  \n"), 5).truncated);
     const auto none = preview(captured("a\nb\nc\n"), 4);
     EXPECT_TRUE(none.truncated);
     EXPECT_EQ(none.text, "\n[output cut: first 0 and last 0 of 3 lines shown, 6 bytes in all]\n");

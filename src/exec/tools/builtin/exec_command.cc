@@ -1,30 +1,8 @@
 #include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/command_args.h"
 
 namespace builtin {
 namespace {
-
-struct ExecCommandArgs {
-    std::string cmd;
-    std::optional<std::string> workdir{};
-    std::optional<std::string> shell{};
-    std::optional<bool> login{};
-    std::optional<std::int64_t> timeout_ms{};
-    std::optional<std::int64_t> max_output_tokens{};
-};
-BOOST_DESCRIBE_STRUCT(ExecCommandArgs, (),
-                      (cmd, workdir, shell, login, timeout_ms, max_output_tokens))
-constexpr auto describe_fields(const ExecCommandArgs*) {
-    return std::to_array<base::FieldDoc>(
-        {{"cmd", "The command line, run by a shell."},
-         {"workdir", "Folder to run in, relative to cwd; must lie inside the execution root."},
-         {"shell", "Shell program to use; omit for the default one."},
-         {"login", "Run a login shell (default true)."},
-         {"timeout_ms",
-          "End the command and everything it started after this long (default 600000).",
-          R"("minimum":1,"maximum":3600000)"},
-         {"max_output_tokens", "How much of the output to show, in estimated tokens.",
-          R"("minimum":0)"}});
-}
 
 // One command between two looks at its folder. Cancelling before it has started keeps it from
 // starting.
@@ -97,13 +75,7 @@ public:
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
-        auto args = base::from_json<ExecCommandArgs>(call.args).value();
-        CommandSpec spec{.cmd = std::move(args.cmd),
-                         .workdir = std::move(args.workdir),
-                         .shell = std::move(args.shell),
-                         .login = args.login.value_or(true),
-                         .timeout_ms = args.timeout_ms,
-                         .max_output_tokens = args.max_output_tokens};
+        auto spec = spec_of(base::from_json<CommandArgs>(call.args).value());
         auto running =
             std::make_shared<CommandCall>(shell_, std::move(spec), place, sink, std::move(done));
         running->begin();
@@ -122,7 +94,7 @@ private:
                                 .family = tools::Family::LocalEnvironment,
                                 .risk = domain::RiskLevel::Commands,
                                 .category = "commands",
-                                .input_schema = base::schema_of<ExecCommandArgs>(),
+                                .input_schema = base::schema_of<CommandArgs>(),
                                 .output_schema = base::schema_of<CommandResult>(),
                                 .render = render_command};
 };

@@ -1,28 +1,13 @@
 #include <utility>
 
 #include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/command_args.h"
 
 namespace builtin {
 namespace {
 
-struct BatchItemArgs {
-    std::string cmd;
-    std::optional<std::string> workdir{};
-    std::optional<std::string> shell{};
-    std::optional<bool> login{};
-    std::optional<std::int64_t> timeout_ms{};
-    std::optional<std::int64_t> max_output_tokens{};
-};
-BOOST_DESCRIBE_STRUCT(BatchItemArgs, (),
-                      (cmd, workdir, shell, login, timeout_ms, max_output_tokens))
-constexpr auto describe_fields(const BatchItemArgs*) {
-    return std::to_array<base::FieldDoc>(
-        {{"timeout_ms", "End this command after this long (default 600000).",
-          R"("minimum":1,"maximum":3600000)"},
-         {"max_output_tokens", "How much of its output to show.", R"("minimum":0)"}});
-}
 struct BatchArgs {
-    std::vector<BatchItemArgs> items;
+    std::vector<CommandArgs> items;
     std::optional<bool> stop_on_error{};
 };
 BOOST_DESCRIBE_STRUCT(BatchArgs, (), (items, stop_on_error))
@@ -70,7 +55,7 @@ private:
         const std::size_t index = output_->items.size();
         // Moved out, as what it holds leads back to this call.
         if (index == args_.items.size()) return std::exchange(finished_, nullptr)();
-        const BatchItemArgs& item = args_.items[index];
+        const CommandArgs& item = args_.items[index];
         if (cancelled_ || stopped_) {
             cut_off_ = cut_off_ || cancelled_;
             output_->items.push_back(
@@ -79,13 +64,7 @@ private:
                  .error_kind = cancelled_ ? "cancelled" : "skipped_after_previous_error"});
             return next();
         }
-        CommandSpec spec{.cmd = item.cmd,
-                         .workdir = item.workdir,
-                         .shell = item.shell,
-                         .login = item.login.value_or(true),
-                         .timeout_ms = item.timeout_ms,
-                         .max_output_tokens = item.max_output_tokens};
-        auto process = shell_.run(spec, place_, sink_, "ExecCommandBatch",
+        auto process = shell_.run(spec_of(item), place_, sink_, "ExecCommandBatch",
                                   [self = shared_from_this(), cmd = item.cmd](Shell::Finished end) {
                                       self->record(cmd, std::move(end));
                                       self->next();
