@@ -1,6 +1,8 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -32,6 +34,17 @@ std::size_t sequence_length(std::string_view bytes) {
     return 0;
 }
 
+// How many bytes at the start of `bytes` are ASCII. Eight at a time: most text is nothing else.
+std::size_t ascii_length(std::string_view bytes) {
+    std::size_t at = 0;
+    for (std::uint64_t word = 0; at + sizeof word <= bytes.size(); at += sizeof word) {
+        std::memcpy(&word, bytes.data() + at, sizeof word);
+        if ((word & 0x8080808080808080U) != 0) break;
+    }
+    while (at < bytes.size() && static_cast<unsigned char>(bytes[at]) < 0x80) ++at;
+    return at;
+}
+
 bool starts_character(char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
 }
@@ -58,12 +71,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool is_utf8(std::string_view bytes) {
-    while (!bytes.empty()) {
+    while (true) {
+        bytes.remove_prefix(ascii_length(bytes));
+        if (bytes.empty()) return true;
         const std::size_t length = sequence_length(bytes);
         if (length == 0) return false;
         bytes.remove_prefix(length);
     }
-    return true;
 }
 
 std::string to_utf8(std::string_view bytes) {

@@ -20,6 +20,16 @@ TEST(Text, KnowsValidUtf8) {
         EXPECT_FALSE(is_utf8(bytes)) << bytes.size();
 }
 
+TEST(Text, FindsWhatIsNotUtf8BehindAnyLengthOfAscii) {
+    for (std::size_t before = 0; before < 20; ++before)
+        for (std::size_t after = 0; after < 20; ++after) {
+            const std::string start(before, 'a'), end(after, 'z');
+            EXPECT_TRUE(is_utf8(start + "é" + end)) << before << " " << after;
+            EXPECT_FALSE(is_utf8(start + "\xc3" + end)) << before << " " << after;
+            EXPECT_FALSE(is_utf8(start + "\x80" + end)) << before << " " << after;
+        }
+}
+
 TEST(Text, ReplacesInvalidPartsOnly) {
     EXPECT_EQ(to_utf8("é€😀"), "é€😀");
     EXPECT_EQ(to_utf8("a\xff"

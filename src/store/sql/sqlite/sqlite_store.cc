@@ -16,7 +16,7 @@ namespace {
 class ThreadedStore final : public store::Store {
 public:
     ThreadedStore(std::unique_ptr<Connection> connection, const ConnectionOptions& readers)
-        : readers_(readers), writer_(std::move(connection)) {}
+        : connection_(std::move(connection)), readers_(readers), writer_(*connection_) {}
 
     Status write(Durability durability, Work work) override {
         return writer_.write(durability, std::move(work));
@@ -28,6 +28,9 @@ public:
     Status read(Work work) override { return readers_.read(std::move(work)); }
 
 private:
+    // Closed last: only a connection that may write takes the log with it. One that stays has to be
+    // read, checked and copied again by each process to come.
+    std::unique_ptr<Connection> connection_;
     Readers readers_;  // Outlives the writer: a waiting job's `done` may read.
     Writer writer_;
 };

@@ -94,6 +94,17 @@ TEST_P(SqliteStore, ManyMayOpenANewFileAtOnce) {
     EXPECT_EQ(event_count(*opened(database)), 6);
 }
 
+TEST_P(SqliteStore, TheLogIsGoneEvenWhenThereWereReaders) {
+    const TempDatabase database;
+    {
+        const auto store = opened(database, GetParam());
+        ASSERT_TRUE(store->write(Durability::Disk, append_event));
+        EXPECT_EQ(event_count(*store), 1);
+    }
+    EXPECT_TRUE(std::filesystem::exists(database.file()));
+    EXPECT_FALSE(std::filesystem::exists(database.file().string() + "-wal"));
+}
+
 TEST_P(SqliteStore, AFileThatAnotherHoldsTooLongIsUnavailableAndTheStoreGoesOnLater) {
     const TempDatabase database;
     const auto store = opened(database, GetParam());

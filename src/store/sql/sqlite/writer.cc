@@ -11,7 +11,7 @@ constexpr int kGatherYieldsMax = 16;
 
 }  // namespace
 
-Writer::Writer(std::unique_ptr<Connection> connection) : connection_(std::move(connection)) {}
+Writer::Writer(Connection& connection) : connection_(connection) {}
 
 Writer::~Writer() {
     {
@@ -20,7 +20,7 @@ Writer::~Writer() {
         changed_.notify_all();
     }
     if (thread_.joinable()) thread_.join();
-    connection_->checkpoint();
+    connection_.checkpoint();
 }
 
 std::shared_ptr<Writer::Group> Writer::join(Job& job) {
@@ -79,7 +79,7 @@ void Writer::run_here(Lock& lock, Job& job) {
     busy_ = true;
     lock.unlock();
     Job* const jobs[] = {&job};
-    run_group(*connection_, jobs);
+    run_group(connection_, jobs);
     lock.lock();
     busy_ = false;
     if (!waiting_.empty()) wake();
@@ -99,7 +99,7 @@ void Writer::run_next(Lock& lock) {
     const auto group = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    run_group(*connection_, group->jobs);
+    run_group(connection_, group->jobs);
     lock.lock();
     busy_ = false;
     last_jobs_ = group->jobs.size();

@@ -20,7 +20,8 @@ inline constexpr std::size_t kGroupJobsMax = 512;
 // the writer's thread, which starts when it is first needed.
 class Writer {
 public:
-    explicit Writer(std::unique_ptr<Connection> connection);
+    // Nobody else may use `connection` until the writer is gone.
+    explicit Writer(Connection& connection);
     // Finishes the waiting jobs. Nobody may be inside write() any more.
     ~Writer();
     Writer(const Writer&) = delete;
@@ -48,7 +49,7 @@ private:
     void gather(Lock& lock);
     void work_until(Lock& lock, const std::function<bool()>& finished);
 
-    std::unique_ptr<Connection> connection_;  // Of the thread that set busy_.
+    Connection& connection_;  // Of the thread that set busy_.
     std::mutex mutex_;
     std::condition_variable changed_;  // For the writer's thread.
     std::deque<std::shared_ptr<Group>> waiting_;
