@@ -113,9 +113,13 @@ std::string pretty_json(const json::value& value) {
     return out;
 }
 
+const json::value* find(const json::object& object, std::string_view name) {
+    return object.if_contains(json::string_view(name.data(), name.size()));
+}
+
 const json::value* find(const json::value& value, std::string_view name) {
     const auto* object = value.if_object();
-    return object ? object->if_contains(json::string_view(name.data(), name.size())) : nullptr;
+    return object ? find(*object, name) : nullptr;
 }
 
 std::string string_at(const json::value& value, std::string_view name, std::string_view fallback) {

@@ -28,6 +28,9 @@ std::string pretty_json(const json::value& value);
 
 // The member `name` when `value` is an object that has it, else null.
 const json::value* find(const json::value& value, std::string_view name);
+const json::value* find(const json::object& object, std::string_view name);
+// An object passed as a value would be copied, and the answer would point into the copy.
+const json::value* find(json::value&&, std::string_view) = delete;
 
 // The member as text, integer or truth, or the fallback when it is absent or of another type.
 std::string string_at(const json::value& value, std::string_view name,

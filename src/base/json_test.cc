@@ -71,7 +71,8 @@ TEST(Json, FindsMembersOrFallsBack) {
     const auto value = parsed(R"({"s":"x","i":-3,"u":18446744073709551615,"b":true,"d":1.5})");
     EXPECT_EQ(*find(value, "s"), "x");
     EXPECT_EQ(find(value, "none"), nullptr);
-    EXPECT_EQ(find(json::value(1), "s"), nullptr);
+    const json::value number(1);
+    EXPECT_EQ(find(number, "s"), nullptr);
     EXPECT_EQ(string_at(value, "s"), "x");
     EXPECT_EQ(string_at(value, "i", "else"), "else");
     EXPECT_EQ(int_at(value, "i"), -3);

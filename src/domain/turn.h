@@ -19,6 +19,14 @@ struct Thinking {
     bool continues_text{false};  // The last round's text was cut off; this one goes on with it.
     friend bool operator==(const Thinking&, const Thinking&) = default;
 };
+// The provider asked for more patience than a retry has: the round is asked again at `until`.
+struct Parked {
+    static constexpr std::string_view kTagKey = "state", kTag = "parked";
+    std::int64_t round{1};
+    Time until{};
+    bool continues_text{false};
+    friend bool operator==(const Parked&, const Parked&) = default;
+};
 // The calls of this round are made one after the other; `next` is the one that is running.
 struct AwaitingTools {
     static constexpr std::string_view kTagKey = "state", kTag = "awaiting_tools";
@@ -36,9 +44,10 @@ BOOST_DESCRIBE_STRUCT(Thinking, (), (round, continues_text))
 constexpr auto describe_fields(const Thinking*) {
     return std::to_array<base::FieldDoc>({{.field = "continues_text", .has_default = true}});
 }
+BOOST_DESCRIBE_STRUCT(Parked, (), (round, until, continues_text))
 BOOST_DESCRIBE_STRUCT(AwaitingTools, (), (round, calls, next))
 BOOST_DESCRIBE_STRUCT(Closed, (), ())
-using TurnState = std::variant<Thinking, AwaitingTools, Closed>;
+using TurnState = std::variant<Thinking, Parked, AwaitingTools, Closed>;
 
 enum class TerminalKind { Completed, Aborted, BaselineOverBudget };
 BOOST_DESCRIBE_ENUM(TerminalKind, Completed, Aborted, BaselineOverBudget)
@@ -78,6 +87,7 @@ struct Attempt {
     std::int64_t rounds_max{0};  // No request is made beyond it.
     std::int64_t output_limit_recoveries{0};
     std::int64_t restarts{0};  // How often a new process has picked it up.
+    std::int64_t parks{0};     // How often it has waited for a provider's limit to reset.
     std::string model_ref;
     TokenUsage token_usage{};
     std::optional<RestWish> rest_wish{};
@@ -89,8 +99,12 @@ struct Attempt {
 };
 BOOST_DESCRIBE_STRUCT(Attempt, (),
                       (run_id, agent_id, message_id, turn_index, state, rounds_max,
-                       output_limit_recoveries, restarts, model_ref, token_usage, rest_wish,
+                       output_limit_recoveries, restarts, parks, model_ref, token_usage, rest_wish,
                        last_assistant_message, opened_at, closed_at, terminal))
+
+constexpr auto describe_fields(const Attempt*) {
+    return std::to_array<base::FieldDoc>({{.field = "parks", .has_default = true}});
+}
 
 enum class ClosureOutcome { Completed, Continuable, Failed, Waiting };
 enum class WaitingReason {

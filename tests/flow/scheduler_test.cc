@@ -123,6 +123,10 @@ protected:
             list.push_back(event.kind);
         return list;
     }
+    bool has(std::string_view kind) {
+        const auto list = kinds();
+        return std::ranges::find(list, kind) != list.end();
+    }
     std::string opening(std::size_t request) {
         std::string text;
         for (const auto& block :
@@ -388,6 +392,44 @@ TEST_F(SchedulerTest, ACommandCanBeTracedToItsMessageAndItsAuthority) {
     EXPECT_EQ(base::string_at(event->data, "trust"), "untrusted_external");
     EXPECT_EQ(base::string_at(event->data, "cmd_preview"), "make TOKEN=***");
     EXPECT_TRUE(event->data.contains("boundary"));
+}
+
+constexpr std::string_view kLimited =
+    R"({"rounds":[{"text":"at last","fault":{"kind":"rate_limited","message":"quota","retry_after_ms":3600000}}]})";
+
+TEST_F(SchedulerTest, ALimitFarOffParksTheTurnWhichGoesOnByItself) {
+    start(kLimited);
+    send("hi");
+    scheduler_->wake(agent_);
+    loop_.run_until([&] { return has("turn_parked"); });
+    EXPECT_EQ(model_->requests.size(), 1U);
+    const base::Time parked_at = loop_.now();
+    loop_.run();
+    EXPECT_EQ(model_->requests.size(), 2U);
+    EXPECT_GE(loop_.now() - parked_at, std::chrono::hours(1));
+    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "at last");
+    EXPECT_EQ(agent().last_turn_terminal->kind, domain::TerminalKind::Completed);
+}
+
+TEST_F(SchedulerTest, AParkedTurnOutlivesItsProcessAndCanBeInterrupted) {
+    start(kLimited);
+    send("hi");
+    scheduler_->wake(agent_);
+    const auto is_parked = [&] {
+        const auto open = read<std::optional<domain::Attempt>>(
+            [&](store::Tx& tx) { return tx.open_attempt_of(agent_); });
+        return open && std::holds_alternative<domain::Parked>(open->state);
+    };
+    loop_.run_until(is_parked);
+    start(kLimited);  // Another process; the timer of the first one finds nobody.
+    scheduler_->recover({agent_});
+    loop_.run_until([&] { return has("attempt_resumed"); });
+    EXPECT_TRUE(is_parked());
+    scheduler_->interrupt(agent_, "operator_interrupt");
+    loop_.run();
+    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_TRUE(model_->requests.empty());
+    EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
 }
 
 }  // namespace

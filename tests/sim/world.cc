@@ -45,6 +45,14 @@ provider::ScriptedCall random_call(std::mt19937_64& random, const std::string& n
     return {.name = "ExecCommand", .input = json::object{{"cmd", name}}};
 }
 
+// A limit that a retry waits for, or one that parks the turn.
+provider::ScriptedFault limited(std::mt19937_64& random) {
+    provider::ScriptedFault fault{.kind = provider::FailureKind::RateLimited,
+                                  .message = "slow down"};
+    if (random() % 2 == 0) fault.retry_after_ms = 3'600'000;
+    return fault;
+}
+
 // What the message says: the last line of the context the turn opened with.
 std::string message_of(const provider::Request& request) {
     const auto& opening = std::get<provider::UserTurn>(request.conversation.front());
@@ -116,9 +124,7 @@ provider::Scenario make_scenario(std::uint64_t seed, const std::string& message)
         provider::Round made{.text = fmt::format("round {} of {}", round, message)};
         made.usage = provider::ScriptedUsage{.input_tokens = 10, .output_tokens = 5};
         if (random() % 3 == 0) made.delay_ms = static_cast<std::int64_t>(random() % 50);
-        if (random() % 5 == 0)
-            made.fault = provider::ScriptedFault{.kind = provider::FailureKind::RateLimited,
-                                                 .message = "slow down"};
+        if (random() % 5 == 0) made.fault = limited(random);
         const std::uint64_t calls = 1 + random() % 3;
         for (std::uint64_t call = 0; call < calls; ++call)
             made.tool_calls.push_back(random_call(

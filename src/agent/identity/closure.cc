@@ -33,6 +33,9 @@ domain::ClosureDecision waiting(WaitingReason reason, std::string evidence) {
 
 domain::ClosureDecision decide_outcome(const AgentFacts& facts) {
     const auto& agent = facts.agent;
+    if (facts.open_attempt && std::holds_alternative<domain::Parked>(facts.open_attempt->state))
+        return waiting(WaitingReason::AwaitingTimer,
+                       "the turn waits for a provider's limit to reset");
     if (facts.open_attempt) return waiting(WaitingReason::AwaitingExternalChange, "a turn is open");
     if (agent.turn_index == 0)
         return waiting(WaitingReason::AwaitingOperatorInput, "no turn has run yet");

@@ -105,23 +105,30 @@ base::Result<Facts> load(store::Tx& tx, const domain::RunId& run) {
 std::string effect_id(const domain::RunId& run, const Effect& effect) {
     if (const auto* ask = std::get_if<AskModel>(&effect))
         return fmt::format("{}/ask/{}", run, ask->round);
+    if (const auto* wait = std::get_if<WaitUntil>(&effect))
+        return fmt::format("{}/wait/{}", run, wait->round);
     return fmt::format("{}/tool/{}", run, std::get<RunTool>(effect).call_id);
 }
 
 base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
                          const std::vector<Effect>& effects) {
     for (const auto& effect : effects) {
-        const auto* ask = std::get_if<AskModel>(&effect);
-        json::object payload{{"run_id", attempt.run_id.value}};
-        if (ask)
-            payload["round"] = ask->round;
-        else
-            payload["call_id"] = std::get<RunTool>(effect).call_id.value;
-        TRY(log.tx().put_outbox({.effect_id = effect_id(attempt.run_id, effect),
+        store::OutboxEntry entry{.effect_id = effect_id(attempt.run_id, effect),
                                  .agent_id = attempt.agent_id,
-                                 .kind = ask ? "ask_model" : "run_tool",
-                                 .payload = std::move(payload),
-                                 .created_at = log.now()}));
+                                 .payload = json::object{{"run_id", attempt.run_id.value}},
+                                 .created_at = log.now()};
+        auto& payload = entry.payload.as_object();
+        if (const auto* ask = std::get_if<AskModel>(&effect)) {
+            entry.kind = "ask_model";
+            payload["round"] = ask->round;
+        } else if (const auto* wait = std::get_if<WaitUntil>(&effect)) {
+            entry.kind = "wait_until";
+            payload["until"] = base::to_text(wait->until);
+        } else {
+            entry.kind = "run_tool";
+            payload["call_id"] = std::get<RunTool>(effect).call_id.value;
+        }
+        TRY(log.tx().put_outbox(entry));
     }
     return {};
 }

@@ -3,6 +3,7 @@
 //
 //     Thinking --reply with calls--> AwaitingTools --last result--> Thinking (next round)
 //     Thinking --reply without calls--> Closed          any --failure, interruption--> Closed
+//     Thinking --limited until later--> Parked --wait over--> Thinking (same round)
 #pragma once
 
 #include <optional>
@@ -28,6 +29,9 @@ inline constexpr std::int64_t kOutputLimitRecoveriesMax = 2;
 // each time would otherwise do so for ever. Counted in the store, across restarts.
 inline constexpr std::int64_t kRestartsMax = 20;
 inline constexpr std::int64_t kCallsPerRoundMax = 64;
+// How long, and how often in one turn, a provider's limit is waited for.
+inline constexpr std::chrono::hours kParkMax{24};
+inline constexpr std::int64_t kParksMax = 20;
 
 struct Facts {
     domain::Agent agent;
@@ -72,7 +76,11 @@ struct Resumed {
     std::optional<ToolFinished> unknown{};
     std::optional<std::int64_t> rounds_more{};  // At most this many further rounds.
 };
-using Event = std::variant<ModelReplied, ModelFailed, ToolFinished, Interrupted, Resumed>;
+// The time a parked turn waited for has come.
+struct WaitOver {
+    std::int64_t round{0};
+};
+using Event = std::variant<ModelReplied, ModelFailed, ToolFinished, WaitOver, Interrupted, Resumed>;
 
 struct AskModel {
     std::int64_t round{1};
@@ -82,7 +90,12 @@ struct RunTool {
     domain::ToolCallId call_id;
     friend bool operator==(const RunTool&, const RunTool&) = default;
 };
-using Effect = std::variant<AskModel, RunTool>;
+struct WaitUntil {
+    std::int64_t round{1};
+    base::Time until{};
+    friend bool operator==(const WaitUntil&, const WaitUntil&) = default;
+};
+using Effect = std::variant<AskModel, RunTool, WaitUntil>;
 
 struct EventDraft {
     std::string kind;

@@ -27,6 +27,17 @@ Facts closed() {
     return after(thinking(), reply(1, {text("done")}));
 }
 
+ModelFailed limited(std::int64_t round, std::chrono::milliseconds retry_after) {
+    return {.round = round,
+            .failure = {.kind = provider::FailureKind::RateLimited,
+                        .message = "slow down",
+                        .retry_after = retry_after}};
+}
+
+Facts parked() {
+    return after(thinking(2), limited(2, std::chrono::hours(1)));
+}
+
 TEST(Decide, NamesWhatEachEventDoesInEachState) {
     const Facts waiting = awaiting({{"a", "ExecCommand"}, {"b", "AgentGet"}});
     const Facts last = awaiting({{"a", "ExecCommand"}});
@@ -49,6 +60,28 @@ TEST(Decide, NamesWhatEachEventDoesInEachState) {
         {"Thinking, ToolFinished", thinking(2), done("a", "ExecCommand"), "thinking", {}, false},
         {"Thinking, Interrupted", thinking(), Interrupted{"stop"}, "closed"},
         {"Thinking, Resumed", thinking(3), Resumed{}, "thinking", {AskModel{3}}},
+        {"Thinking, ModelFailed by a limit that resets later",
+         thinking(2),
+         limited(2, std::chrono::hours(1)),
+         "parked",
+         {WaitUntil{2, kNow + std::chrono::hours(1)}}},
+        {"Thinking, ModelFailed by a limit a retry could wait for", thinking(),
+         limited(1, std::chrono::seconds(5)), "closed"},
+        {"Thinking, ModelFailed by a limit too far off", thinking(),
+         limited(1, kParkMax + std::chrono::seconds(1)), "closed"},
+        {"Thinking, WaitOver", thinking(), WaitOver{1}, "thinking", {}, false},
+        {"Parked, ModelReplied", parked(), reply(2, {text("late")}), "parked", {}, false},
+        {"Parked, ModelFailed", parked(), limited(2, std::chrono::hours(1)), "parked", {}, false},
+        {"Parked, ToolFinished", parked(), done("a", "ExecCommand"), "parked", {}, false},
+        {"Parked, WaitOver", parked(), WaitOver{2}, "thinking", {AskModel{2}}},
+        {"Parked, WaitOver of another round", parked(), WaitOver{1}, "parked", {}, false},
+        {"Parked, Interrupted", parked(), Interrupted{"stop"}, "closed"},
+        {"Parked, Resumed",
+         parked(),
+         Resumed{},
+         "parked",
+         {WaitUntil{2, kNow + std::chrono::hours(1)}}},
+        {"AwaitingTools, WaitOver", waiting, WaitOver{1}, "awaiting_tools", {}, false},
         {"AwaitingTools, ModelReplied",
          waiting,
          reply(1, {text("again")}),
@@ -86,6 +119,7 @@ TEST(Decide, NamesWhatEachEventDoesInEachState) {
         {"Closed, ModelReplied", closed(), reply(1, {text("more")}), "closed", {}, false},
         {"Closed, ModelFailed", closed(), failed, "closed", {}, false},
         {"Closed, ToolFinished", closed(), done("a", "ExecCommand"), "closed", {}, false},
+        {"Closed, WaitOver", closed(), WaitOver{1}, "closed", {}, false},
         {"Closed, Interrupted", closed(), Interrupted{"stop"}, "closed", {}, false},
         {"Closed, Resumed", closed(), Resumed{}, "closed", {}, false},
     };
@@ -138,6 +172,7 @@ TEST(Decide, OnlyAnEndOrACallThatMustNotRunTwiceNeedsTheDisk) {
          false},
         {"a text goes on", thinking(), reply(1, {text("half")}, "max_tokens"), false},
         {"a turn is picked up", thinking(), Resumed{}, false},
+        {"a turn is parked", thinking(), limited(1, std::chrono::hours(1)), false},
     };
     for (const auto& row : table)
         EXPECT_EQ(needs_disk(decide(row.facts, row.event, input()), input()), row.disk) << row.name;

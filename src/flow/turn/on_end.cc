@@ -66,6 +66,13 @@ Step on(const Facts& facts, const domain::Thinking&, const Interrupted& interrup
     return step;
 }
 
+Step on(const Facts& facts, const domain::Parked&, const Interrupted& interrupted,
+        const Input& input) {
+    Step step = stay(facts);
+    interrupt(step, facts, interrupted.reason, input.now);
+    return step;
+}
+
 Step on(const Facts& facts, const domain::AwaitingTools& state, const Interrupted& interrupted,
         const Input& input) {
     Step step = stay(facts);
@@ -80,6 +87,17 @@ Step on(const Facts& facts, const domain::Thinking& state, const Resumed& resume
     limit_rounds(step.attempt, state.round - 1, resumed);
     if (pick_up(step, facts, state.round))
         step.effects.push_back(AskModel{state.round});
+    else
+        give_up_restarting(step, facts, state.round, input.now);
+    return step;
+}
+
+Step on(const Facts& facts, const domain::Parked& state, const Resumed& resumed,
+        const Input& input) {
+    Step step = stay(facts);
+    limit_rounds(step.attempt, state.round - 1, resumed);
+    if (pick_up(step, facts, state.round))
+        step.effects.push_back(WaitUntil{state.round, state.until});
     else
         give_up_restarting(step, facts, state.round, input.now);
     return step;

@@ -5,6 +5,7 @@
 #include "flow/turn/records.h"
 #include "flow/turn/settle.h"
 #include "provider/classify.h"
+#include "provider/retry.h"
 
 namespace turn {
 namespace {
@@ -129,6 +130,38 @@ void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecuti
     step.attempt.state = std::move(state);
 }
 
+// A limit that resets later than a retry can wait for: the work is kept, not failed.
+bool may_park(const Facts& facts, const provider::Failure& failure) {
+    return failure.kind == provider::FailureKind::RateLimited && failure.retry_after &&
+           *failure.retry_after > provider::kRetryAfterMax && *failure.retry_after <= kParkMax &&
+           facts.attempt.parks < kParksMax;
+}
+
+void count_usage(Step& step, const provider::Failure& failure) {
+    if (!failure.timeline.aggregated_token_usage) return;
+    const auto& usage = *failure.timeline.aggregated_token_usage;
+    step.attempt.token_usage = step.attempt.token_usage + usage;
+    step.agent.total_input_tokens += usage.input_tokens;
+    step.agent.total_output_tokens += usage.output_tokens;
+}
+
+void park(Step& step, const Facts& facts, const domain::Thinking& state,
+          const provider::Failure& failure, base::Time now) {
+    const base::Time until = now + *failure.retry_after;
+    count_usage(step, failure);
+    ++step.attempt.parks;
+    step.attempt.state = domain::Parked{state.round, until, state.continues_text};
+    step.effects.push_back(WaitUntil{state.round, until});
+    step.events.push_back({"turn_parked",
+                           {{"agent_id", facts.agent.agent_id.value},
+                            {"run_id", facts.attempt.run_id.value},
+                            {"message_id", facts.message.id.value},
+                            {"round", state.round},
+                            {"until", base::to_text(until)},
+                            {"reason", failure.message},
+                            {"provider_attempt_timeline", base::to_json(failure.timeline)}}});
+}
+
 }  // namespace
 
 Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& replied,
@@ -166,17 +199,42 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelFailed& fa
         const Input& input) {
     Step step = stay(facts);
     if (failed.round != state.round) return step;
+    if (may_park(facts, failed.failure)) {
+        park(step, facts, state, failed.failure, input.now);
+        return step;
+    }
     const auto artifact = failure_artifact(failed.failure, facts.attempt.model_ref);
     if (failed.failure.kind == provider::FailureKind::ContextLengthExceeded)
         step.events.push_back(context_length_exceeded(facts, state.round, failed.failure));
-    if (failed.failure.timeline.aggregated_token_usage) {
-        const auto& usage = *failed.failure.timeline.aggregated_token_usage;
-        step.attempt.token_usage = step.attempt.token_usage + usage;
-        step.agent.total_input_tokens += usage.input_tokens;
-        step.agent.total_output_tokens += usage.output_tokens;
-    }
+    count_usage(step, failed.failure);
     give_up(step, facts, state.round, artifact, &failed.failure, artifact.kind, input.now);
     return step;
+}
+
+// While parked nothing is asked, so nothing can be answered.
+Step on(const Facts& facts, const domain::Parked&, const ModelReplied&, const Input&) {
+    return stay(facts);
+}
+Step on(const Facts& facts, const domain::Parked&, const ModelFailed&, const Input&) {
+    return stay(facts);
+}
+
+Step on(const Facts& facts, const domain::Parked& state, const WaitOver& over, const Input&) {
+    Step step = stay(facts);
+    if (over.round != state.round) return step;
+    step.attempt.state = domain::Thinking{state.round, state.continues_text};
+    step.effects.push_back(AskModel{state.round});
+    step.events.push_back({"turn_wait_over",
+                           {{"agent_id", facts.agent.agent_id.value},
+                            {"run_id", facts.attempt.run_id.value},
+                            {"round", state.round}}});
+    return step;
+}
+Step on(const Facts& facts, const domain::Thinking&, const WaitOver&, const Input&) {
+    return stay(facts);
+}
+Step on(const Facts& facts, const domain::AwaitingTools&, const WaitOver&, const Input&) {
+    return stay(facts);
 }
 
 // A reply while tools run belongs to a round that is already recorded.

@@ -44,6 +44,10 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const ToolFinish
     return step;
 }
 
+Step on(const Facts& facts, const domain::Parked&, const ToolFinished&, const Input&) {
+    return stay(facts);
+}
+
 // The round is over; its results are recorded.
 Step on(const Facts& facts, const domain::Thinking&, const ToolFinished&, const Input&) {
     return stay(facts);

@@ -34,6 +34,7 @@ struct Runner::Live {
     std::string cache_key;
     std::shared_ptr<provider::Exchange> exchange;
     std::shared_ptr<tools::Running> running_tool;
+    base::Loop::TimerHandle wait{base::Loop::TimerHandle::None};
     std::optional<std::string> interrupt_reason;
 };
 
@@ -124,6 +125,10 @@ void Runner::interrupt(const domain::AgentId& agent, std::string reason) {
     live->interrupt_reason = std::move(reason);
     if (live->exchange) live->exchange->cancel();
     if (live->running_tool) live->running_tool->cancel();
+    if (live->wait != base::Loop::TimerHandle::None) {
+        parts_.loop.cancel(std::exchange(live->wait, base::Loop::TimerHandle::None));
+        step(live, Interrupted{*live->interrupt_reason}, std::nullopt);
+    }
     // With nothing in flight but a commit, act() sees the wish when the commit is done.
 }
 
@@ -133,6 +138,8 @@ void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& e
     for (const auto& effect : effects) {
         if (const auto* ask = std::get_if<AskModel>(&effect))
             ask_model(live, *ask);
+        else if (const auto* wait = std::get_if<WaitUntil>(&effect))
+            wait_until(live, *wait);
         else
             run_tool(live, std::get<RunTool>(effect));
     }
@@ -187,6 +194,15 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
             replied.reply = std::move(*outcome);
             step(live, std::move(replied), ask);
         });
+}
+
+void Runner::wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait) {
+    const auto delay = std::max(wait.until - parts_.clock.now(), std::chrono::microseconds(0));
+    live->wait = parts_.loop.after(delay, [this, alive = std::weak_ptr(self_), live, wait] {
+        if (!alive.lock()) return;
+        live->wait = base::Loop::TimerHandle::None;
+        step(live, WaitOver{wait.round}, wait);
+    });
 }
 
 void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {

@@ -65,6 +65,7 @@ private:
     void act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);
     void ask_model(const std::shared_ptr<Live>& live, const AskModel& ask);
     void run_tool(const std::shared_ptr<Live>& live, const RunTool& run);
+    void wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait);
     void step(const std::shared_ptr<Live>& live, Event event,
               const std::optional<Effect>& finished);
     void committed(const std::shared_ptr<Live>& live, const Step& step);

@@ -44,6 +44,21 @@ Step on(const Facts& facts, const domain::Thinking& state, const Interrupted& in
         const Input& input);
 Step on(const Facts& facts, const domain::Thinking& state, const Resumed& resumed,
         const Input& input);
+Step on(const Facts& facts, const domain::Thinking& state, const WaitOver& over,
+        const Input& input);
+Step on(const Facts& facts, const domain::Parked& state, const ModelReplied& replied,
+        const Input& input);
+Step on(const Facts& facts, const domain::Parked& state, const ModelFailed& failed,
+        const Input& input);
+Step on(const Facts& facts, const domain::Parked& state, const ToolFinished& finished,
+        const Input& input);
+Step on(const Facts& facts, const domain::Parked& state, const WaitOver& over, const Input& input);
+Step on(const Facts& facts, const domain::Parked& state, const Interrupted& interrupted,
+        const Input& input);
+Step on(const Facts& facts, const domain::Parked& state, const Resumed& resumed,
+        const Input& input);
+Step on(const Facts& facts, const domain::AwaitingTools& state, const WaitOver& over,
+        const Input& input);
 Step on(const Facts& facts, const domain::AwaitingTools& state, const ModelReplied& replied,
         const Input& input);
 Step on(const Facts& facts, const domain::AwaitingTools& state, const ModelFailed& failed,

@@ -78,6 +78,12 @@ void RunView::on_event(const domain::Event& event) {
     } else if (event.kind == "tool_executed" || event.kind == "tool_execution_failed") {
         tool_line(data, event.kind == "tool_execution_failed");
         begin("thinking");
+    } else if (event.kind == "turn_parked") {
+        const std::string until = base::string_at(data, "until");
+        line(styled(terminal_, Style::Yellow,
+                    fmt::format("  limited by the provider; goes on by itself at {}",
+                                until.substr(0, 19))));
+        begin("waiting until " + until.substr(0, 19));
     } else if (event.kind == "runtime_error") {
         line(styled(terminal_, Style::Red, "✗ " + base::printable(base::string_at(data, "error"))));
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -30,6 +31,8 @@ constexpr const char* kCommonPragmas =
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA cell_size_check = ON;"
     "PRAGMA cache_size = -16384;";
+
+constexpr std::chrono::milliseconds kOpenRetryPause{5};
 
 class StatementRow final : public sql::Row {
 public:
@@ -167,15 +170,27 @@ Result<std::unique_ptr<Connection>> Connection::open(const ConnectionOptions& op
 Status Connection::set_up(const ConnectionOptions& options) {
     sqlite3_busy_timeout(db_.get(), static_cast<int>(options.busy_timeout.count()));
     TRY(run_script(kCommonPragmas));
-    if (options.access == sql::Access::Write) return run_script(kWriterPragmas);
+    if (options.access == sql::Access::Write) return set_up_writer(options.busy_timeout);
     return run_script("PRAGMA query_only = ON;");
+}
+
+// Two processes that make one file at the same time meet in the switch to the log, where SQLite
+// answers "busy" at once: there the busy timeout does not apply.
+Status Connection::set_up_writer(std::chrono::milliseconds timeout) {
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    for (;;) {
+        auto status = run_script(kWriterPragmas);
+        const bool busy = !status && status.error().code == ErrorCode::Unavailable;
+        if (!busy || std::chrono::steady_clock::now() >= deadline) return status;
+        std::this_thread::sleep_for(kOpenRetryPause);
+    }
 }
 
 Result<std::unique_ptr<Connection>> Connection::open_bytes(const std::string& bytes) {
     auto connection = TRY(open({.file = kMemory}));
     auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size()));
     if (!copy && !bytes.empty()) throw std::bad_alloc();
-    std::memcpy(copy, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(copy, bytes.data(), bytes.size());
     const auto size = static_cast<sqlite3_int64>(bytes.size());
     const int code =
         sqlite3_deserialize(connection->db_.get(), "main", copy, size, size,

@@ -73,6 +73,7 @@ private:
         : db_(std::move(db)), name_(std::move(name)) {}
 
     Status set_up(const ConnectionOptions& options);
+    Status set_up_writer(std::chrono::milliseconds timeout);
     Result<sqlite3_stmt*> prepare(std::string_view statement);
     Result<sqlite3_stmt*> bound(std::string_view statement, sql::Params params);
     Status check_transaction() const;
