@@ -2,44 +2,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include "base/files.h"
 #include "provider/openai_codex/wire.h"
+#include "tests/support/codex_home.h"
 #include "tests/support/transport_suite.h"
 
 namespace provider {
 namespace {
 
+using test_support::CodexHome;
 using test_support::Contract;
 using test_support::FakeModelServer;
 using test_support::run_until;
 using testing::HasSubstr;
-
-// A folder with a login, gone with this.
-class CodexHome {
-public:
-    CodexHome() {
-        std::string name = (std::filesystem::temp_directory_path() / "codex-XXXXXX").string();
-        CHECK(mkdtemp(name.data()) != nullptr, "no folder for a login");
-        path = name;
-    }
-    ~CodexHome() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path, ignored);
-    }
-    CodexHome(const CodexHome&) = delete;
-    CodexHome& operator=(const CodexHome&) = delete;
-
-    void log_in(const std::string& token) const {
-        json::object tokens{{"access_token", token}, {"account_id", "acct_1"}};
-        json::object file;
-        file["tokens"] = std::move(tokens);
-        ASSERT_TRUE(base::write_file_atomic(path / "auth.json", base::json_text(file), 0600));
-    }
-
-    std::filesystem::path path;
-};
 
 struct Transport {
     static constexpr Contract kContract = Contract::CodexStream;
