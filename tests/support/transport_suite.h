@@ -20,11 +20,11 @@
 
 namespace test_support {
 
+// Made anew for each question: on a kept connection libcurl answers a reset by sending once more.
 struct TransportWorld {
     base::AsioLoop loop;
     base::SystemClock clock;
     base::RandomIds ids{clock};
-    // Without keeping connections, as libcurl answers a reset on a kept one by sending once more.
     provider::HttpClient http{loop, {.proxy = ""}};
     provider::HttpTimeouts timeouts{.first_byte = 300ms, .idle = 300ms};
     std::size_t body_bytes_max{100'000};
@@ -65,7 +65,6 @@ private:
 template <class Transport>
 class TransportSuite : public testing::Test {
 protected:
-    using FailureKind = provider::FailureKind;
     using AttemptOutcome = domain::AttemptOutcome;
 
     static constexpr Contract kContract = Transport::kContract;

@@ -75,6 +75,26 @@ TEST_F(SameEverywhere, TheModelReadsTheSameReceipt) {
     }
 }
 
+// contract: FRAME-03
+TEST_F(SameEverywhere, TheModelReadsTheSameInstructions) {
+    Request request = provider::conformance::question();
+    request.system.push_back({Stability::AgentScoped, "You are main."});
+    std::vector<std::string> seen;
+    for (const auto contract : kContracts) {
+        transports.server(contract).enqueue(test_support::says("ok", contract));
+        ASSERT_TRUE(transports.ask(contract, request).has_value());
+        const json::value body = last_body(contract);
+        std::string text = base::string_at(body, "instructions");
+        if (contract == Contract::ChatCompletions)
+            text = base::string_at(body.at("messages").at(0), "content");
+        if (contract == Contract::Messages)
+            text = base::string_at(body.at("system").at(0), "text") + "\n\n" +
+                   base::string_at(body.at("system").at(1), "text");
+        seen.push_back(text);
+    }
+    EXPECT_THAT(seen, testing::Each("You are terse.\n\nYou are main."));
+}
+
 TEST_F(SameEverywhere, TheSameAnswerGivesTheSameBlocks) {
     std::vector<std::vector<domain::Block>> seen;
     for (const auto contract : kContracts) {
@@ -89,7 +109,8 @@ TEST_F(SameEverywhere, TheSameAnswerGivesTheSameBlocks) {
 
 // A server's cache holds what two requests begin with. Over twenty rounds each body is a prefix of
 // the next, up to its closing brackets. The exception: Anthropic's rolling mark moves off the block
-// it was on, so a body is kept up to that mark only, which is still its end.
+// it was on, so a body is kept up to that mark only, which is still its end. (Without a cache
+// identity, so that the Responses transport sends all of it every time.)
 TEST_F(SameEverywhere, ALongerConversationOnlyAddsBytes) {
     constexpr int kRounds = 20;
     Request request = provider::conformance::question();
@@ -134,6 +155,7 @@ void expect_strict(const json::value& schema) {
     if (const auto* items = base::find(schema, "items")) expect_strict(*items);
 }
 
+// contract: SCHEMA-15
 // contract: SCHEMA-16
 TEST_F(SameEverywhere, EveryBuiltinToolHasAStrictFormForOpenai) {
     const auto list = provider::openai_responses::encode_tools(
