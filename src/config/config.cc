@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -70,20 +71,69 @@ std::vector<std::string> split_names(std::string_view list) {
     return names;
 }
 
-void add_builtins(Config& config, const Environment& environment) {
+// The variables that replace a built-in base URL, the first that is set wins.
+std::vector<std::string> base_url_names(std::string_view id) {
+    std::vector<std::string> names{"HOLON_" + upper_env(id) + "_BASE_URL"};
+    if (id == "openai") names.emplace_back("OPENAI_BASE_URL");
+    if (id == "anthropic") names.emplace_back("ANTHROPIC_BASE_URL");
+    return names;
+}
+
+Result<std::optional<ContextManagement>> context_management(const Environment& environment) {
+    const std::string name = "HOLON_ANTHROPIC_CONTEXT_MANAGEMENT";
+    const bool enabled = TRY(truth(environment, name)).value_or(false);
+    ContextManagement out;
+    const auto trigger = TRY(number(environment, name + "_TRIGGER_INPUT_TOKENS"));
+    const auto keep = TRY(number(environment, name + "_KEEP_RECENT_TOOL_USES"));
+    out.clear_at_least_input_tokens =
+        TRY(number(environment, name + "_CLEAR_AT_LEAST_INPUT_TOKENS"));
+    out.trigger_input_tokens = trigger.value_or(out.trigger_input_tokens);
+    out.keep_recent_tool_uses = keep.value_or(out.keep_recent_tool_uses);
+    return enabled ? std::optional(out) : std::nullopt;
+}
+
+Result<std::optional<ReasoningEffort>> codex_effort(const Environment& environment) {
+    const std::string name = "HOLON_OPENAI_CODEX_REASONING_EFFORT";
+    const auto text = lookup(environment, name);
+    if (!text) return std::nullopt;
+    const auto effort = base::enum_from<ReasoningEffort>(*text);
+    if (!effort)
+        return fail(ErrorCode::InvalidInput, "{} must be low, medium, high or xhigh, got '{}'",
+                    name, base::printable(*text));
+    return *effort;
+}
+
+void find_credential(Provider& provider, const Environment& environment) {
+    for (const auto& name : provider.credential_env) {
+        const auto value = lookup(environment, name);
+        if (!value) continue;
+        provider.credential = *value;
+        provider.credential_name = name;
+        return;
+    }
+}
+
+Status add_builtins(Config& config, const Environment& environment) {
+    const auto context = TRY(context_management(environment));
     for (const auto& builtin : kBuiltinProviders) {
         Provider provider{.id = std::string(builtin.id),
                           .transport = builtin.transport,
                           .base_url = std::string(builtin.base_url),
                           .credential_env = split_names(builtin.credential_env)};
-        if (auto url = lookup(environment, "HOLON_" + upper_env(builtin.id) + "_BASE_URL"))
-            provider.base_url = *url;
+        for (const auto& name : std::views::reverse(base_url_names(builtin.id)))
+            provider.base_url = lookup(environment, name).value_or(provider.base_url);
         provider.needs_credential = !provider.credential_env.empty();
-        for (const auto& name : provider.credential_env)
-            if (const auto value = lookup(environment, name); value && provider.credential.empty())
-                provider.credential = *value;
+        find_credential(provider, environment);
+        provider.credential_kind = provider.credential_name == "ANTHROPIC_AUTH_TOKEN"
+                                       ? CredentialKind::BearerToken
+                                       : CredentialKind::ApiKey;
+        if (builtin.transport == Transport::AnthropicMessages)
+            provider.context_management = context;
+        if (builtin.transport == Transport::OpenaiCodexResponses)
+            provider.reasoning_effort = TRY(codex_effort(environment));
         config.providers[provider.id] = std::move(provider);
     }
+    return {};
 }
 
 Result<std::string> profile_secret(const std::filesystem::path& file, const std::string& profile) {
@@ -113,13 +163,20 @@ Status add_configured(Config& config, const std::map<std::string, ProviderSectio
                         "config.json /providers/{}/transport: expected one of {}, got '{}'", id,
                         known, base::printable(section.transport));
         }
-        Provider provider{.id = id, .transport = *transport, .base_url = section.base_url};
+        Provider provider{.id = id,
+                          .transport = *transport,
+                          .base_url = section.base_url,
+                          .credential_kind = section.auth.kind,
+                          .reasoning_effort = section.reasoning_effort};
+        if (const auto builtin = config.providers.find(id);
+            builtin != config.providers.end() && !provider.reasoning_effort)
+            provider.reasoning_effort = builtin->second.reasoning_effort;
         if (section.auth.source == CredentialSource::Env) {
             if (!section.auth.env)
                 return fail(ErrorCode::InvalidInput,
                             "config.json /providers/{}/auth/env: is required with source env", id);
             provider.credential_env = {*section.auth.env};
-            provider.credential = lookup(environment, *section.auth.env).value_or("");
+            find_credential(provider, environment);
         } else if (section.auth.source == CredentialSource::CredentialProfile ||
                    section.auth.source == CredentialSource::AuthProfile) {
             if (!section.auth.profile)
@@ -129,13 +186,14 @@ Status add_configured(Config& config, const std::map<std::string, ProviderSectio
             provider.credential =
                 TRY(profile_secret(config.home / "credentials.json", *section.auth.profile));
         }
-        if (section.auth.source == CredentialSource::ExternalCli ||
-            section.auth.source == CredentialSource::CredentialProcess)
+        if (section.auth.source == CredentialSource::CredentialProcess)
             return fail(ErrorCode::InvalidInput,
-                        "config.json /providers/{}/auth/source: {} is not supported; use env, "
-                        "credential_profile or none",
-                        id, base::enum_name(section.auth.source));
-        provider.needs_credential = section.auth.source != CredentialSource::None;
+                        "config.json /providers/{}/auth/source: credential_process is not "
+                        "supported; use env, credential_profile, external_cli or none",
+                        id);
+        // What another program has logged in is looked for when it is used.
+        provider.needs_credential = section.auth.source != CredentialSource::None &&
+                                    section.auth.source != CredentialSource::ExternalCli;
         config.providers[id] = std::move(provider);
     }
     return {};
@@ -192,6 +250,7 @@ Status choose_limits(Config& config, const ConfigFile& file, const Environment& 
     TRY(pick(config.max_tool_output_tokens, "HOLON_MAX_TOOL_OUTPUT_TOKENS",
              runtime.max_tool_output_tokens));
     TRY(pick(config.provider_timeout_s, "HOLON_PROVIDER_HTTP_TIMEOUT_SECS", std::nullopt));
+    config.provider_stream_total_s = TRY(number(environment, "HOLON_PROVIDER_HTTP_TIMEOUT_SECS"));
     TRY(pick(config.provider_stream_idle_ms, "HOLON_PROVIDER_STREAM_IDLE_TIMEOUT_MS",
              std::nullopt));
     config.max_tool_output_tokens = std::min(config.max_tool_output_tokens, kToolOutputTokensCap);
@@ -239,12 +298,17 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     config.cwd = cwd;
     config.default_agent = lookup(environment, "HOLON_AGENT_ID").value_or("main");
     config.workspace_dir = lookup(environment, "HOLON_WORKSPACE_DIR").value_or(cwd.string());
+    if (const auto codex = lookup(environment, "CODEX_HOME"))
+        config.codex_home = *codex;
+    else
+        config.codex_home =
+            std::filesystem::path(lookup(environment, "HOME").value_or(".")) / ".codex";
     const std::string shell =
         std::filesystem::path(lookup(environment, "SHELL").value_or("")).filename().string();
     if (shell == "bash" || shell == "zsh") config.default_shell = shell;
 
     const ConfigFile file = TRY(read_file_config(config.home / "config.json"));
-    add_builtins(config, environment);
+    TRY(add_builtins(config, environment));
     if (file.providers) TRY(add_configured(config, *file.providers, environment));
     TRY(choose_models(config, file, environment));
     TRY(choose_limits(config, file, environment));

@@ -29,6 +29,21 @@ enum class Transport {
 BOOST_DESCRIBE_ENUM(Transport, OpenaiCodexResponses, OpenaiResponses, OpenaiChatCompletions,
                     AnthropicMessages, Scripted)
 
+enum class CredentialKind { ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None };
+BOOST_DESCRIBE_ENUM(CredentialKind, ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None)
+
+// How hard a model is asked to think.
+enum class ReasoningEffort { Low, Medium, High, Xhigh };
+BOOST_DESCRIBE_ENUM(ReasoningEffort, Low, Medium, High, Xhigh)
+
+// When a server that can do so is asked to forget old tool results.
+struct ContextManagement {
+    std::int64_t trigger_input_tokens{100'000};
+    std::int64_t keep_recent_tool_uses{3};
+    std::optional<std::int64_t> clear_at_least_input_tokens{};
+    friend bool operator==(const ContextManagement&, const ContextManagement&) = default;
+};
+
 // Where requests to one provider go and with which credential. `credential` is a secret: it is
 // never printed, logged or passed to commands.
 struct Provider {
@@ -37,8 +52,12 @@ struct Provider {
     std::string base_url;
     std::string credential{};
     std::vector<std::string>
-        credential_env{};  // Names it may come from; empty: no credential needed.
+        credential_env{};           // Names it may come from; empty: no credential needed.
+    std::string credential_name{};  // The one of them that it came from.
+    CredentialKind credential_kind{CredentialKind::None};
     bool needs_credential{false};
+    std::optional<ReasoningEffort> reasoning_effort{};  // None: the model's own.
+    std::optional<ContextManagement> context_management{};
 };
 
 struct ModelRef {
@@ -63,6 +82,8 @@ struct Config {
     std::int64_t max_tool_output_tokens{kToolOutputTokensCap};
     std::int64_t provider_timeout_s{300};
     std::int64_t provider_stream_idle_ms{300'000};
+    std::optional<std::int64_t> provider_stream_total_s{};  // None: as long as something arrives.
+    std::filesystem::path codex_home{};                     // Where the Codex command line logs in.
     std::string default_shell{"sh"};
     // The environment of commands: ours, without the secrets of the runtime and its providers.
     Environment command_environment{};

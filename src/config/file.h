@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/typed.h"
+#include "config/config.h"
 
 namespace config {
 
@@ -30,10 +31,8 @@ enum class CredentialSource {
     CredentialProcess,
     None
 };
-enum class CredentialKind { ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None };
 BOOST_DESCRIBE_ENUM(CredentialSource, Env, ExternalCli, CredentialProfile, AuthProfile,
                     CredentialProcess, None)
-BOOST_DESCRIBE_ENUM(CredentialKind, ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None)
 
 struct AuthSection {
     CredentialSource source{CredentialSource::None};
@@ -48,7 +47,7 @@ struct ProviderSection {
     std::string transport;
     std::string base_url;
     AuthSection auth{};
-    std::optional<std::string> reasoning_effort{};
+    std::optional<ReasoningEffort> reasoning_effort{};
     std::optional<json::object> builtin_web_search{};
 };
 BOOST_DESCRIBE_STRUCT(ProviderSection, (),

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "base/result.h"
 #include "base/text.h"
@@ -46,18 +47,110 @@ json::value completion(json::object message, std::string_view finish_reason) {
             {"usage", {{"prompt_tokens", 10}, {"completion_tokens", 5}, {"total_tokens", 15}}}};
 }
 
-}  // namespace
-
-ServerReply says(std::string_view text) {
-    return with_body(base::json_text(completion({{"content", std::string(text)}}, "stop")));
+json::value message_item(std::string_view text) {
+    return {
+        {"type", "message"},
+        {"id", "msg_1"},
+        {"status", "completed"},
+        {"role", "assistant"},
+        {"content", {{{"type", "output_text"}, {"text", text}, {"annotations", json::array()}}}}};
 }
 
-ServerReply calls(std::string_view tool, std::string_view arguments, std::string_view id) {
-    json::object call{{"id", std::string(id)}, {"type", "function"}};
-    call["function"] = {{"name", std::string(tool)}, {"arguments", std::string(arguments)}};
-    json::object message{{"content", nullptr}};
-    message["tool_calls"] = json::array{std::move(call)};
-    return with_body(base::json_text(completion(std::move(message), "tool_calls")));
+json::value call_item(std::string_view tool, std::string_view arguments, std::string_view id) {
+    return {{"type", "function_call"}, {"id", "fc_1"}, {"status", "completed"},
+            {"call_id", id},           {"name", tool}, {"arguments", arguments}};
+}
+
+json::value response_document(json::array output, std::string_view id) {
+    return {{"id", id},
+            {"object", "response"},
+            {"status", "completed"},
+            {"error", nullptr},
+            {"output", std::move(output)},
+            {"usage", {{"input_tokens", 10}, {"output_tokens", 5}, {"total_tokens", 15}}}};
+}
+
+json::value completed_event(json::array output) {
+    return {{"type", "response.completed"},
+            {"response", response_document(std::move(output), "resp_1")}};
+}
+
+std::vector<json::value> streamed_text(std::string_view text) {
+    std::vector<json::value> events{{{"type", "response.created"},
+                                     {"response", {{"id", "resp_1"}, {"status", "in_progress"}}}}};
+    for (std::size_t at = 0; at < text.size(); at += 5)
+        events.push_back({{"type", "response.output_text.delta"}, {"delta", text.substr(at, 5)}});
+    events.push_back({{"type", "response.output_item.done"}, {"item", message_item(text)}});
+    events.push_back(completed_event({}));
+    return events;
+}
+
+json::value messages_reply(json::array content, std::string_view stop_reason) {
+    return {{"id", "msg_1"},
+            {"type", "message"},
+            {"role", "assistant"},
+            {"content", std::move(content)},
+            {"stop_reason", stop_reason},
+            {"usage", {{"input_tokens", 10}, {"output_tokens", 5}}}};
+}
+
+}  // namespace
+
+ServerReply says(std::string_view text, Contract contract) {
+    switch (contract) {
+        case Contract::ChatCompletions:
+            return with_body(base::json_text(completion({{"content", text}}, "stop")));
+        case Contract::Responses:
+            return responds({message_item(text)});
+        case Contract::CodexStream:
+            return streams(streamed_text(text));
+        case Contract::Messages:
+            return with_body(
+                base::json_text(messages_reply({{{"type", "text"}, {"text", text}}}, "end_turn")));
+    }
+    std::unreachable();
+}
+
+ServerReply calls(std::string_view tool, std::string_view arguments, std::string_view id,
+                  Contract contract) {
+    switch (contract) {
+        case Contract::ChatCompletions:
+            return with_body(base::json_text(
+                completion({{"content", nullptr},
+                            {"tool_calls",
+                             {{{"id", id},
+                               {"type", "function"},
+                               {"function", {{"name", tool}, {"arguments", arguments}}}}}}},
+                           "tool_calls")));
+        case Contract::Responses:
+            return responds({call_item(tool, arguments, id)});
+        case Contract::CodexStream:
+            return streams(
+                {{{"type", "response.output_item.done"}, {"item", call_item(tool, arguments, id)}},
+                 completed_event({})});
+        case Contract::Messages: {
+            const auto input = base::parse_json(arguments);
+            return with_body(base::json_text(
+                messages_reply({{{"type", "tool_use"},
+                                 {"id", id},
+                                 {"name", tool},
+                                 {"input", input ? *input : json::value(arguments)}}},
+                               "tool_use")));
+        }
+    }
+    std::unreachable();
+}
+
+ServerReply responds(json::array output, std::string_view id) {
+    return with_body(base::json_text(response_document(std::move(output), id)));
+}
+
+ServerReply streams(const std::vector<json::value>& events) {
+    ServerReply reply{.headers = {{"Content-Type", "text/event-stream"}}};
+    for (const auto& event : events)
+        reply.body += fmt::format("event: {}\ndata: {}\n\n", base::string_at(event, "type"),
+                                  base::json_text(event));
+    return reply;
 }
 
 ServerReply status_reply(int status, std::string_view message) {

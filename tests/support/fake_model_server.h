@@ -39,10 +39,18 @@ struct ServerReply {
     std::chrono::milliseconds drip_pause{0};
 };
 
-// Chat Completions answers.
-ServerReply says(std::string_view text);
-ServerReply calls(std::string_view tool, std::string_view arguments,
-                  std::string_view id = "call_a");
+// The format of an answer.
+enum class Contract { ChatCompletions, Responses, CodexStream, Messages };
+
+// Good answers, with a usage of 10 tokens in and 5 out. `arguments` is the text of a JSON object;
+// if it is not, the answer carries it as the broken arguments that its contract can express.
+ServerReply says(std::string_view text, Contract contract = Contract::ChatCompletions);
+ServerReply calls(std::string_view tool, std::string_view arguments, std::string_view id = "call_a",
+                  Contract contract = Contract::ChatCompletions);
+// A Responses document with these items.
+ServerReply responds(json::array output, std::string_view id = "resp_1");
+// Server-sent events, each with the `event` line that its type asks for.
+ServerReply streams(const std::vector<json::value>& events);
 ServerReply status_reply(int status, std::string_view message = "scripted failure");
 ServerReply error_reply(int status, std::string_view type, std::string_view code);
 ServerReply rate_limited(std::optional<std::string> retry_after = std::nullopt);

@@ -31,7 +31,7 @@ public:
 private:
     HttpClient& http_;
     base::Clock& clock_;
-    std::shared_ptr<const ChatCompletionsOptions> options_;
+    ChatCompletionsOptions options_;
 };
 
 }  // namespace provider

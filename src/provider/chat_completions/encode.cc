@@ -81,7 +81,6 @@ json::object encode_request(const Request& request) {
 
     json::object body;
     body["model"] = request.model_ref.substr(request.model_ref.find('/') + 1);
-    body["messages"] = std::move(messages);
     body["max_tokens"] = request.max_output_tokens;
     body["stream"] = false;
     if (!request.tools.empty()) {
@@ -92,6 +91,7 @@ json::object encode_request(const Request& request) {
         body["tool_choice"] = "auto";
     }
     if (request.prompt_cache_key) body["prompt_cache_key"] = *request.prompt_cache_key;
+    body["messages"] = std::move(messages);  // Last: a longer conversation only adds bytes.
     return body;
 }
 

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include "provider/anthropic_messages/wire.h"
+
+namespace provider::anthropic_messages {
+namespace {
+
+json::value parsed(std::string_view text) {
+    return base::parse_json(text).value();
+}
+
+TEST(EndpointUrl, HasEachPartOnce) {
+    for (const auto* base :
+         {"https://host/api", "https://host/api/v1/", "https://host/api/v1/messages"})
+        EXPECT_EQ(endpoint_url(base), "https://host/api/v1/messages");
+}
+
+// contract: FRAME-26
+// contract: FRAME-28
+// contract: FRAME-31
+TEST(EncodeRequest, AFullConversationKeepsItsOrderPairsAndThinking) {
+    const Request request{
+        .model_ref = "anthropic/claude-1",
+        .system = {{Stability::Stable, "Be terse."},
+                   {Stability::Stable, "Be true."},
+                   {Stability::AgentScoped, "You are main."},
+                   {Stability::AgentScoped, ""},
+                   {Stability::AgentScoped, "Runtime: x"},
+                   {Stability::TurnScoped, "now"}},
+        .conversation = {UserTurn{{{Stability::AgentScoped, "context"},
+                                   {Stability::TurnScoped, ""},
+                                   {Stability::TurnScoped, "prompt"}}},
+                         AssistantTurn{{domain::ThinkingBlock{"hm", "sig"},
+                                        domain::RedactedThinkingBlock{"enc"},
+                                        domain::ThinkingBlock{"unsigned", ""},
+                                        domain::TextBlock{"one"}, domain::TextBlock{""},
+                                        domain::ToolUseBlock{"f.Run:0", "Run", {{"b", 1}}},
+                                        domain::ToolUseBlock{"c2", "Look", "bare"}}},
+                         ToolResultsTurn{{{"f.Run:0", "done", false}, {"c2", "no\xff", true}}},
+                         AssistantTurn{}, UserTurn{{{Stability::TurnScoped, "go on"}}},
+                         AssistantTurn{{domain::ThinkingBlock{"last", "sig"}}}},
+        .tools = {{"Run", "Runs.", parsed(R"({"oneOf":[{"type":"object"}]})").as_object()}},
+        .max_output_tokens = 100,
+        .prompt_cache_key = "main:ctx:1"};
+    EXPECT_EQ(json::value(encode_request(request)), parsed(R"({
+        "model": "claude-1", "max_tokens": 100,
+        "tools": [{"name": "Run", "description": "Runs.",
+                   "input_schema": {"oneOf": [{"type": "object"}]}}],
+        "system": [
+            {"type": "text", "text": "Be terse."},
+            {"type": "text", "text": "Be true.", "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": "You are main."},
+            {"type": "text", "text": "Runtime: x", "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": "now"}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "context"},
+                                         {"type": "text", "text": "prompt"}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "sig"},
+                {"type": "redacted_thinking", "data": "enc"},
+                {"type": "thinking", "thinking": "unsigned"},
+                {"type": "text", "text": "one"},
+                {"type": "tool_use", "id": "f_Run_0", "name": "Run", "input": {"b": 1}},
+                {"type": "tool_use", "id": "c2", "name": "Look", "input": {"input": "bare"}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "f_Run_0", "content": "done",
+                 "is_error": false},
+                {"type": "tool_result", "tool_use_id": "c2", "content": "no\ufffd",
+                 "is_error": true},
+                {"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "last", "signature": "sig"}]}]})"));
+}
+
+Request with_results() {
+    Request request{.model_ref = "anthropic/claude-1",
+                    .conversation = {UserTurn{{{Stability::TurnScoped, "go"}}}}};
+    for (const auto* name : {"Run", "ApplyPatch", "Run", "Run"}) {
+        const std::string id = std::to_string(request.conversation.size());
+        request.conversation.emplace_back(
+            AssistantTurn{{domain::ToolUseBlock{id, name, json::object()}}});
+        request.conversation.emplace_back(ToolResultsTurn{{{id, "sk-secret!", false}}});
+    }
+    return request;
+}
+
+// contract: FRAME-32
+// contract: FRAME-33
+TEST(EncodeRequest, ContextManagementAddsItsOptionsAndNothingElse) {
+    const Request request = with_results();
+    json::object body = encode_request(
+        request, ContextManagement{.clear_at_least_input_tokens = 5000, .exclude_tools = {"A"}});
+    EXPECT_EQ(body.at("context_management"), parsed(R"({"edits": [{
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": "input_tokens", "value": 100000},
+        "keep": {"type": "tool_uses", "value": 3}, "exclude_tools": ["A"],
+        "clear_at_least": {"type": "input_tokens", "value": 5000}}]})"));
+    body.erase("context_management");
+    EXPECT_EQ(json::value(body), json::value(encode_request(request)));
+}
+
+// contract: FRAME-34
+TEST(RequestDiagnostics, AreCountsAndSizesOnly) {
+    const Request request = with_results();
+    const std::optional<ContextManagement> context{{.keep_recent_tool_uses = 1}};
+    EXPECT_EQ(json::value(request_diagnostics(request, encode_request(request, context), context)),
+              parsed(R"({
+        "request_lowering_mode": "prompt_cache_blocks",
+        "anthropic_cache": {"cache_strategy": "messages_native", "model": "claude-1", "betas": [],
+            "tools_count": 0, "system_block_count": 0, "conversation_message_count": 9,
+            "conversation_content_block_count": 9, "system_cache_control_count": 0,
+            "message_cache_control_count": 1, "automatic_cache_control_requested": false},
+        "anthropic_context_management": {"enabled": true, "trigger_input_tokens": 100000,
+            "keep_recent_tool_uses": 1, "eligible_tool_result_count": 2,
+            "eligible_tool_result_bytes": 20}})"));
+}
+
+}  // namespace
+}  // namespace provider::anthropic_messages

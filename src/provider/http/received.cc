@@ -1,0 +1,101 @@
+#include "provider/http/received.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "provider/http/retry_after.h"
+#include "provider/received_json.h"
+
+namespace provider {
+namespace {
+
+constexpr std::size_t kExcerptCharsMax = 300;
+constexpr std::size_t kIdHexDigits = 12;
+constexpr std::int64_t kTokensMax = 1'000'000'000'000;
+
+std::string said_by(const HttpResponse& response, const json::value* error) {
+    if (!error) return excerpt(response.body);
+    return excerpt(error->is_string() ? std::string_view(error->get_string())
+                                      : base::string_at(*error, "message"));
+}
+
+}  // namespace
+
+bool is_success(std::int64_t status) {
+    return status >= 200 && status <= 299;
+}
+
+std::string excerpt(std::string_view text) {
+    const std::string clean = base::to_utf8(text.substr(0, 16 * kExcerptCharsMax));
+    return base::printable(base::ellipsize(base::collapse_whitespace(clean), kExcerptCharsMax));
+}
+
+Failure failure_at(std::string_view stage, FailureKind kind, std::int64_t status,
+                   std::string message) {
+    return {.kind = kind,
+            .message = std::move(message),
+            .status = status,
+            .diagnostics =
+                domain::TransportDiagnostics{.stage = std::string(stage),
+                                             .status = status,
+                                             .reqwest = domain::TransportFlags{.status = status}}};
+}
+
+Failure status_failure(const HttpResponse& response, FailureKind kind, const json::value* error,
+                       base::Time now) {
+    const std::int64_t status = response.status;
+    const bool is_redirect = status >= 300 && status <= 399;
+    const std::string said = is_redirect ? "the endpoint redirects, which is not followed; set the "
+                                           "base URL to its new address"
+                                         : said_by(response, error);
+    Failure failure =
+        failure_at("response_status", kind, status,
+                   fmt::format("HTTP {}{}{}", status, said.empty() ? "" : ": ", said));
+    failure.diagnostics->reqwest->is_redirect = is_redirect;
+    if (const auto* wait = find_header(response.headers, "retry-after"))
+        failure.retry_after = parse_retry_after(*wait, now);
+    return failure;
+}
+
+Failure unreadable(std::string_view stage, std::int64_t status, std::string message) {
+    Failure failure = failure_at(stage, FailureKind::InvalidResponse, status, std::move(message));
+    failure.diagnostics->reqwest->is_decode = true;
+    return failure;
+}
+
+std::string not_json_message(const HttpResponse& response) {
+    const auto* type = find_header(response.headers, "content-type");
+    return fmt::format("the response is not valid JSON (content type {})",
+                       type ? excerpt(*type) : "missing");
+}
+
+std::int64_t tokens_at(const json::value& usage, std::string_view name) {
+    return std::clamp<std::int64_t>(base::int_at(usage, name), 0, kTokensMax);
+}
+
+std::string CallIds::take(std::string id) {
+    ++count_;
+    if (!id.empty() && taken_.insert(id).second) return id;
+    id = fmt::format("call_{}_{}", base::sha256_hex(seed_).substr(0, kIdHexDigits), count_);
+    taken_.insert(id);
+    return id;
+}
+
+std::expected<json::value, std::string> read_arguments(const json::value* arguments,
+                                                       std::string_view tool) {
+    if (!arguments || arguments->is_null()) return json::object();
+    if (arguments->is_object()) return *arguments;
+    if (!arguments->is_string())
+        return std::unexpected(
+            fmt::format("the arguments of tool call {} are not text", excerpt(tool)));
+    const std::string_view text = arguments->get_string();
+    if (base::trim(text).empty()) return json::object();
+    auto parsed = parse_received_json(text);
+    if (!parsed)
+        return std::unexpected(
+            fmt::format("the arguments of tool call {} are not valid JSON", excerpt(tool)));
+    return std::move(*parsed);
+}
+
+}  // namespace provider

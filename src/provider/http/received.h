@@ -1,0 +1,58 @@
+// What every transport reads from a response in the same way. Pure.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "provider/http/http_client.h"
+#include "provider/provider.h"
+
+namespace provider {
+
+bool is_success(std::int64_t status);
+
+// One short line for people, whatever the server sent.
+std::string excerpt(std::string_view text);
+
+// A failure with its diagnostics, which lack what only the caller knows: URL, provider and model.
+Failure failure_at(std::string_view stage, FailureKind kind, std::int64_t status,
+                   std::string message);
+
+// For a response that says it failed. `error` is the part of the body that explains it, text or an
+// object with a `message`; null when there is none. `now` is for a Retry-After that is a date.
+Failure status_failure(const HttpResponse& response, FailureKind kind, const json::value* error,
+                       base::Time now);
+
+// For a response that cannot be what it claims to be.
+Failure unreadable(std::string_view stage, std::int64_t status, std::string message);
+
+// "the response is not valid JSON (content type text/html)"
+std::string not_json_message(const HttpResponse& response);
+
+// A count of tokens; bounded, so that sums cannot overflow.
+std::int64_t tokens_at(const json::value& usage, std::string_view name);
+
+// Hands out ids for the calls of one reply. Calls without an id, or with one that was used before,
+// get one that follows from `seed`, which must outlive this.
+class CallIds {
+public:
+    explicit CallIds(std::string_view seed) : seed_(seed) {}
+    std::string take(std::string id);
+
+private:
+    std::string_view seed_;
+    std::size_t count_{0};
+    std::set<std::string> taken_;
+};
+
+// The arguments of a call as servers send them: JSON in text, or an object; nothing, null and blank
+// text mean none. The error is a sentence.
+std::expected<json::value, std::string> read_arguments(const json::value* arguments,
+                                                       std::string_view tool);
+
+}  // namespace provider

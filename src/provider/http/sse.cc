@@ -1,0 +1,52 @@
+#include "provider/http/sse.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace provider {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+}  // namespace
+
+void SseReader::add(std::string_view chunk, const Handler& on_event) {
+    while (!chunk.empty()) {
+        if (std::exchange(after_cr_, false) && chunk.front() == '\n') {
+            chunk.remove_prefix(1);
+            continue;
+        }
+        const std::size_t end = std::min(chunk.find_first_of("\r\n"), chunk.size());
+        line_ += chunk.substr(0, end);
+        chunk.remove_prefix(end);
+        if (chunk.empty()) return;
+        after_cr_ = chunk.front() == '\r';
+        chunk.remove_prefix(1);
+        take_line(std::exchange(line_, {}), on_event);
+    }
+}
+
+void SseReader::finish(const Handler& on_event) {
+    if (!line_.empty()) take_line(std::exchange(line_, {}), on_event);
+    end_event(on_event);
+}
+
+void SseReader::take_line(std::string_view line, const Handler& on_event) {
+    if (std::exchange(at_start_, false) && line.starts_with(kByteOrderMark))
+        line.remove_prefix(kByteOrderMark.size());
+    if (line.empty()) return end_event(on_event);
+    const std::size_t colon = std::min(line.find(':'), line.size());
+    if (line.substr(0, colon) != "data") return;
+    line.remove_prefix(std::min(colon + 1, line.size()));
+    if (line.starts_with(' ')) line.remove_prefix(1);
+    if (has_data_) data_ += '\n';
+    data_ += line;
+    has_data_ = true;
+}
+
+void SseReader::end_event(const Handler& on_event) {
+    if (!std::exchange(has_data_, false)) return;
+    on_event(std::exchange(data_, {}));
+}
+
+}  // namespace provider

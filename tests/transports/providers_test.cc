@@ -1,0 +1,210 @@
+// From the environment and config.json to the wire.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/providers.h"
+#include "config/builtin_providers.h"
+#include "tests/transports/four_transports.h"
+
+namespace {
+
+using test_support::Contract;
+using test_support::FakeModelServer;
+using testing::HasSubstr;
+
+class ProvidersTest : public testing::Test {
+protected:
+    ProvidersTest() {
+        setenv("no_proxy", "127.0.0.1", 1);
+        environment = {{"HOLON_HOME", codex_home.path / "home"},
+                       {"CODEX_HOME", codex_home.path},
+                       {"OPENAI_API_KEY", "openai-key"},
+                       {"HOLON_OPENAI_CODEX_BASE_URL", server.base_url()}};
+        codex_home.log_in("codex-token");
+        std::filesystem::create_directories(codex_home.path / "home");
+    }
+    void write_config(std::string_view text) {
+        ASSERT_TRUE(base::write_file_atomic(codex_home.path / "home/config.json", text, 0600));
+    }
+    config::Config loaded() {
+        auto config = config::load({}, environment, "/");
+        EXPECT_TRUE(config.has_value()) << config.error().message;
+        return *config;
+    }
+    provider::Outcome ask(const std::string& model) {
+        const config::Config config = loaded();
+        app::Providers providers(config, loop, clock, ids);
+        provider::Request request = provider::conformance::question();
+        request.model_ref = model;
+        provider::conformance::Asked asked;
+        asked.ask(providers, std::move(request));
+        EXPECT_TRUE(test_support::run_until(loop, [&] { return asked.is_done(); }));
+        return asked.outcomes.at(0);
+    }
+    // Asks `model` of a server that answers by `contract`; what it was sent.
+    test_support::RecordedRequest sent(const std::string& model, Contract contract) {
+        server.enqueue(test_support::says("hello", contract));
+        const auto outcome = ask(model);
+        EXPECT_TRUE(outcome.has_value()) << outcome.error().message;
+        return server.requests().back();
+    }
+    static json::value body(const test_support::RecordedRequest& request) {
+        return base::parse_json(request.body).value();
+    }
+
+    FakeModelServer server;
+    test_support::CodexHome codex_home;
+    config::Environment environment;
+    base::AsioLoop loop;
+    base::SystemClock clock;
+    base::RandomIds ids{clock};
+};
+
+// contract: PROV-02
+TEST_F(ProvidersTest, OpenaiModelsGoOutAsResponsesWithoutStreaming) {
+    environment["OPENAI_BASE_URL"] = server.base_url() + "/v1";
+    const auto request = sent("openai/gpt-5", Contract::Responses);
+    EXPECT_EQ(request.path, "/v1/responses");
+    EXPECT_EQ(request.headers.at("authorization"), "Bearer openai-key");
+    EXPECT_FALSE(body(request).as_object().contains("stream"));
+    EXPECT_TRUE(body(request).as_object().contains("input"));
+}
+
+TEST_F(ProvidersTest, OurOwnNameForABaseUrlComesFirst) {
+    environment["OPENAI_BASE_URL"] = "http://127.0.0.1:1";
+    environment["HOLON_OPENAI_BASE_URL"] = server.base_url();
+    EXPECT_EQ(sent("openai/gpt-5", Contract::Responses).path, "/responses");
+}
+
+// contract: PROV-03
+TEST_F(ProvidersTest, AnthropicModelsGoOutAsMessagesWithoutStreaming) {
+    environment["ANTHROPIC_BASE_URL"] = server.base_url();
+    environment["ANTHROPIC_API_KEY"] = "anthropic-key";
+    const auto by_key = sent("anthropic/claude-1", Contract::Messages);
+    EXPECT_EQ(by_key.path, "/v1/messages");
+    EXPECT_EQ(by_key.headers.at("x-api-key"), "anthropic-key");
+    EXPECT_FALSE(by_key.headers.contains("authorization"));
+    EXPECT_FALSE(body(by_key).as_object().contains("stream"));
+    EXPECT_TRUE(body(by_key).as_object().contains("messages"));
+
+    environment.erase("ANTHROPIC_API_KEY");
+    environment["ANTHROPIC_AUTH_TOKEN"] = "anthropic-token";
+    const auto by_token = sent("anthropic/claude-1", Contract::Messages);
+    EXPECT_EQ(by_token.headers.at("authorization"), "Bearer anthropic-token");
+    EXPECT_FALSE(by_token.headers.contains("x-api-key"));
+
+    environment["HOLON_DEEPSEEK_BASE_URL"] = server.base_url() + "/anthropic";
+    environment["DEEPSEEK_API_KEY"] = "deepseek-key";
+    const auto compatible = sent("deepseek/deepseek-chat", Contract::Messages);
+    EXPECT_EQ(compatible.path, "/anthropic/v1/messages");
+    EXPECT_EQ(compatible.headers.at("authorization"), "Bearer deepseek-key");
+}
+
+TEST_F(ProvidersTest, ContextManagementIsChosenByTheEnvironment) {
+    environment["ANTHROPIC_BASE_URL"] = server.base_url();
+    environment["ANTHROPIC_API_KEY"] = "anthropic-key";
+    environment["HOLON_ANTHROPIC_CONTEXT_MANAGEMENT"] = "on";
+    environment["HOLON_ANTHROPIC_CONTEXT_MANAGEMENT_KEEP_RECENT_TOOL_USES"] = "5";
+    const auto request = sent("anthropic/claude-1", Contract::Messages);
+    EXPECT_EQ(request.headers.at("anthropic-beta"), "context-management-2025-06-27");
+    EXPECT_THAT(request.body, HasSubstr(R"("keep":{"type":"tool_uses","value":5})"));
+    environment["HOLON_ANTHROPIC_CONTEXT_MANAGEMENT"] = "maybe";
+    EXPECT_FALSE(config::load({}, environment, "/").has_value());
+}
+
+// contract: PROV-04
+TEST_F(ProvidersTest, CodexModelsGoOutAsAStream) {
+    const auto request = sent("openai-codex/gpt-5", Contract::CodexStream);
+    EXPECT_EQ(request.path, "/codex/responses");
+    EXPECT_EQ(request.headers.at("authorization"), "Bearer codex-token");
+    EXPECT_EQ(body(request).at("stream"), json::value(true));
+    EXPECT_EQ(body(request).at("reasoning"), json::value(nullptr));
+    environment["HOLON_OPENAI_CODEX_REASONING_EFFORT"] = "xhigh";
+    EXPECT_EQ(body(sent("openai-codex/gpt-5", Contract::CodexStream)).at("reasoning").at("effort"),
+              "xhigh");
+    environment["HOLON_OPENAI_CODEX_REASONING_EFFORT"] = "much";
+    EXPECT_FALSE(config::load({}, environment, "/").has_value());
+}
+
+// contract: PROV-05
+TEST_F(ProvidersTest, ACompatibleProviderIsConfigured) {
+    write_config(fmt::format(R"({{"providers":{{"house":{{
+        "transport":"openai_chat_completions","base_url":"{}/v1",
+        "auth":{{"source":"none","kind":"none"}}}}}}}})",
+                             server.base_url()));
+    const auto request = sent("house/model", Contract::ChatCompletions);
+    EXPECT_EQ(request.path, "/v1/chat/completions");
+    EXPECT_TRUE(body(request).as_object().contains("messages"));
+}
+
+// contract: PROV-06
+// contract: PROV-33
+TEST_F(ProvidersTest, CodexAndItsContractGoOnlyWithEachOther) {
+    const std::vector<std::pair<std::string_view, std::string_view>> rows{
+        {"openai-codex", "openai_responses"},
+        {"openai-codex", "openai_chat_completions"},
+        {"openai-codex", "anthropic_messages"},
+        {"house", "openai_codex_responses"},
+    };
+    for (const auto& [id, transport] : rows) {
+        write_config(fmt::format(R"({{"providers":{{"{}":{{"transport":"{}","base_url":"{}",
+            "auth":{{"source":"none","kind":"none"}}}}}}}})",
+                                 id, transport, server.base_url()));
+        const auto outcome = ask(std::string(id) + "/model");
+        ASSERT_FALSE(outcome.has_value());
+        EXPECT_EQ(outcome.error().kind, provider::FailureKind::UnsupportedTransport);
+        EXPECT_THAT(outcome.error().message, HasSubstr("transport contract"));
+    }
+    EXPECT_EQ(server.request_count(), 0U);
+}
+
+TEST_F(ProvidersTest, AnUnknownTransportIsRefusedWhenTheConfigurationIsRead) {
+    write_config(R"({"providers":{"x":{"transport":"telepathy","base_url":"http://x",
+        "auth":{"source":"none","kind":"none"}}}})");
+    const auto config = config::load({}, environment, "/");
+    ASSERT_FALSE(config.has_value());
+    EXPECT_THAT(config.error().message, HasSubstr("openai_responses"));
+}
+
+TEST_F(ProvidersTest, AFallbackIsAskedWhereTheFirstChoiceCannotBe) {
+    std::filesystem::remove(codex_home.path / "auth.json");
+    environment["HOLON_OPENAI_BASE_URL"] = server.base_url();
+    environment["HOLON_MODEL_FALLBACKS"] = "openai/gpt-5";
+    server.enqueue(test_support::says("hello", Contract::Responses));
+    const auto outcome = ask("openai-codex/gpt-5");
+    ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+    EXPECT_EQ(outcome->timeline.winning_model_ref, "openai/gpt-5");
+}
+
+// contract: PROV-17
+TEST_F(ProvidersTest, EveryBuiltinProviderSpeaksAContractThatExists) {
+    for (const auto& builtin : config::kBuiltinProviders) {
+        if (builtin.transport == config::Transport::Scripted) continue;
+        SCOPED_TRACE(builtin.id);
+        const std::string key(builtin.credential_env.substr(0, builtin.credential_env.find(',')));
+        if (!key.empty()) environment[key] = "key";
+        std::string variable = "HOLON_" + std::string(builtin.id) + "_BASE_URL";
+        for (char& c : variable)
+            c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+        environment[variable] = server.base_url();
+        Contract contract = Contract::ChatCompletions;
+        if (builtin.transport == config::Transport::AnthropicMessages)
+            contract = Contract::Messages;
+        if (builtin.transport == config::Transport::OpenaiResponses) contract = Contract::Responses;
+        if (builtin.transport == config::Transport::OpenaiCodexResponses)
+            contract = Contract::CodexStream;
+        sent(std::string(builtin.id) + "/model", contract);
+    }
+}
+
+TEST_F(ProvidersTest, SecretsStayOutOfTheEnvironmentOfCommands) {
+    environment["ANTHROPIC_API_KEY"] = "anthropic-key";
+    environment["ANTHROPIC_AUTH_TOKEN"] = "anthropic-token";
+    environment["ZAI_API_KEY"] = "zai-key";
+    const auto config = loaded();
+    for (const auto* name :
+         {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ZAI_API_KEY"})
+        EXPECT_FALSE(config.command_environment.contains(name)) << name;
+}
+
+}  // namespace
