@@ -75,7 +75,8 @@ TEST(Records, AnAttemptReadsBackInEachOfItsStates) {
         attempt.state = state;
         expect_round_trip(attempt);
     }
-    EXPECT_EQ(text_of(TurnState{Thinking{7}}), canonical(R"({"state":"thinking","round":7,"continues_text":false})"));
+    EXPECT_EQ(text_of(TurnState{Thinking{7}}),
+              canonical(R"({"state":"thinking","round":7,"continues_text":false})"));
     EXPECT_EQ(text_of(TurnState{AwaitingTools{2, {{"c-1"}}, 1}}),
               canonical(R"({"state":"awaiting_tools","round":2,"calls":["c-1"],"next":1})"));
     EXPECT_EQ(text_of(TurnState{Closed{}}), canonical(R"({"state":"closed"})"));
