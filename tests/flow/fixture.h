@@ -1,0 +1,133 @@
+// The flow over a real store, with a scripted model, on made-up time.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "agent/workspace/workspace.h"
+#include "exec/tools/builtin/builtin.h"
+#include "flow/admission/admission.h"
+#include "flow/ingress/ingress.h"
+#include "flow/scheduler/scheduler.h"
+#include "provider/scripted/scripted_provider.h"
+#include "store/sql/sqlite/sqlite_store.h"
+#include "tests/support/fake_loop.h"
+
+namespace scheduler {
+
+// Remembers what the model was asked.
+class Recording final : public provider::Provider {
+public:
+    Recording(provider::Scenario scenario, base::Loop& loop) : inner_(std::move(scenario), loop) {}
+    std::shared_ptr<provider::Exchange> ask(
+        provider::Request request, provider::Progress progress,
+        std::move_only_function<void(provider::Outcome)> done) override {
+        requests.push_back(request);
+        return inner_.ask(std::move(request), std::move(progress), std::move(done));
+    }
+    std::vector<provider::Request> requests;
+
+private:
+    provider::ScriptedProvider inner_;
+};
+
+class FlowTest : public testing::Test {
+protected:
+    const domain::AgentId agent_{"main"};
+    test_support::FakeLoop loop_;
+    base::RandomIds ids_{loop_, 1};
+    std::unique_ptr<store::Store> store_{sqlite::open_inline({.file = ":memory:"}).value()};
+    tools::Registry registry_;
+    std::optional<tools::Dispatcher> dispatcher_;
+    std::optional<Recording> model_;
+    events::Feed feed_;
+    std::optional<Scheduler> scheduler_;
+    std::string rest_reason_;
+
+    void SetUp() override {
+        registry_.add(builtin::sleep());
+        registry_.add(builtin::enqueue());
+        dispatcher_.emplace(registry_, results::OutputPolicy{}, loop_, ids_);
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+            domain::Agent agent{.agent_id = agent_, .identity = {.agent_id = agent_}};
+            agent.active_workspace_entry = workspace::agent_home(agent_, "/tmp");
+            return tx.put_agent(agent);
+        }));
+    }
+
+    void start(std::string_view scenario, std::optional<std::int64_t> rounds = {}) {
+        model_.emplace(provider::parse_scenario(scenario).value(), loop_);
+        scheduler_.emplace(
+            turn::Parts{
+                .store = *store_,
+                .loop = loop_,
+                .clock = loop_,
+                .ids = ids_,
+                .provider = *model_,
+                .dispatcher = *dispatcher_,
+                .feed = feed_,
+                .home_of = [](const auto&) { return std::filesystem::path("/nonexistent"); }},
+            Options{.model_ref = "scripted/test", .rounds_total = rounds});
+        scheduler_->on_rest = [&](const auto&, const std::string& reason) {
+            rest_reason_ = reason;
+        };
+        scheduler_->on_stuck = [&](const auto&, const base::Error& error) {
+            ADD_FAILURE() << error.message;
+        };
+    }
+
+    void send(std::string text, domain::Origin origin = domain::OperatorOrigin{},
+              domain::MessageKind kind = domain::MessageKind::OperatorPrompt,
+              domain::AdmissionContext admission = domain::AdmissionContext::LocalProcess) {
+        const auto message = ingress::receive({.agent_id = agent_,
+                                               .kind = kind,
+                                               .origin = std::move(origin),
+                                               .body = domain::TextBody{std::move(text)},
+                                               .surface = domain::DeliverySurface::RunOnce,
+                                               .admission = admission},
+                                              loop_.now(), ids_)
+                                 .value();
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            events::Log log(tx, loop_.now(), ids_);
+            TRY(admission::admit(log, message, std::nullopt));
+            return {};
+        }));
+    }
+
+    void run() {
+        scheduler_->wake(agent_);
+        loop_.run();
+    }
+
+    template <class T>
+    T read(std::function<base::Result<T>(store::Tx&)> work) {
+        T value{};
+        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+            value = TRY(work(tx));
+            return {};
+        }));
+        return value;
+    }
+    domain::Agent agent() {
+        return *read<std::optional<domain::Agent>>([&](store::Tx& tx) { return tx.agent(agent_); });
+    }
+    std::vector<std::string> kinds() {
+        std::vector<std::string> list;
+        for (const auto& event : read<std::vector<domain::Event>>(
+                 [&](store::Tx& tx) { return tx.events(agent_, {.limit = 1000}); }))
+            list.push_back(event.kind);
+        return list;
+    }
+    bool has(std::string_view kind) {
+        const auto list = kinds();
+        return std::ranges::find(list, kind) != list.end();
+    }
+    std::string opening(std::size_t request) {
+        std::string text;
+        for (const auto& block :
+             std::get<provider::UserTurn>(model_->requests.at(request).conversation.front()).blocks)
+            text += block.text + "\n";
+        return text;
+    }
+};
+
+}  // namespace scheduler
