@@ -118,6 +118,37 @@ TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
         }
 }
 
+// contract: PROJ-09
+TEST_F(CatalogueTest, ToolsWithLittleToShowCarryNoFieldsForWhatWasCut) {
+    for (const auto& [tool, args] :
+         std::map<std::string, json::value>{{"Sleep", json::object{}},
+                                            {"Enqueue", {{"text", "go on"}}},
+                                            {"AgentGet", json::object{}}}) {
+        const json::object result = run(tool, args).envelope.result();
+        for (const auto& member : result) {
+            const std::string name(std::string_view(member.key()));
+            EXPECT_FALSE(name.contains("artifact") || name.contains("truncated"))
+                << tool << " " << name;
+        }
+    }
+}
+
+// contract: TERR-04, TERR-05
+TEST_F(CatalogueTest, ErrorsAreOneSentenceAndHoldNothingOfTheEnvironment) {
+    for (const auto& [tool, args] : std::map<std::string, json::value>{
+             {"ExecCommand", {{"cmd", "true"}, {"shell", "/no/such/shell"}}},
+             {"ApplyPatch", {{"patch", "--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n"}}},
+             {"Enqueue", {{"text", " "}}}}) {
+        const auto end = run(tool, args);
+        ASSERT_FALSE(end.envelope.ok()) << tool;
+        const auto& error = end.envelope.error();
+        EXPECT_FALSE(error.message.contains('\n')) << error.message;
+        EXPECT_LE(error.message.size(), 300U) << error.message;
+        EXPECT_FALSE(end.receipt.contains("hello"))
+            << end.receipt;  // GREETING, in the environment.
+    }
+}
+
 // Numbers no parameter can hold must be refused by the schema: tools decode without a second look.
 TEST_F(CatalogueTest, RefusesNumbersThatNoParameterCanHold) {
     const std::uint64_t large = 18'446'744'073'709'551'615U;
