@@ -209,5 +209,40 @@ TEST_F(MessagesTest, EveryMessageIsCountedOnce) {
     EXPECT_EQ(agent().total_message_count, 3);
 }
 
+// contract: FRAME-08, FRAME-10
+TEST_F(MessagesTest, OrdinaryTurnsKeepTheCacheKeyWhileTheFingerprintChanges) {
+    start(kAnswer);
+    for (const char* text : {"one", "two", "three"}) {
+        send(text);
+        run();
+    }
+    std::set<std::string> keys, fingerprints;
+    for (const auto& request : model_->requests) keys.insert(request.prompt_cache_key.value());
+    for (const auto& event : events("provider_round_completed"))
+        fingerprints.insert(base::string_at(event.data, "context_fingerprint"));
+    EXPECT_EQ(model_->requests.size(), 3U);
+    EXPECT_EQ(keys.size(), 1U);
+    EXPECT_EQ(fingerprints.size(), 3U);
+    EXPECT_FALSE(fingerprints.contains(*keys.begin()));
+}
+
+// contract: FRAME-12, FRAME-13, FRAME-14
+TEST_F(MessagesTest, EveryRoundCarriesTheSameFrameAndTheWholeConversation) {
+    start(R"({"rounds":[{"tool_calls":[{"name":"NoSuchTool","input":{}}]},
+                        {"tool_calls":[{"name":"NoSuchTool","input":{}}]},{"text":"done"}]})");
+    send("go");
+    run();
+    ASSERT_EQ(model_->requests.size(), 3U);
+    const auto& first = model_->requests[0];
+    for (std::size_t round = 0; round < 3; ++round) {
+        const auto& request = model_->requests[round];
+        EXPECT_EQ(request.system, first.system);
+        EXPECT_EQ(request.tools, first.tools);
+        EXPECT_EQ(request.prompt_cache_key, first.prompt_cache_key);
+        EXPECT_EQ(request.conversation.front(), first.conversation.front());
+        EXPECT_EQ(request.conversation.size(), 1 + 2 * round);
+    }
+}
+
 }  // namespace
 }  // namespace scheduler

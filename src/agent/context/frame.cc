@@ -130,4 +130,8 @@ std::string cache_key(const domain::AgentId& agent, const Frame& frame,
     return fmt::format("{}:ctx:{}", agent, hash.substr(0, 16));
 }
 
+std::string fingerprint(const Frame& frame) {
+    return base::sha256_hex(base::canonical_json(base::to_json(frame))).substr(0, 16);
+}
+
 }  // namespace context

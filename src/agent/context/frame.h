@@ -53,4 +53,8 @@ std::string message_labels(const domain::Message& message);
 std::string cache_key(const domain::AgentId& agent, const Frame& frame,
                       const std::vector<provider::ToolDeclaration>& tools);
 
+// A digest of the whole prompt a turn starts from, for diagnosis: it changes with every input and
+// is never sent as a cache key.
+std::string fingerprint(const Frame& frame);
+
 }  // namespace context

@@ -44,6 +44,7 @@ std::string current_input(const domain::Message& current) {
     return build_frame(input(current)).context.back().text;
 }
 
+// contract: FRAME-01
 TEST(Frame, IsTheSameForTheSameInputAndSurvivesJson) {
     const Frame frame = build_frame(input());
     EXPECT_EQ(frame, build_frame(input()));
@@ -224,6 +225,14 @@ TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
         row.change(changed, with);
         EXPECT_EQ(key(changed, with) != first, row.new_key) << row.name;
     }
+}
+
+TEST(Frame, HasAFingerprintThatChangesWithEveryInput) {
+    const Frame one = build_frame(input());
+    const Frame other = build_frame(input(message(AuthorityClass::OperatorInstruction, "else")));
+    EXPECT_EQ(fingerprint(one), fingerprint(build_frame(input())));
+    EXPECT_NE(fingerprint(one), fingerprint(other));
+    EXPECT_EQ(cache_key({"main"}, one, {}), cache_key({"main"}, other, {}));
 }
 
 }  // namespace

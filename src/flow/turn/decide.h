@@ -55,6 +55,7 @@ struct ModelReplied {
         calls{};  // One for each tool-use block, described by the dispatcher.
     RoundTiming timing{};
     std::string prompt_cache_key{};
+    std::string context_fingerprint{};
 };
 struct ModelFailed {
     std::int64_t round{0};

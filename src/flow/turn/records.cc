@@ -94,6 +94,7 @@ domain::TranscriptEntry assistant_entry(const Facts& facts, const ModelReplied& 
                      {"token_usage", base::to_json(usage)},
                      {"provider_cache_usage", cache_usage(replied.reply)},
                      {"prompt_cache_key", replied.prompt_cache_key},
+                     {"context_fingerprint", replied.context_fingerprint},
                      {"requested_model", facts.attempt.model_ref},
                      {"active_model",
                       replied.reply.timeline.winning_model_ref.value_or(facts.attempt.model_ref)},
@@ -163,6 +164,7 @@ EventDraft round_completed(const Facts& facts, const ModelReplied& replied) {
     data["text_char_count"] = base::char_count(summary.text);
     data["provider_cache_usage"] = cache_usage(reply);
     data["prompt_cache_key"] = replied.prompt_cache_key;
+    data["context_fingerprint"] = replied.context_fingerprint;
     data["requested_model"] = facts.attempt.model_ref;
     data["active_model"] = reply.timeline.winning_model_ref.value_or(facts.attempt.model_ref);
     data["fallback_active"] = data["active_model"] != data["requested_model"];

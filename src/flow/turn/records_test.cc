@@ -53,6 +53,7 @@ TEST(Records, TheProviderEventIsTelemetryWithoutTextOrToolRequests) {
                             {"text_char_count", 700},
                             {"provider_cache_usage", base::to_json(domain::CacheUsage{4, 6})},
                             {"prompt_cache_key", "main:ctx:0"},
+                            {"context_fingerprint", "f1"},
                             {"requested_model", "anthropic/big"},
                             {"active_model", "openai/other"},
                             {"fallback_active", true},
@@ -93,11 +94,11 @@ TEST(Records, ARoundIsKeptWholeInTheTranscript) {
     EXPECT_EQ(entry.output_tokens, 5);
     EXPECT_EQ(entry.data.at("blocks"), base::to_json(wordy().reply.blocks));
     EXPECT_EQ(entry.data.at("fallback_active"), true);
-    EXPECT_THAT(
-        keys(entry.data.as_object()),
-        UnorderedElementsAre("blocks", "token_usage", "provider_cache_usage", "prompt_cache_key",
-                             "requested_model", "active_model", "fallback_active",
-                             "provider_request_diagnostics", "provider_attempt_timeline"));
+    EXPECT_THAT(keys(entry.data.as_object()),
+                UnorderedElementsAre("blocks", "token_usage", "provider_cache_usage",
+                                     "prompt_cache_key", "context_fingerprint", "requested_model",
+                                     "active_model", "fallback_active",
+                                     "provider_request_diagnostics", "provider_attempt_timeline"));
 }
 
 TEST(Records, AToolEventSaysWhatRanAndHowItEnded) {

@@ -32,6 +32,7 @@ struct Runner::Live {
     std::vector<provider::ConversationTurn> conversation;
     std::vector<provider::ToolDeclaration> tools;
     std::string cache_key;
+    std::string fingerprint;
     std::shared_ptr<provider::Exchange> exchange;
     std::shared_ptr<tools::Running> running_tool;
     base::Loop::TimerHandle wait{base::Loop::TimerHandle::None};
@@ -74,6 +75,7 @@ void Runner::start(Facts facts, const context::Frame& frame, const std::vector<E
     live->tools =
         declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
     live->cache_key = context::cache_key(live->facts.agent.agent_id, frame, live->tools);
+    live->fingerprint = context::fingerprint(live->frame);
     const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
         live->conversation = TRY(conversation_of(TRY(tx.transcript_of(live->facts.message.id))));
         return {};
@@ -100,6 +102,7 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
     live->tools =
         declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
     live->cache_key = context::cache_key(live->facts.agent.agent_id, live->frame, live->tools);
+    live->fingerprint = context::fingerprint(live->frame);
     live_[live->facts.agent.agent_id] = live;
 
     Resumed resumed{.rounds_more = rounds_more};
@@ -177,8 +180,10 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
                     return step(live, Interrupted{*live->interrupt_reason}, ask);
                 return step(live, ModelFailed{ask.round, std::move(outcome).error(), timing}, ask);
             }
-            ModelReplied replied{
-                .round = ask.round, .timing = timing, .prompt_cache_key = live->cache_key};
+            ModelReplied replied{.round = ask.round,
+                                 .timing = timing,
+                                 .prompt_cache_key = live->cache_key,
+                                 .context_fingerprint = live->fingerprint};
             std::int64_t ordinal = 0;
             for (const auto& block : outcome->blocks)
                 if (const auto* use = std::get_if<domain::ToolUseBlock>(&block))
