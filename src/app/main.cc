@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "app/providers.h"
+#include "app/models.h"
 #include "app/runtime.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -50,12 +50,10 @@ cli::Exit run(int argc, char** argv) {
                                       "the folder holon was started in cannot "
                                       "be used: " +
                                           failed.message()});
-    const auto config = config::load(flags, environment(), cwd);
+    auto config = config::load(flags, environment(), cwd);
     if (!config) return cli::report(terminal, config.error());
+    app::choose_model(*config);
     const bool runs = std::holds_alternative<cli::RunCommand>(command->action);
-    if (runs)
-        if (const auto usable = app::check_model(*config); !usable)
-            return cli::report(terminal, usable.error());
     const auto runtime = app::Runtime::open(*config);
     if (!runtime) return cli::report(terminal, runtime.error());
     int interrupts = 0;

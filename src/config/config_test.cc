@@ -56,7 +56,7 @@ TEST_F(Load, WithoutAnythingEveryDefaultHolds) {
     EXPECT_EQ(config.cwd, "/work-dir");
     EXPECT_EQ(config.model, std::nullopt);
     EXPECT_TRUE(config.fallbacks.empty());
-    EXPECT_EQ(config.max_output_tokens, 8192);
+    EXPECT_EQ(config.models.max_output_tokens, std::nullopt);
     EXPECT_EQ(config.default_tool_output_tokens, 8000);
     EXPECT_EQ(config.max_tool_output_tokens, 64'000);
     EXPECT_EQ(config.provider_timeout_s, 300);
@@ -84,7 +84,7 @@ TEST_F(Load, TheEnvironmentComesBeforeTheFile) {
     Config config = load();
     EXPECT_EQ(config.model, (ModelRef{"vllm", "of-file"}));
     EXPECT_EQ(config.fallbacks, (std::vector<ModelRef>{{"vllm", "f1"}}));
-    EXPECT_EQ(config.max_output_tokens, 100);
+    EXPECT_EQ(config.models.max_output_tokens, 100);
 
     environment["HOLON_MODEL"] = "openrouter/a/b:free";
     environment["HOLON_MODEL_FALLBACKS"] = " xai/x , vllm/y,xai/x ";
@@ -92,7 +92,7 @@ TEST_F(Load, TheEnvironmentComesBeforeTheFile) {
     config = load();
     EXPECT_EQ(config.model, (ModelRef{"openrouter", "a/b:free"}));
     EXPECT_EQ(config.fallbacks, (std::vector<ModelRef>{{"xai", "x"}, {"vllm", "y"}}));
-    EXPECT_EQ(config.max_output_tokens, 200);
+    EXPECT_EQ(config.models.max_output_tokens, 200);
 }
 
 TEST_F(Load, FallbacksCanBeTurnedOffAndOnAgain) {
@@ -215,6 +215,15 @@ TEST_F(Load, AProfileGivesItsMaterialOnlyWhileTheFileIsPrivate) {
     }
 }
 
+TEST_F(Load, AProfileOfAnotherKindThanTheProviderAsksForIsRefused) {
+    file(R"({"providers": {"x": {"transport": "openai_chat_completions", "base_url": "http://h",
+             "auth": {"source": "credential_profile", "kind": "o_auth", "profile": "work"}}}})");
+    credentials(R"({"profiles": {"work": {"kind": "api_key", "material": "m"}}})");
+    EXPECT_THAT(error(), AllOf(HasSubstr("work"), HasSubstr("api_key"), HasSubstr("oauth")));
+    credentials(R"({"profiles": {"work": {"kind": "oauth", "material": "m"}}})");
+    EXPECT_EQ(load().providers.at("x").credential, "m");
+}
+
 TEST_F(Load, AFaultyCredentialsFileIsRefusedWithoutQuotingIt) {
     file(R"({"providers": {"x": {"transport": "openai_chat_completions", "base_url": "http://h",
              "auth": {"source": "credential_profile", "kind": "api_key", "profile": "work"}}}})");
@@ -243,6 +252,62 @@ TEST_F(Load, TheShellOfCommandsIsOneWeKnow) {
     EXPECT_EQ(load().default_shell, "zsh");
     environment["SHELL"] = "/usr/bin/fish";
     EXPECT_EQ(load().default_shell, "sh");
+}
+
+TEST_F(Load, AProviderMustBeNamedAndPlacedWell) {
+    const auto with = [&](std::string_view id, std::string_view url) {
+        file(fmt::format(R"({{"providers": {{"{}": {{"transport": "openai_chat_completions",
+             "base_url": "{}", "auth": {{"source": "none", "kind": "none"}}}}}}}})",
+                         id, url));
+        return error();
+    };
+    EXPECT_THAT(with("My Proxy", "http://h"), HasSubstr("a-z, 0-9"));
+    EXPECT_THAT(with("x", "h:80"), HasSubstr("/providers/x/base_url"));
+    EXPECT_THAT(with("x", "https:///v1"), HasSubstr("/providers/x/base_url"));
+    EXPECT_THAT(with("x", "https://user:sk-secret@h/v1"),
+                AllOf(HasSubstr("/providers/x/base_url"), Not(HasSubstr("sk-secret"))));
+}
+
+TEST_F(Load, WhatIsSaidOfModelsIsTypedAndChecked) {
+    file(R"({"models": {"catalog": {"My-Proxy/house": {"context_window_tokens": 64000}}},
+             "model": {"unknown_fallback": {"runtime_max_output_tokens": 5}}})");
+    const auto models = load().models;
+    EXPECT_EQ(models.overrides.at("my-proxy/house").context_window_tokens, 64'000);
+    EXPECT_EQ(models.unknown_fallback->runtime_max_output_tokens, 5);
+    file(R"({"models": {"catalog": {"a/b": {"context_window": 64000}}}})");
+    EXPECT_THAT(error(), HasSubstr("context_window_tokens"));
+    file(R"({"models": {"catalog": {"a/b": {"context_window_tokens": 0}}}})");
+    EXPECT_THAT(error(), HasSubstr("/models/catalog/a~1b/context_window_tokens"));
+    file(R"({"models": {"catalog": {"nameless": {}}}})");
+    EXPECT_THAT(error(), HasSubstr("/models/catalog/nameless"));
+    file(R"({"model": {"unknown_fallback": null}})");
+    EXPECT_EQ(load().models.unknown_fallback, std::nullopt);
+}
+
+TEST_F(Load, CandidatesAreThoseWithACredentialTheUsualFirst) {
+    EXPECT_TRUE(authenticated_candidates(load()).empty());
+    environment["XAI_API_KEY"] = "k";
+    environment["OPENAI_API_KEY"] = "k";
+    environment["MISTRAL_API_KEY"] = "  ";
+    EXPECT_EQ(authenticated_candidates(load()),
+              (std::vector<ModelRef>{{"openai", "gpt-5.4"}, {"xai", "grok-3"}}));
+    environment["CODEX_HOME"] = home.string();
+    ASSERT_TRUE(base::write_file_atomic(home / "auth.json", "{}", 0600));
+    EXPECT_EQ(authenticated_candidates(load()).front().text(), "openai-codex/gpt-5.4");
+    file(R"({"providers": {"a": {"transport": "openai_chat_completions", "base_url": "http://h",
+             "auth": {"source": "env", "kind": "api_key", "env": "XAI_API_KEY"}}},
+             "models": {"catalog": {"a/mine": {}}}})");
+    EXPECT_EQ(authenticated_candidates(load()).at(2).text(), "a/mine");
+}
+
+TEST_F(Load, AnotherModelFallsBackToTheDefaultAndItsFallbacks) {
+    file(R"({"model": {"default": "vllm/a", "fallbacks": ["vllm/b", "vllm/c"]}})");
+    EXPECT_EQ(fallbacks_of(load(), {"vllm", "a"}),
+              (std::vector<ModelRef>{{"vllm", "b"}, {"vllm", "c"}}));
+    EXPECT_EQ(fallbacks_of(load(), {"vllm", "b"}),
+              (std::vector<ModelRef>{{"vllm", "a"}, {"vllm", "c"}}));
+    environment["HOLON_DISABLE_PROVIDER_FALLBACK"] = "1";
+    EXPECT_TRUE(fallbacks_of(load(), {"vllm", "b"}).empty());
 }
 
 TEST(ModelRefs, AreSplitAtTheFirstSlashAndTheProviderIsLowerCased) {

@@ -140,13 +140,14 @@ void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& e
 
 void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
     const base::Time building = parts_.clock.now();
-    provider::Request request{.request_id = effect_id(live->facts.attempt.run_id, ask),
-                              .agent_id = live->facts.agent.agent_id.value,
-                              .model_ref = live->facts.attempt.model_ref,
-                              .system = live->frame.system,
-                              .tools = live->tools,
-                              .max_output_tokens = parts_.max_output_tokens,
-                              .prompt_cache_key = live->cache_key};
+    provider::Request request{
+        .request_id = effect_id(live->facts.attempt.run_id, ask),
+        .agent_id = live->facts.agent.agent_id.value,
+        .model_ref = live->facts.attempt.model_ref,
+        .system = live->frame.system,
+        .tools = live->tools,
+        .max_output_tokens = parts_.max_output_tokens_of(live->facts.attempt.model_ref),
+        .prompt_cache_key = live->cache_key};
     request.conversation.reserve(live->conversation.size() + 1);
     request.conversation.emplace_back(provider::UserTurn{live->frame.context});
     request.conversation.insert(request.conversation.end(), live->conversation.begin(),

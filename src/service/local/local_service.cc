@@ -132,6 +132,17 @@ base::Result<domain::AgentId> LocalService::name_agent(const RunRequest& request
     return id;
 }
 
+// The model that it would ask now. A new agent asks the default.
+base::Result<std::string> LocalService::model_of(const domain::AgentId& agent) {
+    std::string model = parts_.models.runtime_default_model;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        if (const auto known = TRY(tx.agent(agent)))
+            model = identity::effective_model(*known, parts_.models);
+        return {};
+    }));
+    return model;
+}
+
 // Where it is to work; nothing when the agent stays where it is. A new one is nowhere yet.
 base::Result<std::optional<domain::WorkspaceEntry>> LocalService::choose_workspace(
     const RunRequest& request, const domain::AgentId& agent) {
@@ -198,6 +209,8 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
         return fail(ErrorCode::InvalidInput,
                     "--resume needs --agent: name the agent whose run is to go on");
     const domain::AgentId agent = TRY(name_agent(request));
+    const std::string model = TRY(model_of(agent));
+    TRY(parts_.check_run(model));
     const auto entry = TRY(choose_workspace(request, agent));
     std::optional<domain::Message> message;
     if (!request.text.empty()) message = TRY(receive(request, agent));
@@ -229,7 +242,7 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     };
     const Reset reset(interrupt_);
     interrupt_ = [&](const std::string& reason) { scheduler.interrupt(agent, reason); };
-    observer.on_started(agent.value, parts_.models.runtime_default_model);
+    observer.on_started(agent.value, model);
     if (message) TRY(deliver(*message));
     turn.loop.post([&] {
         scheduler.recover({agent});

@@ -15,6 +15,8 @@ namespace service {
 struct LocalParts {
     turn::Parts turn;
     identity::ModelFacts models;
+    // Whether a run can ask this model (empty: none is known) or one of its fallbacks.
+    std::function<base::Status(const std::string& model_ref)> check_run;
     std::filesystem::path workspace_dir;  // Where a run works unless told otherwise.
     std::filesystem::path started_in;     // The working directory, where it lies in the workspace.
     // Runs the loop until stop_loop is called from one of its tasks.
@@ -43,6 +45,7 @@ public:
 private:
     struct Run;
     base::Result<domain::AgentId> name_agent(const RunRequest& request);
+    base::Result<std::string> model_of(const domain::AgentId& agent);
     base::Result<std::optional<domain::WorkspaceEntry>> choose_workspace(
         const RunRequest& request, const domain::AgentId& agent);
     base::Status prepare_agent(const RunRequest& request, const domain::AgentId& id,

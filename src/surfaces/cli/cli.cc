@@ -184,6 +184,7 @@ json::object list_entry(const json::value& summary) {
         const auto* value = base::find(from, name);
         if (value && !value->is_null()) entry[name] = *value;
     };
+    if (auto* model = entry["model"].if_object()) model->erase("resolved_policy");
     add(agent, "current_run_id");
     add(summary.at("closure"), "waiting_reason");
     add(agent, "active_workspace_entry");
