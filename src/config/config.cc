@@ -200,18 +200,22 @@ Environment without_secrets(Environment environment, const Config& config) {
 
 }  // namespace
 
+std::filesystem::path find_home(const Flags& flags, const Environment& environment,
+                                const std::filesystem::path& cwd) {
+    std::filesystem::path home = ".holon";
+    if (flags.home)
+        home = *flags.home;
+    else if (const auto named = lookup(environment, "HOLON_HOME"))
+        home = *named;
+    else if (const auto user = lookup(environment, "HOME"))
+        home = std::filesystem::path(*user) / ".holon";
+    return home.is_relative() ? (cwd / home).lexically_normal() : home;
+}
+
 Result<Config> load(const Flags& flags, const Environment& environment,
                     const std::filesystem::path& cwd) {
     Config config;
-    if (flags.home)
-        config.home = *flags.home;
-    else if (const auto home = lookup(environment, "HOLON_HOME"))
-        config.home = *home;
-    else if (const auto user = lookup(environment, "HOME"))
-        config.home = std::filesystem::path(*user) / ".holon";
-    else
-        config.home = ".holon";
-    if (config.home.is_relative()) config.home = (cwd / config.home).lexically_normal();
+    config.home = find_home(flags, environment, cwd);
     config.cwd = cwd;
     config.default_agent = lookup(environment, "HOLON_AGENT_ID").value_or("main");
     config.workspace_dir = lookup(environment, "HOLON_WORKSPACE_DIR").value_or(cwd.string());

@@ -75,7 +75,10 @@ struct Flags {
     std::optional<std::filesystem::path> home{};
 };
 
-// `cwd` is the folder the program was started in.
+// Where everything is kept. `cwd` is the folder the program was started in.
+std::filesystem::path find_home(const Flags& flags, const Environment& environment,
+                                const std::filesystem::path& cwd);
+
 base::Result<Config> load(const Flags& flags, const Environment& environment,
                           const std::filesystem::path& cwd);
 

@@ -46,9 +46,10 @@ Status check_provider(const std::string& id, const ProviderSection& section) {
                     "{}: a provider is named with a-z, 0-9, '-' and '_' only", place);
     const auto transport = base::enum_from<Transport>(section.transport);
     if (!transport)
-        return fail(ErrorCode::InvalidInput, "{}/transport: expected one of {}, got '{}'", place,
-                    fmt::join(base::typed::type_of<Transport>().names, ", "),
-                    base::printable(section.transport));
+        return fail(ErrorCode::InvalidInput,
+                    "{}/transport: the transport contract '{}' is not supported; use one of {}",
+                    place, base::printable(section.transport),
+                    fmt::join(base::typed::type_of<Transport>().names, ", "));
     if (*transport != Transport::Scripted) TRY(check_base_url(section.base_url, place));
     return check_auth(section.auth, place + "/auth");
 }
