@@ -55,4 +55,10 @@ base::Status check_run(const config::Config& config, const std::string& model_re
     return first;
 }
 
+base::Result<std::string> name_model(const config::Config& config, const std::string& model_ref) {
+    const auto ref = TRY(config::parse_model_ref(model_ref));
+    TRY(check_model(config, ref));
+    return ref.text();
+}
+
 }  // namespace app

@@ -16,4 +16,7 @@ void choose_model(config::Config& config);
 // anything is started for it. Without any model it looks whether one is served on this machine.
 base::Status check_run(const config::Config& config, const std::string& model_ref);
 
+// The full name of a model that can be asked; an error says why it cannot.
+base::Result<std::string> name_model(const config::Config& config, const std::string& model_ref);
+
 }  // namespace app

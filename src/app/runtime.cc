@@ -57,6 +57,8 @@ public:
                                                        : base::to_json(policy(model));
                               }},
                .check_run = [this](const std::string& model) { return check_run(config_, model); },
+               .name_model =
+                   [this](const std::string& model) { return name_model(config_, model); },
                .workspace_dir = config.workspace_dir,
                .started_in = config.cwd,
                .run_loop = [this] { loop_.run(); },

@@ -306,6 +306,52 @@ base::Result<json::object> LocalService::status(const std::string& agent) {
     return summary;
 }
 
+base::Result<json::object> LocalService::model(const std::string& agent) {
+    json::object state;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        const auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
+        state = identity::model_state(facts.agent, parts_.models);
+        return {};
+    }));
+    return state;
+}
+
+base::Result<json::object> LocalService::set_model(const std::string& agent,
+                                                   const std::string& model_ref) {
+    return put_model(agent, TRY(parts_.name_model(model_ref)));
+}
+
+base::Result<json::object> LocalService::clear_model(const std::string& agent) {
+    return put_model(agent, std::nullopt);
+}
+
+// Needs no lock on the agent: a turn keeps the model that its attempt was opened with, and reads
+// the agent afresh in each of its transactions.
+base::Result<json::object> LocalService::put_model(const std::string& agent,
+                                                   const std::optional<std::string>& model_ref) {
+    auto& turn = parts_.turn;
+    json::object state;
+    std::vector<events::Committed> committed;
+    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
+        const bool is_changed = facts.agent.model_override != model_ref;
+        facts.agent.model_override = model_ref;
+        state = identity::model_state(facts.agent, parts_.models);
+        if (!is_changed) return {};
+        events::Log log(tx, turn.clock.now(), turn.ids);
+        TRY(log.append(facts.agent.agent_id,
+                       model_ref ? "agent_model_override_set" : "agent_model_override_cleared",
+                       {{"agent_id", agent},
+                        {"model", identity::effective_model(facts.agent, parts_.models)},
+                        {"pending_next_turn", facts.open_attempt.has_value()}}));
+        TRY(tx.put_agent(facts.agent));
+        committed = log.take();
+        return {};
+    }));
+    turn.feed.publish(committed);
+    return state;
+}
+
 base::Result<std::vector<std::string>> LocalService::agents() {
     std::vector<std::string> list;
     TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {

@@ -9,15 +9,26 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::expected<Command, Stop> parsed(std::vector<const char*> arguments) {
+std::expected<Invocation, Stop> parsed(std::vector<const char*> arguments) {
     arguments.insert(arguments.begin(), "holon");
     return parse(static_cast<int>(arguments.size()), arguments.data());
 }
 
 template <class T>
 T action(std::vector<const char*> arguments) {
-    const auto command = parsed(std::move(arguments));
-    EXPECT_TRUE(command) << command.error().text;
+    const auto invocation = parsed(std::move(arguments));
+    EXPECT_TRUE(invocation) << invocation.error().text;
+    const auto* command = invocation ? std::get_if<Command>(&invocation->command) : nullptr;
+    const T* found = command ? std::get_if<T>(command) : nullptr;
+    EXPECT_NE(found, nullptr);
+    return found ? *found : T{};
+}
+
+template <class T>
+T setting(std::vector<const char*> arguments) {
+    const auto invocation = parsed(std::move(arguments));
+    EXPECT_TRUE(invocation) << invocation.error().text;
+    const auto* command = invocation ? std::get_if<SettingsCommand>(&invocation->command) : nullptr;
     const T* found = command ? std::get_if<T>(&command->action) : nullptr;
     EXPECT_NE(found, nullptr);
     return found ? *found : T{};
@@ -66,6 +77,61 @@ TEST(Parse, ReadersTakeAnAgentALimitAndAHome) {
     EXPECT_EQ(events.after_seq, 7);
     EXPECT_EQ(events.limit, 128);
     EXPECT_EQ(parsed({"agent", "list", "--home", "/h"})->home, "/h");
+}
+
+// contract: MODEL-01
+TEST(Parse, TheModelIsChosenForAnAgentAndNotForAPrompt) {
+    EXPECT_EQ(stop({"run", "--model", "vllm/m", "x"}).exit, Exit::Usage);
+    EXPECT_THAT(base::json_text(base::to_json(service::RunRequest{})),
+                testing::Not(HasSubstr("model")));
+    const auto set = action<AgentModelSetCommand>({"agent", "model", "set", "vllm/m", "k"});
+    EXPECT_EQ(set.model, "vllm/m");
+    EXPECT_EQ(set.agent, "k");
+    EXPECT_EQ(action<AgentModelGetCommand>({"agent", "model", "get"}).agent, std::nullopt);
+    EXPECT_TRUE(action<AgentModelClearCommand>({"agent", "model", "clear", "k", "--json"}).json);
+    EXPECT_EQ(stop({"agent", "model", "set"}).exit, Exit::Usage);
+}
+
+TEST(Parse, TheConfigurationHasItsCommands) {
+    EXPECT_EQ(setting<SettingGetCommand>({"config", "get", "model.default"}).key, "model.default");
+    const auto set = setting<SettingSetCommand>({"config", "set", "model.default", "vllm/m"});
+    EXPECT_EQ(set.value, "vllm/m");
+    setting<SettingUnsetCommand>({"config", "unset", "model.default"});
+    setting<SettingListCommand>({"config", "list"});
+    setting<SettingSchemaCommand>({"config", "schema"});
+    setting<ModelsCommand>({"config", "models", "list"});
+    setting<ModelsCommand>({"models"});
+    EXPECT_FALSE(setting<DoctorCommand>({"config", "doctor"}).probe);
+    EXPECT_TRUE(setting<DoctorCommand>({"doctor", "--probe"}).probe);
+    EXPECT_TRUE(
+        setting<ProviderDoctorCommand>({"config", "providers", "doctor", "x", "--probe"}).probe);
+    const auto change =
+        setting<ProviderSetCommand>({"config", "providers", "set", "x", "--transport", "t",
+                                     "--base-url", "u", "--credential-source", "env",
+                                     "--credential-kind", "api_key", "--credential-env", "E"})
+            .change;
+    EXPECT_EQ(base::to_json(change),
+              base::to_json(service::ProviderChange{.id = "x",
+                                                    .transport = "t",
+                                                    .base_url = "u",
+                                                    .credential_source = "env",
+                                                    .credential_kind = "api_key",
+                                                    .credential_env = "E"}));
+    EXPECT_EQ(setting<ProviderGetCommand>({"config", "providers", "get", "x"}).id, "x");
+    setting<ProviderListCommand>({"config", "providers", "list"});
+    EXPECT_EQ(setting<ProviderRemoveCommand>({"config", "providers", "remove", "x"}).id, "x");
+    const auto credential = setting<CredentialSetCommand>(
+        {"config", "credentials", "set", "work", "--kind", "api_key", "--stdin"});
+    EXPECT_TRUE(credential.from_stdin);
+    setting<CredentialListCommand>({"config", "credentials", "list"});
+    setting<CredentialRemoveCommand>({"config", "credentials", "remove", "work"});
+    for (const std::vector<const char*>& bad : std::vector<std::vector<const char*>>{
+             {"config"},
+             {"config", "get"},
+             {"config", "providers"},
+             {"config", "credentials", "set", "work"},
+             {"config", "credentials", "set", "w", "--kind", "k", "--stdin", "--material", "m"}})
+        EXPECT_EQ(stop(bad).exit, Exit::Usage);
 }
 
 TEST(Parse, ValuesThatDoNotFitAreUsageErrors) {
