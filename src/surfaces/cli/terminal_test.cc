@@ -1,6 +1,14 @@
 #include "surfaces/cli/terminal.h"
 
+#include <pty.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <thread>
+
 #include <gtest/gtest.h>
+
+#include "base/files.h"
 
 #include "tests/support/captured_terminal.h"
 
@@ -23,6 +31,48 @@ TEST(Terminal, AFullDiskIsNoticed) {
     terminal.print_line("lost");
     EXPECT_FALSE(terminal.is_written());
     std::fclose(terminal.out);
+}
+
+bool echoes(int fd) {
+    termios settings{};
+    EXPECT_EQ(tcgetattr(fd, &settings), 0);
+    return (settings.c_lflag & ECHO) != 0;
+}
+
+TEST(Secret, OnATerminalIsPromptedForAndNotShown) {
+    test_support::CapturedTerminal captured;
+    int master = -1;
+    int slave = -1;
+    ASSERT_EQ(openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
+    const base::Fd person(master);
+    const base::Fd line(slave);
+    captured.terminal.in = slave;
+    captured.terminal.in_is_terminal = true;
+    std::jthread typist([&] {
+        while (echoes(slave)) std::this_thread::yield();
+        EXPECT_TRUE(base::write_all(master, "sk-secret\n"));
+    });
+    EXPECT_EQ(captured.terminal.read_secret("Key: "), "sk-secret");
+    typist.join();
+    EXPECT_EQ(captured.err(), "Key: ");
+    EXPECT_TRUE(echoes(slave));
+    std::array<char, 64> shown;
+    const ssize_t size = read(master, shown.data(), shown.size());
+    EXPECT_EQ(std::string_view(shown.data(), static_cast<std::size_t>(size)), "\r\n");
+}
+
+TEST(Secret, FromAPipeIsOneBoundedLine) {
+    test_support::CapturedTerminal captured;
+    std::FILE* input = std::tmpfile();
+    captured.terminal.in = fileno(input);
+    std::fputs("one\r\ntwo", input);
+    std::fputs(std::string(kSecretBytesMax, 'x').c_str(), input);
+    std::fflush(input);
+    std::rewind(input);
+    EXPECT_EQ(captured.terminal.read_secret("Key: "), "one");
+    EXPECT_FALSE(captured.terminal.read_secret("Key: "));
+    EXPECT_EQ(captured.err(), "");
+    std::fclose(input);
 }
 
 TEST(Styled, ColoursOnlyWhereTheyAreWanted) {
