@@ -5,10 +5,12 @@
 
 #include <unistd.h>
 
+#include "app/models.h"
 #include "app/providers.h"
 #include "app/runtime.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "service/local/local_settings.h"
 #include "surfaces/cli/cli.h"
 
 namespace {
@@ -33,16 +35,31 @@ void interrupt_on_signal(app::Runtime& runtime, const cli::Terminal& terminal, i
     runtime.service().interrupt("operator_interrupt");
 }
 
+cli::Exit execute(const cli::Command& command, const config::Config& config,
+                  const cli::Terminal& terminal) {
+    const auto runtime = app::Runtime::open(config);
+    if (!runtime) return cli::report(terminal, runtime.error());
+    int interrupts = 0;
+    std::optional<base::Signals> signals;
+    if (std::holds_alternative<cli::RunCommand>(command))
+        signals.emplace((*runtime)->loop(), std::vector{SIGINT, SIGTERM, SIGHUP},
+                        [&](int) { interrupt_on_signal(**runtime, terminal, interrupts); });
+    return cli::execute(command, {.service = (*runtime)->service(),
+                                  .terminal = terminal,
+                                  .clock = (*runtime)->clock(),
+                                  .default_agent = config.default_agent});
+}
+
 cli::Exit run(int argc, char** argv) {
     const auto terminal = cli::Terminal::standard();
-    const auto command = cli::parse(argc, argv);
-    if (!command) {
-        const bool good = command.error().exit == cli::Exit::Success;
-        std::fputs(command.error().text.c_str(), good ? stdout : stderr);
-        return command.error().exit;
+    const auto invocation = cli::parse(argc, argv);
+    if (!invocation) {
+        const bool good = invocation.error().exit == cli::Exit::Success;
+        std::fputs(invocation.error().text.c_str(), good ? stdout : stderr);
+        return invocation.error().exit;
     }
     config::Flags flags;
-    if (command->home) flags.home = *command->home;
+    if (invocation->home) flags.home = *invocation->home;
     std::error_code failed;
     const auto cwd = std::filesystem::current_path(failed);
     if (failed)
@@ -50,23 +67,20 @@ cli::Exit run(int argc, char** argv) {
                                       "the folder holon was started in cannot "
                                       "be used: " +
                                           failed.message()});
-    const auto config = config::load(flags, environment(), cwd);
+    const auto load = [&]() -> base::Result<config::Config> {
+        auto config = TRY(config::load(flags, environment(), cwd));
+        app::choose_model(config);
+        return config;
+    };
+    if (const auto* command = std::get_if<cli::SettingsCommand>(&invocation->command)) {
+        service::LocalSettings settings({.home = config::find_home(flags, environment(), cwd),
+                                         .load = load,
+                                         .check_model = app::check_model});
+        return cli::execute(*command, {.settings = settings, .terminal = terminal});
+    }
+    const auto config = load();
     if (!config) return cli::report(terminal, config.error());
-    const bool runs = std::holds_alternative<cli::RunCommand>(command->action);
-    if (runs)
-        if (const auto usable = app::check_model(*config); !usable)
-            return cli::report(terminal, usable.error());
-    const auto runtime = app::Runtime::open(*config);
-    if (!runtime) return cli::report(terminal, runtime.error());
-    int interrupts = 0;
-    std::optional<base::Signals> signals;
-    if (runs)
-        signals.emplace((*runtime)->loop(), std::vector{SIGINT, SIGTERM, SIGHUP},
-                        [&](int) { interrupt_on_signal(**runtime, terminal, interrupts); });
-    return cli::execute(*command, {.service = (*runtime)->service(),
-                                   .terminal = terminal,
-                                   .clock = (*runtime)->clock(),
-                                   .default_agent = config->default_agent});
+    return execute(std::get<cli::Command>(invocation->command), *config, terminal);
 }
 
 }  // namespace

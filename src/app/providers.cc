@@ -131,17 +131,9 @@ public:
 
 }  // namespace
 
-base::Status check_model(const config::Config& config) {
-    if (!config.model)
-        return fail(
-            ErrorCode::InvalidInput,
-            "no model is configured. Set HOLON_MODEL=provider/model and the provider's key, for "
-            "instance\n"
-            "  export OPENROUTER_API_KEY=… HOLON_MODEL=openrouter/<model>\n"
-            "or point HOLON_MODEL=vllm/<model> at a local OpenAI-compatible server on port 8000");
-    const config::Provider* settings = TRY(settings_of(config, *config.model));
-    if (settings->transport == config::Transport::Scripted)
-        TRY(provider::load_scenario(config.model->model));
+base::Status check_model(const config::Config& config, const config::ModelRef& ref) {
+    const config::Provider* settings = TRY(settings_of(config, ref));
+    if (settings->transport == config::Transport::Scripted) TRY(provider::load_scenario(ref.model));
     return {};
 }
 
@@ -172,8 +164,8 @@ base::Result<std::shared_ptr<provider::Provider>> Providers::connect(const confi
 base::Result<std::shared_ptr<provider::Provider>> Providers::chain(const std::string& model_ref) {
     if (const auto known = chains_.find(model_ref); known != chains_.end()) return known->second;
     std::vector<config::ModelRef> refs{TRY(config::parse_model_ref(model_ref))};
-    for (const auto& fallback : config_.fallbacks)
-        if (fallback != refs.front()) refs.push_back(fallback);
+    for (auto& fallback : config::fallbacks_of(config_, refs.front()))
+        refs.push_back(std::move(fallback));
     std::vector<provider::Candidate> candidates;
     std::optional<base::Error> refusal;
     for (const auto& ref : refs) {

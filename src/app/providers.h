@@ -36,8 +36,8 @@ private:
     std::map<std::string, std::shared_ptr<provider::Provider>> chains_;  // By the model asked for.
 };
 
-// What is wrong with the configured model, before anything is started for it; nothing when a
-// request can be made.
-base::Status check_model(const config::Config& config);
+// What is wrong with asking this model, before anything is started for it; nothing when a request
+// can be made.
+base::Status check_model(const config::Config& config, const config::ModelRef& ref);
 
 }  // namespace app

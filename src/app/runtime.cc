@@ -1,5 +1,6 @@
 #include "app/runtime.h"
 
+#include "app/models.h"
 #include "app/providers.h"
 #include "base/files.h"
 #include "base/process_runner.h"
@@ -31,34 +32,57 @@ public:
           shell_(loop_, processes_, shell_options(config)),
           providers_(config, loop_, clock_, ids_),
           dispatcher_(with_tools(), output_policy(config), clock_, ids_),
-          service_({.turn = {.store = *store_,
-                             .loop = loop_,
-                             .clock = clock_,
-                             .ids = ids_,
-                             .provider = providers_,
-                             .dispatcher = dispatcher_,
-                             .feed = feed_,
-                             .home_of =
-                                 [this](const domain::AgentId& agent) {
-                                     return config_.agent_home(agent.value);
-                                 },
-                             .max_output_tokens = config.max_output_tokens},
-                    .models = model_facts(config),
-                    .workspace_dir = config.workspace_dir,
-                    .started_in = config.cwd,
-                    .run_loop = [this] { loop_.run(); },
-                    .stop_loop = [this] { loop_.stop(); }}) {}
+          service_(
+              {.turn = {.store = *store_,
+                        .loop = loop_,
+                        .clock = clock_,
+                        .ids = ids_,
+                        .provider = providers_,
+                        .dispatcher = dispatcher_,
+                        .feed = feed_,
+                        .home_of =
+                            [this](const domain::AgentId& agent) {
+                                return config_.agent_home(agent.value);
+                            },
+                        .max_output_tokens_of =
+                            [this](const std::string& model) {
+                                return policy(model).runtime_max_output_tokens;
+                            }},
+               .models = {.runtime_default_model = config.model ? config.model->text() : "",
+                          .fallbacks_of =
+                              [this](const std::string& model) { return fallbacks(model); },
+                          .policy_of =
+                              [this](const std::string& model) {
+                                  return model.empty() ? json::value(nullptr)
+                                                       : base::to_json(policy(model));
+                              }},
+               .check_run = [this](const std::string& model) { return check_run(config_, model); },
+               .name_model =
+                   [this](const std::string& model) { return name_model(config_, model); },
+               .workspace_dir = config.workspace_dir,
+               .started_in = config.cwd,
+               .run_loop = [this] { loop_.run(); },
+               .stop_loop = [this] { loop_.stop(); }}) {}
 
     service::LocalService& service() override { return service_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
 
 private:
-    static identity::ModelFacts model_facts(const config::Config& config) {
-        identity::ModelFacts facts{.runtime_default_model =
-                                       config.model ? config.model->text() : ""};
-        for (const auto& ref : config.fallbacks) facts.fallback_models.push_back(ref.text());
-        return facts;
+    // Names of models are checked before they get this far; one that an earlier program stored is
+    // treated as unknown.
+    config::ModelPolicy policy(const std::string& model) const {
+        const auto ref = config::parse_model_ref(model);
+        return config::resolve_policy(ref.value_or(config::ModelRef{"", model}), config_.models);
+    }
+
+    std::vector<std::string> fallbacks(const std::string& model) const {
+        std::vector<std::string> names;
+        const auto ref = config::parse_model_ref(model);
+        if (!ref) return names;
+        for (const auto& fallback : config::fallbacks_of(config_, *ref))
+            names.push_back(fallback.text());
+        return names;
     }
 
     const tools::Registry& with_tools() {

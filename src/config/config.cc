@@ -1,15 +1,14 @@
 #include "config/config.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <ranges>
 
-#include "base/files.h"
 #include "base/text.h"
 #include "config/builtin_providers.h"
-#include "config/file.h"
+#include "config/stored.h"
 
 namespace config {
 namespace {
@@ -18,8 +17,6 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 using base::Status;
-
-constexpr std::size_t kConfigBytesMax = 1024 * 1024;
 
 std::optional<std::string> lookup(const Environment& environment, const std::string& name) {
     const auto found = environment.find(name);
@@ -113,6 +110,17 @@ void find_credential(Provider& provider, const Environment& environment) {
     }
 }
 
+Auth builtin_auth(const Provider& provider) {
+    if (provider.transport == Transport::OpenaiCodexResponses)
+        return {.source = CredentialSource::ExternalCli,
+                .kind = CredentialKind::SessionToken,
+                .external = std::string(kCodexCli)};
+    if (provider.credential_env.empty()) return {};
+    return {.source = CredentialSource::Env,
+            .kind = CredentialKind::ApiKey,
+            .env = fmt::format("{}", fmt::join(provider.credential_env, " or "))};
+}
+
 Status add_builtins(Config& config, const Environment& environment) {
     const auto context = TRY(context_management(environment));
     for (const auto& builtin : kBuiltinProviders) {
@@ -123,7 +131,9 @@ Status add_builtins(Config& config, const Environment& environment) {
         for (const auto& name : std::views::reverse(base_url_names(builtin.id)))
             provider.base_url = lookup(environment, name).value_or(provider.base_url);
         provider.needs_credential = !provider.credential_env.empty();
+        provider.auth = builtin_auth(provider);
         find_credential(provider, environment);
+        if (!provider.credential_name.empty()) provider.auth.env = provider.credential_name;
         provider.credential_kind = provider.credential_name == "ANTHROPIC_AUTH_TOKEN"
                                        ? CredentialKind::BearerToken
                                        : CredentialKind::ApiKey;
@@ -136,80 +146,47 @@ Status add_builtins(Config& config, const Environment& environment) {
     return {};
 }
 
-Result<std::string> profile_secret(const std::filesystem::path& file, const std::string& profile) {
-    struct stat status{};
-    if (stat(file.c_str(), &status) != 0) return std::string();
-    if ((status.st_mode & 077U) != 0)
-        return fail(ErrorCode::Refused, "{} can be read by others; make it private: chmod 600 {}",
-                    file.string(), file.string());
-    const auto parsed = TRY(base::parse_json(TRY(base::read_file(file, kConfigBytesMax))));
-    const auto credentials = base::from_json<CredentialsFile>(parsed);
-    // The text of a decoding error could quote a secret.
-    if (!credentials)
-        return fail(ErrorCode::InvalidInput, "{} is not a valid credentials file", file.string());
-    const auto found = credentials->profiles.find(profile);
-    return found == credentials->profiles.end() ? std::string() : found->second.material;
+// The material of the profile that `auth` names; empty when there is none.
+Result<std::string> profile_secret(const std::filesystem::path& home, const Auth& auth,
+                                   const std::string& provider) {
+    const CredentialsFile file = TRY(read_credentials(home));
+    const auto found = file.profiles.find(auth.profile.value_or(""));
+    if (found == file.profiles.end()) return std::string();
+    if (parse_kind(found->second.kind) != auth.kind)
+        return fail(ErrorCode::InvalidInput,
+                    "credentials.json: profile {} is of kind {}, but provider {} asks for {}",
+                    base::printable(found->first), base::printable(found->second.kind), provider,
+                    kind_text(auth.kind));
+    return found->second.material;
 }
 
 Status add_configured(Config& config, const std::map<std::string, ProviderSection>& sections,
                       const Environment& environment) {
     for (const auto& [id, section] : sections) {
-        const auto transport = base::enum_from<Transport>(section.transport);
-        if (!transport) {
-            std::string known;
-            for (const auto& name : base::typed::type_of<Transport>().names)
-                known += (known.empty() ? "" : ", ") + name;
-            return fail(ErrorCode::InvalidInput,
-                        "config.json /providers/{}/transport: expected one of {}, got '{}'", id,
-                        known, base::printable(section.transport));
-        }
         Provider provider{.id = id,
-                          .transport = *transport,
+                          .transport = *base::enum_from<Transport>(section.transport),
                           .base_url = section.base_url,
                           .credential_kind = section.auth.kind,
-                          .reasoning_effort = section.reasoning_effort};
+                          .reasoning_effort = section.reasoning_effort,
+                          .auth = section.auth,
+                          .is_configured = true};
         if (const auto builtin = config.providers.find(id);
             builtin != config.providers.end() && !provider.reasoning_effort)
             provider.reasoning_effort = builtin->second.reasoning_effort;
-        if (section.auth.source == CredentialSource::Env) {
-            if (!section.auth.env)
-                return fail(ErrorCode::InvalidInput,
-                            "config.json /providers/{}/auth/env: is required with source env", id);
+        const auto source = section.auth.source;
+        if (source == CredentialSource::Env) {
             provider.credential_env = {*section.auth.env};
             find_credential(provider, environment);
-        } else if (section.auth.source == CredentialSource::CredentialProfile ||
-                   section.auth.source == CredentialSource::AuthProfile) {
-            if (!section.auth.profile)
-                return fail(ErrorCode::InvalidInput,
-                            "config.json /providers/{}/auth/profile: is required with this source",
-                            id);
-            provider.credential =
-                TRY(profile_secret(config.home / "credentials.json", *section.auth.profile));
+        } else if (source == CredentialSource::CredentialProfile ||
+                   source == CredentialSource::AuthProfile) {
+            provider.credential = TRY(profile_secret(config.home, section.auth, id));
         }
-        if (section.auth.source == CredentialSource::CredentialProcess)
-            return fail(ErrorCode::InvalidInput,
-                        "config.json /providers/{}/auth/source: credential_process is not "
-                        "supported; use env, credential_profile, external_cli or none",
-                        id);
         // What another program has logged in is looked for when it is used.
-        provider.needs_credential = section.auth.source != CredentialSource::None &&
-                                    section.auth.source != CredentialSource::ExternalCli;
+        provider.needs_credential =
+            source != CredentialSource::None && source != CredentialSource::ExternalCli;
         config.providers[id] = std::move(provider);
     }
     return {};
-}
-
-Result<ConfigFile> read_file_config(const std::filesystem::path& file) {
-    const auto text = base::read_file(file, kConfigBytesMax);
-    if (!text && text.error().code == ErrorCode::NotFound) return ConfigFile{};
-    if (!text) return std::unexpected(text.error());
-    const auto parsed = base::parse_json(*text);
-    if (!parsed)
-        return fail(ErrorCode::InvalidInput, "{}: {}", file.string(), parsed.error().message);
-    auto decoded = base::from_json<ConfigFile>(*parsed, base::Unknown::Reject);
-    if (!decoded)
-        return fail(ErrorCode::InvalidInput, "{}: {}", file.string(), decoded.error().message);
-    return *decoded;
 }
 
 Status choose_models(Config& config, const ConfigFile& file, const Environment& environment) {
@@ -222,9 +199,9 @@ Status choose_models(Config& config, const ConfigFile& file, const Environment& 
     else if (file.model && file.model->fallbacks)
         fallbacks = *file.model->fallbacks;
     const bool stored = file.runtime && file.runtime->disable_provider_fallback.value_or(false);
-    const bool disabled =
+    config.disable_provider_fallback =
         TRY(truth(environment, "HOLON_DISABLE_PROVIDER_FALLBACK")).value_or(stored);
-    if (disabled) return {};
+    if (config.disable_provider_fallback) return {};
     for (const auto& entry : fallbacks) {
         auto ref = TRY(parse_model_ref(entry));
         if (ref != config.model &&
@@ -239,12 +216,14 @@ Status choose_limits(Config& config, const ConfigFile& file, const Environment& 
     const auto pick = [&](std::int64_t& target, const char* name,
                           const std::optional<std::int64_t>& stored) -> Status {
         const auto set = TRY(number(environment, name));
-        if (stored && *stored <= 0)
-            return fail(ErrorCode::InvalidInput, "config.json: runtime limits must be above 0");
         target = set.value_or(stored.value_or(target));
         return {};
     };
-    TRY(pick(config.max_output_tokens, "HOLON_MAX_OUTPUT_TOKENS", runtime.max_output_tokens));
+    config.models.max_output_tokens = TRY(number(environment, "HOLON_MAX_OUTPUT_TOKENS"));
+    if (!config.models.max_output_tokens)
+        config.models.max_output_tokens = runtime.max_output_tokens;
+    TRY(pick(config.models.prompt_budget_estimated_tokens, "HOLON_PROMPT_BUDGET_ESTIMATED_TOKENS",
+             std::nullopt));
     TRY(pick(config.default_tool_output_tokens, "HOLON_DEFAULT_TOOL_OUTPUT_TOKENS",
              runtime.default_tool_output_tokens));
     TRY(pick(config.max_tool_output_tokens, "HOLON_MAX_TOOL_OUTPUT_TOKENS",
@@ -259,6 +238,14 @@ Status choose_limits(Config& config, const ConfigFile& file, const Environment& 
     return {};
 }
 
+Status describe_models(ModelSettings& models, const ConfigFile& file) {
+    if (file.model) models.unknown_fallback = file.model->unknown_fallback;
+    if (!file.models || !file.models->catalog) return {};
+    for (const auto& [ref, override_] : *file.models->catalog)
+        models.overrides[TRY(parse_model_ref(ref)).text()] = override_;
+    return {};
+}
+
 Environment without_secrets(Environment environment, const Config& config) {
     environment.erase("HOLON_CONTROL_TOKEN");
     for (const auto& [id, provider] : config.providers)
@@ -268,33 +255,22 @@ Environment without_secrets(Environment environment, const Config& config) {
 
 }  // namespace
 
-Result<ModelRef> parse_model_ref(std::string_view text) {
-    const std::size_t slash = text.find('/');
-    ModelRef ref;
-    if (slash != std::string_view::npos) {
-        ref.provider = base::trim(text.substr(0, slash));
-        ref.model = base::trim(text.substr(slash + 1));
-        std::ranges::transform(ref.provider, ref.provider.begin(),
-                               [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    }
-    if (ref.provider.empty() || ref.model.empty())
-        return fail(ErrorCode::InvalidInput, "a model is named provider/model, got '{}'",
-                    base::printable(text.substr(0, 80)));
-    return ref;
+std::filesystem::path find_home(const Flags& flags, const Environment& environment,
+                                const std::filesystem::path& cwd) {
+    std::filesystem::path home = ".holon";
+    if (flags.home)
+        home = *flags.home;
+    else if (const auto named = lookup(environment, "HOLON_HOME"))
+        home = *named;
+    else if (const auto user = lookup(environment, "HOME"))
+        home = std::filesystem::path(*user) / ".holon";
+    return home.is_relative() ? (cwd / home).lexically_normal() : home;
 }
 
 Result<Config> load(const Flags& flags, const Environment& environment,
                     const std::filesystem::path& cwd) {
     Config config;
-    if (flags.home)
-        config.home = *flags.home;
-    else if (const auto home = lookup(environment, "HOLON_HOME"))
-        config.home = *home;
-    else if (const auto user = lookup(environment, "HOME"))
-        config.home = std::filesystem::path(*user) / ".holon";
-    else
-        config.home = ".holon";
-    if (config.home.is_relative()) config.home = (cwd / config.home).lexically_normal();
+    config.home = find_home(flags, environment, cwd);
     config.cwd = cwd;
     config.default_agent = lookup(environment, "HOLON_AGENT_ID").value_or("main");
     config.workspace_dir = lookup(environment, "HOLON_WORKSPACE_DIR").value_or(cwd.string());
@@ -307,13 +283,46 @@ Result<Config> load(const Flags& flags, const Environment& environment,
         std::filesystem::path(lookup(environment, "SHELL").value_or("")).filename().string();
     if (shell == "bash" || shell == "zsh") config.default_shell = shell;
 
-    const ConfigFile file = TRY(read_file_config(config.home / "config.json"));
+    const ConfigFile file = TRY(read_config(config.home));
     TRY(add_builtins(config, environment));
     if (file.providers) TRY(add_configured(config, *file.providers, environment));
     TRY(choose_models(config, file, environment));
+    TRY(describe_models(config.models, file));
     TRY(choose_limits(config, file, environment));
     config.command_environment = without_secrets(environment, config);
     return config;
+}
+
+std::vector<ModelRef> fallbacks_of(const Config& config, const ModelRef& ref) {
+    std::vector<ModelRef> list;
+    if (config.disable_provider_fallback) return list;
+    if (config.model && *config.model != ref) list.push_back(*config.model);
+    for (const auto& fallback : config.fallbacks)
+        if (fallback != ref) list.push_back(fallback);
+    return list;
+}
+
+bool has_credential(const Config& config, const Provider& provider) {
+    if (provider.auth.source == CredentialSource::ExternalCli)
+        return !config.codex_home.empty() &&
+               access((config.codex_home / "auth.json").c_str(), R_OK) == 0;
+    return !provider.needs_credential || !base::trim(provider.credential).empty();
+}
+
+std::vector<ModelRef> authenticated_candidates(const Config& config) {
+    std::vector<std::string> order{"openai-codex", "openai", "anthropic"};
+    for (const auto& [id, provider] : config.providers)
+        if (std::ranges::find(order, id) == order.end()) order.push_back(id);
+    std::vector<ModelRef> list;
+    for (const auto& id : order) {
+        const auto found = config.providers.find(id);
+        if (found == config.providers.end() ||
+            found->second.auth.source == CredentialSource::None ||
+            !has_credential(config, found->second))
+            continue;
+        if (auto model = preferred_model(id, config.models)) list.push_back(std::move(*model));
+    }
+    return list;
 }
 
 }  // namespace config

@@ -12,6 +12,9 @@
 
 #include "base/result.h"
 #include "base/typed.h"
+#include "config/auth.h"
+#include "config/catalogue.h"
+#include "config/model_ref.h"
 
 namespace config {
 
@@ -28,13 +31,6 @@ enum class Transport {
 };
 BOOST_DESCRIBE_ENUM(Transport, OpenaiCodexResponses, OpenaiResponses, OpenaiChatCompletions,
                     AnthropicMessages, Scripted)
-
-enum class CredentialKind { ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None };
-BOOST_DESCRIBE_ENUM(CredentialKind, ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None)
-
-// How hard a model is asked to think.
-enum class ReasoningEffort { Low, Medium, High, Xhigh };
-BOOST_DESCRIBE_ENUM(ReasoningEffort, Low, Medium, High, Xhigh)
 
 // When a server that can do so is asked to forget old tool results.
 struct ContextManagement {
@@ -58,16 +54,9 @@ struct Provider {
     bool needs_credential{false};
     std::optional<ReasoningEffort> reasoning_effort{};  // None: the model's own.
     std::optional<ContextManagement> context_management{};
+    Auth auth{};                // As it is shown; names only.
+    bool is_configured{false};  // In config.json, not built in.
 };
-
-struct ModelRef {
-    std::string provider;
-    std::string model;
-    std::string text() const { return provider + "/" + model; }
-    friend bool operator==(const ModelRef&, const ModelRef&) = default;
-};
-// "provider/model", split at the first slash; the provider is lower-cased.
-base::Result<ModelRef> parse_model_ref(std::string_view text);
 
 struct Config {
     std::filesystem::path home;
@@ -75,9 +64,10 @@ struct Config {
     std::filesystem::path workspace_dir;
     std::filesystem::path cwd;  // Where the program was started.
     std::optional<ModelRef> model{};
-    std::vector<ModelRef> fallbacks{};
+    std::vector<ModelRef> fallbacks{};  // Of `model`; none when they are disabled.
+    bool disable_provider_fallback{false};
+    ModelSettings models{};
     std::map<std::string, Provider> providers{};  // Built-in ones and configured ones.
-    std::int64_t max_output_tokens{8192};
     std::int64_t default_tool_output_tokens{8000};
     std::int64_t max_tool_output_tokens{kToolOutputTokensCap};
     std::int64_t provider_timeout_s{300};
@@ -98,8 +88,21 @@ struct Flags {
     std::optional<std::filesystem::path> home{};
 };
 
-// `cwd` is the folder the program was started in.
+// Where everything is kept. `cwd` is the folder the program was started in.
+std::filesystem::path find_home(const Flags& flags, const Environment& environment,
+                                const std::filesystem::path& cwd);
+
 base::Result<Config> load(const Flags& flags, const Environment& environment,
                           const std::filesystem::path& cwd);
+
+// The models to ask when `ref` fails, in order: the default, unless `ref` is it, and its fallbacks.
+std::vector<ModelRef> fallbacks_of(const Config& config, const ModelRef& ref);
+
+// Whether the credential is there that the provider asks for; true when it asks for none.
+bool has_credential(const Config& config, const Provider& provider);
+
+// One model of each provider that an operator gave a credential to, the likeliest first. Providers
+// without authentication are no candidates: nobody has said that they are to be used.
+std::vector<ModelRef> authenticated_candidates(const Config& config);
 
 }  // namespace config

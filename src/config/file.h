@@ -7,46 +7,27 @@
 #include <vector>
 
 #include "base/typed.h"
-#include "config/config.h"
+#include "config/auth.h"
+#include "config/catalogue.h"
 
 namespace config {
 
 struct ModelSection {
     std::optional<std::string> default_{};
     std::optional<std::vector<std::string>> fallbacks{};
-    std::optional<json::object> unknown_fallback{};
+    std::optional<ModelOverride> unknown_fallback{};
 };
 BOOST_DESCRIBE_STRUCT(ModelSection, (), (default_, fallbacks, unknown_fallback))
 
 struct ModelsSection {
-    std::optional<std::map<std::string, json::object>> catalog{};
+    std::optional<std::map<std::string, ModelOverride>> catalog{};
 };
 BOOST_DESCRIBE_STRUCT(ModelsSection, (), (catalog))
-
-enum class CredentialSource {
-    Env,
-    ExternalCli,
-    CredentialProfile,
-    AuthProfile,
-    CredentialProcess,
-    None
-};
-BOOST_DESCRIBE_ENUM(CredentialSource, Env, ExternalCli, CredentialProfile, AuthProfile,
-                    CredentialProcess, None)
-
-struct AuthSection {
-    CredentialSource source{CredentialSource::None};
-    CredentialKind kind{CredentialKind::None};
-    std::optional<std::string> env{};
-    std::optional<std::string> profile{};
-    std::optional<std::string> external{};
-};
-BOOST_DESCRIBE_STRUCT(AuthSection, (), (source, kind, env, profile, external))
 
 struct ProviderSection {
     std::string transport;
     std::string base_url;
-    AuthSection auth{};
+    Auth auth{};
     std::optional<ReasoningEffort> reasoning_effort{};
     std::optional<json::object> builtin_web_search{};
 };
@@ -85,6 +66,10 @@ struct ConfigFile {
 };
 BOOST_DESCRIBE_STRUCT(ConfigFile, (), (model, models, providers, runtime, tui, web))
 
+// Whether all of it can be used together; an error names the place.
+base::Status check(const ConfigFile& file);
+
+// credentials.json: profiles by name.
 struct CredentialEntry {
     std::string kind;
     std::string material;

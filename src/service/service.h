@@ -101,6 +101,15 @@ public:
     // The agent as operators see it (AgentSummary). NotFound for an unknown one.
     virtual base::Result<json::object> status(const std::string& agent) = 0;
     virtual base::Result<std::vector<std::string>> agents() = 0;
+    // Which model the agent asks, and why (AgentModelState).
+    virtual base::Result<json::object> model(const std::string& agent) = 0;
+    // Gives the agent, and no other, a model of its own from its next turn on; a turn that is open
+    // ends with the model it began with. Returns the new state. A model that cannot be asked is
+    // refused.
+    virtual base::Result<json::object> set_model(const std::string& agent,
+                                                 const std::string& model_ref) = 0;
+    // Back to the default and its fallbacks, in the same way.
+    virtual base::Result<json::object> clear_model(const std::string& agent) = 0;
     // The newest `limit` records, oldest first.
     virtual base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string& agent,
                                                                           std::int64_t limit) = 0;

@@ -93,13 +93,18 @@ json::object agent_state(const AgentFacts& facts) {
     return state;
 }
 
+const std::string& effective_model(const domain::Agent& agent, const ModelFacts& models) {
+    return agent.model_override ? *agent.model_override : models.runtime_default_model;
+}
+
 json::object model_state(const domain::Agent& agent, const ModelFacts& models) {
-    json::object state{
-        {"source", agent.model_override ? "agent_override" : "runtime_default"},
-        {"runtime_default_model", models.runtime_default_model},
-        {"effective_model", agent.model_override.value_or(models.runtime_default_model)},
-        {"effective_fallback_models", base::to_json(models.fallback_models)},
-        {"fallback_active", false}};
+    const std::string& effective = effective_model(agent, models);
+    json::object state{{"source", agent.model_override ? "agent_override" : "runtime_default"},
+                       {"runtime_default_model", models.runtime_default_model},
+                       {"effective_model", effective},
+                       {"effective_fallback_models", base::to_json(models.fallbacks_of(effective))},
+                       {"fallback_active", false},
+                       {"resolved_policy", models.policy_of(effective)}};
     if (agent.model_override) state["override_model"] = *agent.model_override;
     return state;
 }

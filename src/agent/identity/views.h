@@ -1,6 +1,7 @@
 // An agent as others read it: AgentState, AgentSummary, AgentModelState. Computed, never stored.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,17 @@ namespace identity {
 // What the configuration says of models; the agent's own override is in its facts.
 struct ModelFacts {
     std::string runtime_default_model;
-    std::vector<std::string> fallback_models{};
+    // The models that are asked when `model` fails, in order.
+    std::function<std::vector<std::string>(const std::string& model)> fallbacks_of =
+        [](const std::string&) { return std::vector<std::string>{}; };
+    // The limits that `model` is used with.
+    std::function<json::value(const std::string& model)> policy_of = [](const std::string&) {
+        return json::value(nullptr);
+    };
 };
+
+// The model that the agent's next turn asks.
+const std::string& effective_model(const domain::Agent& agent, const ModelFacts& models);
 
 json::object agent_state(const AgentFacts& facts);
 json::object model_state(const domain::Agent& agent, const ModelFacts& models);

@@ -120,20 +120,27 @@ TEST(Views, AFullAgentsStateShowsEveryFact) {
     EXPECT_EQ(state.at("status"), "awake_running");
 }
 
-TEST(Views, TheAgentsOwnModelComesBeforeTheDefault) {
-    const ModelFacts models{"anthropic/big", {"openai/other"}};
+// contract: MODEL-09
+TEST(Views, TheAgentsOwnModelComesBeforeTheDefaultAndIsNamedAsSuch) {
+    const ModelFacts models{
+        .runtime_default_model = "anthropic/big",
+        .fallbacks_of =
+            [](const std::string& model) { return std::vector<std::string>{model + "-next"}; },
+        .policy_of = [](const std::string& model) { return json::value{{"model_ref", model}}; }};
     EXPECT_EQ(model_state({.agent_id = {"main"}}, models),
               (json::object{{"source", "runtime_default"},
                             {"runtime_default_model", "anthropic/big"},
                             {"effective_model", "anthropic/big"},
-                            {"effective_fallback_models", json::array{"openai/other"}},
-                            {"fallback_active", false}}));
+                            {"effective_fallback_models", json::array{"anthropic/big-next"}},
+                            {"fallback_active", false},
+                            {"resolved_policy", {{"model_ref", "anthropic/big"}}}}));
     EXPECT_EQ(model_state({.agent_id = {"main"}, .model_override = "openai/m"}, models),
               (json::object{{"source", "agent_override"},
                             {"runtime_default_model", "anthropic/big"},
                             {"effective_model", "openai/m"},
-                            {"effective_fallback_models", json::array{"openai/other"}},
+                            {"effective_fallback_models", json::array{"openai/m-next"}},
                             {"fallback_active", false},
+                            {"resolved_policy", {{"model_ref", "openai/m"}}},
                             {"override_model", "openai/m"}}));
 }
 

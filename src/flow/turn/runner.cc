@@ -48,7 +48,13 @@ std::vector<provider::ToolDeclaration> declarations(const tools::Registry& regis
 }
 
 Runner::Runner(Parts parts) : parts_(std::move(parts)), self_(std::make_shared<Runner*>(this)) {}
-Runner::~Runner() = default;
+Runner::~Runner() {
+    // What is in flight holds its turn, and the turn its handle: whoever goes first lets go.
+    for (auto& [agent, live] : live_) {
+        live->exchange = nullptr;
+        live->running_tool = nullptr;
+    }
+}
 
 bool Runner::is_running(const domain::AgentId& agent) const {
     return live_.contains(agent);
@@ -150,13 +156,14 @@ void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& e
 
 void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
     const base::Time building = parts_.clock.now();
-    provider::Request request{.request_id = effect_id(live->facts.attempt.run_id, ask),
-                              .agent_id = live->facts.agent.agent_id.value,
-                              .model_ref = live->facts.attempt.model_ref,
-                              .system = live->frame.system,
-                              .tools = live->tools,
-                              .max_output_tokens = parts_.max_output_tokens,
-                              .prompt_cache_key = live->cache_key};
+    provider::Request request{
+        .request_id = effect_id(live->facts.attempt.run_id, ask),
+        .agent_id = live->facts.agent.agent_id.value,
+        .model_ref = live->facts.attempt.model_ref,
+        .system = live->frame.system,
+        .tools = live->tools,
+        .max_output_tokens = parts_.max_output_tokens_of(live->facts.attempt.model_ref),
+        .prompt_cache_key = live->cache_key};
     request.conversation.reserve(live->conversation.size() + 1);
     request.conversation.emplace_back(provider::UserTurn{live->frame.context});
     request.conversation.insert(request.conversation.end(), live->conversation.begin(),

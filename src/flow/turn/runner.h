@@ -29,7 +29,9 @@ struct Parts {
     tools::Dispatcher& dispatcher;
     events::Feed& feed;
     std::function<std::filesystem::path(const domain::AgentId&)> home_of;
-    std::int64_t max_output_tokens{8192};
+    // What the model of a turn may write in one round.
+    std::function<std::int64_t(const std::string& model_ref)> max_output_tokens_of =
+        [](const std::string&) { return std::int64_t{8192}; };
 };
 
 // Used on the loop's thread only.

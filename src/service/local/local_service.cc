@@ -132,6 +132,17 @@ base::Result<domain::AgentId> LocalService::name_agent(const RunRequest& request
     return id;
 }
 
+// The model that it would ask now. A new agent asks the default.
+base::Result<std::string> LocalService::model_of(const domain::AgentId& agent) {
+    std::string model = parts_.models.runtime_default_model;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        if (const auto known = TRY(tx.agent(agent)))
+            model = identity::effective_model(*known, parts_.models);
+        return {};
+    }));
+    return model;
+}
+
 // Where it is to work; nothing when the agent stays where it is. A new one is nowhere yet.
 base::Result<std::optional<domain::WorkspaceEntry>> LocalService::choose_workspace(
     const RunRequest& request, const domain::AgentId& agent) {
@@ -198,6 +209,8 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
         return fail(ErrorCode::InvalidInput,
                     "--resume needs --agent: name the agent whose run is to go on");
     const domain::AgentId agent = TRY(name_agent(request));
+    const std::string model = TRY(model_of(agent));
+    TRY(parts_.check_run(model));
     const auto entry = TRY(choose_workspace(request, agent));
     std::optional<domain::Message> message;
     if (!request.text.empty()) message = TRY(receive(request, agent));
@@ -229,7 +242,7 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     };
     const Reset reset(interrupt_);
     interrupt_ = [&](const std::string& reason) { scheduler.interrupt(agent, reason); };
-    observer.on_started(agent.value, parts_.models.runtime_default_model);
+    observer.on_started(agent.value, model);
     if (message) TRY(deliver(*message));
     turn.loop.post([&] {
         scheduler.recover({agent});
@@ -291,6 +304,52 @@ base::Result<json::object> LocalService::status(const std::string& agent) {
         return {};
     }));
     return summary;
+}
+
+base::Result<json::object> LocalService::model(const std::string& agent) {
+    json::object state;
+    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
+        const auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
+        state = identity::model_state(facts.agent, parts_.models);
+        return {};
+    }));
+    return state;
+}
+
+base::Result<json::object> LocalService::set_model(const std::string& agent,
+                                                   const std::string& model_ref) {
+    return put_model(agent, TRY(parts_.name_model(model_ref)));
+}
+
+base::Result<json::object> LocalService::clear_model(const std::string& agent) {
+    return put_model(agent, std::nullopt);
+}
+
+// Needs no lock on the agent: a turn keeps the model that its attempt was opened with, and reads
+// the agent afresh in each of its transactions.
+base::Result<json::object> LocalService::put_model(const std::string& agent,
+                                                   const std::optional<std::string>& model_ref) {
+    auto& turn = parts_.turn;
+    json::object state;
+    std::vector<events::Committed> committed;
+    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
+        const bool is_changed = facts.agent.model_override != model_ref;
+        facts.agent.model_override = model_ref;
+        state = identity::model_state(facts.agent, parts_.models);
+        if (!is_changed) return {};
+        events::Log log(tx, turn.clock.now(), turn.ids);
+        TRY(log.append(facts.agent.agent_id,
+                       model_ref ? "agent_model_override_set" : "agent_model_override_cleared",
+                       {{"agent_id", agent},
+                        {"model", identity::effective_model(facts.agent, parts_.models)},
+                        {"pending_next_turn", facts.open_attempt.has_value()}}));
+        TRY(tx.put_agent(facts.agent));
+        committed = log.take();
+        return {};
+    }));
+    turn.feed.publish(committed);
+    return state;
 }
 
 base::Result<std::vector<std::string>> LocalService::agents() {

@@ -15,6 +15,10 @@ namespace service {
 struct LocalParts {
     turn::Parts turn;
     identity::ModelFacts models;
+    // Whether a run can ask this model (empty: none is known) or one of its fallbacks.
+    std::function<base::Status(const std::string& model_ref)> check_run;
+    // The full name of a model that can be asked.
+    std::function<base::Result<std::string>(const std::string& model_ref)> name_model;
     std::filesystem::path workspace_dir;  // Where a run works unless told otherwise.
     std::filesystem::path started_in;     // The working directory, where it lies in the workspace.
     // Runs the loop until stop_loop is called from one of its tasks.
@@ -29,6 +33,10 @@ public:
     base::Result<RunResponse> run(const RunRequest& request, Observer& observer) override;
     base::Result<json::object> status(const std::string& agent) override;
     base::Result<std::vector<std::string>> agents() override;
+    base::Result<json::object> model(const std::string& agent) override;
+    base::Result<json::object> set_model(const std::string& agent,
+                                         const std::string& model_ref) override;
+    base::Result<json::object> clear_model(const std::string& agent) override;
     base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string& agent,
                                                                   std::int64_t limit) override;
     base::Result<std::vector<domain::Brief>> briefs(const std::string& agent,
@@ -43,6 +51,9 @@ public:
 private:
     struct Run;
     base::Result<domain::AgentId> name_agent(const RunRequest& request);
+    base::Result<json::object> put_model(const std::string& agent,
+                                         const std::optional<std::string>& model_ref);
+    base::Result<std::string> model_of(const domain::AgentId& agent);
     base::Result<std::optional<domain::WorkspaceEntry>> choose_workspace(
         const RunRequest& request, const domain::AgentId& agent);
     base::Status prepare_agent(const RunRequest& request, const domain::AgentId& id,

@@ -67,6 +67,52 @@ std::string pointer_text(const json::value& value, std::string_view pointer) {
                               : base::json_text(*found);
 }
 
+// "xai/grok-4 (this agent's own; the default is vllm/m)"
+std::string model_text(const json::value& model) {
+    const std::string effective = pointer_text(model, "/effective_model");
+    if (base::string_at(model, "source") != "agent_override")
+        return (effective.empty() ? "none configured" : effective) + " (the default)";
+    return fmt::format("{} (this agent's own; the default is {})", effective,
+                       pointer_text(model, "/runtime_default_model"));
+}
+
+Exit show_model(const base::Result<json::object>& answer, const std::string& agent, bool json,
+                const Context& context) {
+    if (!answer) return report(context.terminal, answer.error());
+    if (json || !context.terminal.out_is_terminal) {
+        context.terminal.print_line(base::pretty_json(*answer));
+        return Exit::Success;
+    }
+    const auto* nested = answer->if_contains("model");
+    const json::value model = nested ? *nested : json::value(*answer);
+    context.terminal.print_line(
+        fmt::format("agent {} asks {}", base::printable(agent), model_text(model)));
+    return Exit::Success;
+}
+
+// What set and clear print: the outcome and the new state.
+base::Result<json::object> changed(base::Result<json::object> state, const std::string& agent) {
+    if (!state) return state;
+    return json::object{{"ok", true}, {"agent_id", agent}, {"model", std::move(*state)}};
+}
+
+Exit on(const AgentModelGetCommand& command, const Context& context) {
+    const std::string agent = command.agent.value_or(context.default_agent);
+    return show_model(context.service.model(agent), agent, command.json, context);
+}
+
+Exit on(const AgentModelSetCommand& command, const Context& context) {
+    const std::string agent = command.agent.value_or(context.default_agent);
+    return show_model(changed(context.service.set_model(agent, command.model), agent), agent,
+                      command.json, context);
+}
+
+Exit on(const AgentModelClearCommand& command, const Context& context) {
+    const std::string agent = command.agent.value_or(context.default_agent);
+    return show_model(changed(context.service.clear_model(agent), agent), agent, command.json,
+                      context);
+}
+
 Exit on(const StatusCommand& command, const Context& context) {
     const auto summary = context.service.status(command.agent.value_or(context.default_agent));
     if (!summary) return report(context.terminal, summary.error());
@@ -84,8 +130,7 @@ Exit on(const StatusCommand& command, const Context& context) {
                         pointer_text(value, "/closure/waiting_reason"));
     line("pending", pointer_text(value, "/agent/pending"));
     line("turns", pointer_text(value, "/agent/turn_index"));
-    line("model", pointer_text(value, "/model/effective_model") + " (" +
-                      pointer_text(value, "/model/source") + ")");
+    line("model", model_text(value.at("model")));
     line("workspace", pointer_text(value, "/execution/cwd"));
     line("tokens", pointer_text(value, "/token_usage/total/total_tokens") + " in " +
                        pointer_text(value, "/token_usage/total_model_rounds") + " rounds");
@@ -184,6 +229,7 @@ json::object list_entry(const json::value& summary) {
         const auto* value = base::find(from, name);
         if (value && !value->is_null()) entry[name] = *value;
     };
+    if (auto* model = entry["model"].if_object()) model->erase("resolved_policy");
     add(agent, "current_run_id");
     add(summary.at("closure"), "waiting_reason");
     add(agent, "active_workspace_entry");
@@ -248,13 +294,16 @@ std::string run_text(const service::RunResponse& response) {
     return fmt::format("{}", fmt::join(parts, "\n\n"));
 }
 
-Exit execute(const Command& command, const Context& context) {
-    const Exit exit =
-        std::visit([&](const auto& action) { return on(action, context); }, command.action);
-    if (context.terminal.is_written() || exit != Exit::Success) return exit;
+Exit settle(const Terminal& terminal, Exit exit) {
+    if (terminal.is_written() || exit != Exit::Success) return exit;
     // A reader that closes its pipe has seen enough, as in `holon events | head`.
-    if (context.terminal.out_is_pipe()) return Exit::Error;
-    return report(context.terminal, {base::ErrorCode::Io, "the output could not be written"});
+    if (terminal.out_is_pipe()) return Exit::Error;
+    return report(terminal, {base::ErrorCode::Io, "the output could not be written"});
+}
+
+Exit execute(const Command& command, const Context& context) {
+    const Exit exit = std::visit([&](const auto& action) { return on(action, context); }, command);
+    return settle(context.terminal, exit);
 }
 
 }  // namespace cli

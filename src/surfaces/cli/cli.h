@@ -15,11 +15,20 @@ struct Context {
     std::string default_agent;
 };
 
+struct SettingsContext {
+    service::Settings& settings;
+    const Terminal& terminal;
+};
+
 // On a terminal people get sentences and tables; piped or with --json the output is JSON.
 Exit execute(const Command& command, const Context& context);
+Exit execute(const SettingsCommand& command, const SettingsContext& context);
 
 // "Error: …" on standard error.
 Exit report(const Terminal& terminal, const base::Error& error);
+
+// `exit`, or an error when what was printed did not get out.
+Exit settle(const Terminal& terminal, Exit exit);
 
 // The text form of a run's result; see the reference of the `run` command.
 std::string run_text(const service::RunResponse& response);

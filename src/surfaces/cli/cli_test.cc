@@ -1,22 +1,33 @@
 #include "surfaces/cli/cli.h"
 
-#include <array>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "tests/support/captured_terminal.h"
+
 namespace cli {
 namespace {
+
+using test_support::CapturedTerminal;
+
+const json::object kDefaultModel{{"source", "runtime_default"},
+                                 {"runtime_default_model", "vllm/m"},
+                                 {"effective_model", "vllm/m"}};
 
 // Knows agents by name; those in `gone` were removed after they were listed.
 class FakeService final : public service::Service {
 public:
     std::vector<std::string> known{};
     std::string gone{};
+    base::Result<service::RunResponse> response{};
+    std::vector<domain::TranscriptEntry> entries{};
+    std::vector<domain::Event> history{};
+    json::object model_state{kDefaultModel};
 
     base::Result<service::RunResponse> run(const service::RunRequest&,
                                            service::Observer&) override {
-        return base::fail(base::ErrorCode::Unavailable, "not here");
+        return response;
     }
     base::Result<json::object> status(const std::string& agent) override {
         if (agent == gone) return base::fail(base::ErrorCode::NotFound, "no agent '{}'", agent);
@@ -28,42 +39,146 @@ public:
                             {"closure", {{"outcome", "completed"}}}};
     }
     base::Result<std::vector<std::string>> agents() override { return known; }
+    base::Result<json::object> model(const std::string&) override { return model_state; }
+    base::Result<json::object> set_model(const std::string&, const std::string& ref) override {
+        model_state["source"] = "agent_override";
+        model_state["effective_model"] = model_state["override_model"] = ref;
+        return model_state;
+    }
+    base::Result<json::object> clear_model(const std::string&) override {
+        model_state = kDefaultModel;
+        return model_state;
+    }
     base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string&,
                                                                   std::int64_t) override {
-        return {};
+        return entries;
     }
     base::Result<std::vector<domain::Brief>> briefs(const std::string&, std::int64_t) override {
         return {};
     }
     base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t,
                                                     std::int64_t) override {
-        return {};
+        return history;
     }
 };
 
-std::string content_of(std::FILE* file) {
-    std::string text;
-    std::rewind(file);
-    std::array<char, 4096> buffer;
-    while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file))
-        text.append(buffer.data(), got);
-    return text;
-}
+class Cli : public testing::Test {
+protected:
+    Exit run(Command command, const CapturedTerminal& captured) {
+        return execute(command, {service, captured.terminal, clock, "main"});
+    }
 
-TEST(AgentList, LeavesOutAnAgentThatIsRemovedMeanwhile) {
     FakeService service;
+    base::SystemClock clock;
+    const CapturedTerminal piped;
+    const CapturedTerminal shown{true};
+};
+
+TEST_F(Cli, AListLeavesOutAnAgentThatIsRemovedMeanwhile) {
     service.known = {"tmp_run_1", "k"};
     service.gone = "tmp_run_1";
-    base::SystemClock clock;
-    const Terminal terminal{.out = std::tmpfile(), .err = std::tmpfile()};
-    const Context context{service, terminal, clock, "main"};
-    EXPECT_EQ(execute({.action = AgentListCommand{}}, context), Exit::Success);
-    const auto list = base::parse_json(content_of(terminal.out)).value().as_array();
+    EXPECT_EQ(run(AgentListCommand{}, piped), Exit::Success);
+    const auto list = base::parse_json(piped.out()).value().as_array();
     ASSERT_EQ(list.size(), 1U);
     EXPECT_EQ(base::string_at(list[0].at("identity"), "agent_id"), "k");
-    EXPECT_EQ(content_of(terminal.err), "");
-    std::fclose(terminal.out);
-    std::fclose(terminal.err);
+    EXPECT_EQ(piped.err(), "");
+}
+
+TEST_F(Cli, AStatusIsJsonInAPipeAndLinesOnATerminal) {
+    EXPECT_EQ(run(StatusCommand{.agent = "k"}, piped), Exit::Success);
+    EXPECT_EQ(base::parse_json(piped.out()).value(), json::value(*service.status("k")));
+    EXPECT_EQ(run(StatusCommand{}, shown), Exit::Success);
+    EXPECT_THAT(shown.out(), testing::StartsWith("agent      main\nstatus     awake_idle\n"));
+}
+
+TEST_F(Cli, JsonIsThereForTheAskingOnATerminalToo) {
+    EXPECT_EQ(run(StatusCommand{.json = true}, shown), Exit::Success);
+    EXPECT_TRUE(base::parse_json(shown.out()));
+}
+
+TEST_F(Cli, AnErrorGoesToStandardErrorAndExitsOne) {
+    service.gone = "k";
+    EXPECT_EQ(run(StatusCommand{.agent = "k"}, piped), Exit::Error);
+    EXPECT_EQ(piped.out(), "");
+    EXPECT_EQ(piped.err(), "Error: no agent 'k'\n");
+}
+
+TEST_F(Cli, TheExitCodeSaysHowARunEnded) {
+    using service::FinalStatus;
+    const std::vector<std::pair<FinalStatus, Exit>> table{
+        {FinalStatus::Completed, Exit::Success},
+        {FinalStatus::Failed, Exit::Failed},
+        {FinalStatus::MaxTurnsExceeded, Exit::MaxTurnsExceeded},
+        {FinalStatus::Waiting, Exit::Waiting},
+        {FinalStatus::Interrupted, Exit::Interrupted}};
+    for (const auto& [status, exit] : table) {
+        service.response = service::RunResponse{.agent_id = "k", .final_status = status};
+        for (const bool json : {true, false}) {
+            const CapturedTerminal captured;
+            EXPECT_EQ(run(RunCommand{.json = json}, captured), exit);
+        }
+    }
+    service.response = base::fail(base::ErrorCode::Unavailable, "not here");
+    EXPECT_EQ(run(RunCommand{}, piped), Exit::Error);
+}
+
+TEST_F(Cli, ARunInJsonPrintsOneDocumentAndNothingElse) {
+    service.response = service::RunResponse{.agent_id = "k", .final_text = "\x1b[2Jdone"};
+    EXPECT_EQ(run(RunCommand{.json = true}, piped), Exit::Success);
+    EXPECT_EQ(piped.err(), "");
+    EXPECT_EQ(base::string_at(base::parse_json(piped.out()).value(), "agent_id"), "k");
+    EXPECT_EQ(run(RunCommand{}, shown), Exit::Success);
+    EXPECT_EQ(shown.out(), "\\x1b[2Jdone\n");
+}
+
+TEST_F(Cli, AnInterruptedRunSaysHowToGoOn) {
+    service.response =
+        service::RunResponse{.agent_id = "k", .final_status = service::FinalStatus::Interrupted};
+    run(RunCommand{}, piped);
+    EXPECT_THAT(piped.err(), testing::HasSubstr("holon run --resume --agent k"));
+}
+
+TEST_F(Cli, ATranscriptShowsWhoSaidWhatWithoutItsEscapes) {
+    service.entries = {
+        {.kind = domain::TranscriptKind::IncomingMessage,
+         .data = {{"body", {{"text", "look\nclosely"}}}}},
+        {.kind = domain::TranscriptKind::AssistantRound,
+         .data = {{"blocks", json::array{{{"type", "text"}, {"text", "\x1b[2Jyes"}},
+                                         {{"type", "tool_use"}, {"name", "Sleep"}}}}}},
+        {.kind = domain::TranscriptKind::ToolResults,
+         .data = {{"results", json::array{{{"is_error", true}, {"content", "no"}}}}}}};
+    EXPECT_EQ(run(TranscriptCommand{}, shown), Exit::Success);
+    EXPECT_EQ(shown.out(),
+              " operator  look\n"
+              "           closely\n"
+              "    agent  \\x1b[2Jyes\n"
+              "    calls  Sleep \n"
+              "    error  no\n");
+    EXPECT_EQ(run(TranscriptCommand{}, piped), Exit::Success);
+    EXPECT_EQ(base::parse_json(piped.out()).value().as_array().size(), 3U);
+}
+
+TEST_F(Cli, TheModelOfAnAgentIsShownSetAndCleared) {
+    EXPECT_EQ(run(AgentModelGetCommand{}, piped), Exit::Success);
+    EXPECT_EQ(base::parse_json(piped.out()).value(), json::value(kDefaultModel));
+    EXPECT_EQ(run(AgentModelSetCommand{.model = "xai/x", .agent = "k"}, shown), Exit::Success);
+    EXPECT_EQ(run(AgentModelClearCommand{.agent = "k"}, shown), Exit::Success);
+    EXPECT_EQ(shown.out(),
+              "agent k asks xai/x (this agent's own; the default is vllm/m)\n"
+              "agent k asks vllm/m (the default)\n");
+    const CapturedTerminal set;
+    EXPECT_EQ(run(AgentModelSetCommand{.model = "xai/x", .agent = "k"}, set), Exit::Success);
+    EXPECT_EQ(base::parse_json(set.out()).value(),
+              (json::value{{"ok", true}, {"agent_id", "k"}, {"model", service.model_state}}));
+}
+
+TEST_F(Cli, EventsAreOneObjectALine) {
+    service.history = {{.event_seq = 1, .kind = "a"}, {.event_seq = 2, .kind = "b"}};
+    EXPECT_EQ(run(EventsCommand{}, piped), Exit::Success);
+    std::vector<std::string> kinds;
+    for (const auto line : base::split_lines(piped.out()))
+        kinds.push_back(base::string_at(base::parse_json(line).value(), "kind"));
+    EXPECT_THAT(kinds, testing::ElementsAre("a", "b"));
 }
 
 TEST(RunText, SaysWhatThereIsToSayInOrder) {

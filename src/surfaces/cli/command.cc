@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
+#include "surfaces/cli/settings_options.h"
 
 namespace cli {
 namespace {
@@ -13,10 +14,14 @@ Examples:
   holon run --agent main --create-agent "read the README and remember what this is"
   holon run --json "list the TODOs" | jq .final_text
   holon transcript --agent main
+  holon doctor
+  holon config set model.default openrouter/some/model
+  holon config credentials set work --kind api_key
 
 Environment:
   HOLON_HOME    where everything is kept (default ~/.holon)
-  HOLON_MODEL   provider/model to ask, for instance openrouter/some/model
+  HOLON_MODEL   provider/model to ask, for instance openrouter/some/model; when unset, the
+                first provider that has a key (see holon doctor)
 
 Exit codes:
   0 success   1 error   2 usage   3 the turn failed   4 round limit reached
@@ -30,7 +35,7 @@ const std::map<std::string, domain::TrustLevel> kTrustLevels{
 
 constexpr std::int64_t kListMax = 100'000;
 
-void add_run(CLI::App& app, Command& command) {
+void add_run(CLI::App& app, Invocation& invocation) {
     auto run = std::make_shared<RunCommand>();
     auto* sub = app.add_subcommand("run", "Give an agent one prompt and wait for the answer");
     sub->add_option("text", run->request.text, "What to do");
@@ -50,26 +55,27 @@ void add_run(CLI::App& app, Command& command) {
     sub->add_option("--workspace-root", run->request.workspace_root,
                     "The project folder (default: here)");
     sub->add_option("--cwd", run->request.cwd, "Working directory inside the project");
-    sub->add_option("--home", command.home, "Use this folder instead of HOLON_HOME");
+    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
     sub->add_flag("--no-wait-for-tasks")
         ->description("Do not wait for background tasks (there are none yet)");
     sub->add_flag("--json", run->json, "Print one JSON document and nothing else");
-    sub->callback([&command, run] {
+    sub->callback([&invocation, run] {
         if (run->request.text.empty() && !run->request.resume) throw CLI::RequiredError("TEXT");
         if (run->request.create_agent && !run->request.agent)
             throw CLI::RequiresError("--create-agent", "--agent");
         if (run->request.resume && !run->request.agent)
             throw CLI::RequiresError("--resume", "--agent");
-        command.action = *run;
+        invocation.command = Command(*run);
     });
 }
 
 template <class T>
-std::shared_ptr<T> add_reader(CLI::App& app, Command& command, const char* name, const char* help) {
+std::shared_ptr<T> add_reader(CLI::App& app, Invocation& invocation, const char* name,
+                              const char* help) {
     auto action = std::make_shared<T>();
     auto* sub = app.add_subcommand(name, help);
     sub->add_option("--agent", action->agent, "The agent (default: HOLON_AGENT_ID, else main)");
-    sub->add_option("--home", command.home, "Use this folder instead of HOLON_HOME");
+    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
     if constexpr (requires { action->limit; })
         sub->add_option("--limit", action->limit, "How many at most")
             ->check(CLI::Range(std::int64_t{1}, kListMax))
@@ -79,8 +85,41 @@ std::shared_ptr<T> add_reader(CLI::App& app, Command& command, const char* name,
             ->capture_default_str();
     if constexpr (requires { action->json; })
         sub->add_flag("--json", action->json, "Print JSON, also on a terminal");
-    sub->callback([&command, action] { command.action = *action; });
+    sub->callback([&invocation, action] { invocation.command = Command(*action); });
     return action;
+}
+
+// `holon agent model …`; the agent is named behind the command.
+template <class T>
+std::shared_ptr<T> add_agent_model(CLI::App& group, Invocation& invocation, const char* name,
+                                   const char* help) {
+    auto action = std::make_shared<T>();
+    auto* sub = group.add_subcommand(name, help);
+    if constexpr (requires { action->model; })
+        sub->add_option("model", action->model, "provider/model")->required();
+    sub->add_option("agent", action->agent, "The agent (default: HOLON_AGENT_ID, else main)");
+    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
+    sub->add_flag("--json", action->json, "Print JSON, also on a terminal");
+    sub->callback([&invocation, action] { invocation.command = Command(*action); });
+    return action;
+}
+
+void add_agents(CLI::App& app, Invocation& invocation) {
+    auto* agent = app.add_subcommand("agent", "Work with agents");
+    agent->require_subcommand(1);
+    auto list = std::make_shared<AgentListCommand>();
+    auto* sub = agent->add_subcommand("list", "List all agents");
+    sub->add_flag("--json", list->json, "Print JSON, also on a terminal");
+    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
+    sub->callback([&invocation, list] { invocation.command = Command(*list); });
+    auto* model = agent->add_subcommand("model", "Which model an agent asks");
+    model->require_subcommand(1);
+    model->footer("\nExample:\n  holon agent model set xai/grok-4 main");
+    add_agent_model<AgentModelGetCommand>(*model, invocation, "get", "Show the model of an agent");
+    add_agent_model<AgentModelSetCommand>(*model, invocation, "set",
+                                          "Give one agent its own model, from its next turn on");
+    add_agent_model<AgentModelClearCommand>(*model, invocation, "clear",
+                                            "Let it ask the default model again");
 }
 
 // What to say to a word that is no command, or nothing when it is one.
@@ -98,29 +137,24 @@ std::optional<Stop> unknown_command(const CLI::App& app, std::string_view word) 
 
 }  // namespace
 
-std::expected<Command, Stop> parse(int argc, const char* const* argv) {
-    Command command;
+std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
+    Invocation invocation;
     CLI::App app("holon keeps agents alive: it runs model turns with tools and loses no work",
                  "holon");
     app.set_version_flag("-V,--version", "holon " HOLON_VERSION);
     app.footer(std::string(kFooter));
     app.require_subcommand(1);
-    add_run(app, command);
-    add_reader<StatusCommand>(app, command, "status",
+    add_run(app, invocation);
+    add_reader<StatusCommand>(app, invocation, "status",
                               "Show an agent: status, workspace, model, token use");
-    add_reader<TranscriptCommand>(app, command, "transcript",
+    add_reader<TranscriptCommand>(app, invocation, "transcript",
                                   "Show what was said and done, round by round");
-    add_reader<TailCommand>(app, command, "tail",
+    add_reader<TailCommand>(app, invocation, "tail",
                             "Show the newest briefs: what the agent told its operator");
-    add_reader<EventsCommand>(app, command, "events",
+    add_reader<EventsCommand>(app, invocation, "events",
                               "Print an agent's events, one JSON object a line");
-    auto* agent = app.add_subcommand("agent", "Work with agents");
-    auto list = std::make_shared<AgentListCommand>();
-    auto* list_command = agent->add_subcommand("list", "List all agents");
-    list_command->add_flag("--json", list->json, "Print JSON, also on a terminal");
-    list_command->add_option("--home", command.home, "Use this folder instead of HOLON_HOME");
-    list_command->callback([&command, list] { command.action = *list; });
-    agent->require_subcommand(1);
+    add_agents(app, invocation);
+    add_settings(app, invocation);
     app.add_subcommand("help", "Show this help");
     const std::string_view word = argc > 1 ? argv[1] : "";
     if (word == "help") return std::unexpected(Stop{app.help(), Exit::Success});
@@ -134,7 +168,7 @@ std::expected<Command, Stop> parse(int argc, const char* const* argv) {
         return std::unexpected(
             Stop{out.str() + err.str(), code == 0 ? Exit::Success : Exit::Usage});
     }
-    return command;
+    return invocation;
 }
 
 }  // namespace cli

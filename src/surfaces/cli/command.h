@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "service/service.h"
+#include "service/settings.h"
 
 namespace cli {
 
@@ -48,11 +49,80 @@ struct AgentListCommand {
     bool json{false};
 };
 
-struct Command {
-    std::optional<std::string> home{};
-    std::variant<RunCommand, StatusCommand, TranscriptCommand, TailCommand, EventsCommand,
-                 AgentListCommand>
+struct AgentModelGetCommand {
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct AgentModelSetCommand {
+    std::string model;
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct AgentModelClearCommand {
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+
+// What needs the store of agents.
+using Command = std::variant<RunCommand, StatusCommand, TranscriptCommand, TailCommand,
+                             EventsCommand, AgentListCommand, AgentModelGetCommand,
+                             AgentModelSetCommand, AgentModelClearCommand>;
+
+struct SettingGetCommand {
+    std::string key;
+};
+struct SettingSetCommand {
+    std::string key;
+    std::string value;
+};
+struct SettingUnsetCommand {
+    std::string key;
+};
+struct SettingListCommand {};
+struct SettingSchemaCommand {};
+struct ModelsCommand {};
+struct ProviderSetCommand {
+    service::ProviderChange change;
+};
+struct ProviderGetCommand {
+    std::string id;
+};
+struct ProviderListCommand {};
+struct ProviderRemoveCommand {
+    std::string id;
+};
+struct ProviderDoctorCommand {
+    std::string id;
+    bool probe{false};
+};
+struct CredentialSetCommand {
+    std::string profile;
+    std::string kind;
+    bool from_stdin{false};
+    std::optional<std::string> material{};
+};
+struct CredentialListCommand {};
+struct CredentialRemoveCommand {
+    std::string profile;
+};
+struct DoctorCommand {
+    bool probe{false};
+};
+
+// What needs the configuration only.
+struct SettingsCommand {
+    bool json{false};
+    std::variant<SettingGetCommand, SettingSetCommand, SettingUnsetCommand, SettingListCommand,
+                 SettingSchemaCommand, ModelsCommand, ProviderSetCommand, ProviderGetCommand,
+                 ProviderListCommand, ProviderRemoveCommand, ProviderDoctorCommand,
+                 CredentialSetCommand, CredentialListCommand, CredentialRemoveCommand,
+                 DoctorCommand>
         action{};
+};
+
+struct Invocation {
+    std::optional<std::string> home{};
+    std::variant<Command, SettingsCommand> command{};
 };
 
 // Nothing to do but to print `text` and to end: help, version, or a usage error.
@@ -61,6 +131,6 @@ struct Stop {
     Exit exit{Exit::Success};
 };
 
-std::expected<Command, Stop> parse(int argc, const char* const* argv);
+std::expected<Invocation, Stop> parse(int argc, const char* const* argv);
 
 }  // namespace cli

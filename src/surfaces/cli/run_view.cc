@@ -91,7 +91,7 @@ void RunView::on_event(const domain::Event& event) {
 
 void RunView::tool_line(const json::value& data, bool failed) {
     const std::string took = duration_text(base::int_at(data, "duration_ms"));
-    const std::string tool = base::string_at(data, "tool_name");
+    const std::string tool = base::printable(base::string_at(data, "tool_name"));
     if (failed) {
         const auto* error = base::find(data, "tool_error");
         line(styled(terminal_, Style::Red,
@@ -99,7 +99,7 @@ void RunView::tool_line(const json::value& data, bool failed) {
                                 base::printable(error ? base::string_at(*error, "message") : ""))));
         return;
     }
-    const std::string cmd = base::string_at(data, "exec_command_cmd");
+    const std::string cmd = base::printable(base::string_at(data, "exec_command_cmd"));
     if (cmd.empty()) {
         line(fmt::format("  ✓ {} {}", base::printable(base::string_at(data, "summary")),
                          styled(terminal_, Style::Dim, took)));

@@ -1,16 +1,83 @@
 #include "surfaces/cli/terminal.h"
 
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 namespace cli {
+namespace {
+
+volatile std::sig_atomic_t caught = 0;
+
+// While it lives, what is typed is not shown. A signal that would end the program only interrupts
+// the reading, so that the terminal is put right first; it is raised again then.
+class NoEcho {
+public:
+    explicit NoEcho(int fd) : fd_(fd) {
+        caught = 0;
+        struct sigaction action{};
+        action.sa_handler = [](int signal) { caught = signal; };
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            sigaction(kSignals[i], &action, &former_actions_[i]);
+        is_set_ = tcgetattr(fd_, &former_) == 0;
+        if (!is_set_) return;
+        termios silent = former_;
+        silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+        silent.c_lflag |= ECHONL;
+        tcsetattr(fd_, TCSAFLUSH, &silent);
+    }
+    ~NoEcho() {
+        if (is_set_) tcsetattr(fd_, TCSAFLUSH, &former_);
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            sigaction(kSignals[i], &former_actions_[i], nullptr);
+        if (caught != 0) std::raise(caught);
+    }
+    NoEcho(const NoEcho&) = delete;
+    NoEcho& operator=(const NoEcho&) = delete;
+
+private:
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    int fd_;
+    bool is_set_{false};
+    termios former_{};
+    std::array<struct sigaction, kSignals.size()> former_actions_{};
+};
+
+base::Result<std::string> read_line(int fd) {
+    std::string line;
+    char c = 0;
+    while (true) {
+        const ssize_t got = read(fd, &c, 1);
+        if (got < 0 && errno == EINTR && caught == 0) continue;
+        if (got < 0) return base::fail_errno("read the credential");
+        if (got == 0 || c == '\n') break;
+        if (line.size() >= kSecretBytesMax)
+            return base::fail(base::ErrorCode::InvalidInput, "the line is too long");
+        line += c;
+    }
+    while (line.ends_with('\r')) line.pop_back();
+    return line;
+}
+
+}  // namespace
+
+base::Result<std::string> Terminal::read_secret(std::string_view prompt) const {
+    if (!in_is_terminal) return read_line(in);
+    std::fwrite(prompt.data(), 1, prompt.size(), err);
+    std::fflush(err);
+    const NoEcho quiet(in);
+    return read_line(in);
+}
 
 Terminal Terminal::standard() {
     Terminal terminal;
+    terminal.in_is_terminal = isatty(STDIN_FILENO) == 1;
     terminal.out_is_terminal = isatty(STDOUT_FILENO) == 1;
     terminal.err_is_terminal = isatty(STDERR_FILENO) == 1;
     const char* no_colour = std::getenv("NO_COLOR");

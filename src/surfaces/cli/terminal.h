@@ -5,10 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace cli {
+
+inline constexpr std::size_t kSecretBytesMax = 64 * 1024;
 
 // Results go to `out`, progress and errors to `err`.
 struct Terminal {
+    int in{0};  // A descriptor.
+    bool in_is_terminal{false};
     std::FILE* out{stdout};
     std::FILE* err{stderr};
     bool out_is_terminal{false};
@@ -22,6 +28,9 @@ struct Terminal {
     // False when something printed did not get out: the disk is full, the reader has gone.
     bool is_written() const;
     bool out_is_pipe() const;
+    // One line of `in`, without its end; prompted for on `err`, and not shown while it is typed on
+    // a terminal. Longer than kSecretBytesMax is InvalidInput.
+    base::Result<std::string> read_secret(std::string_view prompt) const;
 };
 
 enum class Style { Plain, Dim, Bold, Green, Red, Yellow };

@@ -1,0 +1,220 @@
+#include "config/keys.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/text.h"
+#include "config/config.h"
+
+namespace config {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+
+constexpr auto kKeys = std::to_array<Key>({
+    {"model.default", KeyKind::ModelRef, "The model to ask; the first with a key when unset."},
+    {"model.fallbacks", KeyKind::ModelRefList, "The models to ask when it fails, in order."},
+    {"model.unknown_fallback", KeyKind::JsonObject, "Limits of models outside the catalogue."},
+    {"model.unknown_fallback.context_window_tokens", KeyKind::PositiveInteger,
+     "Context window of an unknown model."},
+    {"model.unknown_fallback.effective_context_window_percent", KeyKind::PercentageInteger,
+     "How much of its window a prompt may fill."},
+    {"model.unknown_fallback.prompt_budget_estimated_tokens", KeyKind::PositiveInteger,
+     "Prompt budget of an unknown model."},
+    {"model.unknown_fallback.compaction_trigger_estimated_tokens", KeyKind::PositiveInteger,
+     "Size at which its context is compacted."},
+    {"model.unknown_fallback.compaction_keep_recent_estimated_tokens", KeyKind::PositiveInteger,
+     "How much of it a compaction keeps as it is."},
+    {"model.unknown_fallback.runtime_max_output_tokens", KeyKind::PositiveInteger,
+     "What an unknown model may write in one round."},
+    {"models.catalog", KeyKind::JsonObject, "Limits of models by reference.", "{}"},
+    {"runtime.max_output_tokens", KeyKind::PositiveInteger,
+     "What a model may write in one round; comes before the catalogue.", "8192"},
+    {"runtime.default_tool_output_tokens", KeyKind::PositiveInteger,
+     "How much output a tool call shows the model.", "8000"},
+    {"runtime.max_tool_output_tokens", KeyKind::PositiveInteger,
+     "How much a tool call may ask to show; at most 64000.", "64000"},
+    {"runtime.disable_provider_fallback", KeyKind::Boolean, "Ask the first model only.", "false"},
+    {"tui.alternate_screen", KeyKind::Enum, "Whether the full-screen view has its own screen.",
+     R"("auto")", "auto,always,never"},
+    {"web.fetch.enabled", KeyKind::Boolean, "Whether pages may be fetched.", "true"},
+    {"web.fetch.max_chars", KeyKind::PositiveInteger, "How much of a page is shown.", "20000"},
+    {"web.fetch.max_response_bytes", KeyKind::PositiveInteger, "The largest page.", "750000"},
+    {"web.fetch.timeout_seconds", KeyKind::PositiveInteger, "How long a page may take.", "20"},
+    {"web.fetch.max_redirects", KeyKind::PositiveInteger, "How often it may move.", "5"},
+    {"web.fetch.allowed_hosts", KeyKind::StringList, "Only these hosts, if any.", "[]"},
+    {"web.fetch.denied_hosts", KeyKind::StringList, "Never these hosts.", "[]"},
+    {"web.search.enabled", KeyKind::Boolean, "Whether the web may be searched.", "true"},
+    {"web.search.builtin_provider.enabled", KeyKind::Boolean, "Search by the model's provider.",
+     "true"},
+    {"web.search.provider", KeyKind::String, "The search provider.", R"("auto")"},
+    {"web.search.mode", KeyKind::Enum, "How several search providers are used.", R"("fallback")",
+     "single,fallback,aggregate"},
+    {"web.search.providers", KeyKind::StringList, "The search providers to use.", "[]"},
+    {"web.search.max_results", KeyKind::PositiveInteger, "How many results are shown.", "5"},
+    {"web.search.max_provider_attempts", KeyKind::PositiveInteger, "How many providers are tried.",
+     "3"},
+});
+
+// Tool output beyond the cap is never shown, so a larger number would only mislead.
+constexpr auto kCapped = std::to_array<std::string_view>(
+    {"runtime.default_tool_output_tokens", "runtime.max_tool_output_tokens"});
+
+std::vector<std::string> split(std::string_view text, char separator) {
+    std::vector<std::string> parts;
+    while (true) {
+        const std::size_t end = text.find(separator);
+        if (const auto part = base::trim(text.substr(0, end)); !part.empty())
+            parts.emplace_back(part);
+        if (end == std::string_view::npos) return parts;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::unexpected<base::Error> expected(const Key& key, std::string_view what,
+                                      std::string_view text) {
+    return fail(ErrorCode::InvalidInput, "{} must be {}, got '{}'", key.key, what,
+                base::printable(base::ellipsize(base::to_utf8(text), 80)));
+}
+
+base::Result<json::value> parse_number(const Key& key, std::string_view text) {
+    const bool is_percent = key.kind == KeyKind::PercentageInteger;
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number < 1 ||
+        (is_percent && number > 100))
+        return expected(key, is_percent ? "1 to 100" : "a whole number above 0", text);
+    if (std::ranges::find(kCapped, key.key) != kCapped.end())
+        number = std::min(number, kToolOutputTokensCap);
+    return number;
+}
+
+base::Result<json::value> parse_truth(const Key& key, std::string_view text) {
+    for (const std::string_view yes : {"true", "1", "yes", "on"})
+        if (text == yes) return json::value(true);
+    for (const std::string_view no : {"false", "0", "no", "off"})
+        if (text == no) return json::value(false);
+    return expected(key, "true or false", text);
+}
+
+// Comma-separated text or a JSON array of strings.
+base::Result<std::vector<std::string>> parse_list(const Key& key, std::string_view text) {
+    if (!text.starts_with('[')) return split(text, ',');
+    const auto parsed = base::parse_json(text);
+    if (!parsed) return expected(key, "a list", text);
+    auto list = base::from_json<std::vector<std::string>>(*parsed);
+    if (!list) return expected(key, "a list of texts", text);
+    return *list;
+}
+
+base::Result<json::value> parse_object(const Key& key, std::string_view text) {
+    const auto parsed = base::parse_json(text);
+    if (!parsed || (!parsed->is_object() && !parsed->is_null()))
+        return expected(key, "a JSON object", text);
+    return *parsed;
+}
+
+base::Result<json::value> parse_choice(const Key& key, std::string_view text) {
+    const auto choices = split(key.allowed_values, ',');
+    if (std::ranges::find(choices, text) == choices.end())
+        return expected(key, fmt::format("one of {}", fmt::join(choices, ", ")), text);
+    return json::value(json::string_view(text.data(), text.size()));
+}
+
+// Removes what is at `path` and, on the way back, the groups that it leaves empty.
+void erase_at(json::object& group, std::span<const std::string> path) {
+    const auto found = group.find(path.front());
+    if (found == group.end()) return;
+    if (path.size() > 1) {
+        if (!found->value().is_object()) return;
+        erase_at(found->value().get_object(), path.subspan(1));
+        if (!found->value().get_object().empty()) return;
+    }
+    group.erase(found);
+}
+
+}  // namespace
+
+std::span<const Key> keys() {
+    return kKeys;
+}
+
+base::Result<const Key*> find_key(std::string_view name) {
+    std::vector<std::string> names;
+    for (const auto& key : kKeys) {
+        if (key.key == name) return &key;
+        names.emplace_back(key.key);
+    }
+    if (name == "providers" || name.starts_with("providers."))
+        return fail(ErrorCode::NotFound, "providers are set with: holon config providers set ID");
+    const std::string near = base::nearest(name, names);
+    return fail(ErrorCode::NotFound, "there is no setting '{}'{}; see holon config schema",
+                base::printable(base::ellipsize(base::to_utf8(name), 80)),
+                near.empty() ? "" : " (did you mean " + near + "?)");
+}
+
+base::Result<json::value> parse_value(const Key& key, std::string_view typed) {
+    const std::string_view text = base::trim(typed);
+    if (!base::is_utf8(text)) return expected(key, "valid UTF-8", text);
+    switch (key.kind) {
+        case KeyKind::ModelRef:
+            return base::to_json(TRY(parse_model_ref(text)).text());
+        case KeyKind::ModelRefList: {
+            std::vector<std::string> refs;
+            for (const auto& entry : TRY(parse_list(key, text)))
+                refs.push_back(TRY(parse_model_ref(entry)).text());
+            return base::to_json(refs);
+        }
+        case KeyKind::JsonObject:
+            return parse_object(key, text);
+        case KeyKind::PositiveInteger:
+        case KeyKind::PercentageInteger:
+            return parse_number(key, text);
+        case KeyKind::Boolean:
+            return parse_truth(key, text);
+        case KeyKind::Enum:
+            return parse_choice(key, text);
+        case KeyKind::String:
+            if (text.empty()) return expected(key, "a text", text);
+            return base::to_json(std::string(text));
+        case KeyKind::StringList:
+            return base::to_json(TRY(parse_list(key, text)));
+    }
+    return expected(key, "a value", text);
+}
+
+json::value get_value(const json::object& document, const Key& key) {
+    json::value at(document);
+    for (const auto& name : split(key.key, '.')) {
+        const json::value* found = base::find(at, name);
+        if (!found) {
+            const bool is_list =
+                key.kind == KeyKind::ModelRefList || key.kind == KeyKind::StringList;
+            return is_list ? json::value(json::array{}) : json::value(nullptr);
+        }
+        at = json::value(*found);
+    }
+    return at;
+}
+
+void set_value(json::object& document, const Key& key, json::value value) {
+    const bool is_empty = value.is_null() || (value.is_array() && value.get_array().empty());
+    if (is_empty) return unset_value(document, key);
+    json::object* group = &document;
+    const auto path = split(key.key, '.');
+    for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+        json::value& inner = (*group)[path[i]];
+        if (!inner.is_object()) inner.emplace_object();
+        group = &inner.get_object();
+    }
+    (*group)[path.back()] = std::move(value);
+}
+
+void unset_value(json::object& document, const Key& key) {
+    const auto path = split(key.key, '.');
+    erase_at(document, path);
+}
+
+}  // namespace config

@@ -1,0 +1,150 @@
+#include "config/stored.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "config/config.h"
+
+namespace config {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+using base::Status;
+
+constexpr mode_t kFileMode = 0600;
+constexpr mode_t kHomeMode = 0700;
+
+bool is_provider_id(std::string_view id) {
+    return !id.empty() && std::ranges::all_of(id, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    });
+}
+
+Status check_base_url(std::string_view url, const std::string& place) {
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        if (!url.starts_with(scheme)) continue;
+        const std::string_view host =
+            url.substr(scheme.size(), url.find('/', scheme.size()) - scheme.size());
+        if (host.contains('@'))
+            return fail(ErrorCode::InvalidInput,
+                        "{}/base_url: must not hold a user or password; use auth", place);
+        if (!host.empty()) return {};
+    }
+    return fail(ErrorCode::InvalidInput, "{}/base_url: must be an http or https URL, got '{}'",
+                place, base::printable(url.substr(0, 200)));
+}
+
+Status check_provider(const std::string& id, const ProviderSection& section) {
+    const std::string place = base::typed::child_pointer("/providers", id);
+    if (!is_provider_id(id))
+        return fail(ErrorCode::InvalidInput,
+                    "{}: a provider is named with a-z, 0-9, '-' and '_' only", place);
+    const auto transport = base::enum_from<Transport>(section.transport);
+    if (!transport)
+        return fail(ErrorCode::InvalidInput,
+                    "{}/transport: the transport contract '{}' is not supported; use one of {}",
+                    place, base::printable(section.transport),
+                    fmt::join(base::typed::type_of<Transport>().names, ", "));
+    if (*transport != Transport::Scripted) TRY(check_base_url(section.base_url, place));
+    return check_auth(section.auth, place + "/auth");
+}
+
+Status check_limit(const std::optional<std::int64_t>& value, std::string_view name) {
+    if (value && *value <= 0)
+        return fail(ErrorCode::InvalidInput, "/runtime/{}: must be above 0, got {}", name, *value);
+    return {};
+}
+
+Status check_ref(const std::string& text, const std::string& place) {
+    const auto ref = parse_model_ref(text);
+    if (ref) return {};
+    return fail(ErrorCode::InvalidInput, "{}: {}", place, ref.error().message);
+}
+
+Status make_home(const std::filesystem::path& home) {
+    return base::make_folders(home, kHomeMode);
+}
+
+}  // namespace
+
+Status check(const ConfigFile& file) {
+    if (file.model) {
+        if (file.model->default_) TRY(check_ref(*file.model->default_, "/model/default"));
+        if (file.model->fallbacks)
+            for (const auto& ref : *file.model->fallbacks) TRY(check_ref(ref, "/model/fallbacks"));
+        if (file.model->unknown_fallback)
+            TRY(check_override(*file.model->unknown_fallback, "/model/unknown_fallback"));
+    }
+    if (file.models && file.models->catalog)
+        for (const auto& [ref, override_] : *file.models->catalog) {
+            const std::string place = base::typed::child_pointer("/models/catalog", ref);
+            TRY(check_ref(ref, place));
+            TRY(check_override(override_, place));
+        }
+    if (file.providers)
+        for (const auto& [id, section] : *file.providers) TRY(check_provider(id, section));
+    if (!file.runtime) return {};
+    TRY(check_limit(file.runtime->max_output_tokens, "max_output_tokens"));
+    TRY(check_limit(file.runtime->default_tool_output_tokens, "default_tool_output_tokens"));
+    return check_limit(file.runtime->max_tool_output_tokens, "max_tool_output_tokens");
+}
+
+Result<ConfigFile> checked(const json::object& document, const std::string& file) {
+    auto decoded = base::from_json<ConfigFile>(document, base::Unknown::Reject);
+    Status status = decoded ? check(*decoded) : Status(std::unexpected(decoded.error()));
+    if (!status) return fail(ErrorCode::InvalidInput, "{}: {}", file, status.error().message);
+    return *decoded;
+}
+
+Result<json::object> read_document(const std::filesystem::path& home) {
+    const auto path = home / "config.json";
+    const auto text = base::read_file(path, kConfigBytesMax);
+    if (!text && text.error().code == ErrorCode::NotFound) return json::object{};
+    if (!text) return std::unexpected(text.error());
+    const auto parsed = base::parse_json(*text);
+    if (!parsed)
+        return fail(ErrorCode::InvalidInput, "{}: {}", path.string(), parsed.error().message);
+    if (!parsed->is_object())
+        return fail(ErrorCode::InvalidInput, "{}: must be a JSON object", path.string());
+    return parsed->get_object();
+}
+
+Result<ConfigFile> read_config(const std::filesystem::path& home) {
+    return checked(TRY(read_document(home)), (home / "config.json").string());
+}
+
+Status write_document(const std::filesystem::path& home, const json::object& document) {
+    const auto path = home / "config.json";
+    TRY(checked(document, path.string()));
+    TRY(make_home(home));
+    return base::write_file_atomic(path, base::pretty_json(document) + "\n", kFileMode);
+}
+
+Result<CredentialsFile> read_credentials(const std::filesystem::path& home) {
+    const auto path = home / "credentials.json";
+    struct stat status{};
+    if (stat(path.c_str(), &status) != 0) return CredentialsFile{};
+    if ((status.st_mode & 077U) != 0)
+        return fail(ErrorCode::Refused, "{} can be read by others; make it private: chmod 600 {}",
+                    path.string(), path.string());
+    const auto parsed = base::parse_json(TRY(base::read_file(path, kConfigBytesMax)));
+    // The text of a decoding error could quote a secret.
+    const auto file = parsed ? base::from_json<CredentialsFile>(*parsed, base::Unknown::Reject)
+                             : Result<CredentialsFile>(std::unexpected(parsed.error()));
+    if (!file)
+        return fail(ErrorCode::InvalidInput, "{} is not a valid credentials file", path.string());
+    return *file;
+}
+
+Status write_credentials(const std::filesystem::path& home, const CredentialsFile& file) {
+    TRY(make_home(home));
+    return base::write_file_atomic(home / "credentials.json",
+                                   base::pretty_json(base::to_json(file)) + "\n", kFileMode);
+}
+
+}  // namespace config

@@ -1,0 +1,49 @@
+// The configuration files of this machine behind service::Settings.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "config/config.h"
+#include "service/settings.h"
+
+namespace service {
+
+struct SettingsParts {
+    std::filesystem::path home;
+    // The configuration as a program started now would have it.
+    std::function<base::Result<config::Config>()> load;
+    // What is wrong with asking this model; nothing when a request can be made.
+    std::function<base::Status(const config::Config&, const config::ModelRef&)> check_model;
+};
+
+class LocalSettings final : public Settings {
+public:
+    explicit LocalSettings(SettingsParts parts);
+
+    base::Result<json::value> get(const std::string& key) override;
+    base::Result<json::value> set(const std::string& key, const std::string& value) override;
+    base::Status unset(const std::string& key) override;
+    base::Result<json::object> list() override;
+    std::vector<SettingDescription> schema() override;
+    base::Result<std::vector<ModelAvailability>> models() override;
+    base::Result<ProviderView> set_provider(const ProviderChange& change) override;
+    base::Result<ProviderView> provider(const std::string& id) override;
+    base::Result<std::vector<ProviderView>> providers() override;
+    base::Result<bool> remove_provider(const std::string& id) override;
+    base::Result<CredentialView> set_credential(const std::string& profile, const std::string& kind,
+                                                const std::string& material) override;
+    base::Result<std::vector<CredentialView>> credentials() override;
+    base::Result<CredentialView> remove_credential(const std::string& profile) override;
+    base::Result<json::object> doctor(bool probe) override;
+    base::Result<json::object> doctor_provider(const std::string& id, bool probe) override;
+
+private:
+    ModelAvailability availability(const config::Config& config, const config::ModelRef& ref) const;
+    json::object diagnosis(const config::Config& config, const config::ModelRef& ref,
+                           bool probe) const;
+
+    SettingsParts parts_;
+};
+
+}  // namespace service

@@ -1,0 +1,262 @@
+// `holon config …`, `holon models` and `holon doctor`.
+#include "base/text.h"
+#include "surfaces/cli/cli.h"
+
+namespace cli {
+namespace {
+
+// One answer in its two forms: what scripts read, and what people do.
+struct Answer {
+    json::value data;
+    std::string text;
+};
+using Answered = base::Result<Answer>;
+
+std::string shown(const json::value& value) {
+    return value.is_string() ? base::printable(std::string_view(value.get_string()))
+                             : base::printable(base::json_text(value));
+}
+
+// Cells in columns as wide as their longest; the last column as it is.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max(widths[i], base::char_count(row[i]));
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        if (!text.empty()) text += "\n";
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            text += row[i];
+            if (i + 1 < row.size()) text.append(widths[i] - base::char_count(row[i]) + 2, ' ');
+        }
+    }
+    return text;
+}
+
+void flatten(const json::value& value, const std::string& path,
+             std::vector<std::vector<std::string>>& rows) {
+    if (value.is_object() && !value.get_object().empty()) {
+        for (const auto& member : value.get_object())
+            flatten(
+                member.value(),
+                (path.empty() ? "" : path + ".") + base::printable(std::string_view(member.key())),
+                rows);
+        return;
+    }
+    rows.push_back({path, shown(value)});
+}
+
+Answered on(const SettingGetCommand& command, const SettingsContext& context) {
+    auto value = TRY(context.settings.get(command.key));
+    std::string text = value.is_null() ? "not set" : shown(value);
+    return Answer{std::move(value), std::move(text)};
+}
+
+Answered on(const SettingSetCommand& command, const SettingsContext& context) {
+    auto value = TRY(context.settings.set(command.key, command.value));
+    std::string text = fmt::format("{} is now {}", command.key, shown(value));
+    return Answer{std::move(value), std::move(text)};
+}
+
+Answered on(const SettingUnsetCommand& command, const SettingsContext& context) {
+    TRY(context.settings.unset(command.key));
+    return Answer{json::object{{"key", command.key}, {"status", "unset"}},
+                  fmt::format("{} is no longer set", command.key)};
+}
+
+Answered on(const SettingListCommand&, const SettingsContext& context) {
+    json::object stored = TRY(context.settings.list());
+    std::vector<std::vector<std::string>> rows;
+    flatten(stored, "", rows);
+    std::string text =
+        stored.empty() ? "Nothing is set; see holon config schema for what can be." : table(rows);
+    return Answer{std::move(stored), std::move(text)};
+}
+
+Answered on(const SettingSchemaCommand&, const SettingsContext& context) {
+    std::vector<std::vector<std::string>> rows{{"SETTING", "DEFAULT", "MEANING"}};
+    json::array list;
+    for (const auto& entry : context.settings.schema()) {
+        std::string meaning = entry.description;
+        if (entry.allowed_values)
+            meaning += fmt::format(" One of {}.", fmt::join(*entry.allowed_values, ", "));
+        rows.push_back(
+            {entry.key, entry.default_.is_null() ? "-" : shown(entry.default_), meaning});
+        list.push_back(base::to_json(entry));
+    }
+    return Answer{std::move(list), table(rows)};
+}
+
+Answered on(const ModelsCommand&, const SettingsContext& context) {
+    std::vector<std::vector<std::string>> rows{{"MODEL", "NAME", "WINDOW", "OUTPUT", "USABLE"}};
+    json::array list;
+    for (const auto& model : TRY(context.settings.models())) {
+        const std::int64_t window = base::int_at(model.policy, "context_window_tokens");
+        rows.push_back(
+            {base::printable(model.model), base::printable(model.display_name),
+             window > 0 ? count_text(window) : "-",
+             count_text(base::int_at(model.policy, "runtime_max_output_tokens")),
+             model.available ? "yes" : base::printable(model.unavailable_reason.value_or("no"))});
+        list.push_back(base::to_json(model));
+    }
+    return Answer{std::move(list), table(rows)};
+}
+
+std::string credential_text(const service::ProviderView& provider) {
+    if (provider.auth.source == "none") return "none needed";
+    std::string where = provider.auth.source;
+    for (const auto& name : {provider.auth.env, provider.auth.profile, provider.auth.external})
+        if (name) where += " " + base::printable(*name);
+    return (provider.credential_configured ? "there: " : "missing: ") + where;
+}
+
+std::string provider_text(const service::ProviderView& provider) {
+    return table({{"provider", provider.id},
+                  {"transport", provider.transport},
+                  {"base url", base::printable(provider.base_url)},
+                  {"credential", credential_text(provider)},
+                  {"from", provider.configured_in_config ? "config.json" : "built in"}});
+}
+
+Answered on(const ProviderSetCommand& command, const SettingsContext& context) {
+    const auto provider = TRY(context.settings.set_provider(command.change));
+    return Answer{
+        json::object{{"applied_via", "offline_store"}, {"provider", base::to_json(provider)}},
+        provider_text(provider)};
+}
+
+Answered on(const ProviderGetCommand& command, const SettingsContext& context) {
+    const auto provider = TRY(context.settings.provider(command.id));
+    return Answer{base::to_json(provider), provider_text(provider)};
+}
+
+Answered on(const ProviderListCommand&, const SettingsContext& context) {
+    std::vector<std::vector<std::string>> rows{
+        {"PROVIDER", "TRANSPORT", "FROM", "CREDENTIAL", "BASE URL"}};
+    json::array list;
+    for (const auto& provider : TRY(context.settings.providers())) {
+        rows.push_back({provider.id, provider.transport,
+                        provider.configured_in_config ? "config.json" : "built in",
+                        credential_text(provider), base::printable(provider.base_url)});
+        list.push_back(base::to_json(provider));
+    }
+    return Answer{std::move(list), table(rows)};
+}
+
+Answered on(const ProviderRemoveCommand& command, const SettingsContext& context) {
+    const bool removed = TRY(context.settings.remove_provider(command.id));
+    return Answer{json::object{{"applied_via", "offline_store"},
+                               {"provider", command.id},
+                               {"status", removed ? "removed" : "not_configured"}},
+                  removed ? "removed" : "it is not in config.json"};
+}
+
+base::Result<std::string> material_of(const CredentialSetCommand& command,
+                                      const SettingsContext& context) {
+    if (command.material) return *command.material;
+    if (!command.from_stdin && !context.terminal.in_is_terminal)
+        return base::fail(base::ErrorCode::InvalidInput,
+                          "give the credential with --stdin, or run this on a terminal");
+    return context.terminal.read_secret(
+        fmt::format("Credential for {}: ", base::printable(command.profile)));
+}
+
+json::value credential_change(const service::CredentialView& credential) {
+    return json::object{{"applied_via", "offline_store"},
+                        {"credential", base::to_json(credential)}};
+}
+
+Answered on(const CredentialSetCommand& command, const SettingsContext& context) {
+    const auto credential = TRY(context.settings.set_credential(
+        command.profile, command.kind, TRY(material_of(command, context))));
+    return Answer{credential_change(credential), fmt::format("stored {}", credential.profile)};
+}
+
+Answered on(const CredentialListCommand&, const SettingsContext& context) {
+    std::vector<std::vector<std::string>> rows{{"PROFILE", "KIND"}};
+    json::array list;
+    for (const auto& credential : TRY(context.settings.credentials())) {
+        rows.push_back({base::printable(credential.profile), base::printable(credential.kind)});
+        list.push_back(base::to_json(credential));
+    }
+    std::string text = list.empty() ? "No credentials are stored." : table(rows);
+    return Answer{std::move(list), std::move(text)};
+}
+
+Answered on(const CredentialRemoveCommand& command, const SettingsContext& context) {
+    const auto credential = TRY(context.settings.remove_credential(command.profile));
+    const bool was_there = credential.kind != "unknown";
+    return Answer{credential_change(credential), was_there ? "removed" : "there was none"};
+}
+
+// One model of the chain in a line or two.
+std::string diagnosis_text(const json::value& entry) {
+    const auto& availability = entry.at("availability");
+    const auto& settings = entry.at("settings");
+    const bool available = base::bool_at(availability, "available");
+    std::string text = fmt::format("  {} {}", available ? "✓" : "✗",
+                                   base::printable(base::string_at(entry, "model")));
+    if (base::find(settings, "transport"))
+        text += fmt::format("  {} at {}", base::string_at(settings, "transport"),
+                            base::printable(base::string_at(settings, "base_url")));
+    if (const auto* reachable = base::find(entry, "reachable"))
+        text += reachable->as_bool() ? ", reachable" : ", NOT reachable";
+    if (!available)
+        text += "\n      " + base::printable(base::string_at(availability, "error")) + " (" +
+                base::string_at(availability, "failure_kind") + ")";
+    if (const auto* step = base::find(entry, "next_step")) text += "\n      → " + shown(*step);
+    return text;
+}
+
+std::string retry_text(const json::value& doctor) {
+    const auto& policy = doctor.at("retry_policy");
+    return fmt::format("Each is asked up to {} times ({} retries, {} ms apart and more).",
+                       base::int_at(policy, "max_attempts_per_provider"),
+                       base::int_at(policy, "max_retries_per_provider"),
+                       base::int_at(policy, "base_backoff_ms"));
+}
+
+std::string doctor_text(const json::value& doctor) {
+    if (doctor.at("providers").as_array().empty())
+        return "No model is configured.\n  → " + shown(doctor.at("next_steps").as_array().front()) +
+               "\n  → holon models shows what there is";
+    std::string text = "Models, in the order they are asked:";
+    for (const auto& entry : doctor.at("providers").as_array())
+        text += "\n" + diagnosis_text(entry);
+    text += "\n" + retry_text(doctor);
+    if (!base::bool_at(doctor, "ready")) return text + "\nNot ready: no model can be asked.";
+    const bool is_probed = base::find(doctor.at("providers").as_array().front(), "reachable");
+    return text + "\nReady: holon run \"…\"" +
+           (is_probed ? "" : "  (holon doctor --probe also tries the connection)");
+}
+
+Answered on(const DoctorCommand& command, const SettingsContext& context) {
+    json::value doctor = TRY(context.settings.doctor(command.probe));
+    std::string text = doctor_text(doctor);
+    return Answer{std::move(doctor), std::move(text)};
+}
+
+Answered on(const ProviderDoctorCommand& command, const SettingsContext& context) {
+    json::value doctor = TRY(context.settings.doctor_provider(command.id, command.probe));
+    std::string text;
+    for (const auto& entry : doctor.at("model_chain_diagnostics").as_array())
+        text += diagnosis_text(entry) + "\n";
+    text += retry_text(doctor);
+    return Answer{std::move(doctor), std::move(text)};
+}
+
+}  // namespace
+
+Exit execute(const SettingsCommand& command, const SettingsContext& context) {
+    const auto answer =
+        std::visit([&](const auto& action) { return on(action, context); }, command.action);
+    if (!answer) return report(context.terminal, answer.error());
+    const bool as_json = command.json || !context.terminal.out_is_terminal;
+    context.terminal.print_line(as_json ? base::pretty_json(answer->data) : answer->text);
+    return settle(context.terminal, Exit::Success);
+}
+
+}  // namespace cli
