@@ -283,7 +283,7 @@ base::Result<CredentialView> LocalSettings::remove_credential(const std::string&
     config::CredentialsFile file = TRY(config::read_credentials(parts_.home));
     const auto found = file.profiles.find(name);
     if (found == file.profiles.end()) return CredentialView{name, "unknown", false};
-    const CredentialView removed{name, found->second.kind, false};
+    CredentialView removed{name, found->second.kind, false};
     file.profiles.erase(found);
     TRY(config::write_credentials(parts_.home, file));
     return removed;
