@@ -139,7 +139,7 @@ base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::M
                        {"evidence", json::array{message.id.value}}});
 }
 
-base::Result<Outcome> reduce(events::Log& log, domain::Agent agent,
+base::Result<Outcome> reduce(events::Log& log, const domain::Agent& agent,
                              const domain::Message& message) {
     TRY(queue::release(log, message.id, domain::QueueStatus::Processed, "liveness only"));
     TRY(log.append(agent.agent_id, "scheduler_decision",
@@ -170,7 +170,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     TRY(record_continuation(log, message, *agent.last_continuation));
     TRY(wake(log, facts, message));
     if (claimed->entry.tries == 0) ++agent.total_message_count;
-    if (!agent.last_continuation->model_visible) return reduce(log, std::move(agent), message);
+    if (!agent.last_continuation->model_visible) return reduce(log, agent, message);
 
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
     ++agent.turn_index;

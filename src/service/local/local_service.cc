@@ -115,7 +115,7 @@ void LocalService::interrupt(const std::string& reason) {
 // Who is to run. Writes nothing, so that a request which cannot be carried out leaves no trace.
 base::Result<domain::AgentId> LocalService::name_agent(const RunRequest& request) {
     auto& turn = parts_.turn;
-    const domain::AgentId id{request.agent ? *request.agent : "tmp_run_" + turn.ids.hex32()};
+    domain::AgentId id{request.agent ? *request.agent : "tmp_run_" + turn.ids.hex32()};
     if (!domain::is_agent_id(id.value))
         return fail(
             ErrorCode::InvalidInput,
