@@ -42,7 +42,8 @@ public:
     base::Result<json::object> model(const std::string&) override { return model_state; }
     base::Result<json::object> set_model(const std::string&, const std::string& ref) override {
         model_state["source"] = "agent_override";
-        model_state["effective_model"] = model_state["override_model"] = ref;
+        model_state["effective_model"] = ref;
+        model_state["override_model"] = ref;
         return model_state;
     }
     base::Result<json::object> clear_model(const std::string&) override {
