@@ -33,10 +33,7 @@ public:
     void begin() {
         shell_.observed(
             place_.workspace.execution_root,
-            [self = shared_from_this()](base::Task finished) {
-                self->finished_ = std::move(finished);
-                self->next();
-            },
+            [self = shared_from_this()](base::Task finished) { self->next(std::move(finished)); },
             [self = shared_from_this()](domain::Effects effects) {
                 tools::Outcome outcome{.completed = std::move(self->output_),
                                        .effects = std::move(effects)};
@@ -51,10 +48,11 @@ public:
     }
 
 private:
-    void next() {
+    // `finished` leads back to this call, so it travels with the running command and is not kept
+    // here.
+    void next(base::Task finished) {
         const std::size_t index = output_->items.size();
-        // Moved out, as what it holds leads back to this call.
-        if (index == args_.items.size()) return std::exchange(finished_, nullptr)();
+        if (index == args_.items.size()) return finished();
         const CommandArgs& item = args_.items[index];
         if (cancelled_ || stopped_) {
             cut_off_ = cut_off_ || cancelled_;
@@ -62,12 +60,13 @@ private:
                 {.cmd = item.cmd,
                  .status = "skipped",
                  .error_kind = cancelled_ ? "cancelled" : "skipped_after_previous_error"});
-            return next();
+            return next(std::move(finished));
         }
         auto process = shell_.run(spec_of(item), place_, sink_, "ExecCommandBatch",
-                                  [self = shared_from_this(), cmd = item.cmd](Shell::Finished end) {
+                                  [self = shared_from_this(), cmd = item.cmd,
+                                   finished = std::move(finished)](Shell::Finished end) mutable {
                                       self->record(cmd, std::move(end));
-                                      self->next();
+                                      self->next(std::move(finished));
                                   });
         // Null: it did not start, and by now a later command may be running.
         if (process) process_ = std::move(process);
@@ -97,7 +96,6 @@ private:
     tools::Place place_;
     results::ArtifactSink& sink_;  // Owned by the dispatcher's `done`, which outlives this call.
     tools::Done done_;
-    base::Task finished_;
     std::unique_ptr<BatchOutput> output_{std::make_unique<BatchOutput>()};
     std::shared_ptr<base::ProcessRunner::Handle> process_;
     bool cancelled_{false};
