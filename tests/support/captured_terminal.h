@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/result.h"
 #include "surfaces/cli/terminal.h"
 
 namespace test_support {
@@ -31,7 +32,7 @@ public:
 private:
     static std::string content_of(std::FILE* file) {
         std::string text;
-        std::rewind(file);
+        CHECK(std::fseek(file, 0, SEEK_SET) == 0, "a captured stream can be read back");
         std::array<char, 4096> buffer;
         while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file))
             text.append(buffer.data(), got);
