@@ -68,7 +68,7 @@ TEST(Secret, FromAPipeIsOneBoundedLine) {
     std::fputs("one\r\ntwo", input);
     std::fputs(std::string(kSecretBytesMax, 'x').c_str(), input);
     std::fflush(input);
-    std::rewind(input);
+    ASSERT_EQ(std::fseek(input, 0, SEEK_SET), 0);
     EXPECT_EQ(captured.terminal.read_secret("Key: "), "one");
     EXPECT_FALSE(captured.terminal.read_secret("Key: "));
     EXPECT_EQ(captured.err(), "");
