@@ -117,7 +117,7 @@ TEST_F(MessagesTest, IdenticalTextsOfEverySortAreToldApartByTheirLabelsEverywher
                                                             HasSubstr("integration_signal"))));
 }
 
-// contract: SLEEP-04, SLEEP-05, SLEEP-06, SLEEP-07
+// contract: SLEEP-04, SLEEP-05
 TEST_F(MessagesTest, EverySortOfInputWakesASleepingAgent) {
     for (const auto& sort : sorts()) {
         start(kRest);
@@ -132,7 +132,7 @@ TEST_F(MessagesTest, EverySortOfInputWakesASleepingAgent) {
     }
 }
 
-// contract: SLEEP-08, MSG-12
+// contract: SLEEP-08
 TEST_F(MessagesTest, ATaskStatusWakesButStartsNoTurn) {
     start(kRest);
     send("rest");
@@ -147,7 +147,6 @@ TEST_F(MessagesTest, ATaskStatusWakesButStartsNoTurn) {
     EXPECT_EQ(stored().back().entry.status, domain::QueueStatus::Processed);
 }
 
-// contract: QUEUE-08, CONT-06
 TEST_F(MessagesTest, ATaskResultComesBackThroughTheQueueAndStartsTheTurn) {
     start(kAnswer);
     send("later");

@@ -14,7 +14,7 @@ using testing::Not;
 
 constexpr std::string_view kOneAnswer = R"({"rounds":[{"text":"hello"}]})";
 
-// contract: TURN-01, CLOSE-02, SLEEP-21, SLEEP-23, SLEEP-24, AUDIT-01
+// contract: TURN-01, SLEEP-23, SLEEP-24
 TEST_F(SchedulerTest, ATurnLeavesItsWholeStoryInOrder) {
     start(kOneAnswer);
     send("hi");

@@ -45,7 +45,6 @@ TEST(Simulation, OneSeedReplaysToTheByte) {
     EXPECT_EQ(sim::simulate(setup).history, sim::simulate(setup).history);
 }
 
-// contract: CORE-04
 TEST(Simulation, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
     for (const std::uint64_t seed : {3ULL, 5ULL, 8ULL}) {
         const std::int64_t commits = sim::simulate({.seed = seed}).commits;

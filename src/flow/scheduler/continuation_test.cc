@@ -52,7 +52,6 @@ TEST(Continuation, HasTheFieldsThatItsReadersExpect) {
     EXPECT_EQ(value.as_object().size(), 7U);
 }
 
-// contract: CONT-14
 TEST(Continuation, EveryTriggerAgainstEveryWaitIsNamed) {
     for (const auto reason : kReasons)
         for (const auto trigger : kTriggers) {
