@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <boost/json/object.hpp>
 
 namespace base {
 
@@ -26,9 +27,13 @@ enum class ErrorCode {
 };
 
 // `message` is a whole sentence for a person: what happened, where, and what to do next.
+// `kind` and `details` are for programs that act on one particular failure ("agent_stopped", with
+// the agent and the way out); most failures need neither.
 struct Error {
     ErrorCode code{ErrorCode::Internal};
-    std::string message;
+    std::string message{};
+    std::string kind{};
+    boost::json::object details{};
     friend bool operator==(const Error&, const Error&) = default;
 };
 

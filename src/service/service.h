@@ -1,9 +1,14 @@
 // The one interface operators get. Surfaces see this and nothing behind it; what crosses it
 // survives a trip through JSON.
+//
+// Any thread may call, and a call may block for a commit. A write is on disk when it returns.
+// Failures that programs act on carry a `kind`: agent_stopped (Conflict), stale_run_id,
+// no_current_run (Conflict), cursor_not_found (NotFound), capability_refused (Refused).
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +20,7 @@
 #include "domain/provider.h"
 #include "domain/record.h"
 #include "domain/turn.h"
+#include "domain/waiting.h"
 
 namespace service {
 
@@ -90,6 +96,78 @@ public:
     virtual void on_tick() {}
 };
 
+// How a caller got in, as its surface saw it. What it may do follows from this, never from its
+// words.
+struct Caller {
+    domain::AdmissionContext admission{domain::AdmissionContext::LocalProcess};
+    std::optional<std::string> actor_id{};
+};
+
+// Content from outside, by a door that vouches for nobody (POST …/enqueue, webhooks).
+struct EnqueueRequest {
+    domain::MessageKind kind{domain::MessageKind::WebhookEvent};
+    domain::Origin origin{domain::WebhookOrigin{.source = "http"}};
+    domain::Priority priority{domain::Priority::Normal};
+    domain::Body body{};
+    domain::DeliverySurface surface{domain::DeliverySurface::HttpPublicEnqueue};
+    std::optional<json::value> metadata{};
+    std::optional<std::string> correlation_id{};
+    std::optional<std::string> causation_id{};
+    std::optional<std::string> dedupe_key{};
+};
+
+// Something changed outside; another look may be worthwhile. Never content for the queue.
+struct WakeRequest {
+    std::string reason;
+    std::optional<std::string> source{};
+    std::optional<std::string> correlation_id{};
+    std::optional<std::string> causation_id{};
+};
+
+// What an outside system sent to a capability URL. `mode` is the one that the URL names.
+struct CallbackRequest {
+    std::string token;
+    std::string mode;  // wake, enqueue (old; treated as wake)
+    std::optional<domain::Body> body{};
+    std::optional<std::string> content_type{};
+    std::optional<std::string> correlation_id{};
+    std::optional<std::string> causation_id{};
+};
+
+struct TaskRequest {
+    std::string summary;
+    std::string cmd;
+    std::optional<std::string> workdir{};
+    std::optional<std::string> shell{};
+    bool login{true};
+    bool tty{false};
+    bool accepts_input{false};
+    std::optional<std::int64_t> yield_time_ms{};
+    std::optional<std::int64_t> max_output_tokens{};
+    std::optional<domain::TrustLevel> trust{};
+};
+
+struct TimerRequest {
+    std::int64_t duration_ms{0};
+    std::optional<std::int64_t> interval_ms{};
+    std::optional<std::string> summary{};
+};
+
+enum class LifecycleAction { Pause, Resume, Start, Stop };
+BOOST_DESCRIBE_ENUM(LifecycleAction, Pause, Resume, Start, Stop)
+
+struct EventsQuery {
+    std::optional<std::int64_t> after_seq{};
+    std::optional<std::int64_t> before_seq{};
+    std::int64_t limit{128};
+    bool newest_first{true};
+};
+
+// TODO: goes when every operation below is served by the in-process service.
+inline std::unexpected<base::Error> not_served() {
+    return base::fail(base::ErrorCode::Unavailable, "this runtime does not serve that yet");
+}
+
 class Service {
 public:
     virtual ~Service() = default;
@@ -98,9 +176,32 @@ public:
     // run could not be carried out at all; a turn that failed is a RunResponse.
     virtual base::Result<RunResponse> run(const RunRequest& request, Observer& observer) = 0;
 
-    // The agent as operators see it (AgentSummary). NotFound for an unknown one.
+    // Reads. None of them starts an agent or makes one. ------------------------------------------
+
+    // The agent as operators see it (AgentSummary). NotFound for an unknown or archived one.
     virtual base::Result<json::object> status(const std::string& agent) = 0;
     virtual base::Result<std::vector<std::string>> agents() = 0;
+    // Active public agents by id (AgentListEntry).
+    virtual base::Result<std::vector<json::object>> agent_list() { return not_served(); }
+    // Everything a console shows of one agent, bounded (reference/http.md 2.4).
+    virtual base::Result<json::object> state(const std::string& /*agent*/) { return not_served(); }
+    // Active ones, newest change first.
+    virtual base::Result<std::vector<domain::Task>> tasks(const std::string& /*agent*/,
+                                                          std::int64_t /*limit*/) {
+        return not_served();
+    }
+    virtual base::Result<std::vector<domain::Timer>> timers(const std::string& /*agent*/,
+                                                            std::int64_t /*limit*/) {
+        return not_served();
+    }
+    // What the runtime is doing: counts of agents and tasks (activity), last failure.
+    virtual base::Result<json::object> activity() { return not_served(); }
+    // The prompt that `text` would be sent with, as text; nothing is run.
+    virtual base::Result<std::string> debug_prompt(const std::string& /*agent*/,
+                                                   const std::string& /*text*/,
+                                                   domain::TrustLevel /*trust*/) {
+        return not_served();
+    }
     // Which model the agent asks, and why (AgentModelState).
     virtual base::Result<json::object> model(const std::string& agent) = 0;
     // Gives the agent, and no other, a model of its own from its next turn on; a turn that is open
@@ -118,6 +219,100 @@ public:
     virtual base::Result<std::vector<domain::Event>> events(const std::string& agent,
                                                             std::int64_t after_seq,
                                                             std::int64_t limit) = 0;
+    virtual base::Result<std::vector<domain::Event>> event_page(const std::string& /*agent*/,
+                                                                const EventsQuery& /*query*/) {
+        return not_served();
+    }
+    // The number of the agent's newest event; 0 when it has none.
+    virtual base::Result<std::int64_t> newest_event(const std::string& /*agent*/) {
+        return not_served();
+    }
+    // Calls `changed` after each commit that added events to the agent, with the number of the
+    // newest, until the token is dropped. On some thread of the runtime: it must return at once
+    // and read the events from its own. Numbers may be skipped, never the last one.
+    [[nodiscard]] virtual std::shared_ptr<void> watch(
+        const std::string& /*agent*/, std::function<void(std::int64_t newest_seq)> /*changed*/) {
+        return nullptr;
+    }
+
+    // Deliveries. Each is queued durably and wakes the agent; a stopped agent refuses. -----------
+
+    // What the operator says. Returns the id of the message.
+    virtual base::Result<std::string> prompt(const std::string& /*agent*/,
+                                             const std::string& /*text*/,
+                                             const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Result<std::string> enqueue(const std::string& /*agent*/,
+                                              const EnqueueRequest& /*request*/) {
+        return not_served();
+    }
+    // {disposition: triggered | coalesced | ignored}
+    virtual base::Result<json::object> wake(const std::string& /*agent*/,
+                                            const WakeRequest& /*request*/,
+                                            const Caller& /*caller*/) {
+        return not_served();
+    }
+    // The body of reference/http.md 2.7. Refused (capability_refused) for a token nobody holds.
+    virtual base::Result<json::object> callback(const CallbackRequest& /*request*/) {
+        return not_served();
+    }
+
+    // Control -------------------------------------------------------------------------------------
+
+    // The agent's identity record. An agent that exists is returned as it is.
+    virtual base::Result<domain::AgentIdentity> create_agent(
+        const std::string& /*agent*/, const std::optional<std::string>& /*template_name*/,
+        const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Status set_lifecycle(const std::string& /*agent*/, LifecycleAction /*action*/,
+                                       const Caller& /*caller*/) {
+        return not_served();
+    }
+    // Ends the current run and leaves the agent stopped; `run_id` guards against ending another.
+    virtual base::Result<json::object> abort_run(const std::string& /*agent*/,
+                                                 const std::optional<std::string>& /*run_id*/,
+                                                 const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Result<domain::Task> start_task(const std::string& /*agent*/,
+                                                  const TaskRequest& /*request*/,
+                                                  const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Result<domain::Timer> create_timer(const std::string& /*agent*/,
+                                                     const TimerRequest& /*request*/,
+                                                     const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Result<domain::Timer> cancel_timer(const std::string& /*agent*/,
+                                                     const std::string& /*timer*/,
+                                                     const Caller& /*caller*/) {
+        return not_served();
+    }
+    // The agent's wake capability, with its URL path, which is a secret. `rotate` replaces the
+    // token: the old URL fails from then on.
+    virtual base::Result<json::object> external_trigger(const std::string& /*agent*/,
+                                                        bool /*rotate*/, const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Status revoke_trigger(const std::string& /*agent*/, const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& /*agent*/,
+                                                                  const std::string& /*path*/,
+                                                                  const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Status exit_workspace(const std::string& /*agent*/, const Caller& /*caller*/) {
+        return not_served();
+    }
+    virtual base::Status detach_workspace(const std::string& /*agent*/,
+                                          const std::string& /*workspace_id*/,
+                                          const Caller& /*caller*/) {
+        return not_served();
+    }
 };
 
 }  // namespace service

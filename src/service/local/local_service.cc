@@ -20,8 +20,8 @@ using base::fail;
 constexpr std::string_view kTemporaryPrefix = "tmp_";
 constexpr std::int64_t kAgentsListMax = 1000;
 
-base::Result<domain::Agent> create_agent(events::Log& log, const domain::AgentId& id,
-                                         bool temporary, const std::filesystem::path& home) {
+base::Result<domain::Agent> make_agent(events::Log& log, const domain::AgentId& id, bool temporary,
+                                       const std::filesystem::path& home) {
     domain::Agent agent{.agent_id = id};
     agent.identity = {.agent_id = id, .created_at = log.now(), .updated_at = log.now()};
     if (temporary) {
@@ -169,7 +169,7 @@ base::Status LocalService::prepare_agent(const RunRequest& request, const domain
         auto agent = TRY(tx.agent(id));
         if (!agent && !may_create(request)) return no_such_agent(id);
         if (agent && !entry) return {};
-        if (!agent) agent = TRY(create_agent(log, id, !request.agent, turn.home_of(id)));
+        if (!agent) agent = TRY(make_agent(log, id, !request.agent, turn.home_of(id)));
         if (entry) TRY(enter_workspace(log, *agent, *entry));
         return tx.put_agent(*agent);
     });
