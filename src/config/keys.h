@@ -26,7 +26,7 @@ BOOST_DESCRIBE_ENUM(KeyKind, ModelRef, ModelRefList, JsonObject, PositiveInteger
                     Boolean, Enum, String, StringList)
 
 struct Key {
-    std::string_view key;  // Dotted: the path in the file.
+    std::string_view key;  // Dotted: the path in the file. <name> stands for any one part of it.
     KeyKind kind;
     std::string_view description;
     std::string_view default_value{"null"};  // JSON.
@@ -34,8 +34,9 @@ struct Key {
 };
 
 std::span<const Key> keys();
-// NotFound, naming the nearest, for any other name.
-base::Result<const Key*> find_key(std::string_view name);
+// The setting of this name; its key is `name` itself, which must outlive it. NotFound, naming the
+// nearest, for any other name.
+base::Result<Key> find_key(std::string_view name);
 
 // What a person typed, as it is stored. Null clears an object.
 base::Result<json::value> parse_value(const Key& key, std::string_view text);
