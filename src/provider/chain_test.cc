@@ -124,10 +124,10 @@ TEST_F(ChainTest, EachCandidateIsToldWhichModelItIs) {
     ASSERT_TRUE(ask(subject).has_value());
     ASSERT_THAT(denied->requests, SizeIs(1));
     EXPECT_EQ(denied->requests[0].model_ref, "a/one");
-    EXPECT_EQ(denied->requests[0].system.back().text, "Runtime: active_model=a/one");
+    EXPECT_EQ(denied->requests[0].frame.system_blocks.back().text, "Runtime: active_model=a/one");
     ASSERT_THAT(up->requests, SizeIs(1));
     EXPECT_EQ(up->requests[0].model_ref, "b/two");
-    EXPECT_EQ(up->requests[0].system.back().text,
+    EXPECT_EQ(up->requests[0].frame.system_blocks.back().text,
               "Runtime: active_model=b/two requested_model=a/one");
 }
 

@@ -216,7 +216,8 @@ TEST_F(MessagesTest, OrdinaryTurnsKeepTheCacheKeyWhileTheFingerprintChanges) {
         run();
     }
     std::set<std::string> keys, fingerprints;
-    for (const auto& request : model_->requests) keys.insert(request.prompt_cache_key.value());
+    for (const auto& request : model_->requests)
+        keys.insert(request.frame.cache.value().prompt_cache_key);
     for (const auto& event : events("provider_round_completed"))
         fingerprints.insert(base::string_at(event.data, "context_fingerprint"));
     EXPECT_EQ(model_->requests.size(), 3U);
@@ -235,11 +236,13 @@ TEST_F(MessagesTest, EveryRoundCarriesTheSameFrameAndTheWholeConversation) {
     const auto& first = model_->requests[0];
     for (std::size_t round = 0; round < 3; ++round) {
         const auto& request = model_->requests[round];
-        EXPECT_EQ(request.system, first.system);
+        EXPECT_EQ(request.frame, first.frame);
         EXPECT_EQ(request.tools, first.tools);
-        EXPECT_EQ(request.prompt_cache_key, first.prompt_cache_key);
-        EXPECT_EQ(request.conversation.front(), first.conversation.front());
-        EXPECT_EQ(request.conversation.size(), 1 + 2 * round);
+        EXPECT_FALSE(request.frame.system_blocks.empty());
+        EXPECT_FALSE(request.frame.context_blocks.empty());
+        EXPECT_TRUE(std::ranges::any_of(request.frame.system_blocks,
+                                        &provider::PromptBlock::cache_breakpoint));
+        EXPECT_EQ(request.conversation.size(), 2 * round);
     }
 }
 

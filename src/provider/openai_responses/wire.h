@@ -49,6 +49,9 @@ std::expected<Answer, std::string> read_response(const json::value& response,
 // The answer in `response`, or why there is none. Never throws, whatever the bytes.
 std::expected<Answer, Failure> parse_response(const HttpResponse& response, base::Time now);
 
+// Whether an error, as a server words it, is about the previous response.
+bool names_previous_response(const json::value& error);
+
 // Whether the server refused because it does not know, or not take, a previous response.
 bool refuses_previous_response(const HttpResponse& response);
 
