@@ -52,8 +52,7 @@ EventReader::Step StreamReader::take(std::string_view data) {
     const auto event = parse_received_json(data);
     if (!event) return invalid("an event of the stream is not valid JSON");
     const std::string type = base::string_at(*event, "type");
-    if (const auto* error = base::find(*event, "error");
-        type == "error" || (error && type.empty()))
+    if (const auto* error = base::find(*event, "error"); type == "error" || (error && type.empty()))
         return {.end = std::unexpected(stream_failure(error))};
     seen_event_ = true;
     if (type == "message_start") {
@@ -106,8 +105,7 @@ Outcome StreamReader::finish() const {
     document["content"] = std::move(content);
     auto reply = read_message(document, base::json_text(document));
     if (!reply)
-        return std::unexpected(
-            unreadable(kStreamStage, kStreamStatus, std::move(reply).error()));
+        return std::unexpected(unreadable(kStreamStage, kStreamStatus, std::move(reply).error()));
     return std::move(*reply);
 }
 

@@ -24,10 +24,10 @@ struct Streamed {
         return std::make_shared<AnthropicMessages>(
             world.http, world.clock,
             AnthropicMessagesOptions{.base_url = base_url,
-                                   .credential = key,
-                                   .stream = true,
-                                   .timeouts = world.timeouts,
-                                   .body_bytes_max = world.body_bytes_max});
+                                     .credential = key,
+                                     .stream = true,
+                                     .timeouts = world.timeouts,
+                                     .body_bytes_max = world.body_bytes_max});
     }
 };
 using StreamedHarness = test_support::TransportHarness<Streamed>;
@@ -99,11 +99,10 @@ TEST(MessagesStreamReader, PutsEveryKindOfBlockTogether) {
              "usage":{"output_tokens":5,"input_tokens":null}})",
          R"({"type":"message_stop"})"});
     ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
-    EXPECT_EQ(outcome->blocks,
-              (std::vector<domain::Block>{
-                  domain::ThinkingBlock{"hm", "sig"}, domain::TextBlock{"Look"},
-                  domain::ToolUseBlock{"a", "Run", {{"x", 1}}},
-                  domain::ToolUseBlock{"b", "See", {{"y", 2}}}}));
+    EXPECT_EQ(outcome->blocks, (std::vector<domain::Block>{
+                                   domain::ThinkingBlock{"hm", "sig"}, domain::TextBlock{"Look"},
+                                   domain::ToolUseBlock{"a", "Run", {{"x", 1}}},
+                                   domain::ToolUseBlock{"b", "See", {{"y", 2}}}}));
     EXPECT_EQ(outcome->stop_reason, "tool_use");
     EXPECT_EQ(outcome->usage, (domain::TokenUsage{7, 5, 12}));
     EXPECT_EQ(outcome->cache_usage, (domain::CacheUsage{.read_input_tokens = 3}));

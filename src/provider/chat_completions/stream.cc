@@ -15,8 +15,8 @@ EventReader::Step invalid(std::string message) {
 }
 
 EventReader::Step failed_by(const json::value& error) {
-    const std::string text = error.is_string() ? std::string(error.get_string())
-                                               : base::string_at(error, "message");
+    const std::string text =
+        error.is_string() ? std::string(error.get_string()) : base::string_at(error, "message");
     return {.end = std::unexpected(failure_at(
                 kStreamStage, kind_of_openai_error(kStreamStatus, error), kStreamStatus,
                 fmt::format("the answer failed{}{}", text.empty() ? "" : ": ", excerpt(text))))};
@@ -104,8 +104,7 @@ Outcome StreamReader::finish() const {
     json::array calls;
     for (const auto& call : calls_)
         calls.push_back(json::object{
-            {"id", call.id},
-            {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+            {"id", call.id}, {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
     if (!calls.empty()) message["tool_calls"] = std::move(calls);
     json::object choice{{"finish_reason", finish_reason_}};
     choice["message"] = std::move(message);

@@ -102,8 +102,8 @@ TEST(ChatStreamReader, PutsCallsTogetherHoweverTheyAreCut) {
 
 TEST(ChatStreamReader, EveryEndIsClassified) {
     const std::vector<std::tuple<std::string_view, FailureKind, std::string_view>> rows{
-        {R"({"error":{"code":"rate_limit_exceeded","message":"slower"}})",
-         FailureKind::RateLimited, "the answer failed: slower"},
+        {R"({"error":{"code":"rate_limit_exceeded","message":"slower"}})", FailureKind::RateLimited,
+         "the answer failed: slower"},
         {R"({"error":"context_length_exceeded"})", FailureKind::ContextLengthExceeded, ""},
         {R"({"error":{"code":503}})", FailureKind::ServerError, ""},
         {"[DONE]", FailureKind::InvalidResponse, "ended before the answer did"},

@@ -1,6 +1,6 @@
+#include "provider/openai_responses/stream.h"
 #include "provider/http/received.h"
 #include "provider/openai_error.h"
-#include "provider/openai_responses/stream.h"
 #include "provider/received_json.h"
 
 namespace provider::openai_responses {
@@ -99,10 +99,9 @@ StreamReader::Step StreamReader::take(std::string_view data) {
 }
 
 Outcome StreamReader::stop(const HttpResponse& head) {
-    return std::unexpected(
-        unreadable(kStreamStage, head.status,
-                   seen_event_ ? "the stream ended before the response did"
-                               : not_events_message(head)));
+    return std::unexpected(unreadable(
+        kStreamStage, head.status,
+        seen_event_ ? "the stream ended before the response did" : not_events_message(head)));
 }
 
 }  // namespace provider::openai_responses
