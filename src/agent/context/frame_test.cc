@@ -179,6 +179,7 @@ struct Change {
     bool new_key;
 };
 
+// contract: FRAME-09
 TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
     const std::vector<provider::ToolDeclaration> tools{
         {"Sleep", "Rest.", {{"type", "object"}, {"required", json::array{}}}},
@@ -212,6 +213,7 @@ TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
          },
          true},
         {"the folder", [](auto& in, auto&) { in.workspace.cwd = "/p"; }, true},
+        {"the workspace", [](auto& in, auto&) { in.workspace.workspace_id = "ws-2"; }, true},
         {"a tool's name", [](auto&, auto& t) { t[0].name = "Rest"; }, true},
         {"a tool's description", [](auto&, auto& t) { t[0].description = "Sleep."; }, true},
         {"a tool's schema", [](auto&, auto& t) { t[0].input_schema["x"] = 1; }, true},
@@ -225,6 +227,28 @@ TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
         row.change(changed, with);
         EXPECT_EQ(key(changed, with) != first, row.new_key) << row.name;
     }
+}
+
+TEST(Frame, MarksWhereCachesBreak) {
+    const Frame frame = build_frame(input());
+    std::vector<std::string> marked;
+    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
+        for (const auto& block : *blocks)
+            if (block.cache_breakpoint)
+                marked.push_back(block.text.substr(0, block.text.find('\n')));
+    EXPECT_THAT(marked, testing::ElementsAre("## completion", "## workspace_agents_md",
+                                             "## execution_environment"));
+}
+
+TEST(Frame, CarriesItsCacheIdentity) {
+    FrameInput with = input();
+    with.tools = {{"Sleep", "Rest.", {{"type", "object"}}}};
+    with.working_memory_revision = 4;
+    with.compression_epoch = 2;
+    const Frame frame = build_frame(with);
+    EXPECT_EQ(frame.cache, (provider::PromptCache{"main", cache_key({"main"}, frame, with.tools),
+                                                  fingerprint(frame), 4, 2}));
+    EXPECT_EQ(frame.system_prompt, provider::join_blocks(frame.system_blocks));
 }
 
 TEST(Frame, HasAFingerprintThatChangesWithEveryInput) {

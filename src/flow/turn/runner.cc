@@ -183,10 +183,7 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
                 return step(live, ModelFailed{ask.round, std::move(outcome).error(), timing}, ask);
             }
             ModelReplied replied{.round = ask.round, .timing = timing};
-            if (const auto& cache = live->frame.cache) {
-                replied.prompt_cache_key = cache->prompt_cache_key;
-                replied.context_fingerprint = cache->context_fingerprint;
-            }
+            if (live->frame.cache) replied.cache = *live->frame.cache;
             std::int64_t ordinal = 0;
             for (const auto& block : outcome->blocks)
                 if (const auto* use = std::get_if<domain::ToolUseBlock>(&block))

@@ -1,6 +1,7 @@
 // The Anthropic Messages format: what goes out, and what is read from what comes back. Pure.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ struct ContextManagement {
 namespace provider::anthropic_messages {
 
 inline constexpr std::string_view kContextManagementBeta = "context-management-2025-06-27";
+
+// What this transport makes of a frame; with ContextManagement it has that capability as well.
+inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
+                                          PromptCapability::PromptCacheBlocks};
 
 // Where to POST: <base>/v1/messages, with neither part twice.
 std::string endpoint_url(std::string_view base_url);

@@ -1,6 +1,7 @@
 // The Chat Completions format: what goes out, and what is read from what comes back. Pure.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,10 @@ namespace provider::chat_completions {
 // version
 // (/v1, /v4) gets the path, any other gets /v1 and the path.
 std::string endpoint_url(std::string_view base_url);
+
+// What this transport makes of a frame.
+inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
+                                          PromptCapability::PromptCacheKey};
 
 // The body. Tools go out in the relaxed form. Thinking is not sent. A streamed answer is asked to
 // tell its usage.

@@ -1,6 +1,7 @@
 // The Codex form of the Responses format. Pure; its events are those of openai_responses/stream.h.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,10 @@
 #include "provider/provider.h"
 
 namespace provider::openai_codex {
+
+// What this transport makes of a frame.
+inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
+                                          PromptCapability::PromptCacheKey};
 
 // Where to POST: <base>/codex/responses, with neither part twice.
 std::string endpoint_url(std::string_view base_url);

@@ -2,6 +2,7 @@
 // Codex transport speaks the same items in another frame.
 #pragma once
 
+#include <array>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -13,6 +14,11 @@
 #include "provider/schema_emission.h"
 
 namespace provider::openai_responses {
+
+// What this transport makes of a frame.
+inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
+                                          PromptCapability::PromptCacheKey,
+                                          PromptCapability::IncrementalResponses};
 
 // Where to POST: <base>/responses, once.
 std::string endpoint_url(std::string_view base_url);

@@ -96,9 +96,8 @@ std::vector<TurnLatency> latency_of(const std::vector<domain::Event>& events, st
 }
 
 std::string latency_text(const TurnLatency& turn) {
-    std::string text =
-        fmt::format("turn {} run={} kind={} runtime_total={}\n", turn.turn_index, turn.run_id,
-                    turn.kind, duration_text(turn.runtime_total_ms));
+    std::string text = fmt::format("turn {} run={} kind={} runtime_total={}\n", turn.turn_index,
+                                   turn.run_id, turn.kind, duration_text(turn.runtime_total_ms));
     text += fmt::format("  queue_wait {}\n", duration_text(turn.queue_wait_ms));
     text += fmt::format("  context_build {}\n", duration_text(turn.context_build_ms));
     for (const auto& round : turn.rounds)

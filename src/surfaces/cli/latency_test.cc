@@ -18,20 +18,20 @@ std::vector<domain::Event> turn_after(std::int64_t wait_ms, std::int64_t context
         data["run_id"] = "r1";
         return data;
     };
-    return {event(0, "message_admitted", {{"message_id", "m1"}}),
-            event(wait_ms, "message_processing_started", {{"id", "m1"}}),
-            event(wait_ms, "turn_started", with({{"message_id", "m1"}, {"turn_index", 3}})),
-            event(wait_ms, "turn_context_built", with({{"duration_ms", context_ms}})),
-            event(wait_ms + 500, "provider_round_completed",
-                  with({{"round", 1},
-                        {"provider_round_ms", 500},
-                        {"active_model", "a/m"},
-                        {"input_tokens", 10},
-                        {"output_tokens", 5}})),
-            event(wait_ms + 800, "tool_executed",
-                  with({{"tool_name", "ExecCommand"}, {"duration_ms", 300}, {"summary", "ok"}})),
-            event(wait_ms + 900, "turn_terminal",
-                  with({{"kind", "completed"}, {"duration_ms", 900}}))};
+    return {
+        event(0, "message_admitted", {{"message_id", "m1"}}),
+        event(wait_ms, "message_processing_started", {{"id", "m1"}}),
+        event(wait_ms, "turn_started", with({{"message_id", "m1"}, {"turn_index", 3}})),
+        event(wait_ms, "turn_context_built", with({{"duration_ms", context_ms}})),
+        event(wait_ms + 500, "provider_round_completed",
+              with({{"round", 1},
+                    {"provider_round_ms", 500},
+                    {"active_model", "a/m"},
+                    {"input_tokens", 10},
+                    {"output_tokens", 5}})),
+        event(wait_ms + 800, "tool_executed",
+              with({{"tool_name", "ExecCommand"}, {"duration_ms", 300}, {"summary", "ok"}})),
+        event(wait_ms + 900, "turn_terminal", with({{"kind", "completed"}, {"duration_ms", 900}}))};
 }
 
 // contract: PROV-65
