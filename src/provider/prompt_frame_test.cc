@@ -6,12 +6,11 @@
 namespace provider {
 namespace {
 
-const PromptFrame kFrame{
-    .system_prompt = "Be terse.\n\nYou are main.",
-    .system_blocks = {{Stability::Stable, "Be terse.", true},
-                      {Stability::AgentScoped, "You are main."}},
-    .context_blocks = {{Stability::TurnScoped, "Say something."}},
-    .cache = PromptCache{"main", "main:ctx:1", "f1", 4, 2}};
+const PromptFrame kFrame{.system_prompt = "Be terse.\n\nYou are main.",
+                         .system_blocks = {{Stability::Stable, "Be terse.", true},
+                                           {Stability::AgentScoped, "You are main."}},
+                         .context_blocks = {{Stability::TurnScoped, "Say something."}},
+                         .cache = PromptCache{"main", "main:ctx:1", "f1", 4, 2}};
 
 PromptFrame read_back(const json::value& text) {
     return base::from_json<PromptFrame>(text, base::Unknown::Reject).value();

@@ -1,4 +1,5 @@
-// What an operator sees of providers that refuse, fail or report little, and of how they are reached.
+// What an operator sees of providers that refuse, fail or report little, and of how they are
+// reached.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,13 +70,12 @@ TEST_F(Providers, EverySurfaceShowsTheSameAttemptsAsTheSameType) {
     std::vector<std::string> told;
     for (const auto& attempt : all.attempts)
         told.push_back(attempt.model_ref + " " + std::string(base::enum_name(attempt.outcome)));
-    EXPECT_THAT(told,
-                testing::ElementsAre(
-                    "fake/model-a retrying", "fake/model-a retrying",
-                    "fake/model-a retries_exhausted", "xai/grok-4 fail_fast_aborted",
-                    "fake/model-b fail_fast_aborted", "fake/model-c succeeded",
-                    "fake/model-a fail_fast_aborted", "xai/grok-4 fail_fast_aborted",
-                    "fake/model-b fail_fast_aborted", "fake/model-c fail_fast_aborted"));
+    EXPECT_THAT(told, testing::ElementsAre(
+                          "fake/model-a retrying", "fake/model-a retrying",
+                          "fake/model-a retries_exhausted", "xai/grok-4 fail_fast_aborted",
+                          "fake/model-b fail_fast_aborted", "fake/model-c succeeded",
+                          "fake/model-a fail_fast_aborted", "xai/grok-4 fail_fast_aborted",
+                          "fake/model-b fail_fast_aborted", "fake/model-c fail_fast_aborted"));
     EXPECT_EQ(all.attempts[3].failure_kind, "auth_error") << "no key, and so no request";
     EXPECT_EQ(server.request_count(), 8U);
 
@@ -162,12 +162,12 @@ TEST_F(Providers, ATurnThatReportsNoUsageLeavesThatOfTheTurnBefore) {
         R"({"choices":[{"finish_reason":"stop","message":{"content":"two"}}]})"));
     run_json();
     run_json();
-    EXPECT_EQ(program.json_of({"status", "--agent", "k"}).at("token_usage"),
-              (json::value{
-                  {"total", {{"input_tokens", 10}, {"output_tokens", 5}, {"total_tokens", 15}}},
-                  {"total_model_rounds", 2},
-                  {"last_turn",
-                   {{"input_tokens", 10}, {"output_tokens", 5}, {"total_tokens", 15}}}}));
+    EXPECT_EQ(
+        program.json_of({"status", "--agent", "k"}).at("token_usage"),
+        (json::value{
+            {"total", {{"input_tokens", 10}, {"output_tokens", 5}, {"total_tokens", 15}}},
+            {"total_model_rounds", 2},
+            {"last_turn", {{"input_tokens", 10}, {"output_tokens", 5}, {"total_tokens", 15}}}}));
 }
 
 // contract: FRAME-30
@@ -206,10 +206,10 @@ TEST_F(Providers, AnEndpointWithACertificateOfItsOwnIsReachedOnceItsFileIsNamed)
     program.environment["SSL_CERT_FILE"] = certificate.certificate();
     EXPECT_EQ(base::string_at(run_json(), "final_text"), "Done.");
     program.environment.erase("SSL_CERT_FILE");
-    EXPECT_EQ(program
-                  .run({"config", "set", "runtime.tls_ca_file", certificate.certificate().string()})
-                  .exit_code,
-              0);
+    EXPECT_EQ(
+        program.run({"config", "set", "runtime.tls_ca_file", certificate.certificate().string()})
+            .exit_code,
+        0);
     EXPECT_EQ(base::string_at(run_json(), "final_text"), "Done.");
     program.environment["HOLON_TLS_CA_FILE"] = "/nowhere.pem";
     const auto refused = program.run({"run", "go"});

@@ -138,11 +138,11 @@ void Acceptor::stop() {
 
 TlsFront::TlsFront(const SelfMadeCertificate& certificate, int upstream_port)
     : context_(SSL_CTX_new(TLS_server_method())), upstream_port_(upstream_port) {
-    CHECK(SSL_CTX_use_certificate_file(context_, certificate.certificate().c_str(),
-                                       SSL_FILETYPE_PEM) == 1 &&
-              SSL_CTX_use_PrivateKey_file(context_, certificate.key().c_str(), SSL_FILETYPE_PEM) ==
-                  1,
-          "the certificate can be used");
+    CHECK(
+        SSL_CTX_use_certificate_file(context_, certificate.certificate().c_str(),
+                                     SSL_FILETYPE_PEM) == 1 &&
+            SSL_CTX_use_PrivateKey_file(context_, certificate.key().c_str(), SSL_FILETYPE_PEM) == 1,
+        "the certificate can be used");
     start();
 }
 

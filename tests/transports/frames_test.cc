@@ -40,9 +40,8 @@ protected:
     }
     static Request second() {
         Request request = first();
-        request.conversation = {
-            provider::AssistantTurn{{domain::TextBlock{"ok"}}},
-            provider::UserTurn{{{provider::Stability::TurnScoped, "more"}}}};
+        request.conversation = {provider::AssistantTurn{{domain::TextBlock{"ok"}}},
+                                provider::UserTurn{{{provider::Stability::TurnScoped, "more"}}}};
         return request;
     }
 
@@ -54,8 +53,7 @@ TEST_F(Frames, AStoredFrameIsLoweredToTheSameBytesAgain) {
     const Request sent = first();
     Request loaded = sent;
     const std::string stored = base::json_text(base::to_json(sent.frame));
-    loaded.frame =
-        base::from_json<provider::PromptFrame>(base::parse_json(stored).value()).value();
+    loaded.frame = base::from_json<provider::PromptFrame>(base::parse_json(stored).value()).value();
     for (const auto contract : kContracts) {
         const std::string before = bytes(contract, sent);
         EXPECT_EQ(bytes(contract, loaded), before);
@@ -81,9 +79,9 @@ TEST_F(Frames, TheKeyThatIsSentIsTheKeyOfTheFrameAndNeverItsFingerprint) {
 // contract: FRAME-15
 TEST_F(Frames, WhatATransportDeclaresIsWhatItDoes) {
     const auto names = base::typed::type_of<PromptCapability>().names;
-    EXPECT_THAT(names, testing::ElementsAre("full_request_only", "prompt_cache_key",
-                                            "prompt_cache_blocks", "incremental_responses",
-                                            "context_management"));
+    EXPECT_THAT(names,
+                testing::ElementsAre("full_request_only", "prompt_cache_key", "prompt_cache_blocks",
+                                     "incremental_responses", "context_management"));
     const auto declared = [](Contract contract) -> std::vector<PromptCapability> {
         const auto list = [](const auto& of) {
             return std::vector<PromptCapability>(of.begin(), of.end());
@@ -113,8 +111,8 @@ TEST_F(Frames, WhatATransportDeclaresIsWhatItDoes) {
 TEST_F(Frames, ANewTurnLeavesWhatStandsBeforeItAsItWas) {
     for (const auto contract : kContracts) {
         const std::string one = bytes(contract, first("one")), two = bytes(contract, first("two"));
-        const auto same = static_cast<std::size_t>(std::ranges::mismatch(one, two).in1 -
-                                                   one.begin());
+        const auto same =
+            static_cast<std::size_t>(std::ranges::mismatch(one, two).in1 - one.begin());
         EXPECT_GE(same, one.find("## current_input")) << static_cast<int>(contract);
         EXPECT_GT(same, one.size() * 9 / 10) << static_cast<int>(contract);
     }

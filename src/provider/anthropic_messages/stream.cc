@@ -13,10 +13,10 @@ EventReader::Step invalid(std::string message) {
     return {.end = std::unexpected(unreadable(kStreamStage, kStreamStatus, std::move(message)))};
 }
 
-void append(json::object& block, std::string_view name, std::string_view text) {
-    std::string whole = base::string_at(block, name);
-    whole += text;
-    block[json::string_view(name.data(), name.size())] = whole;
+// Once, at the end: a block that grew with every delta would be copied as often.
+void append(json::object& block, std::string_view name, const std::string& text) {
+    if (text.empty()) return;
+    block[json::string_view(name.data(), name.size())] = base::string_at(block, name) + text;
 }
 
 }  // namespace
@@ -35,16 +35,16 @@ std::string StreamReader::add_delta(const json::value& event) {
     const auto found = parts_.find(base::int_at(event, "index", -1));
     const auto* delta = base::find(event, "delta");
     if (found == parts_.end() || !delta) return "";
-    auto& [block, input_json] = found->second;
+    Part& part = found->second;
     const std::string type = base::string_at(*delta, "type");
     if (type == "text_delta") {
         std::string text = base::string_at(*delta, "text");
-        append(block, "text", text);
+        part.text += text;
         return text;
     }
-    if (type == "input_json_delta") input_json += base::string_at(*delta, "partial_json");
-    if (type == "thinking_delta") append(block, "thinking", base::string_at(*delta, "thinking"));
-    if (type == "signature_delta") append(block, "signature", base::string_at(*delta, "signature"));
+    if (type == "input_json_delta") part.input_json += base::string_at(*delta, "partial_json");
+    if (type == "thinking_delta") part.thinking += base::string_at(*delta, "thinking");
+    if (type == "signature_delta") part.signature += base::string_at(*delta, "signature");
     return "";
 }
 
@@ -69,7 +69,7 @@ EventReader::Step StreamReader::take(std::string_view data) {
         if (index >= kStreamedBlocksMax)
             return invalid(
                 fmt::format("the message has over {} content blocks", kStreamedBlocksMax));
-        parts_[index] = {block->get_object(), ""};
+        parts_[index] = {.block = block->get_object()};
         return {.text_delta = base::string_at(*block, "text")};
     } else if (type == "content_block_delta") {
         return {.text_delta = add_delta(*event)};
@@ -98,6 +98,9 @@ Outcome StreamReader::finish() const {
     json::array content;
     for (const auto& [index, part] : parts_) {
         json::object block = part.block;
+        append(block, "text", part.text);
+        append(block, "thinking", part.thinking);
+        append(block, "signature", part.signature);
         if (!part.input_json.empty()) block["input"] = part.input_json;
         content.push_back(std::move(block));
     }

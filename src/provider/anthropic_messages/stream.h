@@ -19,8 +19,10 @@ public:
     Outcome stop(const HttpResponse& head) override;
 
 private:
+    // A block as it started, and what its deltas have added to these members of it.
     struct Part {
         json::object block;
+        std::string text, thinking, signature;
         std::string input_json;  // Of a call; replaces the empty input it starts with.
     };
 

@@ -58,9 +58,9 @@ TEST_F(EncryptedTest, ACertificateIsTrustedOnlyIfItsFileIsGiven) {
     EXPECT_EQ(server.request_count(), 1U) << "nothing is sent before the server is trusted";
 
     const SelfMadeCertificate other;
-    EXPECT_FALSE(send(front.base_url() + "/v1",
-                      {.proxy = "", .ca_file = other.certificate().string()})
-                     .has_value());
+    EXPECT_FALSE(
+        send(front.base_url() + "/v1", {.proxy = "", .ca_file = other.certificate().string()})
+            .has_value());
     const auto misnamed = send(fmt::format("https://localhost:{}/v1", front.port()),
                                {.proxy = "", .ca_file = certificate.certificate().string()});
     ASSERT_FALSE(misnamed.has_value()) << "the certificate is for 127.0.0.1 only";
