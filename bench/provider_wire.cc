@@ -84,8 +84,7 @@ void measure_parsing() {
     const std::string chat = stream_of(
         "",
         [](std::string_view text) -> json::value {
-            return {{"id", "c"},
-                    {"choices", {{{"index", 0}, {"delta", {{"content", text}}}}}}};
+            return {{"id", "c"}, {"choices", {{{"index", 0}, {"delta", {{"content", text}}}}}}};
         },
         sse({{"id", "c"}, {"choices", {{{"delta", json::object()}, {"finish_reason", "stop"}}}}}) +
             "data: [DONE]\n\n");
@@ -111,10 +110,10 @@ void measure_parsing() {
               {{"type", "message"},
                {"content", {{{"type", "output_text"}, {"text", text_of(kReplyBytes)}}}}}}}) +
             sse({{"type", "response.completed"}, {"response", {{"status", "completed"}}}}));
-    bench::note(fmt::format("a reply of {} bytes of text in events of {}; on the wire {}, {} and "
-                            "{} bytes",
-                            kReplyBytes, kDeltaBytes, chat.size(), messages.size(),
-                            responses.size()));
+    bench::note(
+        fmt::format("a reply of {} bytes of text in events of {}; on the wire {}, {} and "
+                    "{} bytes",
+                    kReplyBytes, kDeltaBytes, chat.size(), messages.size(), responses.size()));
     figure("parse_stream_1mb_chat_completions", median_ms([&] {
                provider::chat_completions::StreamReader reader;
                read(reader, chat);
@@ -225,8 +224,8 @@ void measure_continuation() {
         const Plan plan = plan_request(previous, now);
         json::object body = frame;
         if (plan.previous_response_id) body["previous_response_id"] = *plan.previous_response_id;
-        body["input"] = json::array(input.begin() + static_cast<std::ptrdiff_t>(plan.first_new),
-                                    input.end());
+        body["input"] =
+            json::array(input.begin() + static_cast<std::ptrdiff_t>(plan.first_new), input.end());
         sent_bytes += static_cast<double>(base::json_text(body).size());
         full_bytes += static_cast<double>(base::json_text(responses_body(request)).size());
         now.response_id = fmt::format("resp_{}", round);

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "agent/identity/views.h"
 #include "tests/flow/fixture.h"
 
 namespace scheduler {
@@ -206,6 +207,25 @@ TEST_F(MessagesTest, EveryMessageIsCountedOnce) {
     for (int i = 0; i < 3; ++i) send("one");
     run();
     EXPECT_EQ(agent().total_message_count, 3);
+}
+
+// contract: PROV-73
+TEST_F(MessagesTest, TheUsageOfAnAgentDoesNotDependOnHowMuchOfItsTranscriptIsRead) {
+    constexpr int kTurns = 60;  // More than any reader shows.
+    start(
+        R"({"rounds":[{"text":"ok","usage":{"input_tokens":10,"output_tokens":5}}],"loop":true})");
+    for (int i = 0; i < kTurns; ++i) {
+        send("one");
+        run();
+    }
+    const auto shown = read<std::vector<store::Numbered<domain::TranscriptEntry>>>(
+        [&](store::Tx& tx) { return tx.transcript(agent_, {.limit = 50, .newest_first = true}); });
+    EXPECT_EQ(shown.size(), 50U);
+    const auto facts =
+        read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
+    const auto usage = identity::agent_summary(facts, {"scripted/test"}).at("token_usage");
+    EXPECT_EQ(base::int_at(usage.at("total"), "input_tokens"), 10 * kTurns);
+    EXPECT_EQ(base::int_at(usage, "total_model_rounds"), kTurns);
 }
 
 // contract: FRAME-08, FRAME-10

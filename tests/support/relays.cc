@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -156,6 +157,11 @@ std::string TlsFront::base_url() const {
 }
 
 void TlsFront::serve(base::Fd client) {
+    // OpenSSL writes to a client that has gone without MSG_NOSIGNAL.
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     const std::unique_ptr<SSL, Freeing<SSL_free>> tls(SSL_new(context_));
     SSL_set_fd(tls.get(), client.get());
     if (SSL_accept(tls.get()) != 1) return;

@@ -184,6 +184,19 @@ TEST_F(SameEverywhere, EveryBuiltinToolHasAStrictOrFreeFormForCodex) {
     }
 }
 
+// The two tests above go red, offline, when a tool no longer fits what providers take.
+// contract: SCHEMA-18
+TEST_F(SameEverywhere, AToolThatDoesNotFitBreaksTheEmissionOfAll) {
+    using provider::openai_responses::PatchForm;
+    auto drifted = tools();
+    drifted.back().input_schema["properties"].emplace_object()["extra"] =
+        json::object{{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
+    for (const auto form : {PatchForm::Function, PatchForm::Freeform})
+        EXPECT_FALSE(
+            provider::openai_responses::encode_tools(drifted, form, provider::SchemaMode::Strict)
+                .has_value());
+}
+
 // contract: SCHEMA-06
 // contract: SCHEMA-07
 TEST_F(SameEverywhere, WhatGoesOutIsTheRelaxedForm) {
