@@ -1,5 +1,7 @@
 #include "provider/chat_completions/stream.h"
 
+#include <algorithm>
+
 #include "provider/chat_completions/wire.h"
 #include "provider/http/received.h"
 #include "provider/openai_error.h"
@@ -34,12 +36,15 @@ const json::value* first_choice(const json::value& event) {
 // another id. Null when there are too many.
 StreamReader::Call* StreamReader::call_of(const json::value& piece) {
     const std::string id = base::string_at(piece, "id");
-    const bool is_last = !calls_.empty() && (id.empty() || id == calls_.back().id);
-    const auto position = static_cast<std::int64_t>(is_last ? calls_.size() - 1 : calls_.size());
-    const std::int64_t index = base::int_at(piece, "index", position);
+    const auto is_other = [&](const Call& call) {
+        return !id.empty() && !call.id.empty() && id != call.id;
+    };
+    const auto count = static_cast<std::int64_t>(calls_.size());
+    std::int64_t index = base::int_at(piece, "index", std::max<std::int64_t>(0, count - 1));
+    if (index >= 0 && index < count && is_other(calls_[static_cast<std::size_t>(index)]))
+        index = count;
     if (index < 0 || index >= static_cast<std::int64_t>(kStreamedCallsMax)) return nullptr;
-    if (static_cast<std::size_t>(index) >= calls_.size())
-        calls_.resize(static_cast<std::size_t>(index) + 1);
+    if (index >= count) calls_.resize(static_cast<std::size_t>(index) + 1);
     return &calls_[static_cast<std::size_t>(index)];
 }
 
@@ -67,10 +72,11 @@ EventReader::Step StreamReader::take(std::string_view data) {
     }
     const auto event = parse_received_json(data);
     if (!event || !event->is_object()) return invalid("an event of the stream is not valid JSON");
-    const auto* choice = first_choice(*event);
+    // Gateways send what there is of an answer beside the error that cut it off.
     if (const auto* error = base::find(*event, "error");
-        error && !choice && (error->is_object() || error->is_string()))
+        error && (error->is_object() || error->is_string()))
         return failed_by(*error);
+    const auto* choice = first_choice(*event);
     seen_event_ = true;
     if (completion_id_.empty()) completion_id_ = base::string_at(*event, "id");
     if (const auto* usage = base::find(*event, "usage"); usage && usage->is_object())
@@ -102,9 +108,11 @@ Outcome StreamReader::stop(const HttpResponse& head) {
 Outcome StreamReader::finish() const {
     json::object message{{"content", content_}};
     json::array calls;
-    for (const auto& call : calls_)
+    for (const auto& call : calls_) {
+        if (call == Call{}) continue;  // Servers may count from one.
         calls.push_back(json::object{
             {"id", call.id}, {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+    }
     if (!calls.empty()) message["tool_calls"] = std::move(calls);
     json::object choice{{"finish_reason", finish_reason_}};
     choice["message"] = std::move(message);

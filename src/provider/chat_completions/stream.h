@@ -13,7 +13,7 @@ inline constexpr std::size_t kStreamedCallsMax = 128;
 
 // Puts the pieces together into the document that a server sends when it does not stream, so that
 // both are read by the same code. Some servers repeat a call's name in every piece, leave out its
-// index, or end without [DONE]; they are understood.
+// index, use one index for all, or end without [DONE]; they are understood.
 class StreamReader final : public EventReader {
 public:
     Step take(std::string_view data) override;
@@ -24,6 +24,7 @@ private:
         std::string id;
         std::string name;
         std::string arguments;
+        friend bool operator==(const Call&, const Call&) = default;
     };
 
     Call* call_of(const json::value& piece);

@@ -100,12 +100,31 @@ TEST(ChatStreamReader, PutsCallsTogetherHoweverTheyAreCut) {
               expected);
 }
 
+TEST(ChatStreamReader, TakesCallsThatShareAnIndexOrCountFromOne) {
+    const auto blocks = [](std::string_view index_a, std::string_view index_b) {
+        const auto piece = [](std::string_view index, std::string_view id) {
+            return fmt::format(R"({{"choices":[{{"delta":{{"tool_calls":[{{"index":{},"id":"{}",
+                "function":{{"name":"Run","arguments":"{{}}"}}}}]}}}}]}})",
+                               index, id);
+        };
+        const std::string a = piece(index_a, "a"), b = piece(index_b, "b");
+        return read({a, b, R"({"choices":[{"delta":{},"finish_reason":"tool_calls"}]})"})->blocks;
+    };
+    const std::vector<domain::Block> expected{domain::ToolUseBlock{"a", "Run", json::object()},
+                                              domain::ToolUseBlock{"b", "Run", json::object()}};
+    EXPECT_EQ(blocks("0", "0"), expected);
+    EXPECT_EQ(blocks("1", "2"), expected);
+}
+
 TEST(ChatStreamReader, EveryEndIsClassified) {
     const std::vector<std::tuple<std::string_view, FailureKind, std::string_view>> rows{
         {R"({"error":{"code":"rate_limit_exceeded","message":"slower"}})", FailureKind::RateLimited,
          "the answer failed: slower"},
         {R"({"error":"context_length_exceeded"})", FailureKind::ContextLengthExceeded, ""},
         {R"({"error":{"code":503}})", FailureKind::ServerError, ""},
+        {R"({"error":{"code":502,"message":"lost"},
+             "choices":[{"delta":{"content":""},"finish_reason":"error"}]})",
+         FailureKind::ServerError, "lost"},
         {"[DONE]", FailureKind::InvalidResponse, "ended before the answer did"},
         {"{oops", FailureKind::InvalidResponse, "not valid JSON"},
         {"17", FailureKind::InvalidResponse, "not valid JSON"},
