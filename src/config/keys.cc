@@ -221,6 +221,7 @@ base::Result<json::value> parse_value(const Key& key, std::string_view typed) {
         case KeyKind::Enum:
             return parse_choice(key, text);
         case KeyKind::String:
+            if (text.empty() && key.default_value == "null") return json::value(nullptr);
             if (text.empty()) return expected(key, "a text", text);
             return base::to_json(std::string(text));
         case KeyKind::StringList:

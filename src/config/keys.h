@@ -38,7 +38,7 @@ std::span<const Key> keys();
 // nearest, for any other name.
 base::Result<Key> find_key(std::string_view name);
 
-// What a person typed, as it is stored. Null clears an object.
+// What a person typed, as it is stored. Null clears an object, a blank a text that has no default.
 base::Result<json::value> parse_value(const Key& key, std::string_view text);
 
 // The stored value; null, or an empty list, when there is none.

@@ -51,6 +51,7 @@ TEST(Keys, ANameInAPathIsAnyName) {
         "house":{"kind":"searxng"},"other":{"command":{"argv":["search","{{query}}"]}}}}})")
                                          .value());
     EXPECT_FALSE(parse_value(kind, "telepathy"));
+    EXPECT_EQ(typed("web.providers.house.base_url", " "), json::value(nullptr));
     unset_value(document, find_key("web.providers.house").value());
     EXPECT_EQ(get_value(document, kind), json::value(nullptr));
     for (const char* other : {"web.providers.a.b.kind", "web.providers..kind", "web.fetch.<name>"})

@@ -204,11 +204,24 @@ TEST_F(ProvidersTest, ALoginThatIsMissingIsOnRecordAndMayComeLater) {
     std::filesystem::remove(codex_home.path / "auth.json");
     environment["HOLON_OPENAI_BASE_URL"] = server.base_url();
     environment["HOLON_MODEL_FALLBACKS"] = "openai/gpt-5";
-    server.enqueue(test_support::says("hello", Contract::Responses));
-    const auto outcome = ask("openai-codex/gpt-5");
-    ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
-    EXPECT_EQ(outcome->timeline.winning_model_ref, "openai/gpt-5");
-    EXPECT_EQ(outcome->timeline.attempts.at(0).failure_kind, "auth_error");
+    const config::Config config = loaded();
+    app::Providers providers(config, loop, clock, ids);
+    const auto winner = [&](Contract contract) {
+        server.enqueue(test_support::says("hello", contract));
+        provider::Request request = provider::conformance::question();
+        request.model_ref = "openai-codex/gpt-5";
+        provider::conformance::Asked asked;
+        asked.ask(providers, std::move(request));
+        EXPECT_TRUE(test_support::run_until(loop, [&] { return asked.is_done(); }));
+        const auto& timeline = asked.outcomes.at(0).value().timeline;
+        return std::pair(timeline.attempts.at(0).failure_kind.value_or("none"),
+                         timeline.winning_model_ref.value_or("none"));
+    };
+    EXPECT_EQ(winner(Contract::Responses),
+              (std::pair<std::string, std::string>{"auth_error", "openai/gpt-5"}));
+    codex_home.log_in("codex-token");
+    EXPECT_EQ(winner(Contract::CodexStream),
+              (std::pair<std::string, std::string>{"none", "openai-codex/gpt-5"}));
 }
 
 TEST_F(ProvidersTest, AnswersAreStreamedUnlessTheContractOrAnOperatorSaysOtherwise) {
