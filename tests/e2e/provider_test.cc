@@ -114,6 +114,19 @@ TEST_F(Providers, APromptThatIsTooLongEndsTheTurnAndIsToldTheOperator) {
     EXPECT_EQ(server.request_count(), asked) << "reading asks nobody";
 }
 
+TEST_F(Providers, ARunThatIsOutOfRoundsBetweenTwoTurnsSaysSoInItsArtifact) {
+    program.use_server(server.base_url(), kKey);
+    server.enqueue(test_support::calls("Enqueue", R"({"text":"more"})"));
+    server.always(test_support::says("Done."));
+    const auto result = program.json_of(
+        {"run", "--json", "--agent", "k", "--create-agent", "--max-turns", "2", "go"}, 4);
+    EXPECT_EQ(server.request_count(), 2U);
+    EXPECT_EQ(base::string_at(result.at("failure_artifact"), "category"), "runtime");
+    EXPECT_EQ(base::string_at(result.at("failure_artifact"), "kind"), "max_turns_exceeded");
+    EXPECT_THAT(base::string_at(result.at("failure_artifact"), "summary"),
+                HasSubstr("round budget"));
+}
+
 // contract: PROV-52
 TEST_F(Providers, WhatTheTransportSaysInFullStaysOutOfTheSummary) {
     program.use_server("http://127.0.0.1:1", kKey);
