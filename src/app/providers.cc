@@ -20,7 +20,7 @@ using base::fail;
 
 // Codex and its contract belong together: no other endpoint speaks it, and none but that of Codex
 // may be sent its login.
-base::Status check_contract(const config::Config& config, const config::Provider& provider) {
+base::Status check_contract(const config::Provider& provider) {
     const bool is_codex = provider.id == "openai-codex";
     const bool speaks_codex = provider.transport == config::Transport::OpenaiCodexResponses;
     if (is_codex != speaks_codex)
@@ -28,7 +28,6 @@ base::Status check_contract(const config::Config& config, const config::Provider
                     "provider {} with the transport contract {} is unsupported: openai-codex and "
                     "openai_codex_responses go only with each other",
                     provider.id, base::enum_name(provider.transport));
-    if (speaks_codex) TRY(provider::read_codex_login(config.codex_home));
     return {};
 }
 
@@ -46,20 +45,15 @@ base::Result<const config::Provider*> settings_of(const config::Config& config,
                     (config.home / "config.json").string());
     }
     const config::Provider& provider = found->second;
-    TRY(check_contract(config, provider));
+    TRY(check_contract(provider));
+    if (provider.transport == config::Transport::OpenaiCodexResponses)
+        TRY(provider::read_codex_login(config.codex_home));
     if (provider.needs_credential && provider.credential.empty()) {
         const std::string names = fmt::format("{}", fmt::join(provider.credential_env, " or "));
         return fail(ErrorCode::Refused, "provider {} has no credential; set {}", ref.provider,
                     names.empty() ? "its profile in credentials.json" : names);
     }
     return &provider;
-}
-
-provider::HttpTimeouts timeouts_of(const config::Config& config) {
-    const std::chrono::seconds whole(config.provider_timeout_s);
-    return {.first_byte = whole,
-            .idle = std::chrono::milliseconds(config.provider_stream_idle_ms),
-            .total = whole};
 }
 
 std::optional<std::string> credential_of(const config::Provider& provider) {
@@ -71,16 +65,29 @@ struct Parts {
     const config::Config& config;
     const config::Provider& provider;
     provider::HttpClient& http;
-    base::AsioLoop& loop;
     base::Clock& clock;
 };
+
+// A stream lasts as long as something arrives, unless somebody has set a limit.
+provider::HttpTimeouts timeouts_of(const Parts& parts) {
+    using std::chrono::milliseconds, std::chrono::seconds;
+    const seconds whole(parts.config.provider_timeout_s);
+    provider::HttpTimeouts timeouts{.first_byte = whole,
+                                    .idle = milliseconds(parts.config.provider_stream_idle_ms),
+                                    .total = whole};
+    if (parts.provider.stream)
+        timeouts.total = parts.config.provider_stream_total_s.transform(
+            [](std::int64_t total) { return milliseconds(seconds(total)); });
+    return timeouts;
+}
 
 std::shared_ptr<provider::Provider> make_chat_completions(const Parts& parts) {
     return std::make_shared<provider::ChatCompletions>(
         parts.http, parts.clock,
         provider::ChatCompletionsOptions{.base_url = parts.provider.base_url,
                                          .api_key = credential_of(parts.provider),
-                                         .timeouts = timeouts_of(parts.config)});
+                                         .stream = parts.provider.stream,
+                                         .timeouts = timeouts_of(parts)});
 }
 
 std::shared_ptr<provider::Provider> make_openai_responses(const Parts& parts) {
@@ -88,19 +95,17 @@ std::shared_ptr<provider::Provider> make_openai_responses(const Parts& parts) {
         parts.http, parts.clock,
         provider::OpenaiResponsesOptions{.base_url = parts.provider.base_url,
                                          .api_key = credential_of(parts.provider),
-                                         .timeouts = timeouts_of(parts.config)});
+                                         .stream = parts.provider.stream,
+                                         .timeouts = timeouts_of(parts)});
 }
 
 std::shared_ptr<provider::Provider> make_openai_codex(const Parts& parts) {
     provider::OpenaiCodexOptions options{.base_url = parts.provider.base_url,
                                          .codex_home = parts.config.codex_home,
-                                         .timeouts = timeouts_of(parts.config)};
-    options.timeouts.total = parts.config.provider_stream_total_s.transform(
-        [](std::int64_t total) { return std::chrono::milliseconds(std::chrono::seconds(total)); });
+                                         .timeouts = timeouts_of(parts)};
     if (parts.provider.reasoning_effort)
         options.reasoning_effort = base::enum_name(*parts.provider.reasoning_effort);
-    return std::make_shared<provider::OpenaiCodex>(parts.http, parts.loop, parts.clock,
-                                                   std::move(options));
+    return std::make_shared<provider::OpenaiCodex>(parts.http, parts.clock, std::move(options));
 }
 
 std::shared_ptr<provider::Provider> make_anthropic_messages(const Parts& parts) {
@@ -113,7 +118,8 @@ std::shared_ptr<provider::Provider> make_anthropic_messages(const Parts& parts) 
         .credential = credential_of(parts.provider),
         .credential_header =
             is_key ? provider::CredentialHeader::ApiKey : provider::CredentialHeader::Bearer,
-        .timeouts = timeouts_of(parts.config)};
+        .stream = parts.provider.stream,
+        .timeouts = timeouts_of(parts)};
     if (const auto& chosen = parts.provider.context_management)
         options.context_management = provider::ContextManagement{
             .trigger_input_tokens = chosen->trigger_input_tokens,
@@ -123,11 +129,15 @@ std::shared_ptr<provider::Provider> make_anthropic_messages(const Parts& parts) 
                                                          std::move(options));
 }
 
-// Transport failures come back through the outcome, like any other.
-class Nothing final : public provider::Exchange {
-public:
-    void cancel() override {}
-};
+// The kind of failure that `settings_of` refusing a model amounts to.
+provider::FailureKind kind_of_refusal(const config::Config& config, const config::ModelRef& ref) {
+    const auto found = config.providers.find(ref.provider);
+    if (found == config.providers.end()) return provider::FailureKind::ContractError;
+    if (!check_contract(found->second)) return provider::FailureKind::UnsupportedTransport;
+    if (found->second.transport == config::Transport::Scripted)
+        return provider::FailureKind::ContractError;
+    return provider::FailureKind::AuthError;
+}
 
 }  // namespace
 
@@ -141,10 +151,10 @@ Providers::Providers(const config::Config& config, base::AsioLoop& loop, base::C
                      base::Ids& ids)
     : config_(config), loop_(loop), clock_(clock), ids_(ids) {}
 
-base::Result<std::shared_ptr<provider::Provider>> Providers::connect(const config::ModelRef& ref) {
+base::Result<std::shared_ptr<provider::Provider>> Providers::make(const config::ModelRef& ref) {
     const config::Provider* settings = TRY(settings_of(config_, ref));
-    if (!http_) http_.emplace(loop_);
-    const Parts parts{config_, *settings, *http_, loop_, clock_};
+    if (!http_) http_.emplace(loop_, provider::HttpOptions{.ca_file = config_.tls_ca_file});
+    const Parts parts{config_, *settings, *http_, clock_};
     switch (settings->transport) {
         case config::Transport::OpenaiChatCompletions:
             return make_chat_completions(parts);
@@ -161,39 +171,33 @@ base::Result<std::shared_ptr<provider::Provider>> Providers::connect(const confi
     std::unreachable();
 }
 
-base::Result<std::shared_ptr<provider::Provider>> Providers::chain(const std::string& model_ref) {
-    if (const auto known = chains_.find(model_ref); known != chains_.end()) return known->second;
-    std::vector<config::ModelRef> refs{TRY(config::parse_model_ref(model_ref))};
-    for (auto& fallback : config::fallbacks_of(config_, refs.front()))
-        refs.push_back(std::move(fallback));
-    std::vector<provider::Candidate> candidates;
-    std::optional<base::Error> refusal;
-    for (const auto& ref : refs) {
-        auto connected = connect(ref);
-        if (connected)
-            candidates.push_back({ref.text(), std::move(*connected)});
-        else if (!refusal)
-            refusal = connected.error();
-    }
-    if (candidates.empty()) return std::unexpected(*refusal);
-    auto made = std::make_shared<provider::Chain>(
-        std::move(candidates), provider::Chain::Parts{.loop = loop_, .clock = clock_, .ids = ids_});
-    chains_[model_ref] = made;
-    return made;
+provider::Candidate Providers::candidate(const config::ModelRef& ref) {
+    auto& known = connected_[ref.text()];
+    if (known) return {.model_ref = ref.text(), .provider = known};
+    auto made = make(ref);
+    if (!made)
+        return {.model_ref = ref.text(),
+                .refusal = provider::Failure{.kind = kind_of_refusal(config_, ref),
+                                             .message = made.error().message}};
+    known = std::move(*made);
+    return {.model_ref = ref.text(), .provider = known};
 }
 
 std::shared_ptr<provider::Exchange> Providers::ask(
     provider::Request request, provider::Progress progress,
     std::move_only_function<void(provider::Outcome)> done) {
-    auto target = chain(request.model_ref);
-    if (target) return (*target)->ask(std::move(request), std::move(progress), std::move(done));
-    provider::Failure failure{.kind = provider::FailureKind::UnsupportedTransport,
-                              .message = target.error().message};
-    failure.timeline.requested_model_ref = request.model_ref;
-    loop_.post([failure = std::move(failure), done = std::move(done)]() mutable {
-        done(std::unexpected(std::move(failure)));
-    });
-    return std::make_shared<Nothing>();
+    const auto ref = config::parse_model_ref(request.model_ref);
+    if (!ref) {
+        provider::Failure failure{.kind = provider::FailureKind::ContractError,
+                                  .message = ref.error().message};
+        failure.timeline.requested_model_ref = request.model_ref;
+        return provider::fail_later(loop_, std::move(failure), std::move(done));
+    }
+    std::vector<provider::Candidate> candidates{candidate(*ref)};
+    for (const auto& fallback : config::fallbacks_of(config_, *ref))
+        candidates.push_back(candidate(fallback));
+    provider::Chain chain(std::move(candidates), {.loop = loop_, .clock = clock_, .ids = ids_});
+    return chain.ask(std::move(request), std::move(progress), std::move(done));
 }
 
 }  // namespace app

@@ -8,6 +8,7 @@
 #include "base/asio_loop.h"
 #include "base/ids.h"
 #include "config/config.h"
+#include "provider/chain.h"
 #include "provider/http/http_client.h"
 #include "provider/provider.h"
 
@@ -25,15 +26,18 @@ public:
         std::move_only_function<void(provider::Outcome)> done) override;
 
 private:
-    base::Result<std::shared_ptr<provider::Provider>> connect(const config::ModelRef& ref);
-    base::Result<std::shared_ptr<provider::Provider>> chain(const std::string& model_ref);
+    base::Result<std::shared_ptr<provider::Provider>> make(const config::ModelRef& ref);
+    // The model's transport, or why it cannot be asked; that is looked at anew each time, as a
+    // login may have come.
+    provider::Candidate candidate(const config::ModelRef& ref);
 
     const config::Config& config_;
     base::AsioLoop& loop_;
     base::Clock& clock_;
     base::Ids& ids_;
     std::optional<provider::HttpClient> http_;
-    std::map<std::string, std::shared_ptr<provider::Provider>> chains_;  // By the model asked for.
+    // By model; kept, as they remember what they may continue.
+    std::map<std::string, std::shared_ptr<provider::Provider>> connected_;
 };
 
 // What is wrong with asking this model, before anything is started for it; nothing when a request

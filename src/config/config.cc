@@ -76,14 +76,21 @@ std::vector<std::string> base_url_names(std::string_view id) {
     return names;
 }
 
-Result<std::optional<ContextManagement>> context_management(const Environment& environment) {
+Result<std::optional<ContextManagement>> context_management(const ContextManagementSection& stored,
+                                                            const Environment& environment) {
     const std::string name = "HOLON_ANTHROPIC_CONTEXT_MANAGEMENT";
-    const bool enabled = TRY(truth(environment, name)).value_or(false);
+    const bool enabled = TRY(truth(environment, name)).value_or(stored.enabled.value_or(false));
+    const auto pick =
+        [&](std::string_view suffix,
+            const std::optional<std::int64_t>& kept) -> Result<std::optional<std::int64_t>> {
+        const auto set = TRY(number(environment, name + std::string(suffix)));
+        return set ? set : kept;
+    };
     ContextManagement out;
-    const auto trigger = TRY(number(environment, name + "_TRIGGER_INPUT_TOKENS"));
-    const auto keep = TRY(number(environment, name + "_KEEP_RECENT_TOOL_USES"));
+    const auto trigger = TRY(pick("_TRIGGER_INPUT_TOKENS", stored.trigger_input_tokens));
+    const auto keep = TRY(pick("_KEEP_RECENT_TOOL_USES", stored.keep_recent_tool_uses));
     out.clear_at_least_input_tokens =
-        TRY(number(environment, name + "_CLEAR_AT_LEAST_INPUT_TOKENS"));
+        TRY(pick("_CLEAR_AT_LEAST_INPUT_TOKENS", stored.clear_at_least_input_tokens));
     out.trigger_input_tokens = trigger.value_or(out.trigger_input_tokens);
     out.keep_recent_tool_uses = keep.value_or(out.keep_recent_tool_uses);
     return enabled ? std::optional(out) : std::nullopt;
@@ -121,13 +128,20 @@ Auth builtin_auth(const Provider& provider) {
             .env = fmt::format("{}", fmt::join(provider.credential_env, " or "))};
 }
 
-Status add_builtins(Config& config, const Environment& environment) {
-    const auto context = TRY(context_management(environment));
+// The contract has these two send one request and get one document.
+bool streams_by_default(std::string_view id) {
+    return id != "openai" && id != "anthropic";
+}
+
+Status add_builtins(Config& config, const RuntimeSection& runtime, const Environment& environment) {
+    const auto context = TRY(context_management(
+        runtime.anthropic_context_management.value_or(ContextManagementSection{}), environment));
     for (const auto& builtin : kBuiltinProviders) {
         Provider provider{.id = std::string(builtin.id),
                           .transport = builtin.transport,
                           .base_url = std::string(builtin.base_url),
-                          .credential_env = split_names(builtin.credential_env)};
+                          .credential_env = split_names(builtin.credential_env),
+                          .stream = streams_by_default(builtin.id)};
         for (const auto& name : std::views::reverse(base_url_names(builtin.id)))
             provider.base_url = lookup(environment, name).value_or(provider.base_url);
         provider.needs_credential = !provider.credential_env.empty();
@@ -168,11 +182,15 @@ Status add_configured(Config& config, const std::map<std::string, ProviderSectio
                           .base_url = section.base_url,
                           .credential_kind = section.auth.kind,
                           .reasoning_effort = section.reasoning_effort,
+                          .stream = section.stream.value_or(streams_by_default(id)),
                           .auth = section.auth,
                           .is_configured = true};
-        if (const auto builtin = config.providers.find(id);
-            builtin != config.providers.end() && !provider.reasoning_effort)
-            provider.reasoning_effort = builtin->second.reasoning_effort;
+        if (const auto builtin = config.providers.find(id); builtin != config.providers.end()) {
+            if (!provider.reasoning_effort)
+                provider.reasoning_effort = builtin->second.reasoning_effort;
+            if (provider.transport == Transport::AnthropicMessages)
+                provider.context_management = builtin->second.context_management;
+        }
         const auto source = section.auth.source;
         if (source == CredentialSource::Env) {
             provider.credential_env = {*section.auth.env};
@@ -284,11 +302,20 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     if (shell == "bash" || shell == "zsh") config.default_shell = shell;
 
     const ConfigFile file = TRY(read_config(config.home));
-    TRY(add_builtins(config, environment));
+    const RuntimeSection runtime = file.runtime.value_or(RuntimeSection{});
+    TRY(add_builtins(config, runtime, environment));
     if (file.providers) TRY(add_configured(config, *file.providers, environment));
     TRY(choose_models(config, file, environment));
     TRY(describe_models(config.models, file));
     TRY(choose_limits(config, file, environment));
+    config.tls_ca_file = lookup(environment, "HOLON_TLS_CA_FILE")
+                             .value_or(runtime.tls_ca_file.value_or(
+                                 lookup(environment, "SSL_CERT_FILE").value_or("")));
+    if (!config.tls_ca_file.empty() && access(config.tls_ca_file.c_str(), R_OK) != 0)
+        return fail(ErrorCode::InvalidInput,
+                    "the certificates to trust cannot be read: {}; see HOLON_TLS_CA_FILE, "
+                    "runtime.tls_ca_file and SSL_CERT_FILE",
+                    base::printable(config.tls_ca_file.string()));
     config.command_environment = without_secrets(environment, config);
     return config;
 }

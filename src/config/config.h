@@ -54,6 +54,7 @@ struct Provider {
     bool needs_credential{false};
     std::optional<ReasoningEffort> reasoning_effort{};  // None: the model's own.
     std::optional<ContextManagement> context_management{};
+    bool stream{true};          // Whether answers are asked for in pieces.
     Auth auth{};                // As it is shown; names only.
     bool is_configured{false};  // In config.json, not built in.
 };
@@ -73,7 +74,9 @@ struct Config {
     std::int64_t provider_timeout_s{300};
     std::int64_t provider_stream_idle_ms{300'000};
     std::optional<std::int64_t> provider_stream_total_s{};  // None: as long as something arrives.
-    std::filesystem::path codex_home{};                     // Where the Codex command line logs in.
+    // Certificates to trust instead of the system's; empty: the system's.
+    std::filesystem::path tls_ca_file{};
+    std::filesystem::path codex_home{};  // Where the Codex command line logs in.
     std::string default_shell{"sh"};
     // The environment of commands: ours, without the secrets of the runtime and its providers.
     Environment command_environment{};

@@ -310,6 +310,24 @@ TEST_F(Load, AnotherModelFallsBackToTheDefaultAndItsFallbacks) {
     EXPECT_TRUE(fallbacks_of(load(), {"vllm", "b"}).empty());
 }
 
+TEST_F(Load, AWebSearchProviderIsCheckedLikeAnyOther) {
+    file(R"({"web": {"providers": {"house": {"kind": "searxng", "base_url": "http://x"},
+        "tool": {"kind": "command", "command": {"argv": ["search", "{{query}}"]}}}}})");
+    load();
+    const std::vector<std::pair<std::string_view, std::string_view>> table{
+        {R"({"base_url": "http://x"})", "kind"},
+        {R"({"kind": "telepathy"})", "kind"},
+        {R"({"kind": "brave", "base_url": "x"})", "base_url"},
+        {R"({"kind": "brave", "key": "k"})", "key"},
+        {R"({"kind": "brave", "command": {"argv": ["search"]}})", "command"},
+        {R"({"kind": "command", "output": {"format": "xml"}})", "format"},
+        {R"({"kind": "command", "command": {"argv": ["/bin/sh", "-c", "{{query}}"]}})", "shell"}};
+    for (const auto& [section, named] : table) {
+        file(fmt::format(R"({{"web": {{"providers": {{"house": {}}}}}}})", section));
+        EXPECT_THAT(error(), HasSubstr(std::string(named))) << section;
+    }
+}
+
 TEST(ModelRefs, AreSplitAtTheFirstSlashAndTheProviderIsLowerCased) {
     EXPECT_EQ(parse_model_ref(" OpenRouter / Org/Model:free "),
               (ModelRef{"openrouter", "Org/Model:free"}));

@@ -29,30 +29,89 @@ struct ProviderSection {
     std::string base_url;
     Auth auth{};
     std::optional<ReasoningEffort> reasoning_effort{};
+    std::optional<bool> stream{};
     std::optional<json::object> builtin_web_search{};
 };
 BOOST_DESCRIBE_STRUCT(ProviderSection, (),
-                      (transport, base_url, auth, reasoning_effort, builtin_web_search))
+                      (transport, base_url, auth, reasoning_effort, stream, builtin_web_search))
+
+struct ContextManagementSection {
+    std::optional<bool> enabled{};
+    std::optional<std::int64_t> trigger_input_tokens{};
+    std::optional<std::int64_t> keep_recent_tool_uses{};
+    std::optional<std::int64_t> clear_at_least_input_tokens{};
+};
+BOOST_DESCRIBE_STRUCT(ContextManagementSection, (),
+                      (enabled, trigger_input_tokens, keep_recent_tool_uses,
+                       clear_at_least_input_tokens))
 
 struct RuntimeSection {
     std::optional<std::int64_t> max_output_tokens{};
     std::optional<std::int64_t> default_tool_output_tokens{};
     std::optional<std::int64_t> max_tool_output_tokens{};
     std::optional<bool> disable_provider_fallback{};
+    std::optional<std::string> tls_ca_file{};
+    std::optional<ContextManagementSection> anthropic_context_management{};
 };
 BOOST_DESCRIBE_STRUCT(RuntimeSection, (),
                       (max_output_tokens, default_tool_output_tokens, max_tool_output_tokens,
-                       disable_provider_fallback))
+                       disable_provider_fallback, tls_ca_file, anthropic_context_management))
 
 struct TuiSection {
     std::optional<std::string> alternate_screen{};
 };
 BOOST_DESCRIBE_STRUCT(TuiSection, (), (alternate_screen))
 
+enum class WebSearchKind {
+    Brave,
+    Tavily,
+    Exa,
+    OpenAiNative,
+    AnthropicNative,
+    GeminiNative,
+    Perplexity,
+    Firecrawl,
+    Searxng,
+    Command,
+    DuckDuckGo
+};
+BOOST_DESCRIBE_ENUM(WebSearchKind, Brave, Tavily, Exa, OpenAiNative, AnthropicNative, GeminiNative,
+                    Perplexity, Firecrawl, Searxng, Command, DuckDuckGo)
+
+// The last three are for a command: what it runs, how its output is read, what it may use.
+struct WebCommand {
+    std::vector<std::string> argv{};
+};
+BOOST_DESCRIBE_STRUCT(WebCommand, (), (argv))
+struct WebMapping {
+    std::optional<std::string> title{}, url{}, snippet{}, published_at{};
+};
+BOOST_DESCRIBE_STRUCT(WebMapping, (), (title, url, snippet, published_at))
+struct WebOutput {
+    std::optional<std::string> format{};
+    std::optional<WebMapping> mapping{};
+};
+BOOST_DESCRIBE_STRUCT(WebOutput, (), (format, mapping))
+struct WebLimits {
+    std::optional<std::int64_t> timeout_ms{};
+    std::optional<std::int64_t> max_output_bytes{};
+};
+BOOST_DESCRIBE_STRUCT(WebLimits, (), (timeout_ms, max_output_bytes))
+struct WebProviderSection {
+    WebSearchKind kind{WebSearchKind::DuckDuckGo};
+    std::optional<std::string> base_url{};
+    std::optional<std::string> credential_profile{};
+    std::optional<WebCommand> command{};
+    std::optional<WebOutput> output{};
+    std::optional<WebLimits> limits{};
+};
+BOOST_DESCRIBE_STRUCT(WebProviderSection, (),
+                      (kind, base_url, credential_profile, command, output, limits))
+
 struct WebSection {
     std::optional<json::object> fetch{};
     std::optional<json::object> search{};
-    std::optional<json::object> providers{};
+    std::optional<std::map<std::string, WebProviderSection>> providers{};
 };
 BOOST_DESCRIBE_STRUCT(WebSection, (), (fetch, search, providers))
 

@@ -37,6 +37,16 @@ constexpr auto kKeys = std::to_array<Key>({
     {"runtime.max_tool_output_tokens", KeyKind::PositiveInteger,
      "How much a tool call may ask to show; at most 64000.", "64000"},
     {"runtime.disable_provider_fallback", KeyKind::Boolean, "Ask the first model only.", "false"},
+    {"runtime.tls_ca_file", KeyKind::String,
+     "A file of certificates to trust instead of the system's."},
+    {"runtime.anthropic_context_management.enabled", KeyKind::Boolean,
+     "Let servers of the Messages API forget old tool results.", "false"},
+    {"runtime.anthropic_context_management.trigger_input_tokens", KeyKind::PositiveInteger,
+     "From which size on.", "100000"},
+    {"runtime.anthropic_context_management.keep_recent_tool_uses", KeyKind::PositiveInteger,
+     "How many of the last results are kept.", "3"},
+    {"runtime.anthropic_context_management.clear_at_least_input_tokens", KeyKind::PositiveInteger,
+     "How much a clearing must bring."},
     {"tui.alternate_screen", KeyKind::Enum, "Whether the full-screen view has its own screen.",
      R"("auto")", "auto,always,never"},
     {"web.fetch.enabled", KeyKind::Boolean, "Whether pages may be fetched.", "true"},
@@ -56,7 +66,28 @@ constexpr auto kKeys = std::to_array<Key>({
     {"web.search.max_results", KeyKind::PositiveInteger, "How many results are shown.", "5"},
     {"web.search.max_provider_attempts", KeyKind::PositiveInteger, "How many providers are tried.",
      "3"},
+    {"web.providers", KeyKind::JsonObject, "Search providers by name.", "{}"},
+    {"web.providers.<name>", KeyKind::JsonObject, "A search provider."},
+    {"web.providers.<name>.kind", KeyKind::Enum, "What it is; set this first.", "null",
+     "brave,tavily,exa,open_ai_native,anthropic_native,gemini_native,perplexity,firecrawl,searxng,"
+     "command,duck_duck_go"},
+    {"web.providers.<name>.base_url", KeyKind::String, "Where it is, if not where it usually is."},
+    {"web.providers.<name>.credential_profile", KeyKind::String, "The profile with its API key."},
+    {"web.providers.<name>.command.argv", KeyKind::StringList,
+     "What a command provider runs; {{query}} and {{max_results}} are filled in. No shell.", "[]"},
+    {"web.providers.<name>.output.format", KeyKind::Enum, "How its output is read.", R"("json")",
+     "json"},
+    {"web.providers.<name>.output.mapping.title", KeyKind::String, "JSON path of a title."},
+    {"web.providers.<name>.output.mapping.url", KeyKind::String, "JSON path of a URL."},
+    {"web.providers.<name>.output.mapping.snippet", KeyKind::String, "JSON path of a summary."},
+    {"web.providers.<name>.output.mapping.published_at", KeyKind::String, "JSON path of a date."},
+    {"web.providers.<name>.limits.timeout_ms", KeyKind::PositiveInteger,
+     "How long a command may take.", "10000"},
+    {"web.providers.<name>.limits.max_output_bytes", KeyKind::PositiveInteger,
+     "How much a command may print.", "200000"},
 });
+
+constexpr std::string_view kAnyName = "<name>";
 
 // Tool output beyond the cap is never shown, so a larger number would only mislead.
 constexpr auto kCapped = std::to_array<std::string_view>(
@@ -123,6 +154,13 @@ base::Result<json::value> parse_choice(const Key& key, std::string_view text) {
     return json::value(json::string_view(text.data(), text.size()));
 }
 
+bool fits(const std::vector<std::string>& pattern, const std::vector<std::string>& path) {
+    return std::ranges::equal(pattern, path,
+                              [](const std::string& wanted, const std::string& part) {
+                                  return wanted == part || wanted == kAnyName;
+                              });
+}
+
 // Removes what is at `path` and, on the way back, the groups that it leaves empty.
 void erase_at(json::object& group, std::span<const std::string> path) {
     const auto found = group.find(path.front());
@@ -141,10 +179,16 @@ std::span<const Key> keys() {
     return kKeys;
 }
 
-base::Result<const Key*> find_key(std::string_view name) {
+base::Result<Key> find_key(std::string_view name) {
     std::vector<std::string> names;
+    const auto path = split(name, '.');
+    const bool is_whole = fmt::format("{}", fmt::join(path, ".")) == name;  // No part is empty.
     for (const auto& key : kKeys) {
-        if (key.key == name) return &key;
+        if (is_whole && fits(split(key.key, '.'), path)) {
+            Key found = key;
+            found.key = name;
+            return found;
+        }
         names.emplace_back(key.key);
     }
     if (name == "providers" || name.starts_with("providers."))
@@ -177,6 +221,7 @@ base::Result<json::value> parse_value(const Key& key, std::string_view typed) {
         case KeyKind::Enum:
             return parse_choice(key, text);
         case KeyKind::String:
+            if (text.empty() && key.default_value == "null") return json::value(nullptr);
             if (text.empty()) return expected(key, "a text", text);
             return base::to_json(std::string(text));
         case KeyKind::StringList:

@@ -26,7 +26,7 @@ BOOST_DESCRIBE_ENUM(KeyKind, ModelRef, ModelRefList, JsonObject, PositiveInteger
                     Boolean, Enum, String, StringList)
 
 struct Key {
-    std::string_view key;  // Dotted: the path in the file.
+    std::string_view key;  // Dotted: the path in the file. <name> stands for any one part of it.
     KeyKind kind;
     std::string_view description;
     std::string_view default_value{"null"};  // JSON.
@@ -34,10 +34,11 @@ struct Key {
 };
 
 std::span<const Key> keys();
-// NotFound, naming the nearest, for any other name.
-base::Result<const Key*> find_key(std::string_view name);
+// The setting of this name; its key is `name` itself, which must outlive it. NotFound, naming the
+// nearest, for any other name.
+base::Result<Key> find_key(std::string_view name);
 
-// What a person typed, as it is stored. Null clears an object.
+// What a person typed, as it is stored. Null clears an object, a blank a text that has no default.
 base::Result<json::value> parse_value(const Key& key, std::string_view text);
 
 // The stored value; null, or an empty list, when there is none.

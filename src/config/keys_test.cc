@@ -9,13 +9,13 @@ namespace {
 using testing::HasSubstr;
 
 base::Result<json::value> typed(std::string_view key, std::string_view text) {
-    return parse_value(*find_key(key).value(), text);
+    return parse_value(find_key(key).value(), text);
 }
 
 TEST(Keys, EachDefaultIsJsonAndEachNameIsFoundOnce) {
     for (const auto& key : keys()) {
         EXPECT_TRUE(base::parse_json(key.default_value)) << key.key;
-        EXPECT_EQ(*find_key(key.key), &key);
+        EXPECT_EQ(find_key(key.key).value().description, key.description);
         EXPECT_EQ(key.kind == KeyKind::Enum, !key.allowed_values.empty()) << key.key;
     }
 }
@@ -41,6 +41,23 @@ TEST(Keys, ValuesAreReadByTheirKind) {
     EXPECT_EQ(typed("models.catalog", "{}"), json::value(json::object{}));
 }
 
+TEST(Keys, ANameInAPathIsAnyName) {
+    const Key kind = find_key("web.providers.house.kind").value();
+    json::object document;
+    set_value(document, kind, parse_value(kind, "searxng").value());
+    const Key argv = find_key("web.providers.other.command.argv").value();
+    set_value(document, argv, parse_value(argv, R"(["search","{{query}}"])").value());
+    EXPECT_EQ(json::value(document), base::parse_json(R"({"web":{"providers":{
+        "house":{"kind":"searxng"},"other":{"command":{"argv":["search","{{query}}"]}}}}})")
+                                         .value());
+    EXPECT_FALSE(parse_value(kind, "telepathy"));
+    EXPECT_EQ(typed("web.providers.house.base_url", " "), json::value(nullptr));
+    unset_value(document, find_key("web.providers.house").value());
+    EXPECT_EQ(get_value(document, kind), json::value(nullptr));
+    for (const char* other : {"web.providers.a.b.kind", "web.providers..kind", "web.fetch.<name>"})
+        EXPECT_FALSE(find_key(other)) << other;
+}
+
 TEST(Keys, ValuesThatDoNotFitAreRefused) {
     const std::vector<std::pair<std::string, std::string>> table{
         {"model.default", "nameless"},
@@ -60,14 +77,14 @@ TEST(Keys, SettingAndUnsettingLeaveTheRestAsItWas) {
     json::object document =
         base::parse_json(R"({"model": {"default": "a/b"}, "other": [1]})").value().as_object();
     const json::object before = document;
-    const Key& key = *find_key("runtime.max_output_tokens").value();
+    const Key key = find_key("runtime.max_output_tokens").value();
     EXPECT_EQ(get_value(document, key), json::value(nullptr));
     set_value(document, key, 7);
     EXPECT_EQ(get_value(document, key), json::value(7));
     unset_value(document, key);
     unset_value(document, key);
     EXPECT_EQ(document, before);
-    const Key& list = *find_key("model.fallbacks").value();
+    const Key list = find_key("model.fallbacks").value();
     EXPECT_EQ(get_value(document, list), json::value(json::array{}));
     set_value(document, list, json::array{});
     EXPECT_EQ(document, before);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -18,6 +19,8 @@ using base::Status;
 
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kHomeMode = 0700;
+constexpr auto kShells =
+    std::to_array<std::string_view>({"sh", "bash", "zsh", "fish", "cmd", "powershell", "pwsh"});
 
 bool is_provider_id(std::string_view id) {
     return !id.empty() && std::ranges::all_of(id, [](char c) {
@@ -51,6 +54,11 @@ Status check_provider(const std::string& id, const ProviderSection& section) {
                     place, base::printable(section.transport),
                     fmt::join(base::typed::type_of<Transport>().names, ", "));
     if (*transport != Transport::Scripted) TRY(check_base_url(section.base_url, place));
+    if (section.stream.value_or(false) && (id == "openai" || id == "anthropic"))
+        return fail(ErrorCode::InvalidInput,
+                    "{}/stream: {} is always asked without streaming; use another id", place, id);
+    if (!section.stream.value_or(true) && *transport == Transport::OpenaiCodexResponses)
+        return fail(ErrorCode::InvalidInput, "{}/stream: Codex always streams", place);
     return check_auth(section.auth, place + "/auth");
 }
 
@@ -64,6 +72,27 @@ Status check_ref(const std::string& text, const std::string& place) {
     const auto ref = parse_model_ref(text);
     if (ref) return {};
     return fail(ErrorCode::InvalidInput, "{}: {}", place, ref.error().message);
+}
+
+Status check_web_provider(const std::string& name, const WebProviderSection& section) {
+    const std::string place = base::typed::child_pointer("/web/providers", name);
+    if (!is_provider_id(name))
+        return fail(ErrorCode::InvalidInput,
+                    "{}: a provider is named with a-z, 0-9, '-' and '_' only", place);
+    if (section.base_url) TRY(check_base_url(*section.base_url, place));
+    if (section.output && section.output->format.value_or("json") != "json")
+        return fail(ErrorCode::InvalidInput, "{}/output/format: must be json", place);
+    const bool has_command = section.command && !section.command->argv.empty();
+    if (has_command && section.kind != WebSearchKind::Command)
+        return fail(ErrorCode::InvalidInput, "{}/command: is for the kind command only", place);
+    if (!has_command) return {};
+    // A query becomes one argument. A shell would read it as a program.
+    const std::string program =
+        std::filesystem::path(section.command->argv.front()).filename().string();
+    if (std::ranges::find(kShells, program) != kShells.end())
+        return fail(ErrorCode::InvalidInput,
+                    "{}/command/argv: must not start a shell; name the program itself", place);
+    return {};
 }
 
 Status make_home(const std::filesystem::path& home) {
@@ -88,7 +117,14 @@ Status check(const ConfigFile& file) {
         }
     if (file.providers)
         for (const auto& [id, section] : *file.providers) TRY(check_provider(id, section));
+    if (file.web && file.web->providers)
+        for (const auto& [name, section] : *file.web->providers)
+            TRY(check_web_provider(name, section));
     if (!file.runtime) return {};
+    if (const auto& context = file.runtime->anthropic_context_management)
+        for (const auto& limit : {context->trigger_input_tokens, context->keep_recent_tool_uses,
+                                  context->clear_at_least_input_tokens})
+            TRY(check_limit(limit, "anthropic_context_management"));
     TRY(check_limit(file.runtime->max_output_tokens, "max_output_tokens"));
     TRY(check_limit(file.runtime->default_tool_output_tokens, "default_tool_output_tokens"));
     return check_limit(file.runtime->max_tool_output_tokens, "max_tool_output_tokens");

@@ -335,5 +335,44 @@ TEST(Records, TokenUsageAddsUpFieldByField) {
     EXPECT_EQ((TokenUsage{10, 5, 15} + TokenUsage{7, 3, 10}), (TokenUsage{17, 8, 25}));
 }
 
+// contract: PROV-48
+TEST(AttemptTimeline, OnlyASingleAttemptTakesTheTimingOfItsRound) {
+    const Time start = base::from_micros(1'000'000), end = base::from_micros(1'250'000);
+    AttemptTimeline one{.attempts = {{.provider = "a"}}};
+    fill_timing(one, start, end);
+    EXPECT_EQ(one.attempts[0].started_at, start);
+    EXPECT_EQ(one.attempts[0].completed_at, end);
+    EXPECT_EQ(one.attempts[0].duration_ms, 250);
+    AttemptTimeline two{.attempts = {{.provider = "a"}, {.provider = "b"}}};
+    const AttemptTimeline before = two;
+    fill_timing(two, start, end);
+    EXPECT_EQ(two, before);
+    AttemptTimeline timed{.attempts = {{.provider = "a", .duration_ms = 7}}};
+    const AttemptTimeline known = timed;
+    fill_timing(timed, start, end);
+    EXPECT_EQ(timed, known);
+}
+
+// contract: FAIL-02
+TEST(FailureArtifact, HasTheseFieldsAndLeavesOutWhatIsNotKnown) {
+    const FailureArtifact full{.category = FailureCategory::Task,
+                               .kind = "command_failed",
+                               .summary = "exit 3",
+                               .provider = "a",
+                               .model_ref = "a/b",
+                               .status = 500,
+                               .task_id = TaskId{"t"},
+                               .exit_status = 3,
+                               .source_chain = std::vector<std::string>{"x"},
+                               .metadata = std::map<std::string, std::string>{{"k", "v"}}};
+    EXPECT_EQ(base::to_json(full), base::parse_json(R"({"category": "task",
+        "kind": "command_failed", "summary": "exit 3", "provider": "a", "model_ref": "a/b",
+        "status": 500, "task_id": "t", "exit_status": 3, "source_chain": ["x"],
+        "metadata": {"k": "v"}})")
+                                       .value());
+    EXPECT_EQ(base::to_json(FailureArtifact{.summary = "odd"}),
+              base::parse_json(R"({"category": "unknown", "kind": "", "summary": "odd"})").value());
+}
+
 }  // namespace
 }  // namespace domain

@@ -43,6 +43,7 @@ public:
     void attempt() {
         const Candidate& candidate = (*candidates_)[candidate_];
         ++attempt_;
+        if (candidate.refusal) return refuse(candidate);
         timeline_.active_model_ref = candidate.model_ref;
         timeline_.attempts.push_back({.provider = provider_of(candidate.model_ref),
                                       .model_ref = candidate.model_ref,
@@ -51,7 +52,7 @@ public:
                                       .started_at = parts_.clock.now()});
         Request request = request_;
         request.model_ref = candidate.model_ref;
-        request.system.push_back(active_model_hint(candidate.model_ref, request_.model_ref));
+        add_system_block(request.frame, active_model_hint(candidate.model_ref, request_.model_ref));
         exchange_ = candidate.provider->ask(
             std::move(request), progress_,
             [self = shared_from_this()](Outcome outcome) { self->settle(std::move(outcome)); });
@@ -70,6 +71,15 @@ public:
     }
 
 private:
+    void refuse(const Candidate& candidate) {
+        timeline_.attempts.push_back(
+            {.provider = provider_of(candidate.model_ref), .model_ref = candidate.model_ref});
+        // Posted, as it may be the end of a question that ask() has not returned from.
+        parts_.loop.post([self = shared_from_this(), refusal = *candidate.refusal] {
+            if (!self->cancelled_) self->on_failure(refusal, self->timeline_.attempts.back());
+        });
+    }
+
     void settle(Outcome outcome) {
         exchange_.reset();
         auto& record = timeline_.attempts.back();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace provider {
 
 struct Candidate {
     std::string model_ref;  // provider/model
-    std::shared_ptr<Provider> provider;
+    std::shared_ptr<Provider> provider{};
+    // Why it cannot be asked at all. Its turn is then an attempt that fails at once, with no
+    // request, so that the timeline tells why another one answered.
+    std::optional<Failure> refusal{};
 };
 
 // Asks the first candidate, again after a transient failure, and the next one when it gives up, all

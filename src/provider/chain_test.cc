@@ -124,11 +124,43 @@ TEST_F(ChainTest, EachCandidateIsToldWhichModelItIs) {
     ASSERT_TRUE(ask(subject).has_value());
     ASSERT_THAT(denied->requests, SizeIs(1));
     EXPECT_EQ(denied->requests[0].model_ref, "a/one");
-    EXPECT_EQ(denied->requests[0].system.back().text, "Runtime: active_model=a/one");
+    EXPECT_EQ(denied->requests[0].frame.system_blocks.back().text, "Runtime: active_model=a/one");
     ASSERT_THAT(up->requests, SizeIs(1));
     EXPECT_EQ(up->requests[0].model_ref, "b/two");
-    EXPECT_EQ(up->requests[0].system.back().text,
+    EXPECT_EQ(up->requests[0].frame.system_blocks.back().text,
               "Runtime: active_model=b/two requested_model=a/one");
+}
+
+// contract: PROV-16
+TEST_F(ChainTest, ACandidateThatCannotBeAskedIsAnAttemptWithoutARequest) {
+    const auto up = playing({.text = "hello"});
+    const Failure refusal{.kind = FailureKind::UnsupportedTransport, .message = "no such contract"};
+    Chain both = chain({{.model_ref = "a/one", .refusal = refusal}, {"b/two", up}});
+    const Outcome outcome = ask(both);
+    ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+    EXPECT_EQ(outcome->timeline.winning_model_ref, "b/two");
+    ASSERT_EQ(outcome->timeline.attempts.size(), 2U);
+    EXPECT_EQ(outcome->timeline.attempts[0],
+              (domain::ProviderAttempt{.provider = "a",
+                                       .model_ref = "a/one",
+                                       .failure_kind = "unsupported_transport",
+                                       .disposition = "fail_fast",
+                                       .outcome = AttemptOutcome::FailFastAborted,
+                                       .advanced_to_fallback = true}));
+}
+
+TEST_F(ChainTest, WhereNobodyCanBeAskedTheFailureSaysWhyForEach) {
+    Chain neither =
+        chain({{.model_ref = "a/one",
+                .refusal = Failure{.kind = FailureKind::AuthError, .message = "no key"}},
+               {.model_ref = "b/two",
+                .refusal = Failure{.kind = FailureKind::ContractError, .message = "unknown"}}});
+    const Outcome outcome = ask(neither);
+    ASSERT_FALSE(outcome.has_value());
+    EXPECT_EQ(outcome.error().message,
+              "a/one: fail_fast (auth_error): no key; b/two: fail_fast (contract_error): unknown");
+    EXPECT_EQ(outcome.error().timeline.attempts.size(), 2U);
+    EXPECT_EQ(outcome.error().timeline.active_model_ref, std::nullopt);
 }
 
 // contract: PROV-50

@@ -25,10 +25,9 @@ namespace provider::conformance {
 
 inline Request question() {
     return {.request_id = "req-1",
-            .agent_id = "main",
             .model_ref = "test/model-1",
-            .system = {{Stability::Stable, "You are terse."}},
-            .conversation = {UserTurn{{{Stability::TurnScoped, "Say something."}}}}};
+            .frame = {.system_blocks = {{Stability::Stable, "You are terse."}},
+                      .context_blocks = {{Stability::TurnScoped, "Say something."}}}};
 }
 
 // A question in the middle of a turn: one call made, and answered.

@@ -11,20 +11,9 @@
 
 #include "base/json.h"
 #include "domain/provider.h"
+#include "provider/prompt_frame.h"
 
 namespace provider {
-
-// How long a piece of the prompt stays the same: for good, until the agent changes, for this turn.
-// Caches break at the borders.
-enum class Stability { Stable, AgentScoped, TurnScoped };
-BOOST_DESCRIBE_ENUM(Stability, Stable, AgentScoped, TurnScoped)
-
-struct PromptBlock {
-    Stability stability{Stability::Stable};
-    std::string text;
-    friend bool operator==(const PromptBlock&, const PromptBlock&) = default;
-};
-BOOST_DESCRIBE_STRUCT(PromptBlock, (), (stability, text))
 
 // The conversation, in order. A tool-use block of an AssistantTurn is always answered by the
 // ToolResultsTurn right behind it.
@@ -64,16 +53,15 @@ struct ToolDeclaration {
     friend bool operator==(const ToolDeclaration&, const ToolDeclaration&) = default;
 };
 
+// One question: the frame, all that was said since, and the tools on offer.
 struct Request {
     std::string
         request_id;  // Stable across a restart: the same question asked again has the same id.
-    std::string agent_id;
     std::string model_ref;  // provider/model
-    std::vector<PromptBlock> system;
-    std::vector<ConversationTurn> conversation;
+    PromptFrame frame;
+    std::vector<ConversationTurn> conversation;  // Behind the context blocks of the frame.
     std::vector<ToolDeclaration> tools;
     std::int64_t max_output_tokens{8192};
-    std::optional<std::string> prompt_cache_key{};
 };
 
 struct Reply {

@@ -56,6 +56,23 @@ TEST(SchemaEmission, TheSourceLeavesOptionalFieldsOutOfRequired) {
     EXPECT_EQ(base::json_text(source.at("required")), R"(["path","steps"])");
 }
 
+struct ArgumentsAndMore : Arguments {
+    std::optional<std::string> note{};
+};
+BOOST_DESCRIBE_STRUCT(ArgumentsAndMore, (Arguments), (note))
+
+TEST(SchemaEmission, AFieldMoreInTheTypeIsAPropertyMoreInWhatIsPublished) {
+    const auto published = [](json::object source) {
+        const ToolDeclaration tool{"Run", "Runs.", std::move(source)};
+        return declare_function(tool, SchemaMode::Relaxed).value().at("function").at("parameters");
+    };
+    json::value before = published(base::schema_of<Arguments>());
+    const json::value after = published(base::schema_of<ArgumentsAndMore>());
+    EXPECT_NE(before, after);
+    before.at("properties").as_object()["note"] = after.at("properties").at("note");
+    EXPECT_EQ(before, after);
+}
+
 // contract: SCHEMA-04
 TEST(SchemaEmission, EmittingLeavesTheDeclarationAsItWas) {
     const ToolDeclaration tool{"Run", "Runs.", base::schema_of<Arguments>()};

@@ -140,9 +140,10 @@ TEST(Config, ModelsAreListedTheSameUnderBothNames) {
     EXPECT_EQ(program.json_of({"models"}), list);
     ASSERT_GT(list.as_array().size(), 150U);
     EXPECT_EQ(keys_of(list.as_array()[0]),
-              (std::vector<std::string>{"available", "credential_configured", "display_name",
-                                        "metadata_source", "model", "policy", "provider",
-                                        "provider_configured", "unavailable_reason"}));
+              (std::vector<std::string>{"available", "credential_configured", "credential_kind",
+                                        "credential_source", "display_name", "metadata_source",
+                                        "model", "policy", "provider", "provider_configured",
+                                        "provider_source", "transport", "unavailable_reason"}));
     program.environment["XAI_API_KEY"] = kKey;
     const auto with_key = program.json_of({"models"});
     for (const auto& model : with_key.as_array())

@@ -123,8 +123,7 @@ protected:
     }
     std::string opening(std::size_t request) {
         std::string text;
-        for (const auto& block :
-             std::get<provider::UserTurn>(model_->requests.at(request).conversation.front()).blocks)
+        for (const auto& block : model_->requests.at(request).frame.context_blocks)
             text += block.text + "\n";
         return text;
     }

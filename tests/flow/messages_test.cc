@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "agent/identity/views.h"
 #include "tests/flow/fixture.h"
 
 namespace scheduler {
@@ -208,6 +209,25 @@ TEST_F(MessagesTest, EveryMessageIsCountedOnce) {
     EXPECT_EQ(agent().total_message_count, 3);
 }
 
+// contract: PROV-73
+TEST_F(MessagesTest, TheUsageOfAnAgentDoesNotDependOnHowMuchOfItsTranscriptIsRead) {
+    constexpr int kTurns = 60;  // More than any reader shows.
+    start(
+        R"({"rounds":[{"text":"ok","usage":{"input_tokens":10,"output_tokens":5}}],"loop":true})");
+    for (int i = 0; i < kTurns; ++i) {
+        send("one");
+        run();
+    }
+    const auto shown = read<std::vector<store::Numbered<domain::TranscriptEntry>>>(
+        [&](store::Tx& tx) { return tx.transcript(agent_, {.limit = 50, .newest_first = true}); });
+    EXPECT_EQ(shown.size(), 50U);
+    const auto facts =
+        read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
+    const auto usage = identity::agent_summary(facts, {"scripted/test"}).at("token_usage");
+    EXPECT_EQ(base::int_at(usage.at("total"), "input_tokens"), 10 * kTurns);
+    EXPECT_EQ(base::int_at(usage, "total_model_rounds"), kTurns);
+}
+
 // contract: FRAME-08, FRAME-10
 TEST_F(MessagesTest, OrdinaryTurnsKeepTheCacheKeyWhileTheFingerprintChanges) {
     start(kAnswer);
@@ -216,7 +236,8 @@ TEST_F(MessagesTest, OrdinaryTurnsKeepTheCacheKeyWhileTheFingerprintChanges) {
         run();
     }
     std::set<std::string> keys, fingerprints;
-    for (const auto& request : model_->requests) keys.insert(request.prompt_cache_key.value());
+    for (const auto& request : model_->requests)
+        keys.insert(request.frame.cache.value().prompt_cache_key);
     for (const auto& event : events("provider_round_completed"))
         fingerprints.insert(base::string_at(event.data, "context_fingerprint"));
     EXPECT_EQ(model_->requests.size(), 3U);
@@ -235,11 +256,13 @@ TEST_F(MessagesTest, EveryRoundCarriesTheSameFrameAndTheWholeConversation) {
     const auto& first = model_->requests[0];
     for (std::size_t round = 0; round < 3; ++round) {
         const auto& request = model_->requests[round];
-        EXPECT_EQ(request.system, first.system);
+        EXPECT_EQ(request.frame, first.frame);
         EXPECT_EQ(request.tools, first.tools);
-        EXPECT_EQ(request.prompt_cache_key, first.prompt_cache_key);
-        EXPECT_EQ(request.conversation.front(), first.conversation.front());
-        EXPECT_EQ(request.conversation.size(), 1 + 2 * round);
+        EXPECT_FALSE(request.frame.system_blocks.empty());
+        EXPECT_FALSE(request.frame.context_blocks.empty());
+        EXPECT_TRUE(std::ranges::any_of(request.frame.system_blocks,
+                                        &provider::PromptBlock::cache_breakpoint));
+        EXPECT_EQ(request.conversation.size(), 2 * round);
     }
 }
 

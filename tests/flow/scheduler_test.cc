@@ -163,9 +163,9 @@ TEST_F(SchedulerTest, AnInterruptedTurnIsTakenUpWithItsRoundsByWhoeverComesNext)
     run();
     ASSERT_EQ(model_->requests.size(), 1U);
     const auto& conversation = model_->requests[0].conversation;
-    ASSERT_EQ(conversation.size(), 4U);  // Opening, first round, its results, the note.
-    EXPECT_TRUE(std::holds_alternative<provider::ToolResultsTurn>(conversation[2]));
-    EXPECT_THAT(std::get<provider::UserTurn>(conversation[3]).blocks[0].text,
+    ASSERT_EQ(conversation.size(), 3U);  // First round, its results, the note.
+    EXPECT_TRUE(std::holds_alternative<provider::ToolResultsTurn>(conversation[1]));
+    EXPECT_THAT(std::get<provider::UserTurn>(conversation[2]).blocks[0].text,
                 HasSubstr("interrupted"));
     EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "finished");
 }
@@ -178,7 +178,7 @@ TEST_F(SchedulerTest, TheToolsOfferedDoNotDependOnWhoSentTheMessage) {
     run();
     ASSERT_EQ(model_->requests.size(), 2U);
     EXPECT_EQ(model_->requests[0].tools, model_->requests[1].tools);
-    EXPECT_EQ(model_->requests[0].system, model_->requests[1].system);
+    EXPECT_EQ(model_->requests[0].frame.system_blocks, model_->requests[1].frame.system_blocks);
     EXPECT_THAT(opening(1), HasSubstr("external_evidence"));
     EXPECT_THAT(opening(0), Not(HasSubstr("external_evidence")));
 }
@@ -232,7 +232,7 @@ TEST_F(SchedulerTest, EveryCallOfATurnIsKeptWithItsEnvelopeAndTheReceiptTheModel
     EXPECT_EQ(calls[0].call.category, "agent");
     EXPECT_EQ(calls[1].call.step_id, "round-1.2");
     const auto& answered =
-        std::get<provider::ToolResultsTurn>(model_->requests.at(1).conversation.at(2)).results;
+        std::get<provider::ToolResultsTurn>(model_->requests.at(1).conversation.at(1)).results;
     EXPECT_EQ(answered[0].content, *calls[0].receipt);
     EXPECT_EQ(answered[1].content, *calls[1].receipt);
 }

@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "base/text.h"
+#include "provider/anthropic_messages/stream.h"
 #include "provider/anthropic_messages/wire.h"
+#include "provider/chat_completions/stream.h"
+#include "provider/chat_completions/wire.h"
 #include "provider/http/sse.h"
 #include "provider/openai_codex/login.h"
 #include "provider/openai_codex/wire.h"
+#include "provider/openai_responses/stream.h"
 #include "provider/openai_responses/wire.h"
 
 namespace {
@@ -33,6 +37,7 @@ void check_reply(const provider::Reply& reply) {
     request.tools.push_back({"ApplyPatch", "", {}, true});
     for (const json::object& body :
          {provider::anthropic_messages::encode_request(request, provider::ContextManagement{}),
+          provider::chat_completions::encode_request(request),
           provider::openai_codex::encode_request(request, std::nullopt)})
         require(base::parse_json(base::json_text(body)).has_value());
 }
@@ -54,16 +59,27 @@ std::vector<std::string> events(std::string_view body, std::size_t piece) {
     return out;
 }
 
-void read_stream(std::string_view body, std::size_t piece) {
+void read_stream(provider::EventReader& reader, std::string_view body, std::size_t piece) {
     const auto whole = events(body, body.size() + 1);
     require(events(body, piece + 1) == whole);
-    provider::openai_codex::StreamReader reader;
     for (const auto& event : whole) {
         const auto step = reader.take(event);
         require(base::is_utf8(step.text_delta));
         if (step.end) return check(*step.end);
     }
-    check_failure(reader.broken_off({.status = 200, .headers = {{"content-type", "x"}}}));
+    check(reader.stop({.status = 200, .headers = {{"content-type", "x"}}}));
+}
+
+void read_any_stream(std::uint8_t form, std::string_view body, std::size_t piece) {
+    provider::openai_responses::StreamReader responses;
+    provider::chat_completions::StreamReader chat;
+    provider::anthropic_messages::StreamReader messages;
+    if (form == 0)
+        read_stream(responses, body, piece);
+    else if (form == 1)
+        read_stream(chat, body, piece);
+    else
+        read_stream(messages, body, piece);
 }
 
 void read_response(std::uint8_t form, std::int64_t status, std::string_view body) {
@@ -89,9 +105,10 @@ void read_response(std::uint8_t form, std::int64_t status, std::string_view body
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
     const std::string_view rest(reinterpret_cast<const char*>(data + 2), size - 2);
-    if (data[0] % 4 == 3)
-        read_stream(rest, data[1]);
+    const auto form = static_cast<std::uint8_t>(data[0] % 6);
+    if (form >= 3)
+        read_any_stream(form - 3, rest, data[1]);
     else
-        read_response(data[0] % 4, kStatuses[data[1] % std::size(kStatuses)], rest);
+        read_response(form, kStatuses[data[1] % std::size(kStatuses)], rest);
     return 0;
 }

@@ -55,8 +55,7 @@ provider::ScriptedFault limited(std::mt19937_64& random) {
 
 // What the message says: the last line of the context the turn opened with.
 std::string message_of(const provider::Request& request) {
-    const auto& opening = std::get<provider::UserTurn>(request.conversation.front());
-    const std::string& text = opening.blocks.back().text;
+    const std::string& text = request.frame.context_blocks.back().text;
     return text.substr(text.rfind('\n') + 1);
 }
 
@@ -102,7 +101,7 @@ std::shared_ptr<provider::Exchange> SimModel::ask(
     ++world_.requests;
     if (auto fault = pairing_fault(request.conversation); !fault.empty())
         world_.pairing_faults.push_back(request.request_id + ": " + fault);
-    std::string prompt = base::json_text(base::to_json(request.system));
+    std::string prompt = base::json_text(base::to_json(request.frame));
     for (const auto& turn : request.conversation) prompt += base::json_text(base::to_json(turn));
     // The same question, asked again by a new process, must be the same to the byte.
     const auto [known, is_new] = world_.first_prompts.emplace(request.request_id, prompt);

@@ -85,6 +85,52 @@ std::vector<json::value> streamed_text(std::string_view text) {
     return events;
 }
 
+json::value chat_piece(json::object delta, json::value finish_reason) {
+    json::object choice{{"index", 0}, {"finish_reason", std::move(finish_reason)}};
+    choice["delta"] = std::move(delta);
+    json::object piece{{"id", "c-1"}, {"object", "chat.completion.chunk"}};
+    piece["choices"] = json::array{std::move(choice)};
+    return piece;
+}
+
+// Only `data` lines, and an end that is no JSON.
+ServerReply chat_stream(std::vector<json::value> pieces) {
+    pieces.push_back({{"id", "c-1"},
+                      {"choices", json::array()},
+                      {"usage", {{"prompt_tokens", 10}, {"completion_tokens", 5}}}});
+    ServerReply reply{.headers = {{"Content-Type", "text/event-stream"}}};
+    for (const auto& piece : pieces)
+        reply.body += fmt::format("data: {}\n\n", base::json_text(piece));
+    reply.body += "data: [DONE]\n\n";
+    return reply;
+}
+
+std::vector<std::string> in_pieces(std::string_view text) {
+    std::vector<std::string> pieces;
+    for (std::size_t at = 0; at < text.size(); at += 5) pieces.emplace_back(text.substr(at, 5));
+    return pieces;
+}
+
+ServerReply messages_stream(json::value block, std::string_view delta_type,
+                            std::string_view delta_name, const std::vector<std::string>& pieces,
+                            std::string_view stop_reason) {
+    std::vector<json::value> events{
+        {{"type", "message_start"},
+         {"message", {{"id", "msg_1"}, {"usage", {{"input_tokens", 10}, {"output_tokens", 1}}}}}},
+        {{"type", "content_block_start"}, {"index", 0}, {"content_block", std::move(block)}},
+        {{"type", "ping"}}};
+    for (const auto& piece : pieces)
+        events.push_back({{"type", "content_block_delta"},
+                          {"index", 0},
+                          {"delta", {{"type", delta_type}, {delta_name, piece}}}});
+    events.push_back({{"type", "content_block_stop"}, {"index", 0}});
+    events.push_back({{"type", "message_delta"},
+                      {"delta", {{"stop_reason", stop_reason}}},
+                      {"usage", {{"output_tokens", 5}}}});
+    events.push_back({{"type", "message_stop"}});
+    return streams(events);
+}
+
 json::value messages_reply(json::array content, std::string_view stop_reason) {
     return {{"id", "msg_1"},
             {"type", "message"},
@@ -107,6 +153,17 @@ ServerReply says(std::string_view text, Contract contract) {
         case Contract::Messages:
             return with_body(
                 base::json_text(messages_reply({{{"type", "text"}, {"text", text}}}, "end_turn")));
+        case Contract::ChatStream: {
+            std::vector<json::value> pieces{
+                chat_piece({{"role", "assistant"}, {"content", ""}}, nullptr)};
+            for (const auto& part : in_pieces(text))
+                pieces.push_back(chat_piece({{"content", part}}, nullptr));
+            pieces.push_back(chat_piece({}, "stop"));
+            return chat_stream(std::move(pieces));
+        }
+        case Contract::MessagesStream:
+            return messages_stream({{"type", "text"}, {"text", ""}}, "text_delta", "text",
+                                   in_pieces(text), "end_turn");
     }
     std::unreachable();
 }
@@ -137,6 +194,24 @@ ServerReply calls(std::string_view tool, std::string_view arguments, std::string
                                  {"input", input ? *input : json::value(arguments)}}},
                                "tool_use")));
         }
+        case Contract::ChatStream: {
+            const auto piece = [](json::object call) {
+                return chat_piece({{"tool_calls", json::array{std::move(call)}}}, nullptr);
+            };
+            std::vector<json::value> pieces{
+                piece({{"index", 0},
+                       {"id", id},
+                       {"type", "function"},
+                       {"function", {{"name", tool}, {"arguments", ""}}}})};
+            for (const auto& part : in_pieces(arguments))
+                pieces.push_back(piece({{"index", 0}, {"function", {{"arguments", part}}}}));
+            pieces.push_back(chat_piece({}, "tool_calls"));
+            return chat_stream(std::move(pieces));
+        }
+        case Contract::MessagesStream:
+            return messages_stream(
+                {{"type", "tool_use"}, {"id", id}, {"name", tool}, {"input", json::object()}},
+                "input_json_delta", "partial_json", in_pieces(arguments), "tool_use");
     }
     std::unreachable();
 }

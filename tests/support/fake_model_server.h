@@ -40,7 +40,18 @@ struct ServerReply {
 };
 
 // The format of an answer.
-enum class Contract { ChatCompletions, Responses, CodexStream, Messages };
+enum class Contract {
+    ChatCompletions,
+    Responses,
+    CodexStream,
+    Messages,
+    ChatStream,
+    MessagesStream
+};
+constexpr bool is_stream(Contract contract) {
+    return contract == Contract::CodexStream || contract == Contract::ChatStream ||
+           contract == Contract::MessagesStream;
+}
 
 // Good answers, with a usage of 10 tokens in and 5 out. `arguments` is the text of a JSON object;
 // if it is not, the answer carries it as the broken arguments that its contract can express.

@@ -49,7 +49,7 @@ private:
         std::make_shared<provider::OpenaiResponses>(
             http_, clock_, provider::OpenaiResponsesOptions{.base_url = url(Contract::Responses)}),
         std::make_shared<provider::OpenaiCodex>(
-            http_, loop_, clock_,
+            http_, clock_,
             provider::OpenaiCodexOptions{.base_url = url(Contract::CodexStream),
                                          .codex_home = codex_home_.path}),
         std::make_shared<provider::AnthropicMessages>(

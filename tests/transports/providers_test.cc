@@ -100,6 +100,22 @@ TEST_F(ProvidersTest, AnthropicModelsGoOutAsMessagesWithoutStreaming) {
     EXPECT_EQ(compatible.headers.at("authorization"), "Bearer deepseek-key");
 }
 
+TEST_F(ProvidersTest, ContextManagementIsChosenByAKeyAndTheEnvironmentComesFirst) {
+    environment["ANTHROPIC_BASE_URL"] = server.base_url();
+    environment["ANTHROPIC_API_KEY"] = "anthropic-key";
+    write_config(R"({"runtime":{"anthropic_context_management":{"enabled":true,
+        "keep_recent_tool_uses":7,"trigger_input_tokens":5000}}})");
+    environment["HOLON_ANTHROPIC_CONTEXT_MANAGEMENT_TRIGGER_INPUT_TOKENS"] = "6000";
+    const auto request = sent("anthropic/claude-1", Contract::Messages);
+    EXPECT_THAT(request.body, HasSubstr(R"("keep":{"type":"tool_uses","value":7})"));
+    EXPECT_THAT(request.body, HasSubstr(R"("value":6000)"));
+    environment["HOLON_ANTHROPIC_CONTEXT_MANAGEMENT"] = "off";
+    EXPECT_EQ(sent("anthropic/claude-1", Contract::Messages).headers.count("anthropic-beta"), 0U);
+    environment.erase("HOLON_ANTHROPIC_CONTEXT_MANAGEMENT");
+    write_config(R"({"runtime":{"anthropic_context_management":{"keep_recent_tool_uses":0}}})");
+    EXPECT_FALSE(config::load({}, environment, "/").has_value());
+}
+
 TEST_F(ProvidersTest, ContextManagementIsChosenByTheEnvironment) {
     environment["ANTHROPIC_BASE_URL"] = server.base_url();
     environment["ANTHROPIC_API_KEY"] = "anthropic-key";
@@ -166,14 +182,69 @@ TEST_F(ProvidersTest, AnUnknownTransportIsRefusedWhenTheConfigurationIsRead) {
     EXPECT_THAT(config.error().message, HasSubstr("openai_responses"));
 }
 
+// contract: PROV-16
 TEST_F(ProvidersTest, AFallbackIsAskedWhereTheFirstChoiceCannotBe) {
-    std::filesystem::remove(codex_home.path / "auth.json");
+    // Its transport contract is unsupported.
+    write_config(R"({"providers":{"openai-codex":{"transport":"openai_chat_completions",
+        "base_url":"http://127.0.0.1:1","auth":{"source":"none","kind":"none"}}}})");
     environment["HOLON_OPENAI_BASE_URL"] = server.base_url();
-    environment["HOLON_MODEL_FALLBACKS"] = "openai/gpt-5";
+    environment["HOLON_MODEL_FALLBACKS"] = "xai/grok-4,openai/gpt-5";
     server.enqueue(test_support::says("hello", Contract::Responses));
     const auto outcome = ask("openai-codex/gpt-5");
     ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
     EXPECT_EQ(outcome->timeline.winning_model_ref, "openai/gpt-5");
+    ASSERT_EQ(outcome->timeline.attempts.size(), 3U);
+    EXPECT_EQ(outcome->timeline.attempts[0].failure_kind, "unsupported_transport");
+    EXPECT_TRUE(outcome->timeline.attempts[0].advanced_to_fallback);
+    EXPECT_EQ(outcome->timeline.attempts[1].failure_kind, "auth_error");
+    EXPECT_EQ(server.request_count(), 1U);
+}
+
+TEST_F(ProvidersTest, ALoginThatIsMissingIsOnRecordAndMayComeLater) {
+    std::filesystem::remove(codex_home.path / "auth.json");
+    environment["HOLON_OPENAI_BASE_URL"] = server.base_url();
+    environment["HOLON_MODEL_FALLBACKS"] = "openai/gpt-5";
+    const config::Config config = loaded();
+    app::Providers providers(config, loop, clock, ids);
+    const auto winner = [&](Contract contract) {
+        server.enqueue(test_support::says("hello", contract));
+        provider::Request request = provider::conformance::question();
+        request.model_ref = "openai-codex/gpt-5";
+        provider::conformance::Asked asked;
+        asked.ask(providers, std::move(request));
+        EXPECT_TRUE(test_support::run_until(loop, [&] { return asked.is_done(); }));
+        const auto& timeline = asked.outcomes.at(0).value().timeline;
+        return std::pair(timeline.attempts.at(0).failure_kind.value_or("none"),
+                         timeline.winning_model_ref.value_or("none"));
+    };
+    EXPECT_EQ(winner(Contract::Responses),
+              (std::pair<std::string, std::string>{"auth_error", "openai/gpt-5"}));
+    codex_home.log_in("codex-token");
+    EXPECT_EQ(winner(Contract::CodexStream),
+              (std::pair<std::string, std::string>{"none", "openai-codex/gpt-5"}));
+}
+
+TEST_F(ProvidersTest, AnswersAreStreamedUnlessTheContractOrAnOperatorSaysOtherwise) {
+    environment["HOLON_VLLM_BASE_URL"] = server.base_url();
+    environment["HOLON_DEEPSEEK_BASE_URL"] = server.base_url();
+    environment["DEEPSEEK_API_KEY"] = "deepseek-key";
+    EXPECT_EQ(body(sent("vllm/m", Contract::ChatStream)).at("stream"), json::value(true));
+    EXPECT_EQ(body(sent("deepseek/m", Contract::MessagesStream)).at("stream"), json::value(true));
+    const auto configure = [&](std::string_view id, std::string_view transport, bool stream) {
+        write_config(fmt::format(R"({{"providers":{{"{}":{{"transport":"{}","base_url":"{}",
+            "stream":{},"auth":{{"source":"none","kind":"none"}}}}}}}})",
+                                 id, transport, server.base_url(), stream));
+    };
+    configure("house", "openai_responses", true);
+    EXPECT_EQ(body(sent("house/m", Contract::CodexStream)).at("stream"), json::value(true));
+    configure("house", "openai_responses", false);
+    EXPECT_FALSE(body(sent("house/m", Contract::Responses)).as_object().contains("stream"));
+    configure("vllm", "openai_chat_completions", false);
+    EXPECT_EQ(body(sent("vllm/m", Contract::ChatCompletions)).at("stream"), json::value(false));
+    for (const auto* fixed : {"openai", "anthropic"}) {
+        configure(fixed, "openai_responses", true);
+        EXPECT_FALSE(config::load({}, environment, "/").has_value()) << fixed;
+    }
 }
 
 // contract: PROV-17

@@ -24,11 +24,13 @@ std::pair<std::string, std::string> result_in(Contract contract, const json::val
     const auto last = [&](const char* list) { return body.at(list).as_array().back(); };
     switch (contract) {
         case Contract::ChatCompletions:
+        case Contract::ChatStream:
             return {base::string_at(last("messages"), "content"), ""};
         case Contract::Responses:
         case Contract::CodexStream:
             return {base::string_at(last("input"), "output"), ""};
-        case Contract::Messages: {
+        case Contract::Messages:
+        case Contract::MessagesStream: {
             const json::value result = last("messages").at("content").as_array().back();
             return {base::string_at(result, "content"), base::json_text(result.at("is_error"))};
         }
@@ -78,7 +80,7 @@ TEST_F(SameEverywhere, TheModelReadsTheSameReceipt) {
 // contract: FRAME-03
 TEST_F(SameEverywhere, TheModelReadsTheSameInstructions) {
     Request request = provider::conformance::question();
-    request.system.push_back({Stability::AgentScoped, "You are main."});
+    add_system_block(request.frame, {Stability::AgentScoped, "You are main."});
     std::vector<std::string> seen;
     for (const auto contract : kContracts) {
         transports.server(contract).enqueue(test_support::says("ok", contract));
@@ -114,7 +116,7 @@ TEST_F(SameEverywhere, TheSameAnswerGivesTheSameBlocks) {
 TEST_F(SameEverywhere, ALongerConversationOnlyAddsBytes) {
     constexpr int kRounds = 20;
     Request request = provider::conformance::question();
-    request.system.push_back({Stability::AgentScoped, "You are main."});
+    add_system_block(request.frame, {Stability::AgentScoped, "You are main."});
     request.tools = tools();
     for (int round = 0; round < kRounds; ++round) {
         for (const auto contract : kContracts) {
@@ -180,6 +182,19 @@ TEST_F(SameEverywhere, EveryBuiltinToolHasAStrictOrFreeFormForCodex) {
                   base::string_at(tool, "name") == "ApplyPatch");
         if (const auto* parameters = base::find(tool, "parameters")) expect_strict(*parameters);
     }
+}
+
+// The two tests above go red, offline, when a tool no longer fits what providers take.
+// contract: SCHEMA-18
+TEST_F(SameEverywhere, AToolThatDoesNotFitBreaksTheEmissionOfAll) {
+    using provider::openai_responses::PatchForm;
+    auto drifted = tools();
+    drifted.back().input_schema["properties"].emplace_object()["extra"] =
+        json::object{{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
+    for (const auto form : {PatchForm::Function, PatchForm::Freeform})
+        EXPECT_FALSE(
+            provider::openai_responses::encode_tools(drifted, form, provider::SchemaMode::Strict)
+                .has_value());
 }
 
 // contract: SCHEMA-06

@@ -1,5 +1,6 @@
 #include "agent/context/frame.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "agent/context/prompt_text.h"
@@ -14,6 +15,15 @@ using provider::Stability;
 
 PromptBlock section(Stability stability, std::string_view name, std::string_view content) {
     return {stability, fmt::format("## {}\n{}", name, content)};
+}
+
+// Marks the last block of each stability that outlives the turn.
+void mark_breakpoints(std::vector<PromptBlock>& blocks) {
+    for (const auto kept : {Stability::Stable, Stability::AgentScoped}) {
+        const auto last =
+            std::ranges::find(blocks.rbegin(), blocks.rend(), kept, &PromptBlock::stability);
+        if (last != blocks.rend()) last->cache_breakpoint = true;
+    }
 }
 
 std::string safe(std::string_view text) {
@@ -96,31 +106,39 @@ std::string message_labels(const domain::Message& message) {
 Frame build_frame(const FrameInput& input) {
     Frame frame;
     for (const auto& [name, text] : kSystemSections)
-        frame.system.push_back(section(Stability::Stable, name, text));
+        frame.system_blocks.push_back(section(Stability::Stable, name, text));
     for (const auto& guidance : input.guidance)
-        frame.system.push_back(
+        frame.system_blocks.push_back(
             section(Stability::AgentScoped, guidance.name,
                     base::ellipsize(base::to_utf8(guidance.text), kGuidanceCharsMax)));
-    frame.context.push_back(section(Stability::AgentScoped, "execution_environment",
-                                    environment_lines(input.agent, input.workspace)));
+    frame.context_blocks.push_back(section(Stability::AgentScoped, "execution_environment",
+                                           environment_lines(input.agent, input.workspace)));
     if (!input.recent_messages.empty())
-        frame.context.push_back(
+        frame.context_blocks.push_back(
             section(Stability::TurnScoped, "recent_messages", recent_lines(input.recent_messages)));
     for (auto brief = input.recent_briefs.rbegin(); brief != input.recent_briefs.rend(); ++brief) {
         if (brief->kind != domain::BriefKind::Result || brief->text.empty()) continue;
-        frame.context.push_back(section(Stability::TurnScoped, "latest_result",
-                                        base::ellipsize(brief->text, kResultChars)));
+        frame.context_blocks.push_back(section(Stability::TurnScoped, "latest_result",
+                                               base::ellipsize(brief->text, kResultChars)));
         break;
     }
-    frame.context.push_back(
+    frame.context_blocks.push_back(
         section(Stability::TurnScoped, "current_input", input_text(input.message)));
+    frame.system_prompt = provider::join_blocks(frame.system_blocks);
+    mark_breakpoints(frame.system_blocks);
+    mark_breakpoints(frame.context_blocks);
+    frame.cache = {.agent_id = input.agent.agent_id.value,
+                   .prompt_cache_key = cache_key(input.agent.agent_id, frame, input.tools),
+                   .context_fingerprint = fingerprint(frame),
+                   .working_memory_revision = input.working_memory_revision,
+                   .compression_epoch = input.compression_epoch};
     return frame;
 }
 
 std::string cache_key(const domain::AgentId& agent, const Frame& frame,
                       const std::vector<provider::ToolDeclaration>& tools) {
     json::array kept;
-    for (const auto* blocks : {&frame.system, &frame.context})
+    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
         for (const auto& block : *blocks)
             if (block.stability != Stability::TurnScoped) kept.push_back(base::to_json(block));
     for (const auto& tool : tools)
@@ -131,7 +149,8 @@ std::string cache_key(const domain::AgentId& agent, const Frame& frame,
 }
 
 std::string fingerprint(const Frame& frame) {
-    return base::sha256_hex(base::canonical_json(base::to_json(frame))).substr(0, 16);
+    const json::array both{base::to_json(frame.system_blocks), base::to_json(frame.context_blocks)};
+    return base::sha256_hex(base::canonical_json(both)).substr(0, 16);
 }
 
 }  // namespace context

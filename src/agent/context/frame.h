@@ -19,13 +19,7 @@ inline constexpr std::size_t kRecentBriefs = 8;
 inline constexpr std::size_t kPreviewChars = 160;
 inline constexpr std::size_t kResultChars = 4'000;
 
-// System text first, most stable first; then the context blocks of the opening user message.
-struct Frame {
-    std::vector<provider::PromptBlock> system;
-    std::vector<provider::PromptBlock> context;
-    friend bool operator==(const Frame&, const Frame&) = default;
-};
-BOOST_DESCRIBE_STRUCT(Frame, (), (system, context))
+using Frame = provider::PromptFrame;
 
 struct Guidance {
     std::string name;  // agent_agents_md, workspace_agents_md
@@ -39,9 +33,13 @@ struct FrameInput {
     std::vector<domain::Message> recent_messages{};  // Oldest first, without `message`.
     std::vector<domain::Brief> recent_briefs{};      // Oldest first.
     std::vector<Guidance> guidance{};
+    std::vector<provider::ToolDeclaration> tools{};  // They are part of what caches keep.
+    std::int64_t working_memory_revision{0};
+    std::int64_t compression_epoch{0};
 };
 
-// Equal inputs give equal bytes. The system part does not depend on the message.
+// Equal inputs give equal bytes. The system part does not depend on the message. Breakpoints are
+// where one stability ends and the next begins.
 Frame build_frame(const FrameInput& input);
 
 // The bracketed labels that go before a message's text: origin, surface, admission, trigger,

@@ -35,13 +35,13 @@ FrameInput input(domain::Message current = message(AuthorityClass::OperatorInstr
 // The whole text of the prompt, as a model would see it.
 std::string text_of(const Frame& frame) {
     std::string text;
-    for (const auto* blocks : {&frame.system, &frame.context})
+    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
         for (const auto& block : *blocks) text += block.text + "\n";
     return text;
 }
 
 std::string current_input(const domain::Message& current) {
-    return build_frame(input(current)).context.back().text;
+    return build_frame(input(current)).context_blocks.back().text;
 }
 
 // contract: FRAME-01
@@ -55,19 +55,19 @@ TEST(Frame, HasASystemPartThatDoesNotDependOnTheMessageOrTheHistory) {
     FrameInput busy = input(message(AuthorityClass::ExternalEvidence, "something else"));
     busy.recent_messages = {message(AuthorityClass::OperatorInstruction, "earlier")};
     busy.recent_briefs = {{.text = "done before"}};
-    EXPECT_EQ(build_frame(busy).system, build_frame(input()).system);
-    EXPECT_NE(build_frame(busy).context, build_frame(input()).context);
+    EXPECT_EQ(build_frame(busy).system_blocks, build_frame(input()).system_blocks);
+    EXPECT_NE(build_frame(busy).context_blocks, build_frame(input()).context_blocks);
 }
 
 TEST(Frame, GoesFromWhatStaysToWhatChanges) {
     FrameInput busy = input();
     busy.recent_messages = {message(AuthorityClass::OperatorInstruction, "earlier")};
     const Frame frame = build_frame(busy);
-    for (const auto* blocks : {&frame.system, &frame.context})
+    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
         for (std::size_t i = 1; i < blocks->size(); ++i)
             EXPECT_LE((*blocks)[i - 1].stability, (*blocks)[i].stability);
-    EXPECT_EQ(frame.context.back().stability, Stability::TurnScoped);
-    EXPECT_THAT(frame.context.back().text, testing::StartsWith("## current_input\n"));
+    EXPECT_EQ(frame.context_blocks.back().stability, Stability::TurnScoped);
+    EXPECT_THAT(frame.context_blocks.back().text, testing::StartsWith("## current_input\n"));
 }
 
 TEST(Frame, ShowsGuidanceUpToItsBoundAndAlwaysAsUtf8) {
@@ -75,10 +75,10 @@ TEST(Frame, ShowsGuidanceUpToItsBoundAndAlwaysAsUtf8) {
     long_input.guidance = {{"agent_agents_md", std::string(kGuidanceCharsMax + 1, 'g')},
                            {"workspace_agents_md", "caf\xE9"}};
     const Frame frame = build_frame(long_input);
-    const auto& first = frame.system[frame.system.size() - 2];
+    const auto& first = frame.system_blocks[frame.system_blocks.size() - 2];
     EXPECT_EQ(first.text, "## agent_agents_md\n" + std::string(kGuidanceCharsMax - 1, 'g') + "…");
     EXPECT_EQ(first.stability, Stability::AgentScoped);
-    EXPECT_EQ(frame.system.back().text, "## workspace_agents_md\ncaf\xEF\xBF\xBD");
+    EXPECT_EQ(frame.system_blocks.back().text, "## workspace_agents_md\ncaf\xEF\xBF\xBD");
 }
 
 // contract: TRUST-19
@@ -148,13 +148,13 @@ TEST(Frame, ShowsRecentMessagesAsLabelledLinesAndTheLatestResult) {
                           {.kind = domain::BriefKind::Result},
                           {.kind = domain::BriefKind::Ack, .text = "Queued work: x"}};
     const Frame frame = build_frame(busy);
-    EXPECT_EQ(frame.context[1].text,
+    EXPECT_EQ(frame.context_blocks[1].text,
               "## recent_messages\n- " + message_labels(busy.recent_messages[0]) +
                   " one [operator] two\n- " + message_labels(busy.recent_messages[1]) + " " +
                   std::string(kPreviewChars - 1, 'x') + "…");
-    EXPECT_EQ(frame.context[2].text, "## latest_result\nnew result");
-    EXPECT_EQ(frame.context.size(), 4U);
-    EXPECT_EQ(build_frame(input()).context.size(), 2U);
+    EXPECT_EQ(frame.context_blocks[2].text, "## latest_result\nnew result");
+    EXPECT_EQ(frame.context_blocks.size(), 4U);
+    EXPECT_EQ(build_frame(input()).context_blocks.size(), 2U);
 }
 
 // contract: REPO-14, REPO-15, SLEEP-20
@@ -168,7 +168,7 @@ TEST(Frame, TellsHowToLookAtFilesAndHowToRest) {
 }
 
 TEST(Frame, SaysWhereTheAgentWorksAndWhatIsNotEnforced) {
-    EXPECT_THAT(build_frame(input()).context[0].text,
+    EXPECT_THAT(build_frame(input()).context_blocks[0].text,
                 testing::AllOf(HasSubstr("workspace: ws-1\n"), HasSubstr("execution_root: /p\n"),
                                HasSubstr("cwd: /p/src\n"), HasSubstr("not_enforced")));
 }
@@ -179,6 +179,7 @@ struct Change {
     bool new_key;
 };
 
+// contract: FRAME-09
 TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
     const std::vector<provider::ToolDeclaration> tools{
         {"Sleep", "Rest.", {{"type", "object"}, {"required", json::array{}}}},
@@ -212,6 +213,7 @@ TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
          },
          true},
         {"the folder", [](auto& in, auto&) { in.workspace.cwd = "/p"; }, true},
+        {"the workspace", [](auto& in, auto&) { in.workspace.workspace_id = "ws-2"; }, true},
         {"a tool's name", [](auto&, auto& t) { t[0].name = "Rest"; }, true},
         {"a tool's description", [](auto&, auto& t) { t[0].description = "Sleep."; }, true},
         {"a tool's schema", [](auto&, auto& t) { t[0].input_schema["x"] = 1; }, true},
@@ -225,6 +227,28 @@ TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
         row.change(changed, with);
         EXPECT_EQ(key(changed, with) != first, row.new_key) << row.name;
     }
+}
+
+TEST(Frame, MarksWhereCachesBreak) {
+    const Frame frame = build_frame(input());
+    std::vector<std::string> marked;
+    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
+        for (const auto& block : *blocks)
+            if (block.cache_breakpoint)
+                marked.push_back(block.text.substr(0, block.text.find('\n')));
+    EXPECT_THAT(marked, testing::ElementsAre("## completion", "## workspace_agents_md",
+                                             "## execution_environment"));
+}
+
+TEST(Frame, CarriesItsCacheIdentity) {
+    FrameInput with = input();
+    with.tools = {{"Sleep", "Rest.", {{"type", "object"}}}};
+    with.working_memory_revision = 4;
+    with.compression_epoch = 2;
+    const Frame frame = build_frame(with);
+    EXPECT_EQ(frame.cache, (provider::PromptCache{"main", cache_key({"main"}, frame, with.tools),
+                                                  fingerprint(frame), 4, 2}));
+    EXPECT_EQ(frame.system_prompt, provider::join_blocks(frame.system_blocks));
 }
 
 TEST(Frame, HasAFingerprintThatChangesWithEveryInput) {

@@ -120,7 +120,8 @@ TEST(Views, AFullAgentsStateShowsEveryFact) {
     EXPECT_EQ(state.at("status"), "awake_running");
 }
 
-// contract: MODEL-09
+// The contract's five, and the two that the reference adds.
+// contract: MODEL-02, MODEL-09
 TEST(Views, TheAgentsOwnModelComesBeforeTheDefaultAndIsNamedAsSuch) {
     const ModelFacts models{
         .runtime_default_model = "anthropic/big",
@@ -142,6 +143,19 @@ TEST(Views, TheAgentsOwnModelComesBeforeTheDefaultAndIsNamedAsSuch) {
                             {"fallback_active", false},
                             {"resolved_policy", {{"model_ref", "openai/m"}}},
                             {"override_model", "openai/m"}}));
+}
+
+// contract: PROV-60
+TEST(Views, TheUsageOfAFreshAgentHasNoLastTurn) {
+    AgentFacts facts{.agent = {.agent_id = {"main"}}};
+    json::object usage = agent_summary(facts, {"a/b"}).at("token_usage").as_object();
+    EXPECT_THAT(keys(usage), testing::UnorderedElementsAre("total", "total_model_rounds"));
+    EXPECT_EQ(base::from_json<domain::TokenUsage>(usage.at("total"), base::Unknown::Reject).value(),
+              domain::TokenUsage{});
+    EXPECT_EQ(usage.at("total_model_rounds"), 0);
+    facts.agent.last_turn_token_usage = domain::TokenUsage{1, 2, 3};
+    usage = agent_summary(facts, {"a/b"}).at("token_usage").as_object();
+    EXPECT_EQ(usage.at("last_turn"), base::to_json(domain::TokenUsage{1, 2, 3}));
 }
 
 // contract: CLOSE-02

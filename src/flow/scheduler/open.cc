@@ -74,7 +74,8 @@ base::Result<context::Frame> plan_frame(events::Log& log, const domain::Agent& a
     context::FrameInput facts{.agent = agent,
                               .workspace = agent.active_workspace_entry.value(),
                               .message = message,
-                              .guidance = input.guidance};
+                              .guidance = input.guidance,
+                              .tools = input.tools};
     auto recent = TRY(log.tx().messages(
         agent.agent_id,
         {.limit = static_cast<std::int64_t>(context::kRecentMessages), .newest_first = true}));
@@ -97,8 +98,8 @@ std::size_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
     return chars;
 }
 
-base::Status record_opening(events::Log& log, const turn::Facts& facts,
-                            const context::Frame& frame) {
+base::Status record_opening(events::Log& log, const turn::Facts& facts, const context::Frame& frame,
+                            std::int64_t build_ms) {
     const json::object place{{"agent_id", facts.agent.agent_id.value},
                              {"message_id", facts.message.id.value},
                              {"run_id", facts.attempt.run_id.value},
@@ -107,10 +108,10 @@ base::Status record_opening(events::Log& log, const turn::Facts& facts,
     started["message_kind"] = base::enum_name(facts.message.kind);
     TRY(log.append(facts.agent.agent_id, "turn_started", std::move(started)));
     json::object built = place;
-    built["duration_ms"] = 0;
-    built["context_section_count"] = frame.context.size();
-    built["rendered_context_chars"] = chars_of(frame.context);
-    built["rendered_system_chars"] = chars_of(frame.system);
+    built["duration_ms"] = build_ms;
+    built["context_section_count"] = frame.context_blocks.size();
+    built["rendered_context_chars"] = chars_of(frame.context_blocks);
+    built["rendered_system_chars"] = chars_of(frame.system_blocks);
     return log.append(facts.agent.agent_id, "turn_context_built", std::move(built));
 }
 
@@ -183,11 +184,13 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .rounds_max = std::get<TakeNext>(choice).rounds_max,
                       .model_ref = agent.model_override.value_or(input.model_ref),
                       .opened_at = log.now()};
+    const base::Time building = input.now();
     const auto frame = TRY(plan_frame(log, agent, message, input));
+    const auto build_ms = base::millis_between(building, input.now());
     TRY(begin_record(log, message, opened.attempt.run_id));
     TRY(log.tx().open_attempt(opened.attempt));
     TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));
-    TRY(record_opening(log, opened, frame));
+    TRY(record_opening(log, opened, frame, build_ms));
     if (claimed->entry.tries == 0)
         TRY(briefs::publish(log, opened.agent, briefs::ack(agent, message)));
     TRY(log.tx().put_agent(opened.agent));

@@ -2,6 +2,7 @@
 // attempt with its prompt frame, in the caller's transaction.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -28,7 +29,9 @@ struct OpenInput {
     RoundBudget budget{};
     std::string model_ref;
     std::vector<context::Guidance> guidance{};
-    domain::WorkspaceEntry home_workspace;  // Used until a project is chosen.
+    std::vector<provider::ToolDeclaration> tools{};  // What the agent is offered.
+    domain::WorkspaceEntry home_workspace;           // Used until a project is chosen.
+    std::function<base::Time()> now;                 // To say how long planning the prompt took.
 };
 
 base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent,

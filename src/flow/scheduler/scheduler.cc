@@ -98,6 +98,8 @@ void Scheduler::tick(const domain::AgentId& agent) {
     const auto home = parts_.home_of(agent);
     input.home_workspace = workspace::agent_home(agent, home);
     input.guidance = read_guidance(home, known->active_workspace_entry);
+    input.tools = turn::declarations(parts_.dispatcher.registry(), known->identity.profile_preset);
+    input.now = [this] { return parts_.clock.now(); };
     const std::int64_t before =
         rounds_before_.emplace(agent, known->total_model_rounds).first->second;
     input.budget = {options_.rounds_total, known->total_model_rounds - before};

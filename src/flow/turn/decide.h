@@ -54,8 +54,7 @@ struct ModelReplied {
     std::vector<domain::ToolCall>
         calls{};  // One for each tool-use block, described by the dispatcher.
     RoundTiming timing{};
-    std::string prompt_cache_key{};
-    std::string context_fingerprint{};
+    provider::PromptCache cache{};  // Of the frame that was sent.
 };
 struct ModelFailed {
     std::int64_t round{0};

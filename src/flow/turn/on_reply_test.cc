@@ -247,12 +247,13 @@ TEST(OnReply, TokensAndRoundsAddUpOverTheAgentsLife) {
     EXPECT_EQ(facts.agent.last_turn_token_usage, (domain::TokenUsage{30, 15, 45}));
 }
 
-TEST(OnReply, ATurnWithoutUsageDoesNotShowItsPredecessors) {
+TEST(OnReply, ATurnThatWasToldNoUsageLeavesThatOfTheOneBefore) {
     Facts facts = thinking();
     facts.agent.last_turn_token_usage = domain::TokenUsage{1, 2, 3};
     auto replied = reply(1, {text("done")});
     replied.reply.usage.reset();
-    EXPECT_EQ(decide(facts, replied, input()).agent.last_turn_token_usage, std::nullopt);
+    EXPECT_EQ(decide(facts, replied, input()).agent.last_turn_token_usage,
+              (domain::TokenUsage{1, 2, 3}));
 }
 
 }  // namespace

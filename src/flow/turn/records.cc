@@ -93,8 +93,10 @@ domain::TranscriptEntry assistant_entry(const Facts& facts, const ModelReplied& 
         json::object{{"blocks", base::to_json(replied.reply.blocks)},
                      {"token_usage", base::to_json(usage)},
                      {"provider_cache_usage", cache_usage(replied.reply)},
-                     {"prompt_cache_key", replied.prompt_cache_key},
-                     {"context_fingerprint", replied.context_fingerprint},
+                     {"prompt_cache_key", replied.cache.prompt_cache_key},
+                     {"context_fingerprint", replied.cache.context_fingerprint},
+                     {"working_memory_revision", replied.cache.working_memory_revision},
+                     {"compression_epoch", replied.cache.compression_epoch},
                      {"requested_model", facts.attempt.model_ref},
                      {"active_model",
                       replied.reply.timeline.winning_model_ref.value_or(facts.attempt.model_ref)},
@@ -163,8 +165,10 @@ EventDraft round_completed(const Facts& facts, const ModelReplied& replied) {
     data["text_block_count"] = summary.text_blocks;
     data["text_char_count"] = base::char_count(summary.text);
     data["provider_cache_usage"] = cache_usage(reply);
-    data["prompt_cache_key"] = replied.prompt_cache_key;
-    data["context_fingerprint"] = replied.context_fingerprint;
+    data["prompt_cache_key"] = replied.cache.prompt_cache_key;
+    data["context_fingerprint"] = replied.cache.context_fingerprint;
+    data["working_memory_revision"] = replied.cache.working_memory_revision;
+    data["compression_epoch"] = replied.cache.compression_epoch;
     data["requested_model"] = facts.attempt.model_ref;
     data["active_model"] = reply.timeline.winning_model_ref.value_or(facts.attempt.model_ref);
     data["fallback_active"] = data["active_model"] != data["requested_model"];

@@ -1,6 +1,8 @@
 // What a turn writes down, by its wire names.
 #include "flow/turn/records.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +56,8 @@ TEST(Records, TheProviderEventIsTelemetryWithoutTextOrToolRequests) {
                             {"provider_cache_usage", base::to_json(domain::CacheUsage{4, 6})},
                             {"prompt_cache_key", "main:ctx:0"},
                             {"context_fingerprint", "f1"},
+                            {"working_memory_revision", 2},
+                            {"compression_epoch", 1},
                             {"requested_model", "anthropic/big"},
                             {"active_model", "openai/other"},
                             {"fallback_active", true},
@@ -94,11 +98,12 @@ TEST(Records, ARoundIsKeptWholeInTheTranscript) {
     EXPECT_EQ(entry.output_tokens, 5);
     EXPECT_EQ(entry.data.at("blocks"), base::to_json(wordy().reply.blocks));
     EXPECT_EQ(entry.data.at("fallback_active"), true);
-    EXPECT_THAT(keys(entry.data.as_object()),
-                UnorderedElementsAre("blocks", "token_usage", "provider_cache_usage",
-                                     "prompt_cache_key", "context_fingerprint", "requested_model",
-                                     "active_model", "fallback_active",
-                                     "provider_request_diagnostics", "provider_attempt_timeline"));
+    EXPECT_THAT(
+        keys(entry.data.as_object()),
+        UnorderedElementsAre("blocks", "token_usage", "provider_cache_usage", "prompt_cache_key",
+                             "context_fingerprint", "working_memory_revision", "compression_epoch",
+                             "requested_model", "active_model", "fallback_active",
+                             "provider_request_diagnostics", "provider_attempt_timeline"));
 }
 
 TEST(Records, AToolEventSaysWhatRanAndHowItEnded) {
@@ -143,6 +148,23 @@ TEST(Records, TheTerminalEventIsTheTerminalRecordOfTheRun) {
     json::object expected = base::to_json(*step.attempt.terminal).as_object();
     expected["run_id"] = "run";
     EXPECT_EQ(data_of(step, "turn_terminal"), expected);
+}
+
+// contract: FAIL-03, FAIL-08
+TEST(Records, EveryKindOfFailureHasOneOfFiveCategoriesAndTheUnclassifiedIsUnknown) {
+    std::set<std::string_view> categories;
+    for (const auto& name : base::typed::type_of<provider::FailureKind>().names) {
+        const provider::Failure failure{.kind = *base::enum_from<provider::FailureKind>(name),
+                                        .message = "m"};
+        const auto artifact = failure_artifact(failure, "a/b");
+        EXPECT_EQ(artifact.kind, name);
+        categories.insert(base::enum_name(artifact.category));
+    }
+    EXPECT_THAT(categories, UnorderedElementsAre("transport", "protocol", "unknown"));
+    EXPECT_THAT(base::typed::type_of<domain::FailureCategory>().names,
+                UnorderedElementsAre("transport", "protocol", "runtime", "task", "unknown"));
+    EXPECT_EQ(failure_artifact({.message = "something odd"}, "a/b").category,
+              domain::FailureCategory::Unknown);
 }
 
 }  // namespace

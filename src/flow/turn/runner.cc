@@ -31,8 +31,6 @@ struct Runner::Live {
     context::Frame frame;
     std::vector<provider::ConversationTurn> conversation;
     std::vector<provider::ToolDeclaration> tools;
-    std::string cache_key;
-    std::string fingerprint;
     std::shared_ptr<provider::Exchange> exchange;
     std::shared_ptr<tools::Running> running_tool;
     base::Loop::TimerHandle wait{base::Loop::TimerHandle::None};
@@ -80,8 +78,6 @@ void Runner::start(Facts facts, const context::Frame& frame, const std::vector<E
     auto live = std::make_shared<Live>(Live{.facts = std::move(facts), .frame = frame});
     live->tools =
         declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
-    live->cache_key = context::cache_key(live->facts.agent.agent_id, frame, live->tools);
-    live->fingerprint = context::fingerprint(live->frame);
     const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
         live->conversation = TRY(conversation_of(TRY(tx.transcript_of(live->facts.message.id))));
         return {};
@@ -107,8 +103,10 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
     if (!status) return on_stuck(agent, status.error());
     live->tools =
         declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
-    live->cache_key = context::cache_key(live->facts.agent.agent_id, live->frame, live->tools);
-    live->fingerprint = context::fingerprint(live->frame);
+    // A newer program may offer other tools, and the key tells.
+    if (live->frame.cache)
+        live->frame.cache->prompt_cache_key =
+            context::cache_key(live->facts.agent.agent_id, live->frame, live->tools);
     live_[live->facts.agent.agent_id] = live;
 
     Resumed resumed{.rounds_more = rounds_more};
@@ -158,16 +156,11 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
     const base::Time building = parts_.clock.now();
     provider::Request request{
         .request_id = effect_id(live->facts.attempt.run_id, ask),
-        .agent_id = live->facts.agent.agent_id.value,
         .model_ref = live->facts.attempt.model_ref,
-        .system = live->frame.system,
+        .frame = live->frame,
+        .conversation = live->conversation,
         .tools = live->tools,
-        .max_output_tokens = parts_.max_output_tokens_of(live->facts.attempt.model_ref),
-        .prompt_cache_key = live->cache_key};
-    request.conversation.reserve(live->conversation.size() + 1);
-    request.conversation.emplace_back(provider::UserTurn{live->frame.context});
-    request.conversation.insert(request.conversation.end(), live->conversation.begin(),
-                                live->conversation.end());
+        .max_output_tokens = parts_.max_output_tokens_of(live->facts.attempt.model_ref)};
     const base::Time asked = parts_.clock.now();
     RoundTiming timing{.context_build_ms = base::millis_between(building, asked),
                        .started_at = asked};
@@ -182,15 +175,15 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
             if (!alive.lock()) return;
             live->exchange = nullptr;
             timing.completed_at = parts_.clock.now();
+            domain::fill_timing(outcome ? outcome->timeline : outcome.error().timeline,
+                                timing.started_at, timing.completed_at);
             if (!outcome) {
                 if (live->interrupt_reason)
                     return step(live, Interrupted{*live->interrupt_reason}, ask);
                 return step(live, ModelFailed{ask.round, std::move(outcome).error(), timing}, ask);
             }
-            ModelReplied replied{.round = ask.round,
-                                 .timing = timing,
-                                 .prompt_cache_key = live->cache_key,
-                                 .context_fingerprint = live->fingerprint};
+            ModelReplied replied{.round = ask.round, .timing = timing};
+            if (live->frame.cache) replied.cache = *live->frame.cache;
             std::int64_t ordinal = 0;
             for (const auto& block : outcome->blocks)
                 if (const auto* use = std::get_if<domain::ToolUseBlock>(&block))

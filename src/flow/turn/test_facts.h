@@ -46,8 +46,7 @@ inline ModelReplied reply(std::int64_t round, std::vector<domain::Block> blocks,
                          .timing = {.context_build_ms = 3,
                                     .started_at = kOpened,
                                     .completed_at = kOpened + std::chrono::milliseconds(200)},
-                         .prompt_cache_key = "main:ctx:0",
-                         .context_fingerprint = "f1"};
+                         .cache = {"main", "main:ctx:0", "f1", 2, 1}};
     for (const auto& block : blocks)
         if (const auto* wanted = std::get_if<domain::ToolUseBlock>(&block))
             replied.calls.push_back({.call_id = {"call-" + wanted->id},

@@ -1,6 +1,7 @@
 #include "provider/anthropic_messages/anthropic_messages.h"
 
 #include "base/text.h"
+#include "provider/anthropic_messages/stream.h"
 #include "provider/http/ask_once.h"
 
 namespace provider {
@@ -21,7 +22,7 @@ AnthropicMessages::AnthropicMessages(HttpClient& http, base::Clock& clock,
 std::shared_ptr<Exchange> AnthropicMessages::ask(Request request, Progress progress,
                                                  std::move_only_function<void(Outcome)> done) {
     const json::object body =
-        anthropic_messages::encode_request(request, options_.context_management);
+        anthropic_messages::encode_request(request, options_.context_management, options_.stream);
     HttpRequest http{.url = anthropic_messages::endpoint_url(options_.base_url),
                      .headers = {{"Content-Type", "application/json"},
                                  {"anthropic-version", std::string(kApiVersion)}},
@@ -35,12 +36,23 @@ std::shared_ptr<Exchange> AnthropicMessages::ask(Request request, Progress progr
         http.headers.push_back({"x-api-key", *options_.credential});
     else if (options_.credential)
         http.headers.push_back({"Authorization", "Bearer " + *options_.credential});
+    json::object diagnostics =
+        anthropic_messages::request_diagnostics(request, body, options_.context_management);
+    if (options_.stream)
+        return ask_stream(http_, clock_,
+                          {.http = std::move(http),
+                           .model_ref = request.model_ref,
+                           .secret = options_.credential.value_or(""),
+                           .request_diagnostics = std::move(diagnostics),
+                           .events = std::make_shared<anthropic_messages::StreamReader>(),
+                           .parse = &anthropic_messages::parse_response,
+                           .may_be_document = true},
+                          std::move(progress), std::move(done));
     return ask_once(http_, clock_,
                     {.http = std::move(http),
                      .model_ref = request.model_ref,
                      .secret = options_.credential.value_or(""),
-                     .request_diagnostics = anthropic_messages::request_diagnostics(
-                         request, body, options_.context_management),
+                     .request_diagnostics = std::move(diagnostics),
                      .parse = &anthropic_messages::parse_response},
                     std::move(progress), std::move(done));
 }

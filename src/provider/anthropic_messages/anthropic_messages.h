@@ -1,4 +1,4 @@
-// The Anthropic Messages API and the servers that speak it, without streaming.
+// The Anthropic Messages API and the servers that speak it.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,13 @@ struct AnthropicMessagesOptions {
     std::optional<std::string> credential{};
     CredentialHeader credential_header{CredentialHeader::Bearer};
     std::optional<ContextManagement> context_management{};  // Off unless it is chosen.
+    // Asks for the answer in pieces, so that people can watch it.
+    bool stream{false};
     HttpTimeouts timeouts{};
     std::size_t body_bytes_max{kBodyBytesMax};
 };
 
-// Every request holds the whole conversation. Does not stream: progress gets the whole text at
+// Every request holds the whole conversation. Without streaming, progress gets the whole text at
 // once, right before the reply. The credential appears in no failure, not even when the server
 // repeats it.
 class AnthropicMessages final : public Provider {

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::string_view kVersionPath = "/v1";
 constexpr std::string_view kPath = "/messages";
+constexpr std::ptrdiff_t kMarksMax = 4;                   // As many as the server takes.
+constexpr std::ptrdiff_t kFrameMarksMax = kMarksMax - 1;  // One is for the end of the conversation.
 
 void mark(json::value& block) {
     block.get_object()["cache_control"] = json::object{{"type", "ephemeral"}};
@@ -19,19 +21,33 @@ json::object text_block(std::string_view text) {
     return {{"type", "text"}, {"text", base::to_utf8(text)}};
 }
 
-json::array encode_system(const std::vector<PromptBlock>& system) {
-    json::array blocks;
-    std::optional<std::size_t> last_stable, last_agent_scoped;
-    for (const auto& block : system) {
-        if (block.text.empty()) continue;
-        if (block.stability == Stability::Stable) last_stable = blocks.size();
-        if (block.stability == Stability::AgentScoped) last_agent_scoped = blocks.size();
-        blocks.push_back(text_block(block.text));
-    }
-    if (last_stable) mark(blocks[*last_stable]);
-    if (last_agent_scoped) mark(blocks[*last_agent_scoped]);
-    return blocks;
+bool is_breakpoint(const PromptBlock& block) {
+    return block.cache_breakpoint && !block.text.empty();
 }
+
+// Writes the blocks of a frame, with the marks that its breakpoints ask for. The server takes few;
+// the last ones cover the most.
+class FrameBlocks {
+public:
+    explicit FrameBlocks(const PromptFrame& frame) {
+        const auto asked = std::ranges::count_if(frame.system_blocks, is_breakpoint) +
+                           std::ranges::count_if(frame.context_blocks, is_breakpoint);
+        unmarked_ = std::max<std::ptrdiff_t>(0, asked - kFrameMarksMax);
+    }
+
+    json::array encode(const std::vector<PromptBlock>& blocks) {
+        json::array out;
+        for (const auto& block : blocks) {
+            if (block.text.empty()) continue;
+            out.push_back(text_block(block.text));
+            if (is_breakpoint(block) && --unmarked_ < 0) mark(out.back());
+        }
+        return out;
+    }
+
+private:
+    std::ptrdiff_t unmarked_;
+};
 
 // Other servers give calls names that this API refuses ("functions.Run:0").
 std::string wire_id(std::string_view id) {
@@ -110,8 +126,10 @@ void mark_last(json::array& messages) {
     }
 }
 
-json::array encode_messages(const std::vector<ConversationTurn>& conversation) {
+json::array encode_messages(json::array context,
+                            const std::vector<ConversationTurn>& conversation) {
     json::array messages;
+    append(messages, "user", std::move(context));
     for (const auto& turn : conversation)
         append(messages, std::holds_alternative<AssistantTurn>(turn) ? "assistant" : "user",
                std::visit([](const auto& held) { return encode_content(held); }, turn));
@@ -196,8 +214,8 @@ std::string endpoint_url(std::string_view base_url) {
     return url.append(kPath);
 }
 
-json::object encode_request(const Request& request,
-                            const std::optional<ContextManagement>& context) {
+json::object encode_request(const Request& request, const std::optional<ContextManagement>& context,
+                            bool stream) {
     json::array tools;
     for (const auto& tool : request.tools) {
         json::object entry{{"name", tool.name}, {"description", tool.description}};
@@ -207,10 +225,13 @@ json::object encode_request(const Request& request,
     json::object body;
     body["model"] = request.model_ref.substr(request.model_ref.find('/') + 1);
     body["max_tokens"] = request.max_output_tokens;
+    if (stream) body["stream"] = true;
     body["tools"] = std::move(tools);
     if (context) body["context_management"] = encode_context(*context);
-    body["system"] = encode_system(request.system);
-    body["messages"] = encode_messages(request.conversation);
+    FrameBlocks blocks(request.frame);
+    body["system"] = blocks.encode(request.frame.system_blocks);
+    body["messages"] =
+        encode_messages(blocks.encode(request.frame.context_blocks), request.conversation);
     return body;
 }
 

@@ -21,16 +21,17 @@ TEST(EndpointUrl, HasEachPartOnce) {
 TEST(EncodeRequest, AFullConversationKeepsItsOrderPairsAndThinking) {
     const Request request{
         .model_ref = "anthropic/claude-1",
-        .system = {{Stability::Stable, "Be terse."},
-                   {Stability::Stable, "Be true."},
-                   {Stability::AgentScoped, "You are main."},
-                   {Stability::AgentScoped, ""},
-                   {Stability::AgentScoped, "Runtime: x"},
-                   {Stability::TurnScoped, "now"}},
-        .conversation = {UserTurn{{{Stability::AgentScoped, "context"},
-                                   {Stability::TurnScoped, ""},
-                                   {Stability::TurnScoped, "prompt"}}},
-                         AssistantTurn{{domain::ThinkingBlock{"hm", "sig"},
+        .frame = {.system_blocks = {{Stability::Stable, "Be terse."},
+                                    {Stability::Stable, "Be true.", true},
+                                    {Stability::AgentScoped, "You are main.", true},
+                                    {Stability::AgentScoped, "", true},
+                                    {Stability::AgentScoped, "Runtime: x"},
+                                    {Stability::TurnScoped, "now"}},
+                  .context_blocks = {{Stability::AgentScoped, "context", true},
+                                     {Stability::TurnScoped, ""},
+                                     {Stability::TurnScoped, "prompt"}},
+                  .cache = PromptCache{.prompt_cache_key = "main:ctx:1"}},
+        .conversation = {AssistantTurn{{domain::ThinkingBlock{"hm", "sig"},
                                         domain::RedactedThinkingBlock{"enc"},
                                         domain::ThinkingBlock{"unsigned", ""},
                                         domain::TextBlock{"one"}, domain::TextBlock{""},
@@ -40,8 +41,7 @@ TEST(EncodeRequest, AFullConversationKeepsItsOrderPairsAndThinking) {
                          AssistantTurn{}, UserTurn{{{Stability::TurnScoped, "go on"}}},
                          AssistantTurn{{domain::ThinkingBlock{"last", "sig"}}}},
         .tools = {{"Run", "Runs.", parsed(R"({"oneOf":[{"type":"object"}]})").as_object()}},
-        .max_output_tokens = 100,
-        .prompt_cache_key = "main:ctx:1"};
+        .max_output_tokens = 100};
     EXPECT_EQ(json::value(encode_request(request)), parsed(R"({
         "model": "claude-1", "max_tokens": 100,
         "tools": [{"name": "Run", "description": "Runs.",
@@ -49,12 +49,13 @@ TEST(EncodeRequest, AFullConversationKeepsItsOrderPairsAndThinking) {
         "system": [
             {"type": "text", "text": "Be terse."},
             {"type": "text", "text": "Be true.", "cache_control": {"type": "ephemeral"}},
-            {"type": "text", "text": "You are main."},
-            {"type": "text", "text": "Runtime: x", "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": "You are main.", "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": "Runtime: x"},
             {"type": "text", "text": "now"}],
         "messages": [
-            {"role": "user", "content": [{"type": "text", "text": "context"},
-                                         {"type": "text", "text": "prompt"}]},
+            {"role": "user", "content": [
+                {"type": "text", "text": "context", "cache_control": {"type": "ephemeral"}},
+                {"type": "text", "text": "prompt"}]},
             {"role": "assistant", "content": [
                 {"type": "thinking", "thinking": "hm", "signature": "sig"},
                 {"type": "redacted_thinking", "data": "enc"},
@@ -70,6 +71,34 @@ TEST(EncodeRequest, AFullConversationKeepsItsOrderPairsAndThinking) {
                 {"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}}]},
             {"role": "assistant", "content": [
                 {"type": "thinking", "thinking": "last", "signature": "sig"}]}]})"));
+}
+
+// contract: FRAME-27
+TEST(EncodeRequest, EveryBreakpointBecomesAMarkInItsPlaceUpToTheNumberAServerTakes) {
+    const auto marked = [](const Request& request) {
+        std::vector<std::string> texts;
+        const json::object body = encode_request(request);
+        const auto collect = [&](const json::value& blocks) {
+            for (const auto& block : blocks.as_array())
+                if (base::find(block, "cache_control"))
+                    texts.push_back(base::string_at(block, "text"));
+        };
+        collect(body.at("system"));
+        for (const auto& message : body.at("messages").as_array()) collect(message.at("content"));
+        return texts;
+    };
+    Request request{.model_ref = "anthropic/claude-1",
+                    .frame = {.system_blocks = {{Stability::Stable, "a", true},
+                                                {Stability::Stable, "b"},
+                                                {Stability::AgentScoped, "c"}},
+                              .context_blocks = {{Stability::AgentScoped, "d", true},
+                                                 {Stability::TurnScoped, "e"}}}};
+    EXPECT_THAT(marked(request), testing::ElementsAre("a", "d", "e"));
+    for (auto& block : request.frame.system_blocks) block.cache_breakpoint = true;
+    EXPECT_THAT(marked(request), testing::ElementsAre("b", "c", "d", "e"));
+    for (auto& block : request.frame.system_blocks) block.cache_breakpoint = false;
+    request.frame.context_blocks[0].cache_breakpoint = false;
+    EXPECT_THAT(marked(request), testing::ElementsAre("e"));
 }
 
 Request with_results() {

@@ -87,6 +87,8 @@ bool is_usable(const domain::Block& block) {
            std::holds_alternative<domain::ToolUseBlock>(block);
 }
 
+}  // namespace
+
 std::expected<Reply, std::string> read_message(const json::value& document, std::string_view seed) {
     const auto* content = base::find(document, "content");
     if (!content || !content->is_array())
@@ -104,7 +106,17 @@ std::expected<Reply, std::string> read_message(const json::value& document, std:
     return reply;
 }
 
-}  // namespace
+Failure stream_failure(const json::value* error) {
+    constexpr std::int64_t kStreamStatus = 200;
+    if (!error || (!error->is_object() && !error->is_string()))
+        return failure_at(kStreamStage, FailureKind::ContractError, kStreamStatus,
+                          "the message failed without a reason");
+    const std::string text =
+        error->is_string() ? std::string(error->get_string()) : base::string_at(*error, "message");
+    return failure_at(
+        kStreamStage, kind_of_error(kStreamStatus, *error), kStreamStatus,
+        fmt::format("the message failed{}{}", text.empty() ? "" : ": ", excerpt(text)));
+}
 
 Outcome parse_response(const HttpResponse& response, base::Time now) {
     const auto document = parse_received_json(response.body);

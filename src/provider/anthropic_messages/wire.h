@@ -1,6 +1,7 @@
 // The Anthropic Messages format: what goes out, and what is read from what comes back. Pure.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,15 +29,20 @@ namespace provider::anthropic_messages {
 
 inline constexpr std::string_view kContextManagementBeta = "context-management-2025-06-27";
 
+// What this transport makes of a frame; with ContextManagement it has that capability as well.
+inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
+                                          PromptCapability::PromptCacheBlocks};
+
 // Where to POST: <base>/v1/messages, with neither part twice.
 std::string endpoint_url(std::string_view base_url);
 
-// The body. The server is asked to cache up to three places: the last stable and the last
-// agent-scoped system block, and the last block of the conversation that can be cached, which moves
+// The body. The server is asked to cache at the breakpoints of the frame, at the last three of them
+// when there are more, and at the last block of the conversation that can be cached, which moves
 // with every request. `messages` goes last, so that a longer conversation only adds bytes, but for
 // that mark.
 json::object encode_request(const Request& request,
-                            const std::optional<ContextManagement>& context = std::nullopt);
+                            const std::optional<ContextManagement>& context = std::nullopt,
+                            bool stream = false);
 
 // How the request was lowered, in counts and sizes only. `body` is what encode_request() gave.
 json::object request_diagnostics(const Request& request, const json::object& body,
@@ -45,5 +51,12 @@ json::object request_diagnostics(const Request& request, const json::object& bod
 // The reply in `response`, or why there is none. Never throws, whatever the bytes. A reply that
 // ends its turn without a word is one; any other without a usable block is not.
 Outcome parse_response(const HttpResponse& response, base::Time now);
+
+// The reply in a whole message; `seed` is what made-up call ids follow from. The error is a
+// sentence.
+std::expected<Reply, std::string> read_message(const json::value& document, std::string_view seed);
+
+// The failure that an `error` event within a stream means.
+Failure stream_failure(const json::value* error);
 
 }  // namespace provider::anthropic_messages

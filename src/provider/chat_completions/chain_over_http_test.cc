@@ -106,6 +106,63 @@ TEST_F(ChainOverHttp, AServerThatNeverAnswersIsAskedAgainAndThenSaysSo) {
                 HasSubstr("a/one: retries_exhausted after 3 attempts (timeout)"));
 }
 
+// contract: PROV-19
+TEST_F(ChainOverHttp, AServerThatAlwaysLimitsGetsAFiniteNumberOfRequestsEachOnRecord) {
+    first.always(test_support::rate_limited());
+    const Outcome outcome = ask_one();
+    ASSERT_FALSE(outcome.has_value());
+    EXPECT_EQ(first.request_count(), 3U);
+    ASSERT_THAT(timeline(outcome).attempts, SizeIs(3));
+    for (const auto& attempt : timeline(outcome).attempts) {
+        EXPECT_EQ(attempt.failure_kind, "rate_limited");
+        EXPECT_EQ(attempt.transport_diagnostics->status, 429);
+    }
+}
+
+// contract: PROV-41, PROV-42, PROV-51
+TEST_F(ChainOverHttp, DiagnosticsTellTimeoutConnectAndBodyFailuresApart) {
+    const auto diagnostics = [&](const Outcome& outcome) {
+        const json::value record = base::to_json(timeline(outcome).attempts.at(0));
+        return record.at("transport_diagnostics").as_object();
+    };
+    const auto flags = [](const json::object& of) { return of.at("reqwest").as_object(); };
+    std::string gone;
+    {
+        const FakeModelServer closed;
+        gone = closed.base_url();
+    }
+    const auto connect = diagnostics(ask({at("a/one", gone)}));
+    EXPECT_EQ(json::value(connect).at("stage"), "request_send");
+    for (const auto& member : connect)
+        EXPECT_THAT((std::vector<std::string>{"stage", "provider", "model_ref", "url", "status",
+                                              "reqwest", "source_chain"}),
+                    testing::Contains(std::string(member.key())));
+    EXPECT_FALSE(connect.contains("status")) << "what is not known is left out";
+    EXPECT_TRUE(connect.at("source_chain").is_array());
+    EXPECT_EQ(flags(connect), (json::object{{"is_timeout", false},
+                                            {"is_connect", true},
+                                            {"is_request", true},
+                                            {"is_body", false},
+                                            {"is_decode", false},
+                                            {"is_redirect", false}}));
+
+    first.always(test_support::hangs());
+    const auto timeout = diagnostics(ask({at("a/one", first.base_url(), 60ms)}));
+    EXPECT_EQ(flags(timeout).at("is_timeout"), true);
+    EXPECT_EQ(flags(timeout).at("is_connect"), false);
+    EXPECT_EQ(flags(timeout).size(), 6U);
+
+    auto cut = test_support::says("cut");
+    cut.truncate_after = 20;
+    second.always(cut);
+    const auto body = diagnostics(ask({at("b/two", second.base_url())}));
+    EXPECT_EQ(body.at("stage"), "response_body");
+    EXPECT_EQ(body.at("status"), 200);
+    EXPECT_EQ(flags(body).at("is_body"), true);
+    EXPECT_EQ(flags(body).at("is_timeout"), false);
+    EXPECT_EQ(flags(body).at("status"), 200);
+}
+
 // contract: PROV-27
 TEST_F(ChainOverHttp, AClosedPortIsTriedAgain) {
     std::string gone;

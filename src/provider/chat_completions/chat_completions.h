@@ -14,12 +14,15 @@ namespace provider {
 struct ChatCompletionsOptions {
     std::string base_url;                  // See chat_completions::endpoint_url().
     std::optional<std::string> api_key{};  // Sent as a bearer token; none for open servers.
+    // Asks for the answer in pieces, so that people can watch it. Servers that send it whole all
+    // the same are understood; those that refuse to be asked need this off.
+    bool stream{false};
     HttpTimeouts timeouts{};
     std::size_t body_bytes_max{kBodyBytesMax};
 };
 
-// Does not stream: progress gets the whole text at once, right before the reply. The key appears in
-// no failure, not even when the server repeats it.
+// Without streaming, progress gets the whole text at once, right before the reply. The key appears
+// in no failure, not even when the server repeats it.
 class ChatCompletions final : public Provider {
 public:
     // `http` and `clock` must outlive every question.

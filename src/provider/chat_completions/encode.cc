@@ -15,12 +15,6 @@ void append_paragraph(std::string& out, std::string_view text) {
     out += base::to_utf8(text);
 }
 
-std::string joined(const std::vector<PromptBlock>& blocks) {
-    std::string out;
-    for (const auto& block : blocks) append_paragraph(out, block.text);
-    return out;
-}
-
 json::object encode_call(const domain::ToolUseBlock& call) {
     json::object function{{"name", call.name},
                           {"arguments", base::to_utf8(base::canonical_json(call.input))}};
@@ -30,7 +24,7 @@ json::object encode_call(const domain::ToolUseBlock& call) {
 }
 
 void encode_turn(const UserTurn& turn, json::array& messages) {
-    messages.push_back(json::object{{"role", "user"}, {"content", joined(turn.blocks)}});
+    messages.push_back(json::object{{"role", "user"}, {"content", join_blocks(turn.blocks)}});
 }
 
 void encode_turn(const AssistantTurn& turn, json::array& messages) {
@@ -72,17 +66,20 @@ std::string endpoint_url(std::string_view base_url) {
     return url.append(kPath);
 }
 
-json::object encode_request(const Request& request) {
+json::object encode_request(const Request& request, bool stream) {
     json::array messages;
-    if (std::string system = joined(request.system); !system.empty())
+    if (std::string system = join_blocks(request.frame.system_blocks); !system.empty())
         messages.push_back(json::object{{"role", "system"}, {"content", std::move(system)}});
+    if (!request.frame.context_blocks.empty())
+        encode_turn(UserTurn{request.frame.context_blocks}, messages);
     for (const auto& turn : request.conversation)
         std::visit([&](const auto& held) { encode_turn(held, messages); }, turn);
 
     json::object body;
     body["model"] = request.model_ref.substr(request.model_ref.find('/') + 1);
     body["max_tokens"] = request.max_output_tokens;
-    body["stream"] = false;
+    body["stream"] = stream;
+    if (stream) body["stream_options"] = json::object{{"include_usage", true}};
     if (!request.tools.empty()) {
         json::array tools;
         for (const auto& tool : request.tools)
@@ -90,7 +87,7 @@ json::object encode_request(const Request& request) {
         body["tools"] = std::move(tools);
         body["tool_choice"] = "auto";
     }
-    if (request.prompt_cache_key) body["prompt_cache_key"] = *request.prompt_cache_key;
+    if (request.frame.cache) body["prompt_cache_key"] = request.frame.cache->prompt_cache_key;
     body["messages"] = std::move(messages);  // Last: a longer conversation only adds bytes.
     return body;
 }

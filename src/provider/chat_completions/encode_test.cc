@@ -27,12 +27,12 @@ TEST(EndpointUrl, FollowsTheRule) {
 TEST(EncodeRequest, AFullConversationKeepsItsOrderAndPairs) {
     const Request request{
         .model_ref = "relay/vendor/model-1",
-        .system = {{Stability::Stable, "Be terse."},
-                   {Stability::AgentScoped, ""},
-                   {Stability::AgentScoped, "You are main."}},
-        .conversation = {UserTurn{{{Stability::TurnScoped, "context"},
-                                   {Stability::TurnScoped, "prompt"}}},
-                         AssistantTurn{{domain::ThinkingBlock{"hm", "sig"},
+        .frame = {.system_blocks = {{Stability::Stable, "Be terse."},
+                                    {Stability::AgentScoped, ""},
+                                    {Stability::AgentScoped, "You are main."}},
+                  .context_blocks = {{Stability::TurnScoped, "context"},
+                                     {Stability::TurnScoped, "prompt"}}},
+        .conversation = {AssistantTurn{{domain::ThinkingBlock{"hm", "sig"},
                                         domain::TextBlock{"one"}, domain::TextBlock{"two"},
                                         domain::ToolUseBlock{"c1", "Run", {{"b", 1}, {"a", "x"}}},
                                         domain::ToolUseBlock{"c2", "Look", json::object()}}},
@@ -63,7 +63,8 @@ TEST(EncodeRequest, AFullConversationKeepsItsOrderAndPairs) {
 // contract: SCHEMA-05
 // contract: SCHEMA-08
 TEST(EncodeRequest, ToolsAndCacheKeyAreSentWhenThereAreAny) {
-    Request request{.model_ref = "a/b", .prompt_cache_key = "main:ctx:1"};
+    Request request{.model_ref = "a/b",
+                    .frame = {.cache = PromptCache{.prompt_cache_key = "main:ctx:1"}}};
     request.tools.push_back({"Run", "Runs.",
                              parsed(R"({"type":"object","properties":{"cmd":{"type":"string"}},
                                     "required":["cmd"],"oneOf":[]})")

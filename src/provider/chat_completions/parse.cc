@@ -6,8 +6,8 @@
 namespace provider::chat_completions {
 namespace {
 
-std::unexpected<Failure> invalid(const HttpResponse& response, std::string message) {
-    return std::unexpected(unreadable("response_body", response.status, std::move(message)));
+std::unexpected<Failure> invalid(const Source& source, std::string message) {
+    return std::unexpected(unreadable(source.stage, source.status, std::move(message)));
 }
 
 void read_usage(const json::value& document, Reply& reply) {
@@ -33,36 +33,44 @@ std::expected<domain::ToolUseBlock, std::string> read_call(const json::value& ca
         .id = ids.take(base::string_at(call, "id")), .name = name, .input = std::move(*input)};
 }
 
-Outcome read_choice(const HttpResponse& response, const json::value& document,
-                    const json::value& choice) {
+Outcome read_choice(const json::value& choice, const Source& source, std::string_view seed) {
     const auto* message = base::find(choice, "message");
     if (!message || !message->is_object())
-        return invalid(response, "the response's first choice has no message");
+        return invalid(source, "the response's first choice has no message");
     Reply reply;
     if (const auto* content = base::find(*message, "content"); content && !content->is_null()) {
         if (!content->is_string())
-            return invalid(response, "the response's message content is not text");
+            return invalid(source, "the response's message content is not text");
         if (!content->get_string().empty())
             reply.blocks.emplace_back(
                 domain::TextBlock{std::string(std::string_view(content->get_string()))});
     }
-    CallIds ids(response.body);
+    CallIds ids(seed);
     if (const auto* calls = base::find(*message, "tool_calls"); calls && calls->is_array()) {
         for (const auto& call : calls->get_array()) {
             auto block = read_call(call, ids);
-            if (!block) return invalid(response, std::move(block.error()));
+            if (!block) return invalid(source, std::move(block.error()));
             reply.blocks.emplace_back(std::move(*block));
         }
     }
     reply.stop_reason = base::string_at(choice, "finish_reason");
     if (reply.blocks.empty() && reply.stop_reason.empty())
-        return invalid(response, "the response has neither content nor a finish reason");
+        return invalid(source, "the response has neither content nor a finish reason");
     if (reply.stop_reason == "length") reply.stop_reason = "max_tokens";
-    read_usage(document, reply);
     return reply;
 }
 
 }  // namespace
+
+Outcome read_completion(const json::value& document, const Source& source, std::string_view seed) {
+    const auto* choices = base::find(document, "choices");
+    if (!choices || !choices->is_array())
+        return invalid(source, "the response has no choices; is this a Chat Completions API?");
+    if (choices->get_array().empty()) return invalid(source, "the response's choices are empty");
+    Outcome outcome = read_choice(choices->get_array()[0], source, seed);
+    if (outcome) read_usage(document, *outcome);
+    return outcome;
+}
 
 Outcome parse_response(const HttpResponse& response, base::Time now) {
     const auto document = parse_received_json(response.body);
@@ -74,13 +82,11 @@ Outcome parse_response(const HttpResponse& response, base::Time now) {
         return std::unexpected(status_failure(response, kind, error, now));
     };
     if (!is_success(response.status)) return failed();
-    if (!document) return invalid(response, not_json_message(response));
+    const Source source{.stage = "response_body", .status = response.status};
+    if (!document) return invalid(source, not_json_message(response));
     const auto* choices = base::find(*document, "choices");
     if (error && (!choices || !choices->is_array())) return failed();
-    if (!choices || !choices->is_array())
-        return invalid(response, "the response has no choices; is this a Chat Completions API?");
-    if (choices->get_array().empty()) return invalid(response, "the response's choices are empty");
-    return read_choice(response, *document, choices->get_array()[0]);
+    return read_completion(*document, source, response.body);
 }
 
 }  // namespace provider::chat_completions

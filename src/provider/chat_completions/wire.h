@@ -1,6 +1,7 @@
 // The Chat Completions format: what goes out, and what is read from what comes back. Pure.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,13 @@ namespace provider::chat_completions {
 // (/v1, /v4) gets the path, any other gets /v1 and the path.
 std::string endpoint_url(std::string_view base_url);
 
-// The body. Tools go out in the relaxed form. Thinking is not sent.
-json::object encode_request(const Request& request);
+// What this transport makes of a frame.
+inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
+                                          PromptCapability::PromptCacheKey};
+
+// The body. Tools go out in the relaxed form. Thinking is not sent. A streamed answer is asked to
+// tell its usage.
+json::object encode_request(const Request& request, bool stream = false);
 
 // How the request was lowered, for Reply::request_diagnostics.
 json::object request_diagnostics(const Request& request);
@@ -27,5 +33,13 @@ json::object request_diagnostics(const Request& request);
 // reply, get one that follows from the body. Diagnostics lack what only the caller knows: the URL,
 // provider and model.
 Outcome parse_response(const HttpResponse& response, base::Time now);
+
+// Where a document came from, for the diagnostics of a failure.
+struct Source {
+    std::string_view stage;
+    std::int64_t status{0};
+};
+// The reply in a whole document; `seed` is what made-up call ids follow from.
+Outcome read_completion(const json::value& document, const Source& source, std::string_view seed);
 
 }  // namespace provider::chat_completions

@@ -139,7 +139,7 @@ public:
         return "";
     }
 
-    bool prepare(const std::optional<std::string>& proxy);
+    bool prepare(const HttpOptions& options);
     void start_timers();
     // Gives handle, timers and libcurl's memory back. Done once; `done` is still owed.
     void release();
@@ -204,7 +204,7 @@ private:
     base::Loop::TimerHandle phase_timer_{base::Loop::TimerHandle::None};
 };
 
-bool HttpClient::Core::Transfer::prepare(const std::optional<std::string>& proxy) {
+bool HttpClient::Core::Transfer::prepare(const HttpOptions& options) {
     easy_ = curl_easy_init();
     if (!easy_) return false;
     for (const auto& header : request_.headers)
@@ -228,7 +228,8 @@ bool HttpClient::Core::Transfer::prepare(const std::optional<std::string>& proxy
         set(CURLOPT_ERRORBUFFER, error_text_.data());
     // Cancelling must not wait for a name server.
     good = good && set(CURLOPT_QUICK_EXIT, 1L);
-    if (proxy) good = good && set(CURLOPT_PROXY, proxy->c_str());
+    if (options.proxy) good = good && set(CURLOPT_PROXY, options.proxy->c_str());
+    if (!options.ca_file.empty()) good = good && set(CURLOPT_CAINFO, options.ca_file.c_str());
     return good;
 }
 
@@ -319,7 +320,7 @@ void HttpClient::Core::start(const std::shared_ptr<Transfer>& transfer) {
     Failure failure{.kind = FailureKind::Unknown, .message = "the HTTP client could not start"};
     if (const std::string refusal = transfer->refusal(); !refusal.empty()) {
         failure = {.kind = FailureKind::ContractError, .message = refusal};
-    } else if (open() && transfer->prepare(options_.proxy)) {
+    } else if (open() && transfer->prepare(options_)) {
         transfer->start_timers();
         transfers_.emplace(transfer->easy(), transfer);
         if (curl_multi_add_handle(multi_, transfer->easy()) == CURLM_OK) return;
@@ -438,6 +439,10 @@ HttpClient::HttpClient(base::AsioLoop& loop, HttpOptions options)
 
 HttpClient::~HttpClient() {
     core_->shut_down();
+}
+
+base::Loop& HttpClient::loop() {
+    return core_->loop();
 }
 
 std::shared_ptr<Exchange> HttpClient::send(HttpRequest request, ChunkHandler on_chunk,

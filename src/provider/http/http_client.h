@@ -65,6 +65,7 @@ using ChunkHandler = std::function<void(std::string_view chunk)>;
 struct HttpOptions {
     // The environment's proxy variables apply unless this is set; "" means no proxy.
     std::optional<std::string> proxy{};
+    std::string ca_file{};  // Certificates to trust instead of the system's, unless empty.
 };
 
 // Keeps connections open between requests. A request that meets a kept connection which the server
@@ -83,6 +84,9 @@ public:
     // gives FailureKind::Cancelled.
     std::shared_ptr<Exchange> send(HttpRequest request, ChunkHandler on_chunk,
                                    std::move_only_function<void(HttpOutcome)> done);
+
+    // The loop on which everything is called.
+    base::Loop& loop();
 
 private:
     class Core;

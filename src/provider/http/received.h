@@ -16,6 +16,9 @@ namespace provider {
 
 bool is_success(std::int64_t status);
 
+// The stage of what goes wrong within a stream; others are in TransportDiagnostics.
+inline constexpr std::string_view kStreamStage = "streaming_response_body";
+
 // One short line for people, whatever the server sent.
 std::string excerpt(std::string_view text);
 

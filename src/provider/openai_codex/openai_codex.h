@@ -8,17 +8,11 @@
 #include <optional>
 #include <string>
 
-#include "base/loop.h"
 #include "base/time.h"
-#include "provider/http/http_client.h"
+#include "provider/http/ask_stream.h"
 #include "provider/provider.h"
 
 namespace provider {
-
-// A stream lasts as long as something arrives.
-inline constexpr HttpTimeouts kStreamTimeouts{.total = std::nullopt};
-// How long a server may take to close a stream whose response is complete.
-inline constexpr std::chrono::milliseconds kStreamCloseGrace = 2s;
 
 struct OpenaiCodexOptions {
     std::string base_url;
@@ -35,15 +29,14 @@ struct OpenaiCodexOptions {
 // text; a call to one has the input {"patch": "<text>"}, as everywhere.
 class OpenaiCodex final : public Provider {
 public:
-    // `http`, `loop` and `clock` must outlive every question.
-    OpenaiCodex(HttpClient& http, base::Loop& loop, base::Clock& clock, OpenaiCodexOptions options);
+    // `http` and `clock` must outlive every question.
+    OpenaiCodex(HttpClient& http, base::Clock& clock, OpenaiCodexOptions options);
 
     std::shared_ptr<Exchange> ask(Request request, Progress progress,
                                   std::move_only_function<void(Outcome)> done) override;
 
 private:
     HttpClient& http_;
-    base::Loop& loop_;
     base::Clock& clock_;
     OpenaiCodexOptions options_;
 };

@@ -23,7 +23,7 @@ struct Transport {
                                       const std::string& base_url, const std::string& key) {
         home.log_in(key);
         return std::make_shared<OpenaiCodex>(
-            world.http, world.loop, world.clock,
+            world.http, world.clock,
             OpenaiCodexOptions{.base_url = base_url,
                                .codex_home = home.path,
                                .timeouts = world.timeouts,
@@ -36,7 +36,7 @@ using Harness = test_support::TransportHarness<Transport>;
 class OpenaiCodexTest : public testing::Test {
 protected:
     Outcome ask(Request request = conformance::question()) {
-        OpenaiCodex provider(world.http, world.loop, world.clock, options);
+        OpenaiCodex provider(world.http, world.clock, options);
         streamed.clear();
         conformance::Asked asked;
         asked.ask(provider, std::move(request));
@@ -89,7 +89,7 @@ TEST_F(OpenaiCodexTest, TextArrivesWhileTheResponseIsOnItsWay) {
     slow.last_byte_delay = 10s;  // The end of the last event.
     slow.body.resize(slow.body.find("event: response.output_item.done") + 1);
     server.always(slow);
-    OpenaiCodex provider(world.http, world.loop, world.clock, options);
+    OpenaiCodex provider(world.http, world.clock, options);
     conformance::Asked asked;
     asked.ask(provider, conformance::question());
     EXPECT_TRUE(run_until(world.loop, [&] { return asked.streamed == "one two three"; }));
@@ -118,7 +118,7 @@ TEST_F(OpenaiCodexTest, AServerThatStaysOnTheLineIsHungUpOn) {
     lingering.last_byte_delay = 15s;
     server.always(lingering);
     options.close_grace = 20ms;
-    OpenaiCodex provider(world.http, world.loop, world.clock, options);
+    OpenaiCodex provider(world.http, world.clock, options);
     conformance::Asked asked;
     asked.ask(provider, conformance::question());
     ASSERT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }, 10s));

@@ -1,6 +1,7 @@
-// The Codex form of the Responses format: its frame, and its events. Pure.
+// The Codex form of the Responses format. Pure; its events are those of openai_responses/stream.h.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +12,9 @@
 
 namespace provider::openai_codex {
 
-inline constexpr std::size_t kOutputItemsMax = 128;
+// What this transport makes of a frame.
+inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
+                                          PromptCapability::PromptCacheKey};
 
 // Where to POST: <base>/codex/responses, with neither part twice.
 std::string endpoint_url(std::string_view base_url);
@@ -20,27 +23,6 @@ std::string endpoint_url(std::string_view base_url);
 json::object encode_request(const Request& request, const std::optional<std::string>& effort);
 
 json::object request_diagnostics(const Request& request, const std::optional<std::string>& effort);
-
-// Collects the events of one response until one of them ends it.
-class StreamReader {
-public:
-    // What an event brought: text to show, or the end. An event that ends it in a failure changes
-    // nothing here, so it may be given again, with a secret hidden. Never throws.
-    struct Step {
-        std::string text_delta{};
-        std::optional<Outcome> end{};
-    };
-    Step take(std::string_view data);
-
-    // Why a stream that stops here is no answer. `head` is the response without its body.
-    Failure broken_off(const HttpResponse& head) const;
-
-private:
-    Outcome finish(const json::value& response) const;
-
-    json::array items_;  // Of response.output_item.done, in order.
-    bool seen_event_{false};
-};
 
 // The failure that a response other than 2xx means.
 Failure parse_refusal(const HttpResponse& response, base::Time now);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "provider/openai_responses/wire.h"
+#include "provider/openai_responses/stream.h"
 
 namespace provider::openai_codex {
 namespace {
@@ -25,10 +25,10 @@ TEST(EndpointUrl, HasEachPartOnce) {
 // contract: PROV-10
 TEST(EncodeRequest, HasNoOutputLimitAndExplicitReasoning) {
     Request request{.model_ref = "openai-codex/gpt-5",
-                    .system = {{Stability::Stable, "Be terse."}},
-                    .conversation = {UserTurn{{{Stability::TurnScoped, "Hi"}}}},
-                    .max_output_tokens = 100,
-                    .prompt_cache_key = "main:ctx:1"};
+                    .frame = {.system_blocks = {{Stability::Stable, "Be terse."}},
+                              .context_blocks = {{Stability::TurnScoped, "Hi"}},
+                              .cache = PromptCache{.prompt_cache_key = "main:ctx:1"}},
+                    .max_output_tokens = 100};
     const json::value expected = parsed(R"({
         "model": "gpt-5", "instructions": "Be terse.", "tools": [], "tool_choice": "auto",
         "parallel_tool_calls": false, "store": false, "prompt_cache_key": "main:ctx:1",
@@ -54,10 +54,10 @@ TEST(RequestDiagnostics, SayWhatWasAskedFor) {
 
 // Gives the events until one ends the stream; a broken-off one otherwise.
 Outcome read(const std::vector<std::string_view>& events) {
-    StreamReader reader;
+    openai_responses::StreamReader reader;
     for (const auto event : events)
         if (auto step = reader.take(event); step.end) return std::move(*step.end);
-    return std::unexpected(reader.broken_off({.status = 200}));
+    return reader.stop({.status = 200});
 }
 
 constexpr std::string_view kTextItem =
@@ -177,8 +177,9 @@ TEST(StreamReader, AFailureKeepsItsUsage) {
 }
 
 TEST(StreamReader, ItemsAreBounded) {
-    StreamReader reader;
-    for (std::size_t i = 0; i < kOutputItemsMax; ++i) EXPECT_FALSE(reader.take(kTextItem).end);
+    openai_responses::StreamReader reader;
+    for (std::size_t i = 0; i < openai_responses::kOutputItemsMax; ++i)
+        EXPECT_FALSE(reader.take(kTextItem).end);
     const auto step = reader.take(kTextItem);
     ASSERT_TRUE(step.end && !*step.end);
     EXPECT_EQ(step.end->error().kind, FailureKind::InvalidResponse);

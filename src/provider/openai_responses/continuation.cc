@@ -7,8 +7,9 @@
 namespace provider::openai_responses {
 
 std::optional<Scope> scope_of(const Request& request) {
-    if (!request.prompt_cache_key) return std::nullopt;
-    return Scope{request.agent_id, *request.prompt_cache_key};
+    const auto& cache = request.frame.cache;
+    if (!cache) return std::nullopt;
+    return Scope{cache->agent_id, cache->prompt_cache_key};
 }
 
 std::string digest(const json::value& value) {
@@ -36,6 +37,10 @@ Plan plan_request(const std::optional<Snapshot>& previous, const Snapshot& now) 
     said["request_shape_hash"] = now.shape;
     if (previous->shape != now.shape) {
         said["fallback_reason"] = "request_shape_changed";
+        return full;
+    }
+    if (previous->compression_epoch != now.compression_epoch) {
+        said["fallback_reason"] = "conversation_compacted";
         return full;
     }
     const std::size_t common = static_cast<std::size_t>(

@@ -29,8 +29,9 @@ std::optional<Scope> scope_of(const Request& request);
 // that what is kept stays small however long the conversation gets.
 struct Snapshot {
     std::string response_id;
-    std::string shape;               // Of everything but the input.
-    std::vector<std::string> items;  // Of the input, and of the reply as it will be sent back.
+    std::string shape;                  // Of everything but the input.
+    std::int64_t compression_epoch{0};  // A compaction in between ends the continuation.
+    std::vector<std::string> items;     // Of the input, and of the reply as it will be sent back.
     friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };
 

@@ -9,16 +9,6 @@ namespace {
 
 constexpr std::string_view kPath = "/responses";
 
-std::string joined(const std::vector<PromptBlock>& blocks) {
-    std::string out;
-    for (const auto& block : blocks) {
-        if (block.text.empty()) continue;
-        if (!out.empty()) out += "\n\n";
-        out += base::to_utf8(block.text);
-    }
-    return out;
-}
-
 json::object message(std::string_view role, json::array content) {
     json::object out{{"type", "message"}, {"role", role}};
     out["content"] = std::move(content);
@@ -136,6 +126,7 @@ base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools
 
 json::array encode_input(const Request& request, PatchForm form) {
     Items items(request.tools, form);
+    items.add(UserTurn{request.frame.context_blocks});
     for (const auto& turn : request.conversation)
         std::visit([&](const auto& held) { items.add(held); }, turn);
     return items.take();
@@ -144,12 +135,12 @@ json::array encode_input(const Request& request, PatchForm form) {
 json::object encode_common_frame(const Request& request, PatchForm form) {
     json::object body;
     body["model"] = request.model_ref.substr(request.model_ref.find('/') + 1);
-    body["instructions"] = joined(request.system);
+    body["instructions"] = join_blocks(request.frame.system_blocks);
     body["tools"] = encode_tools(request.tools, form).value();
     body["tool_choice"] = "auto";
     body["parallel_tool_calls"] = false;
     body["store"] = false;
-    if (request.prompt_cache_key) body["prompt_cache_key"] = *request.prompt_cache_key;
+    if (request.frame.cache) body["prompt_cache_key"] = request.frame.cache->prompt_cache_key;
     return body;
 }
 

@@ -31,9 +31,9 @@ TEST(EndpointUrl, EndsInResponsesOnce) {
 
 TEST(EncodeFrame, HoldsEverythingButTheInput) {
     Request request{.model_ref = "relay/vendor/model-1",
-                    .system = {{Stability::Stable, "Be terse."},
-                               {Stability::AgentScoped, ""},
-                               {Stability::AgentScoped, "You are m\xff."}},
+                    .frame = {.system_blocks = {{Stability::Stable, "Be terse."},
+                                                {Stability::AgentScoped, ""},
+                                                {Stability::AgentScoped, "You are m\xff."}}},
                     .tools = {kRun, kPatch},
                     .max_output_tokens = 100};
     EXPECT_EQ(json::value(encode_frame(request)), parsed(R"({
@@ -52,7 +52,8 @@ TEST(EncodeFrame, HoldsEverythingButTheInput) {
 // contract: FRAME-16
 TEST(EncodeFrame, TheCacheKeyIsSentWhenThereIsOne) {
     EXPECT_FALSE(encode_frame({}).contains("prompt_cache_key"));
-    EXPECT_EQ(encode_frame({.prompt_cache_key = "main:ctx:1"}).at("prompt_cache_key"),
+    EXPECT_EQ(encode_frame({.frame = {.cache = PromptCache{.prompt_cache_key = "main:ctx:1"}}})
+                  .at("prompt_cache_key"),
               "main:ctx:1");
 }
 

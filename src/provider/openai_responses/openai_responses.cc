@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "provider/http/ask_once.h"
 #include "provider/openai_responses/continuation.h"
+#include "provider/openai_responses/stream.h"
 #include "provider/openai_responses/wire.h"
 
 namespace provider {
@@ -41,6 +42,7 @@ public:
         : parts_(std::move(parts)),
           model_ref_(request.model_ref),
           scope_(openai_responses::scope_of(request)),
+          compression_epoch_(request.frame.cache ? request.frame.cache->compression_epoch : 0),
           frame_(openai_responses::encode_frame(request)),
           input_(openai_responses::encode_input(request, PatchForm::Function)),
           progress_(std::move(progress)),
@@ -51,6 +53,7 @@ public:
             return send(
                 openai_responses::full_request("missing_continuation_scope", input_.size()));
         now_ = {.shape = openai_responses::digest(frame_),
+                .compression_epoch = compression_epoch_,
                 .items = openai_responses::digests(input_)};
         const auto previous = parts_.continuations->take(*scope_);
         if (parts_.continuations->is_given_up())
@@ -68,21 +71,38 @@ private:
     void send(Plan plan) {
         plan_ = std::move(plan);
         refused_ = false;
-        exchange_ = ask_once(parts_.http, parts_.clock,
-                             {.http = http_request(),
-                              .model_ref = model_ref_,
-                              .secret = parts_.options->api_key.value_or(""),
-                              .request_diagnostics = request_diagnostics(plan_),
-                              .parse = [self = shared_from_this()](
-                                           const HttpResponse& response,
-                                           base::Time now) { return self->read(response, now); }},
-                             progress_, [self = shared_from_this()](Outcome outcome) {
-                                 self->settle(std::move(outcome));
-                             });
+        const std::string secret = parts_.options->api_key.value_or("");
+        auto parse = [self = shared_from_this()](const HttpResponse& response, base::Time now) {
+            return self->read(response, now);
+        };
+        auto done = [self = shared_from_this()](Outcome outcome) {
+            self->settle(std::move(outcome));
+        };
+        if (!parts_.options->stream) {
+            exchange_ = ask_once(parts_.http, parts_.clock,
+                                 {.http = http_request(),
+                                  .model_ref = model_ref_,
+                                  .secret = secret,
+                                  .request_diagnostics = request_diagnostics(plan_),
+                                  .parse = std::move(parse)},
+                                 progress_, std::move(done));
+            return;
+        }
+        events_ = std::make_shared<openai_responses::StreamReader>();
+        exchange_ = ask_stream(parts_.http, parts_.clock,
+                               {.http = http_request(),
+                                .model_ref = model_ref_,
+                                .secret = secret,
+                                .request_diagnostics = request_diagnostics(plan_),
+                                .events = events_,
+                                .parse = std::move(parse),
+                                .may_be_document = true},
+                               progress_, std::move(done));
     }
 
     HttpRequest http_request() const {
         json::object body = frame_;
+        if (parts_.options->stream) body["stream"] = true;
         if (plan_.previous_response_id) body["previous_response_id"] = *plan_.previous_response_id;
         body["input"] = json::array(input_.begin() + static_cast<std::ptrdiff_t>(plan_.first_new),
                                     input_.end());
@@ -106,6 +126,9 @@ private:
     }
 
     void settle(Outcome outcome) {
+        if (events_ && now_.response_id.empty()) now_.response_id = events_->response_id();
+        if (events_ && plan_.previous_response_id)
+            refused_ = refused_ || events_->refuses_previous_response();
         if (refused_ && !cancelled_) {
             parts_.continuations->note_refused();
             return send(openai_responses::full_request("previous_response_unknown", input_.size()));
@@ -129,12 +152,14 @@ private:
     Parts parts_;
     std::string model_ref_;
     std::optional<Scope> scope_;
+    std::int64_t compression_epoch_;
     json::object frame_;
     json::array input_;
     Snapshot now_;
     Plan plan_;
     bool refused_{false};
     bool cancelled_{false};
+    std::shared_ptr<openai_responses::StreamReader> events_;  // Of a streamed answer.
     Progress progress_;
     std::move_only_function<void(Outcome)> done_;
     std::weak_ptr<Exchange> exchange_;  // Weak: it holds this in its callbacks.

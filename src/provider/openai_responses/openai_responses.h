@@ -1,4 +1,4 @@
-// The OpenAI Responses API, without streaming.
+// The OpenAI Responses API.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,13 @@ class Continuations;
 struct OpenaiResponsesOptions {
     std::string base_url;                  // With its version, such as https://api.openai.com/v1.
     std::optional<std::string> api_key{};  // Sent as a bearer token; none for open servers.
+    // Asks for the answer in pieces, so that people can watch it.
+    bool stream{false};
     HttpTimeouts timeouts{};
     std::size_t body_bytes_max{kBodyBytesMax};
 };
 
-// Does not stream: progress gets the whole text at once, right before the reply. A request that
+// Without streaming, progress gets the whole text at once, right before the reply. A request that
 // only appends to the one before it, of the same agent and cache key, sends what is new and names
 // the previous response; in every doubtful case it sends all. A server that no longer knows that
 // response is sent all of it within the same question. Which it was is in request_diagnostics.

@@ -40,7 +40,7 @@ class OpenaiResponsesTest : public testing::Test {
 protected:
     static Request first_round() {
         Request request = question();
-        request.prompt_cache_key = "main:ctx:1";
+        request.frame.cache = PromptCache{"main", "main:ctx:1", "f1"};
         request.tools.push_back({"Run", "Runs.", {{"type", "object"}}});
         return request;
     }
@@ -110,7 +110,7 @@ TEST_F(OpenaiResponsesTest, ARoundThatOnlyAppendsSendsWhatIsNew) {
     Request edited = second_round();
     edited.conversation.emplace_back(AssistantTurn{{domain::TextBlock{"Looking."}, kCall}});
     edited.conversation.emplace_back(ToolResultsTurn{{{"call_7", "README", false}}});
-    std::get<UserTurn>(edited.conversation[0]).blocks[0].text = "Say something else.";
+    edited.frame.context_blocks[0].text = "Say something else.";
     EXPECT_EQ(reason(ask(edited)), "conversation_not_strict_append_only");
     EXPECT_TRUE(last_was_full());
 }
@@ -118,19 +118,28 @@ TEST_F(OpenaiResponsesTest, ARoundThatOnlyAppendsSendsWhatIsNew) {
 // contract: FRAME-19
 // contract: FRAME-20
 // contract: FRAME-21
+// contract: FRAME-22
 TEST_F(OpenaiResponsesTest, AnotherShapeOrNoScopeIsAFullRequest) {
     using Edit = std::function<void(Request&)>;
     const std::vector<std::pair<std::string_view, Edit>> rows{
-        {"missing_continuation_scope", [](auto& r) { r.prompt_cache_key.reset(); }},
-        {"not_applicable_initial_request", [](auto& r) { r.prompt_cache_key = "main:ctx:2"; }},
+        {"missing_continuation_scope", [](auto& r) { r.frame.cache.reset(); }},
+        {"not_applicable_initial_request",
+         [](auto& r) { r.frame.cache->prompt_cache_key = "main:ctx:2"; }},
         {"request_shape_changed", [](auto& r) { r.model_ref = "test/model-2"; }},
-        {"request_shape_changed", [](auto& r) { r.system[0].text += "!"; }},
+        {"request_shape_changed", [](auto& r) { r.frame.system_blocks[0].text += "!"; }},
         {"request_shape_changed", [](auto& r) { r.tools[0].input_schema["title"] = "x"; }},
         {"request_shape_changed", [](auto& r) { r.tools.clear(); }},
         {"request_shape_changed", [](auto& r) { r.max_output_tokens = 1; }},
-        {"conversation_not_strict_append_only", [](auto& r) { r.conversation.resize(2); }},
-        {"conversation_not_strict_append_only",
-         [](auto& r) { r.conversation.erase(r.conversation.begin()); }},
+        {"conversation_not_strict_append_only", [](auto& r) { r.conversation.resize(1); }},
+        {"conversation_not_strict_append_only", [](auto& r) { r.frame.context_blocks.clear(); }},
+        // A compaction: history rewritten, or, to be sure, only announced.
+        {"conversation_compacted",
+         [](auto& r) {
+             ++r.frame.cache->compression_epoch;
+             r.conversation[0] = UserTurn{{{Stability::TurnScoped, "Summary: it looked."}}};
+             r.conversation[1] = UserTurn{{{Stability::TurnScoped, "Go on."}}};
+         }},
+        {"conversation_compacted", [](auto& r) { ++r.frame.cache->compression_epoch; }},
     };
     for (const auto& [expected, edit] : rows) {
         server.enqueue(calls_run("resp_1"));
@@ -147,7 +156,7 @@ TEST_F(OpenaiResponsesTest, AnotherShapeOrNoScopeIsAFullRequest) {
 TEST_F(OpenaiResponsesTest, AgentsDoNotContinueEachOther) {
     for (const auto* id : {"resp_a", "resp_b", "resp_c", "resp_d"}) server.enqueue(calls_run(id));
     Request other_first = first_round(), other_second = second_round();
-    other_first.agent_id = other_second.agent_id = "other";
+    other_first.frame.cache->agent_id = other_second.frame.cache->agent_id = "other";
     ASSERT_TRUE(ask(first_round()).has_value());
     ASSERT_TRUE(ask(other_first).has_value());
     ASSERT_TRUE(ask(second_round()).has_value());

@@ -81,7 +81,7 @@ std::optional<domain::CacheUsage> read_cache_usage(const json::value& response) 
     return std::nullopt;
 }
 
-bool names_previous_response(std::string text) {
+bool is_previous_response(std::string text) {
     for (char& c : text)
         c = c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return text.contains("previous_response");
@@ -140,15 +140,19 @@ std::expected<Answer, Failure> parse_response(const HttpResponse& response, base
     return std::move(*answer);
 }
 
+bool names_previous_response(const json::value& error) {
+    if (error.is_string()) return is_previous_response(std::string(error.get_string()));
+    for (const auto* name : {"code", "param", "message"})
+        if (is_previous_response(base::string_at(error, name))) return true;
+    return false;
+}
+
 bool refuses_previous_response(const HttpResponse& response) {
     if (response.status != 400 && response.status != 404) return false;
     const auto document = parse_received_json(response.body);
     const auto* error = error_in(document);
     if (!error) return false;
-    if (error->is_string()) return names_previous_response(std::string(error->get_string()));
-    for (const auto* name : {"code", "param", "message"})
-        if (names_previous_response(base::string_at(*error, name))) return true;
-    return false;
+    return names_previous_response(*error);
 }
 
 }  // namespace provider::openai_responses

@@ -2,6 +2,7 @@
 // Codex transport speaks the same items in another frame.
 #pragma once
 
+#include <array>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -13,6 +14,11 @@
 #include "provider/schema_emission.h"
 
 namespace provider::openai_responses {
+
+// What this transport makes of a frame.
+inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
+                                          PromptCapability::PromptCacheKey,
+                                          PromptCapability::IncrementalResponses};
 
 // Where to POST: <base>/responses, once.
 std::string endpoint_url(std::string_view base_url);
@@ -48,6 +54,9 @@ std::expected<Answer, std::string> read_response(const json::value& response,
 
 // The answer in `response`, or why there is none. Never throws, whatever the bytes.
 std::expected<Answer, Failure> parse_response(const HttpResponse& response, base::Time now);
+
+// Whether an error, as a server words it, is about the previous response.
+bool names_previous_response(const json::value& error);
 
 // Whether the server refused because it does not know, or not take, a previous response.
 bool refuses_previous_response(const HttpResponse& response);

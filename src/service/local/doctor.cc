@@ -1,6 +1,10 @@
 // What is configured, whether it can work, and what to do next.
 #include "base/text.h"
+#include "provider/anthropic_messages/wire.h"
+#include "provider/chat_completions/wire.h"
 #include "provider/classify.h"
+#include "provider/openai_codex/wire.h"
+#include "provider/openai_responses/wire.h"
 #include "provider/retry.h"
 #include "service/local/local_settings.h"
 #include "service/local/reach.h"
@@ -25,19 +29,31 @@ json::object retry_policy() {
             {"fail_fast_failure_kinds", std::move(fail_fast)}};
 }
 
-json::array prompt_capabilities(config::Transport transport) {
+std::span<const provider::PromptCapability> declared(config::Transport transport) {
+    static constexpr std::array kScripted{provider::PromptCapability::FullRequestOnly};
     switch (transport) {
         case config::Transport::OpenaiResponses:
+            return provider::openai_responses::kCapabilities;
         case config::Transport::OpenaiCodexResponses:
-            return {"full_request_only", "prompt_cache_key", "incremental_responses"};
+            return provider::openai_codex::kCapabilities;
         case config::Transport::AnthropicMessages:
-            return {"full_request_only", "prompt_cache_blocks"};
+            return provider::anthropic_messages::kCapabilities;
         case config::Transport::OpenaiChatCompletions:
-            return {"full_request_only", "prompt_cache_key"};
+            return provider::chat_completions::kCapabilities;
         case config::Transport::Scripted:
-            return {"full_request_only"};
+            return kScripted;
     }
     return {};
+}
+
+json::array prompt_capabilities(const config::Provider& provider) {
+    json::array names;
+    for (const auto capability : declared(provider.transport))
+        names.push_back(json::value(base::enum_name(capability)));
+    if (provider.transport == config::Transport::AnthropicMessages && provider.context_management)
+        names.push_back(
+            json::value(base::enum_name(provider::PromptCapability::ContextManagement)));
+    return names;
 }
 
 json::object settings_of(const config::Config& config, const config::Provider& provider) {
@@ -61,8 +77,7 @@ provider::FailureKind failure_kind(const ModelAvailability& model) {
 
 json::object availability_of(const ModelAvailability& model, const config::Provider* provider) {
     if (model.available && provider)
-        return {{"available", true},
-                {"prompt_capabilities", prompt_capabilities(provider->transport)}};
+        return {{"available", true}, {"prompt_capabilities", prompt_capabilities(*provider)}};
     const auto kind = failure_kind(model);
     return {{"available", false},
             {"error", model.unavailable_reason.value_or("")},

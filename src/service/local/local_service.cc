@@ -278,6 +278,12 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
                             response.final_status == FinalStatus::MaxTurnsExceeded;
         if (failed && facts.agent.last_runtime_failure)
             response.failure_artifact = facts.agent.last_runtime_failure->failure_artifact;
+        // Rounds can run out between two turns, where none of them has failed.
+        if (failed && !response.failure_artifact)
+            response.failure_artifact = domain::FailureArtifact{
+                .category = domain::FailureCategory::Runtime,
+                .kind = std::string(base::enum_name(response.final_status)),
+                .summary = "the run ended before the agent was done: " + run.rest_reason};
         response.changed_files = TRY(changed_files(tx, run.collector.patch_calls()));
         return {};
     }));

@@ -113,21 +113,21 @@ base::Result<std::string> profile_name(std::string_view typed) {
 LocalSettings::LocalSettings(SettingsParts parts) : parts_(std::move(parts)) {}
 
 base::Result<json::value> LocalSettings::get(const std::string& key) {
-    return config::get_value(TRY(config::read_document(parts_.home)), *TRY(config::find_key(key)));
+    return config::get_value(TRY(config::read_document(parts_.home)), TRY(config::find_key(key)));
 }
 
 base::Result<json::value> LocalSettings::set(const std::string& key, const std::string& value) {
-    const config::Key* known = TRY(config::find_key(key));
+    const config::Key known = TRY(config::find_key(key));
     json::object document = TRY(config::read_document(parts_.home));
-    config::set_value(document, *known, TRY(config::parse_value(*known, value)));
+    config::set_value(document, known, TRY(config::parse_value(known, value)));
     TRY(config::write_document(parts_.home, document));
-    return config::get_value(document, *known);
+    return config::get_value(document, known);
 }
 
 base::Status LocalSettings::unset(const std::string& key) {
-    const config::Key* known = TRY(config::find_key(key));
+    const config::Key known = TRY(config::find_key(key));
     json::object document = TRY(config::read_document(parts_.home));
-    config::unset_value(document, *known);
+    config::unset_value(document, known);
     return config::write_document(parts_.home, document);
 }
 

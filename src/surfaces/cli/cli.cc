@@ -1,6 +1,7 @@
 #include "surfaces/cli/cli.h"
 
 #include "base/text.h"
+#include "surfaces/cli/latency.h"
 #include "surfaces/cli/run_view.h"
 
 namespace cli {
@@ -213,6 +214,35 @@ Exit on(const EventsCommand& command, const Context& context) {
     if (!events) return report(context.terminal, events.error());
     for (const auto& event : *events)
         context.terminal.print_line(base::json_text(base::to_json(event)));
+    return Exit::Success;
+}
+
+constexpr std::int64_t kEventPage = 1000;
+
+// The newest `count` events; the log is read page by page and never held whole.
+base::Result<std::vector<domain::Event>> newest_events(service::Service& service,
+                                                       const std::string& agent,
+                                                       std::size_t count) {
+    std::vector<domain::Event> kept;
+    while (true) {
+        auto page =
+            TRY(service.events(agent, kept.empty() ? 0 : kept.back().event_seq, kEventPage));
+        const bool is_last = page.size() < static_cast<std::size_t>(kEventPage);
+        std::ranges::move(page, std::back_inserter(kept));
+        if (kept.size() > count)
+            kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(count));
+        if (is_last) return kept;
+    }
+}
+
+Exit on(const DebugLatencyCommand& command, const Context& context) {
+    const std::string agent = command.agent.value_or(context.default_agent);
+    const auto events =
+        newest_events(context.service, agent, static_cast<std::size_t>(command.events_limit));
+    if (!events) return report(context.terminal, events.error());
+    const auto turns = latency_of(*events, static_cast<std::size_t>(command.limit));
+    if (turns.empty()) context.terminal.print_line("no turns yet");
+    for (const auto& turn : turns) context.terminal.print(latency_text(turn));
     return Exit::Success;
 }
 

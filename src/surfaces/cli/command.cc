@@ -122,6 +122,20 @@ void add_agents(CLI::App& app, Invocation& invocation) {
                                             "Let it ask the default model again");
 }
 
+void add_debug(CLI::App& app, Invocation& invocation) {
+    auto* debug = app.add_subcommand("debug", "Look into what happened");
+    debug->require_subcommand(1);
+    auto action = std::make_shared<DebugLatencyCommand>();
+    auto* sub = debug->add_subcommand("latency", "Show where the time of an agent's turns went");
+    sub->add_option("--agent", action->agent, "The agent (default: HOLON_AGENT_ID, else main)");
+    sub->add_option("--limit", action->limit, "How many turns, the newest first")
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--events-limit", action->events_limit, "How many of the newest events to read")
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
+    sub->callback([&invocation, action] { invocation.command = Command(*action); });
+}
+
 // What to say to a word that is no command, or nothing when it is one.
 std::optional<Stop> unknown_command(const CLI::App& app, std::string_view word) {
     std::vector<std::string> names;
@@ -153,6 +167,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
                             "Show the newest briefs: what the agent told its operator");
     add_reader<EventsCommand>(app, invocation, "events",
                               "Print an agent's events, one JSON object a line");
+    add_debug(app, invocation);
     add_agents(app, invocation);
     add_settings(app, invocation);
     app.add_subcommand("help", "Show this help");

@@ -45,6 +45,11 @@ struct EventsCommand {
     std::int64_t after_seq{0};
     std::int64_t limit{128};
 };
+struct DebugLatencyCommand {
+    std::optional<std::string> agent{};
+    std::int64_t limit{10};           // Turns.
+    std::int64_t events_limit{5000};  // The newest ones, which are looked at.
+};
 struct AgentListCommand {
     bool json{false};
 };
@@ -65,8 +70,8 @@ struct AgentModelClearCommand {
 
 // What needs the store of agents.
 using Command = std::variant<RunCommand, StatusCommand, TranscriptCommand, TailCommand,
-                             EventsCommand, AgentListCommand, AgentModelGetCommand,
-                             AgentModelSetCommand, AgentModelClearCommand>;
+                             EventsCommand, DebugLatencyCommand, AgentListCommand,
+                             AgentModelGetCommand, AgentModelSetCommand, AgentModelClearCommand>;
 
 struct SettingGetCommand {
     std::string key;

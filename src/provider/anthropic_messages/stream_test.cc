@@ -1,0 +1,145 @@
+// The transport as it streams, and the events it reads.
+#include "provider/anthropic_messages/stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "provider/anthropic_messages/anthropic_messages.h"
+#include "tests/support/transport_suite.h"
+
+namespace provider {
+namespace {
+
+using test_support::Contract;
+using test_support::FakeModelServer;
+using test_support::run_until;
+using testing::HasSubstr;
+
+struct Streamed {
+    static constexpr Contract kContract = Contract::MessagesStream;
+    static constexpr Contract kDocument = Contract::Messages;
+    static constexpr std::string_view kPath = "/v1/messages";
+    std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
+                                      const std::string& base_url, const std::string& key) {
+        return std::make_shared<AnthropicMessages>(
+            world.http, world.clock,
+            AnthropicMessagesOptions{.base_url = base_url,
+                                     .credential = key,
+                                     .stream = true,
+                                     .timeouts = world.timeouts,
+                                     .body_bytes_max = world.body_bytes_max});
+    }
+};
+using StreamedHarness = test_support::TransportHarness<Streamed>;
+
+// Asks a server that holds back the end of its answer.
+TEST(AnthropicMessagesStream, TextArrivesWhileTheAnswerIsOnItsWay) {
+    FakeModelServer server;
+    auto slow = test_support::says("one two three", Streamed::kContract);
+    slow.last_byte_delay = 10s;
+    slow.body.resize(slow.body.find("event: content_block_stop") + 1);
+    server.always(slow);
+    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
+    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
+    conformance::Asked asked;
+    asked.ask(*provider, conformance::question());
+    EXPECT_TRUE(run_until(world.loop, [&] { return asked.streamed == "one two three"; }));
+    EXPECT_FALSE(asked.is_done());
+    asked.cancel();
+    EXPECT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
+    EXPECT_EQ(base::parse_json(server.requests().at(0).body).value().at("stream"),
+              json::value(true));
+}
+
+TEST(AnthropicMessagesStream, AServerThatSendsOneDocumentAllTheSameIsUnderstood) {
+    FakeModelServer server;
+    server.always(test_support::says("All at once.", Contract::Messages));
+    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
+    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
+    conformance::Asked asked;
+    asked.ask(*provider, conformance::question());
+    ASSERT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
+    ASSERT_TRUE(asked.outcomes.at(0).has_value()) << asked.outcomes.at(0).error().message;
+    EXPECT_EQ(asked.streamed, "All at once.");
+    EXPECT_EQ(asked.outcomes.at(0)->usage, (domain::TokenUsage{10, 5, 15}));
+}
+
+Outcome read(std::initializer_list<std::string_view> events) {
+    anthropic_messages::StreamReader reader;
+    for (const auto event : events)
+        if (auto step = reader.take(event); step.end) return std::move(*step.end);
+    return reader.stop({.status = 200, .headers = {{"Content-Type", "text/event-stream"}}});
+}
+
+constexpr std::string_view kStart =
+    R"({"type":"message_start","message":{"id":"m","usage":{"input_tokens":7,
+        "cache_read_input_tokens":3,"output_tokens":1}}})";
+
+TEST(MessagesStreamReader, PutsEveryKindOfBlockTogether) {
+    const Outcome outcome = read(
+        {kStart,
+         R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking",
+             "thinking":"","signature":""}})",
+         R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta",
+             "thinking":"hm"}})",
+         R"({"type":"content_block_delta","index":0,"delta":{"type":"signature_delta",
+             "signature":"sig"}})",
+         R"({"type":"content_block_start","index":1,"content_block":{"type":"text","text":"L"}})",
+         R"({"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"ook"}})",
+         R"({"type":"content_block_delta","index":9,"delta":{"type":"text_delta","text":"?"}})",
+         R"({"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"a",
+             "name":"Run","input":{}}})",
+         R"({"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta",
+             "partial_json":"{\"x\""}})",
+         R"({"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta",
+             "partial_json":":1}"}})",
+         R"({"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"b",
+             "name":"See","input":{"y":2}}})",
+         R"({"type":"message_delta","delta":{"stop_reason":"tool_use"},
+             "usage":{"output_tokens":5,"input_tokens":null}})",
+         R"({"type":"message_stop"})"});
+    ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+    EXPECT_EQ(outcome->blocks, (std::vector<domain::Block>{
+                                   domain::ThinkingBlock{"hm", "sig"}, domain::TextBlock{"Look"},
+                                   domain::ToolUseBlock{"a", "Run", {{"x", 1}}},
+                                   domain::ToolUseBlock{"b", "See", {{"y", 2}}}}));
+    EXPECT_EQ(outcome->stop_reason, "tool_use");
+    EXPECT_EQ(outcome->usage, (domain::TokenUsage{7, 5, 12}));
+    EXPECT_EQ(outcome->cache_usage, (domain::CacheUsage{.read_input_tokens = 3}));
+}
+
+TEST(MessagesStreamReader, EveryEndIsClassified) {
+    const std::vector<std::tuple<std::string_view, FailureKind, std::string_view>> rows{
+        {R"({"type":"error","error":{"type":"overloaded_error","message":"busy"}})",
+         FailureKind::ServerError, "the message failed: busy"},
+        {R"({"type":"error","error":{"type":"rate_limit_error"}})", FailureKind::RateLimited, ""},
+        {R"({"type":"error","error":{"message":"prompt is too long"}})",
+         FailureKind::ContextLengthExceeded, ""},
+        {R"({"type":"error"})", FailureKind::ContractError, "without a reason"},
+        {"{oops", FailureKind::InvalidResponse, "not valid JSON"},
+        {R"({"type":"content_block_start","index":256,"content_block":{}})",
+         FailureKind::InvalidResponse, "over 256"},
+        {R"({"type":"content_block_start","content_block":{}})", FailureKind::InvalidResponse,
+         "no index"},
+        {R"({"type":"message_stop"})", FailureKind::InvalidResponse, "no message"},
+        {kStart, FailureKind::InvalidResponse, "ended before the message did"},
+    };
+    for (const auto& [event, kind, message] : rows) {
+        const Outcome outcome = read({event});
+        ASSERT_FALSE(outcome.has_value()) << event;
+        EXPECT_EQ(outcome.error().kind, kind) << event;
+        EXPECT_THAT(outcome.error().message, HasSubstr(std::string(message)));
+        EXPECT_EQ(outcome.error().diagnostics->stage, "streaming_response_body");
+    }
+    EXPECT_THAT(read({}).error().message, HasSubstr("not an event stream"));
+}
+
+}  // namespace
+}  // namespace provider
+
+namespace test_support {
+INSTANTIATE_TYPED_TEST_SUITE_P(AnthropicMessagesStream, TransportSuite, provider::Streamed);
+}
+namespace provider::conformance {
+INSTANTIATE_TYPED_TEST_SUITE_P(AnthropicMessagesStream, ProviderConformance, StreamedHarness);
+}

@@ -1,0 +1,103 @@
+// The transport as it streams, and the events it reads.
+#include "provider/openai_responses/stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "provider/openai_responses/openai_responses.h"
+#include "tests/support/transport_suite.h"
+
+namespace provider {
+namespace {
+
+using test_support::Contract;
+using test_support::FakeModelServer;
+using test_support::run_until;
+using testing::HasSubstr;
+
+struct Streamed {
+    static constexpr Contract kContract = Contract::CodexStream;
+    static constexpr Contract kDocument = Contract::Responses;
+    static constexpr std::string_view kPath = "/responses";
+    std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
+                                      const std::string& base_url, const std::string& key) {
+        return std::make_shared<OpenaiResponses>(
+            world.http, world.clock,
+            OpenaiResponsesOptions{.base_url = base_url,
+                                   .api_key = key,
+                                   .stream = true,
+                                   .timeouts = world.timeouts,
+                                   .body_bytes_max = world.body_bytes_max});
+    }
+};
+using StreamedHarness = test_support::TransportHarness<Streamed>;
+
+// Asks a server that holds back the end of its answer.
+TEST(OpenaiResponsesStream, TextArrivesWhileTheAnswerIsOnItsWay) {
+    FakeModelServer server;
+    auto slow = test_support::says("one two three", Streamed::kContract);
+    slow.last_byte_delay = 10s;
+    slow.body.resize(slow.body.find("event: response.output_item.done") + 1);
+    server.always(slow);
+    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
+    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
+    conformance::Asked asked;
+    asked.ask(*provider, conformance::question());
+    EXPECT_TRUE(run_until(world.loop, [&] { return asked.streamed == "one two three"; }));
+    EXPECT_FALSE(asked.is_done());
+    asked.cancel();
+    EXPECT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
+    EXPECT_EQ(base::parse_json(server.requests().at(0).body).value().at("stream"),
+              json::value(true));
+}
+
+TEST(OpenaiResponsesStream, AServerThatSendsOneDocumentAllTheSameIsUnderstood) {
+    FakeModelServer server;
+    server.always(test_support::says("All at once.", Contract::Responses));
+    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
+    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
+    conformance::Asked asked;
+    asked.ask(*provider, conformance::question());
+    ASSERT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
+    ASSERT_TRUE(asked.outcomes.at(0).has_value()) << asked.outcomes.at(0).error().message;
+    EXPECT_EQ(asked.streamed, "All at once.");
+    EXPECT_EQ(asked.outcomes.at(0)->usage, (domain::TokenUsage{10, 5, 15}));
+}
+
+// A stream can be continued like a document, and so can its refusal to be.
+TEST(OpenaiResponsesStream, GoesOnFromTheResponseBefore) {
+    FakeModelServer server;
+    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
+    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
+    const auto ask = [&](const Request& request) {
+        conformance::Asked asked;
+        asked.ask(*provider, request);
+        EXPECT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
+        EXPECT_TRUE(asked.outcomes.at(0).has_value());
+        return base::parse_json(server.requests().back().body).value();
+    };
+    Request request = conformance::question();
+    request.frame.cache = PromptCache{"main", "main:ctx:1", "f1"};
+    server.enqueue(test_support::says("one", Contract::CodexStream));
+    ask(request);
+    request.conversation.emplace_back(AssistantTurn{{domain::TextBlock{"one"}}});
+    request.conversation.emplace_back(UserTurn{{{Stability::TurnScoped, "more"}}});
+    server.enqueue(test_support::streams(
+        {{{"type", "error"},
+          {"error", {{"code", "previous_response_not_found"}, {"message", "gone"}}}}}));
+    server.enqueue(test_support::says("two", Contract::CodexStream));
+    EXPECT_FALSE(ask(request).as_object().contains("previous_response_id"));
+    const auto requests = server.requests();
+    ASSERT_EQ(requests.size(), 3U);
+    EXPECT_EQ(base::parse_json(requests[1].body).value().at("previous_response_id"), "resp_1");
+}
+
+}  // namespace
+}  // namespace provider
+
+namespace test_support {
+INSTANTIATE_TYPED_TEST_SUITE_P(OpenaiResponsesStream, TransportSuite, provider::Streamed);
+}
+namespace provider::conformance {
+INSTANTIATE_TYPED_TEST_SUITE_P(OpenaiResponsesStream, ProviderConformance, StreamedHarness);
+}
