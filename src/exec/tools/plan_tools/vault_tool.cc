@@ -148,12 +148,13 @@ public:
     }
 
 private:
-    static vault::Outcome<vault::Done> perform(const Change& change, const Request& request,
+    static vault::Outcome<vault::Done> perform(const Change& change, Request request,
                                                results::ArtifactSink& sink,
                                                vault::Durability durability) {
         const auto root = TRY(vault::Root::open(request.place.workspace.execution_root));
-        const auto decide = [&]() -> vault::Outcome<vault::Decision> {
+        const auto decide = [&](bool first) -> vault::Outcome<vault::Decision> {
             if (request.stop->load()) return vault::stopped();
+            request.first_try = first;
             return change.decide(root, request);
         };
         return vault::carry_out(root, decide, sink, durability);

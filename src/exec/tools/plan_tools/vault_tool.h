@@ -55,6 +55,7 @@ struct Request {
     tools::Place place;
     RunContext context{};
     const std::atomic<bool>* stop{nullptr};
+    bool first_try{false};  // Of a change that is carried out; never in a preview.
 
     // `args` fit the schema that was derived from T.
     template <class T>

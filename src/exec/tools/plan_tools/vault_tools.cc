@@ -367,16 +367,17 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                  return vault::decide_folder(root, request.as<PathArgs>().path);
              },
          .tell = tell_folder}));
-    registry.add(change_tool(
-        kit,
-        about<CreateArgs, CreateResult>("vault.createFile", kFileCategory,
-                                        "Create a file without replacing another."),
-        {.decide =
-             [](const Root& root, const Request& request) {
-                 const auto args = request.as<CreateArgs>();
-                 return vault::decide_create(root, args.path, args.content, args.onCollision);
-             },
-         .tell = tell_create}));
+    registry.add(
+        change_tool(kit,
+                    about<CreateArgs, CreateResult>("vault.createFile", kFileCategory,
+                                                    "Create a file without replacing another."),
+                    {.decide =
+                         [](const Root& root, const Request& request) {
+                             const auto args = request.as<CreateArgs>();
+                             return vault::decide_create(root, args.path, args.content,
+                                                         args.onCollision, request.first_try);
+                         },
+                     .tell = tell_create}));
     registry.add(look_tool(
         kit, about<ReadArgs, ReadResult>("vault.readFile", kFileCategory, "Read a text file."),
         read));

@@ -24,7 +24,8 @@ Outcome<std::vector<std::string>> names_to_change(const std::string& path) {
 // are, others are made safe.
 Outcome<std::string> decide_folders(const Root& root, const std::vector<std::string>& names,
                                     std::vector<Step>& steps) {
-    if (const auto whole = join(names); root.folder(whole)) return whole;
+    if (names.empty()) return "";
+    if (auto whole = join(names); root.folder(whole)) return whole;
     std::string path;
     for (const auto& name : names) {
         std::string next = join(path, name);
@@ -155,7 +156,8 @@ Outcome<Decision> decide_folder(const Root& root, const std::string& path) {
 }
 
 Outcome<Decision> decide_create(const Root& root, const std::string& path,
-                                const std::string& content, OnCollision on_collision) {
+                                const std::string& content, OnCollision on_collision,
+                                bool assume_free) {
     auto names = TRY(names_to_change(path));
     if (content.size() > kFileBytesMax)
         return invalid(path, "would be too large", "Write a smaller file.");
@@ -163,8 +165,9 @@ Outcome<Decision> decide_create(const Root& root, const std::string& path,
     const std::string name = std::move(names.back());
     names.pop_back();
     const std::string folder = TRY(decide_folders(root, names, decision.steps));
-    decision.path = decision.steps.empty() ? TRY(free_path(root, folder, name, on_collision))
-                                           : join(folder, safe_name(name));
+    const std::string safe = safe_name(name);
+    const bool is_free = !decision.steps.empty() || (assume_free && safe == name);
+    decision.path = is_free ? join(folder, safe) : TRY(free_path(root, folder, name, on_collision));
     decision.steps.emplace_back(CreateFile{decision.path, content});
     return decision;
 }
@@ -237,10 +240,11 @@ Outcome<Decision> decide_delete(const Root& root, const std::string& path,
     return decision;
 }
 
-Outcome<Done> carry_out(const Root& root, const std::function<Outcome<Decision>()>& decide,
+Outcome<Done> carry_out(const Root& root,
+                        const std::function<Outcome<Decision>(bool first)>& decide,
                         results::ArtifactSink& sink, Durability durability) {
     for (int tries = 1;; ++tries) {
-        auto decision = TRY(decide());
+        auto decision = TRY(decide(tries == 1));
         auto performed = perform(root, decision.steps, sink, durability);
         if (performed) return Done{std::move(decision), std::move(*performed)};
         const bool is_restored =

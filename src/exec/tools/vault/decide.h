@@ -33,8 +33,11 @@ struct Decision {
 
 Outcome<Decision> decide_folder(const Root& root, const std::string& path);
 
+// `assume_free` spares the look at a safe name: if it is taken, creating the file fails with
+// CONFLICT and has to be decided anew.
 Outcome<Decision> decide_create(const Root& root, const std::string& path,
-                                const std::string& content, OnCollision on_collision);
+                                const std::string& content, OnCollision on_collision,
+                                bool assume_free = false);
 
 enum class WriteMode { Replace, Append, Prepend };
 BOOST_DESCRIBE_ENUM(WriteMode, Replace, Append, Prepend)
@@ -74,8 +77,10 @@ struct Done {
 };
 
 // Decides and performs. Should somebody else have taken a name or changed a file in between, it is
-// decided anew; what was asked for (an etag, no collision) is then checked anew as well.
-Outcome<Done> carry_out(const Root& root, const std::function<Outcome<Decision>()>& decide,
+// decided anew; what was asked for (an etag, no collision) is then checked anew as well. `decide`
+// is told whether it is the first time, when it may assume the likely.
+Outcome<Done> carry_out(const Root& root,
+                        const std::function<Outcome<Decision>(bool first)>& decide,
                         results::ArtifactSink& sink, Durability durability);
 
 }  // namespace vault

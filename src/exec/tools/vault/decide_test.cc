@@ -32,11 +32,15 @@ protected:
     Outcome<Done> act(const std::function<Outcome<Decision>(const Root&)>& decide,
                       Durability durability = Durability::RunEnd) {
         const Root vault = root();
-        return carry_out(vault, [&] { return decide(vault); }, sink_, durability);
+        return carry_out(vault, [&](bool) { return decide(vault); }, sink_, durability);
     }
     Outcome<Done> create(const std::string& path, const std::string& content = "",
                          OnCollision on_collision = OnCollision::Unique) {
-        return act([&](const Root& v) { return decide_create(v, path, content, on_collision); });
+        const Root vault = root();
+        return carry_out(
+            vault,
+            [&](bool first) { return decide_create(vault, path, content, on_collision, first); },
+            sink_, Durability::RunEnd);
     }
     Outcome<Done> put(const Write& write) {
         return act([&](const Root& v) { return decide_write(v, write); });

@@ -232,6 +232,13 @@ bool is_dotted(std::string_view target) {
     return target.starts_with("./") || target.starts_with("../");
 }
 
+// Does a Markdown link reach `path` from the folder of its note, as every reader would follow it?
+bool is_relative(const Link& link, std::string_view note_path, std::string_view path) {
+    if (link.style == LinkStyle::Wiki || link.target.starts_with('/')) return false;
+    const auto here = below(folder_of(note_path), link.target);
+    return here && (*here == path || *here + ".md" == path);
+}
+
 std::string relative(std::string_view path, std::string_view folder) {
     std::string up;
     while (!folder.empty() && !(path.starts_with(folder) && path.size() > folder.size() &&
@@ -262,11 +269,9 @@ std::vector<std::string> spellings(const Link& link, const Relink& relink, std::
     } else if (old.starts_with("../")) {
         all = {from_here};
     } else {
-        const auto here = below(folder_of(relink.note_before), old);
         const auto meant = relink.before.resolve(link, relink.note_before);
-        const bool is_relative = link.style != LinkStyle::Wiki && here && meant &&
-                                 (*here == *meant || *here + ".md" == *meant);
-        if (is_relative) all.push_back(from_here);
+        const bool was_relative = meant && is_relative(link, relink.note_before, *meant);
+        if (was_relative) all.push_back(from_here);
         all.push_back(last_names(path, names));
         all.emplace_back(path);
         if (link.style != LinkStyle::Wiki) all.push_back(from_here);
@@ -394,7 +399,11 @@ Relinked rewrite_links(std::string_view note, const Relink& relink) {
         const auto meant = relink.before.resolve(link, relink.note_before);
         if (!meant) continue;
         const std::string path = relink.moved(*meant);
-        if (relink.after.resolve(link, relink.note_after) == path) continue;
+        // Found by its name alone, a link that was relative would work here and nowhere else.
+        if (relink.after.resolve(link, relink.note_after) == path &&
+            (!is_relative(link, relink.note_before, *meant) ||
+             is_relative(link, relink.note_after, path)))
+            continue;
         const auto text = new_text(link, note.substr(link.at, link.size), relink, path);
         if (!text) {
             ++out.broken;

@@ -151,6 +151,11 @@ TEST(RewriteLinks, FollowsAMovedFolderFromOutsideAndInside) {
               "[x](../a.md) [y](../../../out.md) [[../a]]");
 }
 
+TEST(RewriteLinks, KeepsARelativeLinkRelativeWhenItsNoteMoves) {
+    const World world{{"a/n.md", "a/m.md"}, "a/n.md", "b/n.md"};
+    EXPECT_EQ(world.rewrite("a/n.md", "[x](m.md) [[m]]").text, "[x](../a/m.md) [[m]]");
+}
+
 TEST(RewriteLinks, GivesALongerPathWhereTheShortOneWouldMeanAnother) {
     const World world{{"a/One.md", "b/Two.md", "n.md"}, "a/One.md", "a/Two.md"};
     EXPECT_EQ(world.rewrite("n.md", "[[One]] [[Two]]").text, "[[a/Two]] [[b/Two]]")

@@ -43,7 +43,7 @@ int Root::open_below(std::string_view path, int flags) const {
                  .mode = 0,
                  .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
     for (int tries = 0;; ++tries) {
-        const long fd = ::syscall(SYS_openat2, fd_.get(), name.c_str(), &how, sizeof how);
+        const long fd = ::syscall(SYS_openat2, fd_->get(), name.c_str(), &how, sizeof how);
         if (fd >= 0) return static_cast<int>(fd);
         if ((errno != EAGAIN && errno != EINTR) || tries == kOpenTriesMax) return -1;
     }
@@ -56,15 +56,21 @@ Outcome<base::Fd> Root::folder(std::string_view path) const {
 }
 
 Outcome<Spot> Root::spot(std::string_view path) const {
-    return Spot{.folder = TRY(folder(folder_of(path))), .name = std::string(name_of(path))};
+    const std::string_view above = folder_of(path);
+    Spot spot{.folder = fd_, .name = std::string(name_of(path))};
+    if (!above.empty()) spot.folder = std::make_shared<const base::Fd>(TRY(folder(above)));
+    return spot;
 }
 
 Outcome<Seen> Root::look(std::string_view path) const {
     if (path.empty()) return Seen{.kind = Kind::Folder};
-    const base::Fd above(open_below(folder_of(path), O_PATH | O_DIRECTORY));
+    const std::string_view above = folder_of(path);
+    base::Fd opened;
+    if (!above.empty()) opened.reset(open_below(above, O_PATH | O_DIRECTORY));
+    const int folder = above.empty() ? fd_->get() : opened.get();
     Seen seen;
-    if (above && ::fstatat(above.get(), std::string(name_of(path)).c_str(), &seen.status,
-                           AT_SYMLINK_NOFOLLOW) == 0) {
+    if (folder >= 0 && ::fstatat(folder, std::string(name_of(path)).c_str(), &seen.status,
+                                 AT_SYMLINK_NOFOLLOW) == 0) {
         seen.kind = kind_of(seen.status);
         return seen;
     }
@@ -95,7 +101,7 @@ Outcome<Content> Root::read(std::string_view path, std::size_t bytes_max, bool f
 }
 
 base::Status Root::sync() const {
-    if (::syncfs(fd_.get()) != 0) return base::fail_errno("write the vault to disk");
+    if (::syncfs(fd_->get()) != 0) return base::fail_errno("write the vault to disk");
     return {};
 }
 

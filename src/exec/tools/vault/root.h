@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,8 +28,9 @@ struct Seen {
 
 // A folder that stays open, and a name in it. The name is one component and never "..".
 struct Spot {
-    base::Fd folder;
+    std::shared_ptr<const base::Fd> folder;  // Shared with the root where it is the root.
     std::string name;
+    int fd() const { return folder->get(); }
 };
 
 struct Content {
@@ -56,10 +58,10 @@ public:
     base::Status sync() const;
 
 private:
-    explicit Root(base::Fd fd) : fd_(std::move(fd)) {}
+    explicit Root(base::Fd fd) : fd_(std::make_shared<const base::Fd>(std::move(fd))) {}
     int open_below(std::string_view path, int flags) const;  // -1 and errno.
 
-    base::Fd fd_;
+    std::shared_ptr<const base::Fd> fd_;
 };
 
 // "sha256:" and the digest of the content.

@@ -30,7 +30,7 @@ Outcome<Temporary> make_temporary(const Spot& spot, std::string_view path, mode_
     static std::atomic<unsigned> next{0};
     for (int tries = 0; tries < kTemporaryNamesMax; ++tries) {
         Temporary made{.name = fmt::format("{}{}-{}", kTemporaryPrefix, ::getpid(), next++)};
-        made.file.reset(::openat(spot.folder.get(), made.name.c_str(),
+        made.file.reset(::openat(spot.fd(), made.name.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
         if (made.file) return made;
         if (errno != EEXIST) break;
@@ -40,7 +40,7 @@ Outcome<Temporary> make_temporary(const Spot& spot, std::string_view path, mode_
 
 // A new name is durable only when the folder that lists it is.
 Outcome<void> flush(const Spot& spot, std::string_view path, Durability durability) {
-    if (durability == Durability::EachCall && ::fsync(spot.folder.get()) != 0)
+    if (durability == Durability::EachCall && ::fsync(spot.fd()) != 0)
         return broken("Flushing the folder of", path, errno);
     return {};
 }
@@ -56,21 +56,21 @@ Outcome<void> write_new(const Spot& spot, const CreateFile& step, Durability dur
     if (durability == Durability::RunEnd) {
         // Nothing is promised about a power cut yet, so the file may be born under its own name.
         // One write of a whole note is as good as atomic for whoever looks on.
-        const base::Fd file(::openat(spot.folder.get(), spot.name.c_str(),
+        const base::Fd file(::openat(spot.fd(), spot.name.c_str(),
                                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                      kFileMode));
         if (!file) return refused("Creating", step.path, errno);
         auto filled = fill(file.get(), step.bytes, step.path, durability);
-        if (!filled) ::unlinkat(spot.folder.get(), spot.name.c_str(), 0);
+        if (!filled) ::unlinkat(spot.fd(), spot.name.c_str(), 0);
         return filled;
     }
     const Temporary made = TRY(make_temporary(spot, step.path, kFileMode));
     auto done = fill(made.file.get(), step.bytes, step.path, durability);
-    if (done && ::renameat2(spot.folder.get(), made.name.c_str(), spot.folder.get(),
-                            spot.name.c_str(), RENAME_NOREPLACE) != 0)
+    if (done && ::renameat2(spot.fd(), made.name.c_str(), spot.fd(), spot.name.c_str(),
+                            RENAME_NOREPLACE) != 0)
         done = refused("Creating", step.path, errno);
     if (!done) {
-        ::unlinkat(spot.folder.get(), made.name.c_str(), 0);
+        ::unlinkat(spot.fd(), made.name.c_str(), 0);
         return done;
     }
     return flush(spot, step.path, durability);
@@ -85,7 +85,7 @@ bool same_state(const struct stat& a, const struct stat& b) {
 // that somebody changed in between goes back where it was.
 Outcome<void> exchange(const Spot& spot, const Temporary& made, const struct stat& read,
                        std::string_view path) {
-    const int folder = spot.folder.get();
+    const int folder = spot.fd();
     if (::renameat2(folder, made.name.c_str(), folder, spot.name.c_str(), RENAME_EXCHANGE) != 0) {
         // Some file systems cannot exchange; there the last look was the one before.
         if (errno == EINVAL &&
@@ -117,7 +117,7 @@ Outcome<void> replace(const Root& root, std::string_view path, std::string_view 
     if (done && ::fchmod(made.file.get(), old.status.st_mode & 07777U) != 0)
         done = broken("Setting the mode of", path, errno);
     if (done) done = exchange(spot, made, old.status, path);
-    ::unlinkat(spot.folder.get(), made.name.c_str(), 0);  // The old file, or ours if it failed.
+    ::unlinkat(spot.fd(), made.name.c_str(), 0);  // The old file, or ours if it failed.
     if (!done) return done;
     return flush(spot, path, durability);
 }
@@ -126,8 +126,8 @@ Outcome<void> move(const Root& root, std::string_view from, std::string_view to,
                    Durability durability) {
     const Spot old = TRY(root.spot(from));
     const Spot now = TRY(root.spot(to));
-    if (::renameat2(old.folder.get(), old.name.c_str(), now.folder.get(), now.name.c_str(),
-                    RENAME_NOREPLACE) != 0) {
+    if (::renameat2(old.fd(), old.name.c_str(), now.fd(), now.name.c_str(), RENAME_NOREPLACE) !=
+        0) {
         // Here it means another file system below the vault, not a way out of it.
         if (errno == EXDEV)
             return unfit(to, "lies on another file system than what is moved",
@@ -148,7 +148,7 @@ public:
 
     Outcome<void> operator()(const MakeFolder& step) {
         const Spot spot = TRY(root_.spot(step.path));
-        if (::mkdirat(spot.folder.get(), spot.name.c_str(), kFolderMode) != 0)
+        if (::mkdirat(spot.fd(), spot.name.c_str(), kFolderMode) != 0)
             return refused("Creating", step.path, errno);
         done.undo.push_back({.action = Action::Mkdir, .path = step.path});
         done.effects.created.push_back({step.path, domain::PathKind::Folder});
@@ -240,7 +240,7 @@ Outcome<void> create_again(const Root& root, const UndoEntry& entry) {
 
 Outcome<void> remove(const Root& root, const UndoEntry& entry, int flags) {
     const Spot spot = TRY(root.spot(entry.path));
-    if (::unlinkat(spot.folder.get(), spot.name.c_str(), flags) != 0) {
+    if (::unlinkat(spot.fd(), spot.name.c_str(), flags) != 0) {
         if (errno == ENOTEMPTY)
             return conflict(entry.path, "has something in it now", "Remove it by hand.");
         return refused("Removing", entry.path, errno);
