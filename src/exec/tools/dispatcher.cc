@@ -43,6 +43,11 @@ std::string error_code(const domain::ToolError& error, domain::ResultStatus stat
     if (error.kind == "context_not_found" || error.kind == "ambiguous_context" ||
         error.kind == "unsupported_file_type")
         return "PRECONDITION_FAILED";
+    // Tools with nothing finer to say use the code itself, in the spelling of kinds.
+    if (error.kind == "policy_denied") return "POLICY_DENIED";
+    if (error.kind == "not_found") return "NOT_FOUND";
+    if (error.kind == "conflict") return "CONFLICT";
+    if (error.kind == "precondition_failed") return "PRECONDITION_FAILED";
     return "INTERNAL_ERROR";
 }
 
@@ -138,7 +143,7 @@ domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
 std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call,
                                                     domain::ProfilePreset profile) const {
     const Tool* tool = registry_.find(call.tool);
-    if (!tool) {
+    if (!tool || (tool->spec().plans_only && call.source == domain::CallSource::Turn)) {
         const std::string shown = shown_name(call.tool);
         std::vector<std::string> names;
         for (const auto* spec : registry_.exposed(profile)) names.push_back(spec->name);

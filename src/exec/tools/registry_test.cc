@@ -53,6 +53,15 @@ TEST(Registry, ExposesWhatTheProfileGrants) {
               (std::vector<std::string>{"Zebra", "Local", "Web"}));
 }
 
+TEST(Registry, DoesNotOfferModelsWhatOnlyPlansName) {
+    Registry registry;
+    auto tool = std::make_unique<FakeTool>("vault.readFile");
+    tool->spec_to_change().plans_only = true;
+    registry.add(std::move(tool));
+    EXPECT_TRUE(registry.exposed(ProfilePreset::PublicNamed).empty());
+    EXPECT_NE(registry.find("vault.readFile"), nullptr);
+}
+
 TEST(Registry, ChangesItsVersionWithWhatToolsPromiseAndWithNothingElse) {
     const auto version_with = [](auto change) {
         Registry registry;

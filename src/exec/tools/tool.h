@@ -39,6 +39,8 @@ struct ToolSpec {
     // may simply be made again. Otherwise its outcome is unknown and the model is told so.
     bool repeatable{false};
     bool freeform_patch{false};
+    // Plans and people name it; models are not offered it in a turn and may not call it there.
+    bool plans_only{false};
     json::object input_schema;
     json::object output_schema;  // Every success is held to it; see Dispatcher.
     results::Renderer render{nullptr};
@@ -90,6 +92,15 @@ public:
     // A fault in the input that the schema cannot express, or nothing.
     virtual std::optional<domain::ToolError> check(const json::value& /*args*/) const {
         return std::nullopt;
+    }
+
+    // What a call with these args would do in `place`, found out without touching anything:
+    // {creates: [path], modifies: [{path, diff}], renames: [{from, to}], deletes: [path],
+    // commands: [text]}, absent lists being empty. An empty object says only that the tool does not
+    // tell; people are then shown its name and risk.
+    virtual base::Result<json::object> preview(const json::value& /*args*/,
+                                               const Place& /*place*/) const {
+        return json::object{};
     }
 };
 

@@ -18,6 +18,11 @@ std::unique_ptr<tools::Tool> apply_patch(base::Loop& loop);
 std::unique_ptr<tools::Tool> exec_command(Shell& shell);
 std::unique_ptr<tools::Tool> exec_command_batch(Shell& shell);
 
+// Runs one command as ExecCommand does, for a tool of another name.
+std::shared_ptr<tools::Running> start_command(Shell& shell, CommandSpec spec, std::string tool,
+                                              const tools::Place& place,
+                                              results::ArtifactSink& sink, tools::Done done);
+
 // A short textual confirmation: the summary, for tools with nothing more to show.
 std::string render_summary(const results::Envelope& envelope);
 

@@ -8,10 +8,11 @@ namespace {
 // starting.
 class CommandCall final : public tools::Running, public std::enable_shared_from_this<CommandCall> {
 public:
-    CommandCall(Shell& shell, CommandSpec spec, tools::Place place, results::ArtifactSink& sink,
-                tools::Done done)
+    CommandCall(Shell& shell, CommandSpec spec, std::string tool, tools::Place place,
+                results::ArtifactSink& sink, tools::Done done)
         : shell_(shell),
           spec_(std::move(spec)),
+          tool_(std::move(tool)),
           place_(std::move(place)),
           sink_(sink),
           done_(std::move(done)) {}
@@ -40,7 +41,7 @@ private:
                                   .message = "The command was cancelled before it started."});
             return finished();
         }
-        process_ = shell_.run(spec_, place_, sink_, "ExecCommand",
+        process_ = shell_.run(spec_, place_, sink_, tool_,
                               [self = shared_from_this(),
                                finished = std::move(finished)](Shell::Finished end) mutable {
                                   self->record(std::move(end));
@@ -60,6 +61,7 @@ private:
 
     Shell& shell_;
     CommandSpec spec_;
+    std::string tool_;
     tools::Place place_;
     results::ArtifactSink& sink_;  // Owned by the dispatcher's `done`, which outlives this call.
     tools::Done done_;
@@ -75,11 +77,8 @@ public:
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
-        auto spec = spec_of(base::from_json<CommandArgs>(call.args).value());
-        auto running =
-            std::make_shared<CommandCall>(shell_, std::move(spec), place, sink, std::move(done));
-        running->begin();
-        return running;
+        return start_command(shell_, spec_of(base::from_json<CommandArgs>(call.args).value()),
+                             spec_.name, place, sink, std::move(done));
     }
 
 private:
@@ -100,6 +99,15 @@ private:
 };
 
 }  // namespace
+
+std::shared_ptr<tools::Running> start_command(Shell& shell, CommandSpec spec, std::string tool,
+                                              const tools::Place& place,
+                                              results::ArtifactSink& sink, tools::Done done) {
+    auto running = std::make_shared<CommandCall>(shell, std::move(spec), std::move(tool), place,
+                                                 sink, std::move(done));
+    running->begin();
+    return running;
+}
 
 std::unique_ptr<tools::Tool> exec_command(Shell& shell) {
     return std::make_unique<ExecCommand>(shell);

@@ -66,6 +66,7 @@ std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
     base::ProcessSpec process{.argv = {shell, spec.login ? "-lc" : "-c", spec.cmd},
                               .cwd = *workdir,
                               .environment = options_.environment};
+    if (!spec.argv.empty()) process.argv = spec.argv;
     process.environment.emplace_back("HOLON_RUNTIME", "1");
     process.environment.emplace_back("HOLON_AGENT_ID", place.agent_id.value);
     process.environment.emplace_back("HOLON_AGENT_HOME", place.agent_home.string());

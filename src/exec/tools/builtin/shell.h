@@ -22,6 +22,8 @@ inline constexpr std::chrono::hours kCommandTimeoutMax{1};
 
 struct CommandSpec {
     std::string cmd;
+    // When set, this program is run as it is, without a shell; `cmd` is only shown.
+    std::vector<std::string> argv{};
     std::optional<std::string> workdir{};
     std::optional<std::string> shell{};
     bool login{true};

@@ -1,0 +1,277 @@
+// shell.exec and shell.applyPatch: the runtime's own tools under names that plans use. They do the
+// work; added here are a preview and, for a patch, what is needed to take it back.
+#include <map>
+
+#include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/patch_output.h"
+#include "exec/tools/patch/parse.h"
+#include "exec/tools/plan_tools/vault_tool.h"
+
+namespace plan_tools {
+namespace {
+
+tools::ToolSpec renamed(tools::ToolSpec spec, std::string name) {
+    spec.name = std::move(name);
+    spec.plans_only = true;
+    return spec;
+}
+
+class ShellExec final : public tools::Tool {
+public:
+    explicit ShellExec(const Kit& kit) : inner_(builtin::exec_command(kit.host.shell)) {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+                                          results::ArtifactSink& sink, tools::Done done) override {
+        return inner_->start(call, place, sink, std::move(done));
+    }
+    std::optional<domain::ToolError> check(const json::value& args) const override {
+        return inner_->check(args);
+    }
+    base::Result<json::object> preview(const json::value& args,
+                                       const tools::Place&) const override {
+        return json::object{{"commands", json::array{base::string_at(args, "cmd")}}};
+    }
+
+private:
+    std::unique_ptr<tools::Tool> inner_;
+    const tools::ToolSpec spec_{renamed(inner_->spec(), "shell.exec")};
+};
+
+// A file that a patch names, as it was before.
+struct Before {
+    std::string etag;
+    std::string artifact;
+};
+using BeforeImages = std::map<std::string, Before>;  // By path relative to the vault.
+
+std::string relative_to(const std::filesystem::path& path, const std::filesystem::path& root) {
+    return path.lexically_normal().lexically_relative(root.lexically_normal()).string();
+}
+
+// Keeps what the files of a patch have now. A path that cannot be read is left out: the patch will
+// not apply to it either.
+vault::Outcome<BeforeImages> keep(const std::string& text, const domain::WorkspaceEntry& place,
+                                  results::ArtifactSink& sink) {
+    BeforeImages images;
+    const auto parsed = patch::parse(text, patch::Format::UnifiedDiff);
+    if (!parsed) return images;  // Told by the tool itself.
+    const auto root = TRY(vault::Root::open(place.execution_root));
+    for (const auto& file : parsed->files) {
+        const std::string path =
+            relative_to(std::filesystem::path(place.cwd) / file.from_path.value_or(file.path),
+                        place.execution_root);
+        const auto content = root.read(path);
+        if (!content || images.contains(path)) continue;
+        auto artifact = sink.store("before", content->bytes);
+        if (!artifact)
+            return vault::Failure(domain::ToolError{.kind = "artifact_write_failed",
+                                                    .message = artifact.error().message});
+        images[path] = {vault::etag(content->bytes), std::move(*artifact)};
+    }
+    return images;
+}
+
+void make_relative(domain::Effects& effects, const std::filesystem::path& root) {
+    const auto relative = [&](std::string& path) { path = relative_to(path, root); };
+    for (auto& created : effects.created) relative(created.path);
+    for (auto& modified : effects.modified) relative(modified.path);
+    for (auto& deleted : effects.deleted) relative(deleted.path);
+    for (auto& moved : effects.renamed) {
+        relative(moved.from);
+        relative(moved.to);
+    }
+}
+
+std::optional<std::string> etag_now(const vault::Root& root, const std::string& path) {
+    const auto content = root.read(path);
+    return content ? std::optional(vault::etag(content->bytes)) : std::nullopt;
+}
+
+// What to note so that `effects` can be taken back. A file that was not what was kept gets no
+// artifact, so that taking it back says that it cannot.
+std::vector<vault::UndoEntry> undo_of(const domain::Effects& effects, const BeforeImages& images,
+                                      const vault::Root& root) {
+    using vault::Action;
+    const auto kept = [&](const std::string& path, const std::string& etag) {
+        const auto image = images.find(path);
+        return image != images.end() && (etag.empty() || image->second.etag == etag)
+                   ? std::optional(image->second)
+                   : std::nullopt;
+    };
+    std::vector<vault::UndoEntry> undo;
+    for (const auto& created : effects.created)
+        if (created.kind == domain::PathKind::Folder)
+            undo.push_back({.action = Action::Mkdir, .path = created.path});
+    for (const auto& created : effects.created)
+        if (created.kind == domain::PathKind::File)
+            undo.push_back({.action = Action::Create,
+                            .path = created.path,
+                            .afterEtag = etag_now(root, created.path)});
+    std::map<std::string, std::string> came_from;
+    for (const auto& moved : effects.renamed) {
+        undo.push_back({.action = Action::Rename, .path = moved.to, .from = moved.from});
+        came_from[moved.to] = moved.from;
+    }
+    for (const auto& modified : effects.modified) {
+        vault::UndoEntry entry{.action = Action::Modify,
+                               .path = modified.path,
+                               .beforeEtag = modified.before_etag,
+                               .afterEtag = modified.after_etag};
+        const auto old = came_from.find(modified.path);
+        const auto& origin = old == came_from.end() ? modified.path : old->second;
+        if (const auto before = kept(origin, modified.before_etag))
+            entry.beforeArtifact = before->artifact;
+        undo.push_back(std::move(entry));
+    }
+    for (const auto& deleted : effects.deleted) {
+        vault::UndoEntry entry{.action = Action::Delete, .path = deleted.path};
+        if (const auto before = kept(deleted.path, "")) {
+            entry.beforeEtag = before->etag;
+            entry.beforeArtifact = before->artifact;
+        }
+        undo.push_back(std::move(entry));
+    }
+    return undo;
+}
+
+// The patch's own output with the undo entries beside it.
+struct UndoableOutput final : results::Output {
+    UndoableOutput(std::unique_ptr<results::Output> inner, std::vector<vault::UndoEntry> undo)
+        : inner(std::move(inner)), undo(std::move(undo)) {}
+    std::unique_ptr<results::Output> inner;
+    std::vector<vault::UndoEntry> undo;
+    base::Result<results::Canonical> project(results::ArtifactSink& sink,
+                                             const results::OutputPolicy& policy) const override {
+        auto canonical = TRY(inner->project(sink, policy));
+        canonical.result["undo"] = base::to_json(undo);
+        return canonical;
+    }
+};
+
+struct UndoField {
+    std::vector<vault::UndoEntry> undo;
+};
+BOOST_DESCRIBE_STRUCT(UndoField, (), (undo))
+
+tools::ToolSpec with_undo(tools::ToolSpec spec) {
+    spec.output_schema["properties"].as_object()["undo"] =
+        base::schema_of<UndoField>()["properties"].at("undo");
+    return spec;
+}
+
+std::string diff_of(const patch::FilePatch& file) {
+    std::string diff =
+        fmt::format("--- a/{}\n+++ b/{}\n", file.from_path.value_or(file.path), file.path);
+    for (const auto& hunk : file.hunks) {
+        diff += "@@\n";
+        for (const auto& line : hunk.lines)
+            diff += fmt::format("{}{}\n",
+                                line.kind == patch::LineKind::Add      ? '+'
+                                : line.kind == patch::LineKind::Remove ? '-'
+                                                                       : ' ',
+                                line.text);
+    }
+    return diff;
+}
+
+class ShellApplyPatch final : public tools::Tool {
+public:
+    explicit ShellApplyPatch(const Kit& kit)
+        : loop_(kit.host.loop), inner_(builtin::apply_patch(kit.host.loop)) {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+                                          results::ArtifactSink& sink, tools::Done done) override {
+        auto running = std::make_shared<Waiting>();
+        auto images = std::make_shared<vault::Outcome<BeforeImages>>();
+        loop_.offload(
+            [text = base::string_at(call.args, "patch"), place, images, &sink] {
+                *images = keep(text, place.workspace, sink);
+            },
+            [this, call, place, images, running, &sink, done = std::move(done)]() mutable {
+                if (running->cancelled)
+                    return done(
+                        {.completed = vault::stopped(), .status = domain::ResultStatus::Cancelled});
+                if (!*images) return done({.completed = std::unexpected(images->error())});
+                inner_->start(
+                    call, place, sink,
+                    [this, place, images, done = std::move(done)](tools::Outcome outcome) mutable {
+                        finish(std::move(outcome), place, **images, std::move(done));
+                    });
+            });
+        return running;
+    }
+
+    base::Result<json::object> preview(const json::value& args,
+                                       const tools::Place& place) const override {
+        const std::string text = base::string_at(args, "patch");
+        const auto parsed = patch::parse(text, patch::Format::UnifiedDiff);
+        if (!parsed) return base::fail(base::ErrorCode::InvalidInput, "{}", parsed.error().message);
+        json::array creates, modifies, renames, deletes;
+        const auto path_of = [&](const std::string& path) {
+            return json::value(relative_to(std::filesystem::path(place.workspace.cwd) / path,
+                                           place.workspace.execution_root));
+        };
+        for (const auto& file : parsed->files) {
+            switch (file.action) {
+                case patch::Action::Add:
+                    creates.push_back(path_of(file.path));
+                    break;
+                case patch::Action::Delete:
+                    deletes.push_back(path_of(file.path));
+                    break;
+                case patch::Action::Move:
+                    renames.push_back(json::object{{"from", path_of(file.from_path.value_or(""))},
+                                                   {"to", path_of(file.path)}});
+                    if (file.hunks.empty()) break;
+                    [[fallthrough]];
+                case patch::Action::Modify:
+                    modifies.push_back(
+                        json::object{{"path", path_of(file.path)}, {"diff", diff_of(file)}});
+                    break;
+            }
+        }
+        return json::object{{"creates", std::move(creates)},
+                            {"modifies", std::move(modifies)},
+                            {"renames", std::move(renames)},
+                            {"deletes", std::move(deletes)}};
+    }
+
+private:
+    // Until the patch itself begins, it can be called off; see ApplyPatch.
+    struct Waiting final : tools::Running {
+        void cancel() override { cancelled = true; }
+        bool cancelled{false};
+    };
+
+    void finish(tools::Outcome outcome, const tools::Place& place, BeforeImages images,
+                tools::Done done) {
+        make_relative(outcome.effects, place.workspace.execution_root);
+        if (!outcome.completed) return done(std::move(outcome));
+        auto undo = std::make_shared<std::vector<vault::UndoEntry>>();
+        loop_.offload(
+            [effects = outcome.effects, place, images = std::move(images), undo] {
+                const auto root = vault::Root::open(place.workspace.execution_root);
+                if (root) *undo = undo_of(effects, images, *root);
+            },
+            [outcome = std::move(outcome), undo, done = std::move(done)]() mutable {
+                outcome.completed = std::make_unique<UndoableOutput>(std::move(*outcome.completed),
+                                                                     std::move(*undo));
+                done(std::move(outcome));
+            });
+    }
+
+    base::Loop& loop_;
+    std::unique_ptr<tools::Tool> inner_;
+    const tools::ToolSpec spec_{with_undo(renamed(inner_->spec(), "shell.applyPatch"))};
+};
+
+}  // namespace
+
+void add_shell(tools::Registry& registry, const Kit& kit) {
+    registry.add(std::make_unique<ShellExec>(kit));
+    registry.add(std::make_unique<ShellApplyPatch>(kit));
+}
+
+}  // namespace plan_tools

@@ -1,0 +1,112 @@
+// What the families have in common: work beside the loop, a typed answer, cancellation.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "exec/tools/plan_tools/plan_tools.h"
+#include "exec/tools/vault/decide.h"
+
+namespace plan_tools {
+
+// Where each run's selection and cursor are by now: an edit moves them, and the next call of the
+// run has to find them there. Kept in memory only: after a restart a run is back at the context it
+// was started with. Used on the loop.
+class Contexts {
+public:
+    static constexpr std::size_t kRunsMax = 256;  // The oldest is forgotten.
+
+    explicit Contexts(ContextOf started_with) : started_with_(std::move(started_with)) {}
+    RunContext of(const domain::RunId& run, const tools::Place& place) const;
+    void moved(const domain::RunId& run, RunContext context);
+
+private:
+    ContextOf started_with_;
+    std::vector<std::pair<domain::RunId, RunContext>> moved_;
+};
+
+// What the families are made from.
+struct Kit {
+    Host host;
+    std::shared_ptr<Contexts> contexts;
+};
+
+// A result as it will be recorded; its family has bounded it already.
+struct Answer {
+    std::string summary;
+    json::object result;
+};
+
+struct AnswerOutput final : results::Output {
+    explicit AnswerOutput(Answer answer) : answer(std::move(answer)) {}
+    Answer answer;
+    base::Result<results::Canonical> project(results::ArtifactSink&,
+                                             const results::OutputPolicy&) const override {
+        return results::Canonical{answer.summary, answer.result};
+    }
+};
+
+// What a call is given. `context` was asked for on the loop.
+struct Request {
+    json::value args;
+    tools::Place place;
+    RunContext context{};
+    const std::atomic<bool>* stop{nullptr};
+    bool first_try{false};  // Of a change that is carried out; never in a preview.
+
+    // `args` fit the schema that was derived from T.
+    template <class T>
+    T as() const {
+        return base::from_json<T>(args).value();
+    }
+};
+
+// Looks, and changes nothing. Any thread may call it.
+using Look = std::function<vault::Outcome<Answer>(const vault::Root&, const Request&)>;
+
+// A change: decided without touching anything, then told by what was done.
+struct Change {
+    std::function<vault::Outcome<vault::Decision>(const vault::Root&, const Request&)> decide;
+    std::function<Answer(const Request&, const vault::Done&)> tell;
+    // Called on the loop once it is done, for what the next call has to know.
+    std::function<void(const domain::RunId&, const Request&, const vault::Done&)> after{};
+};
+
+// The parts of a spec that differ; the rest follows from whether the tool looks or changes.
+struct About {
+    std::string name;
+    std::string category;
+    std::string description;
+    json::object input_schema;
+    json::object output_schema;
+};
+
+std::unique_ptr<tools::Tool> look_tool(const Kit& kit, About about, Look look);
+std::unique_ptr<tools::Tool> change_tool(const Kit& kit, About about, Change change);
+
+// A tool that needs no file: answered at once.
+using Compute = std::function<vault::Outcome<Answer>(const Request&)>;
+std::unique_ptr<tools::Tool> compute_tool(const Kit& kit, About about, Compute compute);
+
+template <class Args, class Result>
+About about(std::string name, std::string category, std::string description) {
+    return {std::move(name), std::move(category), std::move(description), base::schema_of<Args>(),
+            base::schema_of<Result>()};
+}
+
+template <class Result>
+Answer answer(std::string summary, const Result& result) {
+    return {std::move(summary), base::to_json(result).as_object()};
+}
+
+void add_vault(tools::Registry& registry, const Kit& kit);
+void add_editor(tools::Registry& registry, const Kit& kit);
+void add_workspace(tools::Registry& registry, const Kit& kit);
+void add_commands(tools::Registry& registry, const Kit& kit);
+void add_util(tools::Registry& registry, const Kit& kit);
+void add_shell(tools::Registry& registry, const Kit& kit);
+
+}  // namespace plan_tools

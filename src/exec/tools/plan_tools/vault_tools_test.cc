@@ -1,0 +1,297 @@
+#include <ranges>
+
+#include "exec/tools/plan_tools/fixture_for_test.h"
+
+namespace plan_tools {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+class VaultToolsTest : public PlanToolsTest {};
+class NoDeleteTest : public PlanToolsTest {
+protected:
+    NoDeleteTest() : PlanToolsTest(false) {}
+};
+
+// contract: CALL-08
+TEST_F(VaultToolsTest, AreNotReachedByArgsThatDoNotFit) {
+    const std::pair<const char*, json::value> cases[] = {
+        {"vault.createFile", {{"content", "no path"}}},
+        {"vault.createFile", {{"path", 7}}},
+        {"vault.createFile", {{"path", "a"}, {"onCollision", "overwrite"}}},
+        {"vault.createFile", {{"path", "a"}, {"unknown", true}}},
+        {"vault.readFile", {{"path", ""}}},
+        {"vault.readFile", {{"path", "a"}, {"maxBytes", -1}}},
+        {"vault.writeFile", {{"path", "a"}}},
+        {"vault.searchText", {{"query", ""}}},
+        {"vault.searchText", {{"query", "x"}, {"maxResults", 100'000}}},
+        {"vault.listFiles", {{"limit", 0}}},
+        {"vault.rename", {{"from", "a"}}},
+        {"util.slugifyTitle", json::object{}},
+        {"editor.insertAtCursor", {{"text", nullptr}}},
+        {"commands.run", json::object{}},
+    };
+    for (const auto& [tool, args] : cases)
+        EXPECT_EQ(code(tool, args), "VALIDATION_ERROR") << tool << base::json_text(args);
+    EXPECT_TRUE(all().empty());
+}
+
+// contract: RUN-03
+TEST_F(VaultToolsTest, TellEachFailureByItsCode) {
+    write("a.md", "a");
+    const auto before = all();
+    struct Case {
+        const char* tool;
+        json::value args;
+        const char* code;
+    };
+    const Case cases[] = {
+        {"vault.createFile", {{"path", "../x"}}, "POLICY_DENIED"},
+        {"vault.createFile", {{"path", "/x"}}, "POLICY_DENIED"},
+        {"vault.createFile", {{"path", "https://e.com/x"}}, "POLICY_DENIED"},
+        {"vault.createFile", {{"path", ".git/hooks/x"}}, "POLICY_DENIED"},
+        {"vault.createFile", {{"path", "a.md"}, {"onCollision", "error"}}, "CONFLICT"},
+        {"vault.createFile", {{"path", "a.md/x"}}, "PRECONDITION_FAILED"},
+        {"vault.readFile", {{"path", "gone.md"}}, "NOT_FOUND"},
+        {"vault.readFile", {{"path", "."}}, "PRECONDITION_FAILED"},
+        {"vault.writeFile", {{"path", "gone.md"}, {"content", "x"}}, "NOT_FOUND"},
+        {"vault.writeFile",
+         {{"path", "a.md"}, {"content", "x"}, {"expectedEtag", "sha256:0"}},
+         "CONFLICT"},
+        {"vault.rename", {{"from", "gone.md"}, {"to", "b.md"}}, "NOT_FOUND"},
+        {"vault.delete", {{"path", "gone.md"}}, "NOT_FOUND"},
+        {"vault.searchText", {{"query", "("}, {"regex", true}}, "VALIDATION_ERROR"},
+        {"vault.listFiles", {{"folder", "gone"}}, "NOT_FOUND"},
+        {"editor.getSelection", json::object{}, "PRECONDITION_FAILED"},
+        {"editor.insertAtCursor", {{"text", "x"}}, "PRECONDITION_FAILED"},
+        {"editor.getActiveFilePath", json::object{}, "PRECONDITION_FAILED"},
+        {"workspace.openFile", {{"path", "gone.md"}}, "NOT_FOUND"},
+        {"commands.run", {{"name", "gone"}}, "NOT_FOUND"},
+        {"commands.run", {{"name", "say"}, {"args", {{"text", "x"}}}}, "VALIDATION_ERROR"},
+        {"commands.run", {{"name", "fail"}, {"args", {{"x", "y"}}}}, "VALIDATION_ERROR"},
+        {"commands.run", {{"name", "fail"}}, "INTERNAL_ERROR"},
+        {"commands.run", {{"name", "wait"}}, "TIMEOUT"},
+    };
+    for (const auto& [tool, args, expected] : cases)
+        EXPECT_EQ(code(tool, args), expected) << tool << base::json_text(args);
+    EXPECT_EQ(all(), before);
+}
+
+TEST_F(NoDeleteTest, DeletesNothingUnlessThatIsAllowed) {
+    write("a.md", "a");
+    EXPECT_EQ(code("vault.delete", {{"path", "a.md"}}), "POLICY_DENIED");
+    EXPECT_EQ(all(), (Files{{"a.md", "644 a"}}));
+}
+
+TEST_F(VaultToolsTest, GiveBackWhatAPlanGoesOnWith) {
+    const auto folder = run("vault.ensureFolder", {{"path", "Inbox"}});
+    EXPECT_EQ(*folder.data, (json::value{{"path", "Inbox"},
+                                         {"created", true},
+                                         {"undo", {{{"action", "mkdir"}, {"path", "Inbox"}}}}}));
+    const auto created = run("vault.createFile", {{"path", "Inbox/A?.md"}, {"content", "hi"}});
+    const std::string etag = vault::etag("hi");
+    EXPECT_EQ(
+        *created.data,
+        (json::value{
+            {"path", "Inbox/A-.md"},
+            {"etag", etag},
+            {"undo", {{{"action", "create"}, {"path", "Inbox/A-.md"}, {"afterEtag", etag}}}}}));
+    const auto read = run("vault.readFile", {{"path", "Inbox/A-.md"}});
+    EXPECT_EQ(*read.data, (json::value{{"path", "Inbox/A-.md"},
+                                       {"content", "hi"},
+                                       {"etag", etag},
+                                       {"bytes", 2},
+                                       {"truncated", false}}));
+    const auto written = run(
+        "vault.writeFile",
+        {{"path", "Inbox/A-.md"}, {"content", "!"}, {"mode", "append"}, {"expectedEtag", etag}});
+    EXPECT_EQ(base::string_at(*written.data, "etag"), vault::etag("hi!"));
+    EXPECT_TRUE(base::bool_at(*written.data, "changed"));
+    const auto entry = undo_of(written).at(0);
+    EXPECT_EQ(base::read_file(entry.beforeArtifact.value(), 10).value(), "hi");
+    EXPECT_TRUE(entry.beforeArtifact->starts_with(folder_.at("home")));
+    const auto listed = run("vault.listFiles", {{"includeFolders", true}});
+    EXPECT_EQ(*listed.data,
+              (json::value{
+                  {"files",
+                   {{{"path", "Inbox"}, {"name", "Inbox"}, {"kind", "folder"}, {"bytes", 0}},
+                    {{"path", "Inbox/A-.md"}, {"name", "A-.md"}, {"kind", "file"}, {"bytes", 3}}}},
+                  {"truncated", false},
+                  {"unnamed", 0}}));
+    const auto found = run("vault.searchText", {{"query", "HI"}});
+    EXPECT_EQ(
+        found.data->at("matches"),
+        (json::value{{{"path", "Inbox/A-.md"}, {"line", 1}, {"column", 1}, {"text", "hi!"}}}));
+    const auto deleted = run("vault.delete", {{"path", "Inbox/A-.md"}});
+    EXPECT_EQ(base::string_at(*deleted.data, "trashPath"), ".trash/A-.md");
+    EXPECT_TRUE(deleted.effects.deleted.at(0).trashed);
+}
+
+// contract: RES-06
+TEST_F(VaultToolsTest, ReportTheEffectsThatWereSeen) {
+    write("a.md", "same");
+    const auto same = run("vault.writeFile", {{"path", "a.md"}, {"content", "same"}});
+    EXPECT_EQ(same.effects, domain::Effects{});
+    EXPECT_FALSE(base::bool_at(*same.data, "changed"));
+    write("n.md", "[[a]]");
+    const auto renamed = run("vault.rename", {{"from", "a.md"}, {"to", "d/b.md"}});
+    EXPECT_EQ(renamed.effects,
+              (domain::Effects{.side_effects_observed = true,
+                               .created = {{"d", domain::PathKind::Folder}},
+                               .modified = {{"n.md", domain::PathKind::File, vault::etag("[[a]]"),
+                                             vault::etag("[[b]]")}},
+                               .renamed = {{"a.md", "d/b.md"}}}));
+    EXPECT_EQ(renamed.data->at("modifiedFiles"), json::value(json::array{"n.md"}));
+    const auto wrote =
+        run("commands.run", {{"name", "say"}, {"args", {{"text", "{x} $y"}, {"file", "c.md"}}}});
+    EXPECT_EQ(wrote.effects.created,
+              (std::vector<domain::CreatedPath>{{"c.md", domain::PathKind::File}}));
+    EXPECT_EQ(all().at("c.md"), "644 {x} $y") << "a value is never read again";
+}
+
+TEST_F(VaultToolsTest, PreviewExactlyWhatTheyThenDo) {
+    write("a.md", "one\n");
+    write("n.md", "[[a]]\n");
+    const std::pair<const char*, json::value> calls[] = {
+        {"vault.ensureFolder", {{"path", "x/y"}}},
+        {"vault.createFile", {{"path", "z/a.md"}, {"content", "text"}}},
+        {"vault.createFile", {{"path", "a.md"}}},
+        {"vault.writeFile", {{"path", "a.md"}, {"content", "two\n"}}},
+        {"vault.writeFile", {{"path", "a.md"}, {"content", "two\n"}}},
+        {"vault.rename", {{"from", "a.md"}, {"to", "q/b.md"}}},
+        {"vault.delete", {{"path", "x"}}},
+    };
+    for (const auto& [tool, args] : calls) {
+        const auto before = folder_.all();
+        const auto shown = preview(tool, args).value();
+        ASSERT_EQ(folder_.all(), before) << tool << " touched something in its preview";
+        const auto result = run(tool, args);
+        const auto list = [&](const char* name) {
+            std::vector<std::string> out;
+            if (const auto* found = base::find(shown, name))
+                for (const auto& entry : found->as_array())
+                    out.emplace_back(entry.is_string() ? entry.as_string().c_str()
+                                     : entry.as_object().contains("path")
+                                         ? base::string_at(entry, "path")
+                                         : base::string_at(entry, "from") + ">" +
+                                               base::string_at(entry, "to"));
+            return out;
+        };
+        std::vector<std::string> created, modified, renamed, deleted;
+        for (const auto& path : result.effects.created) created.push_back(path.path);
+        for (const auto& path : result.effects.modified) modified.push_back(path.path);
+        for (const auto& path : result.effects.renamed)
+            renamed.push_back(path.from + ">" + path.to);
+        for (const auto& path : result.effects.deleted) deleted.push_back(path.path);
+        EXPECT_EQ(list("creates"), created) << tool;
+        EXPECT_EQ(list("modifies"), modified) << tool;
+        EXPECT_EQ(list("renames"), renamed) << tool;
+        EXPECT_EQ(list("deletes"), deleted) << tool;
+        json::object told = result.data->as_object();
+        told["undo"] = json::array{};
+        EXPECT_EQ(shown.at("data"), json::value(told)) << tool;
+    }
+    EXPECT_FALSE(preview("vault.createFile", {{"path", "../x"}}));
+    EXPECT_FALSE(preview("vault.createFile", {{"path", {"a", "list"}}})) << "must not throw";
+    EXPECT_EQ(preview("commands.run", {{"name", "say"}, {"args", {{"text", "a b"}, {"file", "f"}}}})
+                  .value(),
+              (json::object{{"commands", {"sh -c 'printf '%s' \"$1\" > \"$2\"' sh 'a b' f"}}}));
+    EXPECT_EQ(preview("shell.exec", {{"cmd", "ls -l"}}).value(),
+              (json::object{{"commands", {"ls -l"}}}));
+}
+
+TEST_F(VaultToolsTest, ReadWithinBounds) {
+    write("big.md", std::string(2 * 1024 * 1024, 'x'));
+    write("bin", std::string("a\0b", 3));
+    write("u.md", "äöü");
+    EXPECT_EQ(code("vault.readFile", {{"path", "big.md"}}), "PRECONDITION_FAILED");
+    EXPECT_EQ(code("vault.readFile", {{"path", "bin"}}), "PRECONDITION_FAILED");
+    const auto cut = run("vault.readFile", {{"path", "u.md"}, {"maxBytes", 3}});
+    EXPECT_EQ(base::string_at(*cut.data, "content"), "ä");
+    EXPECT_TRUE(base::bool_at(*cut.data, "truncated"));
+    EXPECT_EQ(base::string_at(*cut.data, "etag"), vault::etag("äöü")) << "of the whole file";
+}
+
+TEST_F(VaultToolsTest, AreCalledOffBeforeTheyBegin) {
+    const auto running = start(call("vault.createFile", {{"path", "a.md"}}));
+    running->cancel();
+    const auto result = end();
+    // The work may have begun on its own thread already; then it is done whole.
+    if (result.status == domain::ResultStatus::Cancelled) {
+        EXPECT_EQ(result.error->code, "CANCELLED");
+        EXPECT_TRUE(all().empty());
+    } else {
+        EXPECT_EQ(all().size(), 1u);
+    }
+}
+
+TEST_F(VaultToolsTest, AreForPlansAndNotOfferedToModels) {
+    for (const auto* spec : registry_.all()) {
+        EXPECT_TRUE(spec->plans_only) << spec->name;
+        EXPECT_EQ(spec->repeatable, spec->risk == domain::RiskLevel::ReadOnly) << spec->name;
+        EXPECT_FALSE(spec->category.empty()) << spec->name;
+        EXPECT_TRUE(spec->input_schema.contains("properties")) << spec->name;
+        EXPECT_TRUE(spec->output_schema.contains("properties")) << spec->name;
+    }
+    EXPECT_EQ(registry_.all().size(), 20u);
+    EXPECT_TRUE(registry_.exposed(domain::ProfilePreset::PublicNamed).empty());
+    start(call("vault.listFiles", json::object{}, domain::CallSource::Turn));
+    EXPECT_EQ(end().error->code, "POLICY_DENIED");
+}
+
+TEST_F(VaultToolsTest, TakeBackAPatchAsWellAsAWrite) {
+    write("a.md", "one\ntwo\n");
+    write("old.md", "x\n");
+    write("from.md", "y\n");
+    const auto before = all();
+    const json::value args{{"patch",
+                            "--- a/a.md\n+++ b/a.md\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"
+                            "--- /dev/null\n+++ b/d/new.md\n@@ -0,0 +1 @@\n+n\n"
+                            "--- a/old.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+                            "diff --git a/from.md b/to.md\nrename from from.md\nrename to to.md\n"
+                            "--- a/from.md\n+++ b/to.md\n@@ -1 +1 @@\n-y\n+z\n"}};
+    const auto shown = preview("shell.applyPatch", args).value();
+    EXPECT_EQ(shown.at("creates"), json::value(json::array{"d/new.md"}));
+    EXPECT_EQ(shown.at("deletes"), json::value(json::array{"old.md"}));
+    EXPECT_EQ(shown.at("renames"), (json::value{{{"from", "from.md"}, {"to", "to.md"}}}));
+    EXPECT_EQ(all(), before);
+    const auto result = run("shell.applyPatch", args);
+    ASSERT_TRUE(result.ok) << result.error->message;
+    EXPECT_EQ(all(), (Files{{"a.md", "644 1\ntwo\n"},
+                            {"d", "folder"},
+                            {"d/new.md", "644 n\n"},
+                            {"to.md", "644 z\n"}}));
+    EXPECT_EQ(result.effects.deleted.at(0).path, "old.md");
+    const auto root = vault::Root::open(folder_.at("vault")).value();
+    const auto undo = undo_of(result);
+    for (const auto& entry : undo | std::views::reverse)
+        EXPECT_TRUE(vault::take_back(root, entry)) << entry.path;
+    EXPECT_EQ(all(), before);
+    EXPECT_EQ(code("shell.applyPatch", {{"patch", "nonsense"}}), "VALIDATION_ERROR");
+}
+
+TEST_F(VaultToolsTest, RunCommandsAsTheRuntimeDoes) {
+    const auto result = run("shell.exec", {{"cmd", "printf hi > out.md"}, {"login", false}});
+    EXPECT_TRUE(result.ok);
+    EXPECT_EQ(result.effects.created,
+              (std::vector<domain::CreatedPath>{{"out.md", domain::PathKind::File}}));
+    const auto failed = run("commands.run", {{"name", "fail"}});
+    EXPECT_EQ(base::string_at(*failed.error->details, "stderr"), "oops\n");
+    EXPECT_EQ(base::int_at(*failed.error->details, "exit_status"), 3);
+    const auto lenient = run("commands.run", {{"name", "fail"}, {"allowFailure", true}});
+    EXPECT_EQ(base::int_at(*lenient.data, "exit_status"), 3);
+    EXPECT_EQ(run("commands.list", json::object{}).data->at("commands").at(0),
+              (json::value{{"name", "say"},
+                           {"description", "Write words to a file."},
+                           {"parameters", {"text", "file"}}}));
+}
+
+TEST_F(VaultToolsTest, EndACommandThatIsCancelled) {
+    auto slow = call("commands.run", {{"name", "wait"}});
+    const auto running = start(slow);
+    running->cancel();
+    EXPECT_EQ(end().error->code, "CANCELLED");
+}
+
+}  // namespace
+}  // namespace plan_tools

@@ -1,0 +1,257 @@
+#include "exec/tools/vault/decide.h"
+
+#include "exec/tools/vault/links.h"
+#include "exec/tools/vault/names.h"
+#include "exec/tools/vault/walk.h"
+
+namespace vault {
+namespace {
+
+constexpr std::string_view kOtherName = "Choose another name, or let a unique one be made.";
+
+Outcome<std::vector<std::string>> names_to_change(const std::string& path) {
+    auto names = TRY(split_path(path));
+    if (names.empty())
+        return invalid(path, "names the vault itself", "Name something inside the vault.");
+    if (is_protected(names))
+        return denied(path, "belongs to version control", "Leave .git to git.");
+    if (names.back().starts_with(kTemporaryPrefix))
+        return denied(path, "has a name that is kept for unfinished writes", "Choose another.");
+    return names;
+}
+
+// Goes down `names`, noting the folders that have to be made. Names that exist are taken as they
+// are, others are made safe.
+Outcome<std::string> decide_folders(const Root& root, const std::vector<std::string>& names,
+                                    std::vector<Step>& steps) {
+    if (names.empty()) return "";
+    if (auto whole = join(names); root.folder(whole)) return whole;
+    std::string path;
+    for (const auto& name : names) {
+        std::string next = join(path, name);
+        auto seen = steps.empty() ? TRY(root.look(next)) : Seen{};
+        if (seen.kind == Kind::Missing) {
+            next = join(path, safe_name(name));
+            if (steps.empty()) seen = TRY(root.look(next));
+        }
+        path = std::move(next);
+        if (seen.kind == Kind::Missing)
+            steps.emplace_back(MakeFolder{path});
+        else if (seen.kind != Kind::Folder)
+            TRY(root.folder(path));  // A link to a folder inside is fine; the rest is an error.
+    }
+    return path;
+}
+
+// A free name in `folder`, which exists, or CONFLICT. A name that is taken is numbered as it is.
+Outcome<std::string> free_path(const Root& root, const std::string& folder,
+                               const std::string& wanted, OnCollision on_collision) {
+    std::string path = join(folder, wanted), name = wanted;
+    if (TRY(root.look(path)).kind == Kind::Missing) {
+        name = safe_name(wanted);
+        if (name == wanted) return path;
+        path = join(folder, name);
+    }
+    for (std::size_t number = 2; number <= kNamesTriedMax + 1; ++number) {
+        if (TRY(root.look(path)).kind == Kind::Missing) return path;
+        if (on_collision == OnCollision::Error) return conflict(path, "already exists", kOtherName);
+        path = join(folder, numbered_name(name, number));
+    }
+    return conflict(join(folder, name), fmt::format("exists {} times already", kNamesTriedMax),
+                    "Choose another name.");
+}
+
+Outcome<void> expect_etag(const std::string& path, std::string_view bytes,
+                          const std::optional<std::string>& expected) {
+    if (expected && etag(bytes) != *expected)
+        return conflict(path, fmt::format("has the etag {}, not the expected one", etag(bytes)),
+                        "Read it again and decide anew.");
+    return {};
+}
+
+// What is there, if it is something that may be moved or deleted.
+Outcome<domain::PathKind> movable(const Root& root, const std::string& path,
+                                  const std::optional<std::string>& expected_etag) {
+    const Seen seen = TRY(root.look(path));
+    if (seen.kind == Kind::Missing) return missing(path);
+    if (seen.kind == Kind::Link || seen.kind == Kind::Special)
+        return unfit(path, "is a link, a pipe or a device",
+                     "Only regular files and folders are moved and deleted.");
+    if (seen.kind == Kind::Folder) {
+        if (expected_etag)
+            return invalid(path, "is a folder and has no etag", "Leave expectedEtag out.");
+        return domain::PathKind::Folder;
+    }
+    if (expected_etag)
+        TRY(expect_etag(path, TRY(root.read(path, kFileBytesMax, false)).bytes, expected_etag));
+    return domain::PathKind::File;
+}
+
+bool is_note(std::string_view path) {
+    return path.ends_with(".md") || path.ends_with(".markdown") || path.ends_with(".MD");
+}
+
+bool is_in(std::string_view path, std::string_view folder) {
+    return path == folder ||
+           (path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+// Adds a change for every note whose links would lead elsewhere after the move.
+Outcome<void> decide_links(const Root& root, const Move& move, Decision& decision) {
+    std::vector<std::string> before, after;
+    const std::function<std::string(const std::string&)> moved = [&](const std::string& path) {
+        return is_in(path, move.from) ? move.to + path.substr(move.from.size()) : path;
+    };
+    const auto walked = TRY(walk(root, {.with_ignored = true}, [&](const Entry& entry) {
+        if (entry.kind == Kind::File) {
+            before.push_back(entry.path);
+            after.push_back(moved(entry.path));
+        }
+        return true;
+    }));
+    if (walked.truncated)
+        return unfit(move.from, "lies in a vault with too many files to follow links",
+                     "Rename with updateLinks false.");
+    const LinkIndex old_index(before), new_index(after);
+    std::size_t bytes = 0, notes = 0;
+    for (const auto& path : before) {
+        if (!is_note(path)) continue;
+        auto note = root.read(path, kNoteBytesMax, false);
+        if (!note) continue;  // Gone since, not ours to read, or no note at that size.
+        if ((bytes += note->bytes.size()) > kLinkBytesMax)
+            return unfit(move.from, "lies in a vault with too much text to follow links",
+                         "Rename with updateLinks false.");
+        const std::string now = moved(path);
+        auto relinked = rewrite_links(note->bytes, {.note_before = path,
+                                                    .note_after = now,
+                                                    .before = old_index,
+                                                    .after = new_index,
+                                                    .moved = moved});
+        decision.broken += relinked.broken;
+        decision.links += relinked.links;
+        if (relinked.links == 0) continue;
+        if (++notes > kRelinkedNotesMax)
+            return unfit(move.from,
+                         fmt::format("is linked from more than {} notes", kRelinkedNotesMax),
+                         "Rename with updateLinks false.");
+        decision.steps.emplace_back(
+            ModifyFile{now, std::move(note->bytes), std::move(relinked.text)});
+    }
+    return {};
+}
+
+}  // namespace
+
+Outcome<std::string> checked_path(std::string_view path) {
+    return join(TRY(split_path(path)));
+}
+
+Outcome<Decision> decide_folder(const Root& root, const std::string& path) {
+    Decision decision;
+    const auto names = TRY(split_path(path));
+    if (is_protected(names))
+        return denied(path, "belongs to version control", "Leave .git to git.");
+    decision.path = TRY(decide_folders(root, names, decision.steps));
+    return decision;
+}
+
+Outcome<Decision> decide_create(const Root& root, const std::string& path,
+                                const std::string& content, OnCollision on_collision,
+                                bool assume_free) {
+    auto names = TRY(names_to_change(path));
+    if (content.size() > kFileBytesMax)
+        return invalid(path, "would be too large", "Write a smaller file.");
+    Decision decision;
+    const std::string name = std::move(names.back());
+    names.pop_back();
+    const std::string folder = TRY(decide_folders(root, names, decision.steps));
+    const std::string safe = safe_name(name);
+    const bool is_free = !decision.steps.empty() || (assume_free && safe == name);
+    decision.path = is_free ? join(folder, safe) : TRY(free_path(root, folder, name, on_collision));
+    decision.steps.emplace_back(CreateFile{decision.path, content});
+    return decision;
+}
+
+Outcome<Decision> decide_write(const Root& root, const Write& write) {
+    const auto names = TRY(names_to_change(write.path));
+    const std::string path = join(names);
+    if (TRY(root.look(path)).kind == Kind::Missing) {
+        if (write.expected_etag)
+            return conflict(path, "does not exist, and an etag was expected",
+                            "Leave expectedEtag out to create it.");
+        if (!write.create) return missing(path);
+        return decide_create(root, write.path, write.content, OnCollision::Error);
+    }
+    Content old = TRY(root.read(path, kFileBytesMax, false));
+    TRY(expect_etag(path, old.bytes, write.expected_etag));
+    std::string after = write.mode == WriteMode::Append    ? old.bytes + write.content
+                        : write.mode == WriteMode::Prepend ? write.content + old.bytes
+                                                           : write.content;
+    return decide_rewrite(path, std::move(old.bytes), std::move(after));
+}
+
+Outcome<Decision> decide_rewrite(const std::string& path, std::string before, std::string after) {
+    if (after.size() > kFileBytesMax)
+        return invalid(path, "would become too large", "Write less to it.");
+    Decision decision{.path = path, .etag = etag(after)};
+    if (before != after)
+        decision.steps.emplace_back(ModifyFile{path, std::move(before), std::move(after)});
+    return decision;
+}
+
+Outcome<Decision> decide_rename(const Root& root, const Rename& rename) {
+    const std::string from = join(TRY(names_to_change(rename.from)));
+    auto names = TRY(names_to_change(rename.to));
+    const auto kind = TRY(movable(root, from, rename.expected_etag));
+    Decision decision{.path = from};
+    if (join(names) == from) return decision;
+    if (is_in(join(names), from))
+        return invalid(rename.to, "lies inside what is to be moved", "Choose another target.");
+    const std::string name = std::move(names.back());
+    names.pop_back();
+    const std::string folder = TRY(decide_folders(root, names, decision.steps));
+    decision.path = decision.steps.empty() ? TRY(free_path(root, folder, name, rename.on_collision))
+                                           : join(folder, safe_name(name));
+    const Move move{from, decision.path, kind};
+    decision.steps.emplace_back(move);
+    if (rename.update_links) TRY(decide_links(root, move, decision));
+    return decision;
+}
+
+Outcome<Decision> decide_delete(const Root& root, const std::string& path,
+                                const std::optional<std::string>& expected_etag) {
+    const auto names = TRY(names_to_change(path));
+    if (names.front() == kTrash)
+        return unfit(path, "is in the trash already", "Empty the trash by hand.");
+    const std::string from = join(names);
+    const auto kind = TRY(movable(root, from, expected_etag));
+    const std::string trash(kTrash);
+    const Seen seen = TRY(root.look(trash));
+    Decision decision;
+    if (seen.kind == Kind::Missing) {
+        decision.steps.emplace_back(MakeFolder{trash});
+        decision.path = join(trash, names.back());
+    } else if (seen.kind == Kind::Folder) {
+        decision.path = TRY(free_path(root, trash, names.back(), OnCollision::Unique));
+    } else {
+        return unfit(trash, "is not a folder", "Move it out of the way.");
+    }
+    decision.steps.emplace_back(Move{from, decision.path, kind, true});
+    return decision;
+}
+
+Outcome<Done> carry_out(const Root& root,
+                        const std::function<Outcome<Decision>(bool first)>& decide,
+                        results::ArtifactSink& sink, Durability durability) {
+    for (int tries = 1;; ++tries) {
+        auto decision = TRY(decide(tries == 1));
+        auto performed = perform(root, decision.steps, sink, durability);
+        if (performed) return Done{std::move(decision), std::move(*performed)};
+        const bool is_restored =
+            !performed.error().details || !base::find(*performed.error().details, "not_restored");
+        if (performed.error().kind != "conflict" || !is_restored || tries == kDecisionsMax)
+            return std::unexpected(std::move(performed).error());
+    }
+}
+
+}  // namespace vault

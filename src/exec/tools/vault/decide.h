@@ -1,0 +1,86 @@
+// From what a call asks for and what the vault has now to the steps that do it. Reads, never
+// writes: the same decision is shown as a preview or carried out.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exec/tools/vault/steps.h"
+
+namespace vault {
+
+// Names tried for one file: "Note.md", "Note (2).md", and so on.
+inline constexpr std::size_t kNamesTriedMax = 1000;
+// Notes that one rename may change, and how much it may read to find them.
+inline constexpr std::size_t kRelinkedNotesMax = 2000;
+inline constexpr std::size_t kNoteBytesMax = 4 * 1024 * 1024;
+inline constexpr std::size_t kLinkBytesMax = 512 * 1024 * 1024;
+// Times a call is decided anew because the vault changed between decision and act.
+inline constexpr int kDecisionsMax = 16;
+
+enum class OnCollision { Unique, Error };
+BOOST_DESCRIBE_ENUM(OnCollision, Unique, Error)
+
+struct Decision {
+    std::vector<Step> steps;
+    std::string path;       // Where the result is, after names were made safe and unique.
+    std::string etag{};     // Of a file that is rewritten or left as it is.
+    std::size_t links{0};   // Rewritten by a rename.
+    std::size_t broken{0};  // Links that no longer lead where they led.
+};
+
+Outcome<Decision> decide_folder(const Root& root, const std::string& path);
+
+// `assume_free` spares the look at a safe name: if it is taken, creating the file fails with
+// CONFLICT and has to be decided anew.
+Outcome<Decision> decide_create(const Root& root, const std::string& path,
+                                const std::string& content, OnCollision on_collision,
+                                bool assume_free = false);
+
+enum class WriteMode { Replace, Append, Prepend };
+BOOST_DESCRIBE_ENUM(WriteMode, Replace, Append, Prepend)
+
+struct Write {
+    std::string path;
+    std::string content;
+    WriteMode mode{WriteMode::Replace};
+    bool create{false};  // Makes the file if it is missing.
+    std::optional<std::string> expected_etag{};
+};
+// No steps when the file already has these bytes.
+Outcome<Decision> decide_write(const Root& root, const Write& write);
+
+// Replaces the bytes of a file that was read already, unless it has changed since.
+Outcome<Decision> decide_rewrite(const std::string& path, std::string before, std::string after);
+
+struct Rename {
+    std::string from;
+    std::string to;
+    bool update_links{true};
+    OnCollision on_collision{OnCollision::Unique};
+    std::optional<std::string> expected_etag{};
+};
+Outcome<Decision> decide_rename(const Root& root, const Rename& rename);
+
+// Moves the file or folder to the trash of the vault.
+Outcome<Decision> decide_delete(const Root& root, const std::string& path,
+                                const std::optional<std::string>& expected_etag);
+
+// The path as written, checked; its end need not exist.
+Outcome<std::string> checked_path(std::string_view path);
+
+struct Done {
+    Decision decision;
+    Performed performed;
+};
+
+// Decides and performs. Should somebody else have taken a name or changed a file in between, it is
+// decided anew; what was asked for (an etag, no collision) is then checked anew as well. `decide`
+// is told whether it is the first time, when it may assume the likely.
+Outcome<Done> carry_out(const Root& root,
+                        const std::function<Outcome<Decision>(bool first)>& decide,
+                        results::ArtifactSink& sink, Durability durability);
+
+}  // namespace vault

@@ -1,0 +1,108 @@
+#include "exec/tools/vault/root.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/hash.h"
+#include "exec/tools/vault/names.h"
+
+namespace vault {
+namespace {
+
+// A rename elsewhere in the tree makes the kernel give up a ".." of a link with EAGAIN.
+constexpr int kOpenTriesMax = 64;
+constexpr std::size_t kReadBytes = 64 * 1024;
+
+}  // namespace
+
+Kind kind_of(const struct stat& status) {
+    if (S_ISREG(status.st_mode)) return Kind::File;
+    if (S_ISDIR(status.st_mode)) return Kind::Folder;
+    return S_ISLNK(status.st_mode) ? Kind::Link : Kind::Special;
+}
+
+std::string etag(std::string_view bytes) {
+    return "sha256:" + base::sha256_hex(bytes);
+}
+
+Outcome<Root> Root::open(const std::filesystem::path& path) {
+    base::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return refused("Opening the vault", path.string(), errno);
+    return Root(std::move(fd));
+}
+
+int Root::open_below(std::string_view path, int flags) const {
+    const std::string name(path.empty() ? "." : path);
+    // openat2 refuses flags that do not go together, so O_PATH must be alone with O_DIRECTORY.
+    open_how how{.flags = static_cast<__u64>(flags | O_CLOEXEC),
+                 .mode = 0,
+                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    for (int tries = 0;; ++tries) {
+        const long fd = ::syscall(SYS_openat2, fd_->get(), name.c_str(), &how, sizeof how);
+        if (fd >= 0) return static_cast<int>(fd);
+        if ((errno != EAGAIN && errno != EINTR) || tries == kOpenTriesMax) return -1;
+    }
+}
+
+Outcome<base::Fd> Root::folder(std::string_view path) const {
+    base::Fd fd(open_below(path, O_RDONLY | O_DIRECTORY));
+    if (!fd) return refused("Opening the folder", path, errno);
+    return fd;
+}
+
+Outcome<Spot> Root::spot(std::string_view path) const {
+    const std::string_view above = folder_of(path);
+    Spot spot{.folder = fd_, .name = std::string(name_of(path))};
+    if (!above.empty()) spot.folder = std::make_shared<const base::Fd>(TRY(folder(above)));
+    return spot;
+}
+
+Outcome<Seen> Root::look(std::string_view path) const {
+    if (path.empty()) return Seen{.kind = Kind::Folder};
+    const std::string_view above = folder_of(path);
+    base::Fd opened;
+    if (!above.empty()) opened.reset(open_below(above, O_PATH | O_DIRECTORY));
+    const int folder = above.empty() ? fd_->get() : opened.get();
+    Seen seen;
+    if (folder >= 0 && ::fstatat(folder, std::string(name_of(path)).c_str(), &seen.status,
+                                 AT_SYMLINK_NOFOLLOW) == 0) {
+        seen.kind = kind_of(seen.status);
+        return seen;
+    }
+    if (errno == ENOENT) return Seen{};
+    return refused("Looking at", path, errno);
+}
+
+Outcome<Content> Root::read(std::string_view path, std::size_t bytes_max, bool follow) const {
+    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+    const base::Fd file(
+        open_below(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW)));
+    if (!file) return refused("Opening", path, errno);
+    Content content;
+    if (::fstat(file.get(), &content.status) != 0) return refused("Looking at", path, errno);
+    if (S_ISDIR(content.status.st_mode)) return refused("Reading", path, EISDIR);
+    if (!S_ISREG(content.status.st_mode)) return refused("Reading", path, ENXIO);
+    std::array<char, kReadBytes> buffer;
+    while (true) {
+        const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return broken("Reading", path, errno);
+        if (got == 0) return content;
+        if (static_cast<std::size_t>(got) > bytes_max - content.bytes.size())
+            return unfit(path, fmt::format("has more than {} bytes", bytes_max),
+                         "Read a smaller file, or only its beginning.");
+        content.bytes.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+}
+
+base::Status Root::sync() const {
+    if (::syncfs(fd_->get()) != 0) return base::fail_errno("write the vault to disk");
+    return {};
+}
+
+}  // namespace vault

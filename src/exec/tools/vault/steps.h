@@ -1,0 +1,81 @@
+// What a call does to a vault, as values: decided first, shown as a preview or carried out, and
+// taken back from what was noted on the way. A preview cannot differ from the execution, because
+// both are the same steps.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/typed.h"
+#include "exec/results/project.h"
+#include "exec/tools/vault/root.h"
+
+namespace vault {
+
+struct MakeFolder {
+    std::string path;
+    friend bool operator==(const MakeFolder&, const MakeFolder&) = default;
+};
+struct CreateFile {
+    std::string path;
+    std::string bytes;
+    friend bool operator==(const CreateFile&, const CreateFile&) = default;
+};
+// Only while the file still has the bytes it had when this was decided.
+struct ModifyFile {
+    std::string path;
+    std::string before;
+    std::string after;
+    friend bool operator==(const ModifyFile&, const ModifyFile&) = default;
+};
+// Never over something that exists. A move to the trash counts as a deletion.
+struct Move {
+    std::string from;
+    std::string to;
+    domain::PathKind kind{domain::PathKind::File};
+    bool trash{false};
+    friend bool operator==(const Move&, const Move&) = default;
+};
+using Step = std::variant<MakeFolder, CreateFile, ModifyFile, Move>;
+
+// One thing that was done, as plans keep it to take it back. Fields are spelled as on their wire.
+enum class Action { Create, Modify, Delete, Rename, Mkdir };
+BOOST_DESCRIBE_ENUM(Action, Create, Modify, Delete, Rename, Mkdir)
+
+struct UndoEntry {
+    Action action{Action::Create};
+    std::string path;                   // Where it is now, relative to the vault.
+    std::optional<std::string> from{};  // Where it was before a rename.
+    std::optional<std::string> beforeEtag{};
+    std::optional<std::string> afterEtag{};
+    std::optional<std::string> beforeArtifact{};  // Absolute path of a file with the bytes before.
+    friend bool operator==(const UndoEntry&, const UndoEntry&) = default;
+};
+BOOST_DESCRIBE_STRUCT(UndoEntry, (), (action, path, from, beforeEtag, afterEtag, beforeArtifact))
+
+// EachCall: when a call returns, a power cut loses nothing of it. RunEnd: the files of many calls
+// are written to disk together by Root::sync, which has to succeed before a run's results are
+// called final; until then a power cut may lose any of them, but a crash of the program does not.
+enum class Durability { EachCall, RunEnd };
+
+struct Performed {
+    std::vector<UndoEntry> undo;  // In the order it was done; to be taken back from the end.
+    domain::Effects effects;
+};
+
+// Carries out `steps` in order. When one fails, those before it are taken back; should that fail
+// too, the details name the paths in `not_restored`. The bytes before a change go to `sink` first.
+Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
+                           results::ArtifactSink& sink, Durability durability);
+
+// Takes back one entry. A path that no longer is what the entry left behind is CONFLICT, and is
+// not touched.
+Outcome<void> take_back(const Root& root, const UndoEntry& entry);
+
+// {creates, modifies: [{path, diff}], renames: [{from, to}], deletes}, empty lists left out.
+json::object describe(std::span<const Step> steps);
+
+}  // namespace vault
