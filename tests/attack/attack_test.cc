@@ -16,6 +16,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "base/asio_loop.h"
 #include "base/files.h"
@@ -151,7 +152,7 @@ protected:
             GTEST_SKIP() << "NOT RUN, this machine cannot confine: "
                          << fmt::format("{}", fmt::join(lacks, "; "));
         // Not below /tmp: that is another folder inside, which would prove nothing.
-        top_ = fs::path(HOLON_ATTACK_FOLDER) / ids_.hex32();
+        top_ = fs::path(HOLON_ATTACK_FOLDER) / ids_.hex32().substr(0, 8);
         root_ = top_ / "root";
         write_file(root_ / "work.txt", "work\n");
         write_file(root_ / ".git/config",
@@ -187,7 +188,8 @@ protected:
     }
 
     sandbox::Policy policy() const {
-        sandbox::Policy policy{.writable_roots = {root_.string()}};
+        sandbox::Policy policy = network_;
+        policy.writable_roots = {root_.string()};
         policy.hidden = sandbox::usual_secrets(top_ / "home", top_ / "holon");
         policy.limits = {.cpu_s = 2,
                          .memory_bytes = 512 << 20,
@@ -236,15 +238,14 @@ protected:
     std::vector<std::string> attempt(const Case& attack, Confined confined);
 
     // Short: the address of a Unix socket holds 107 bytes.
-    fs::path socket_file() const {
-        return fs::path("/var/lib") / ("h" + top_.filename().string().substr(0, 8));
-    }
+    fs::path socket_file() const { return top_ / "s"; }
 
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
     base::AsioLoop loop_;
     base::SystemProcessRunner runner_{loop_};
     fs::path top_, root_;
+    sandbox::Policy network_;  // Its other parts are filled in.
     base::ProcessExit exit_;
     std::string said_;
 };
@@ -357,6 +358,92 @@ TEST_F(Judges, FindWhatGetsOut) {
             << said_;
         TearDown();
     }
+}
+
+// A server outside that says one word to everybody.
+class WordServer {
+public:
+    WordServer() {
+        sockaddr_in ip{};
+        ip.sin_family = AF_INET;
+        ip.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&ip), sizeof ip), 0);
+        EXPECT_EQ(::listen(listener_, 16), 0);
+        socklen_t length = sizeof ip;
+        ::getsockname(listener_, reinterpret_cast<sockaddr*>(&ip), &length);
+        port = ntohs(ip.sin_port);
+        thread_ = std::thread([this] {
+            for (int peer = ::accept(listener_, nullptr, nullptr); peer >= 0;
+                 peer = ::accept(listener_, nullptr, nullptr)) {
+                char request[4096];
+                [[maybe_unused]] const auto got = ::read(peer, request, sizeof request);
+                base::write_all(peer, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nallowed\n");
+                ::close(peer);
+            }
+        });
+    }
+    ~WordServer() {
+        ::shutdown(listener_, SHUT_RDWR);
+        thread_.join();
+        ::close(listener_);
+    }
+    int port{0};
+
+private:
+    int listener_{-1};
+    std::thread thread_;
+};
+
+using Allowlist = Boundary;
+
+TEST_F(Allowlist, ReachesWhatItNamesAndWritesEachDestinationDown) {
+    const WordServer server;
+    network_ = {.network = sandbox::Network::Allowlist,
+                .allowed_hosts = {fmt::format("127.0.0.1:{}", server.port), "localhost:1"},
+                .network_log = (top_ / "network.jsonl").string()};
+    const auto findings =
+        attempt({.family = "net",
+                 .script = fmt::format("import urllib.request as u\n"
+                                       "print(u.urlopen('http://127.0.0.1:{0}/x').read())\n"
+                                       "for url in ('http://127.0.0.1:9/', 'http://localhost:1/', "
+                                       "'https://example.com/'):\n"
+                                       "    try: u.urlopen(url, timeout=5); print('reached', url)\n"
+                                       "    except OSError as e: print(e)\n",
+                                       server.port),
+                 .is_python = true},
+                Confined::Yes);
+    EXPECT_EQ(findings, std::vector<std::string>{});
+    EXPECT_THAT(said_, testing::HasSubstr("allowed"));
+    EXPECT_THAT(said_, testing::Not(testing::HasSubstr("reached")));
+    EXPECT_EQ(base::read_file(top_ / "network.jsonl", 1 << 20),
+              fmt::format("{{\"host\":\"127.0.0.1\",\"port\":{},\"outcome\":\"connected\"}}\n"
+                          "{{\"host\":\"127.0.0.1\",\"port\":9,\"outcome\":\"refused\"}}\n"
+                          "{{\"host\":\"localhost\",\"port\":1,\"outcome\":\"private_address\"}}\n"
+                          "{{\"host\":\"example.com\",\"port\":443,\"outcome\":\"refused\"}}\n",
+                          server.port));
+}
+
+TEST_F(Allowlist, GoesAroundTheProxyNowhere) {
+    network_ = {.network = sandbox::Network::Allowlist, .allowed_hosts = {"example.com"}};
+    for (const char* script :
+         {"bash -c \"echo x > /dev/tcp/127.0.0.1/$PORT\"",
+          "bash -c \"exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT 127.0.0.1:$PORT "
+          "HTTP/1.1\\r\\n\\r\\n' >&3; head -1 <&3\"",
+          "python3 -c 'import socket; socket.socket(1).connect(\"/run/holon/proxy.sock\")'",
+          "kill -9 $(pgrep -f holon-init); cat /proc/*/mem > /dev/null; ls -l /proc/*/fd"})
+        EXPECT_EQ(attempt({.family = "net", .script = script}, Confined::Yes),
+                  std::vector<std::string>{})
+            << script << said_;
+}
+
+TEST_F(Allowlist, LeavesNoFolderBehindAndKeepsTheExitStatus) {
+    network_ = {.network = sandbox::Network::Allowlist};
+    attempt({.family = "net", .script = "exit 7"}, Confined::Yes);
+    EXPECT_EQ(exit_.exit_code, 7) << said_;
+    for (const auto& entry : fs::directory_iterator("/tmp"))
+        EXPECT_THAT(entry.path().filename().string(),
+                    testing::Not(testing::StartsWith("holon-net-")));
 }
 
 TEST(AttackCases, AreManyAndDistinct) {

@@ -1,7 +1,7 @@
 #include "exec/sandbox/confine.h"
 
 #include <algorithm>
-#include <set>
+#include <cstdlib>
 
 #include "base/files.h"
 
@@ -16,6 +16,9 @@ using base::fail;
 constexpr const char* kPrivateFolders[] = {"/tmp", "/var/tmp", "/run", "/dev/shm"};
 // Where holon-init lies inside, whatever folder it comes from.
 constexpr const char* kInitInside = "/run/holon/init";
+// The proxy of an allow-list, as the command sees it.
+constexpr const char* kProxySocketInside = "/run/holon/proxy.sock";
+constexpr const char* kProxyPort = "3128";
 
 std::optional<Seen::Path> seen(const fs::path& path) {
     std::error_code failed;
@@ -85,6 +88,31 @@ void add_read_only(const std::string& root, const std::string& relative, Seen& i
             into.anchors.push_back(parent);
 }
 
+base::Result<std::string> make_proxy_folder() {
+    std::string name = "/tmp/holon-net-XXXXXX";  // Short: the address of a socket has 107 bytes.
+    if (!::mkdtemp(name.data())) return base::fail_errno("mkdtemp /tmp/holon-net-XXXXXX");
+    return name;
+}
+
+std::vector<std::string> behind_proxy(const Policy& policy, const Machine& machine,
+                                      const std::string& socket, std::vector<std::string> command) {
+    std::vector<std::string> argv{machine.proxy.string(), "--socket", socket, "--log",
+                                  policy.network_log.empty() ? "/dev/null" : policy.network_log};
+    for (const auto& host : policy.allowed_hosts) append(argv, {"--allow", host});
+    argv.emplace_back("--");
+    argv.insert(argv.end(), command.begin(), command.end());
+    return argv;
+}
+
+void add_proxy_variables(std::vector<std::pair<std::string, std::string>>& environment) {
+    const std::string url = std::string("http://127.0.0.1:") + kProxyPort;
+    for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy",
+                             "ALL_PROXY", "no_proxy", "NO_PROXY"})
+        std::erase_if(environment, [&](const auto& variable) { return variable.first == name; });
+    for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"})
+        environment.emplace_back(name, url);
+}
+
 }  // namespace
 
 base::Result<Seen> look(const Policy& policy) {
@@ -105,7 +133,8 @@ base::Result<Seen> look(const Policy& policy) {
     return found;
 }
 
-std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine) {
+std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine,
+                                   const std::string& proxy_socket) {
     std::vector<std::string> list{machine.bwrap.string()};
     append(list, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
                   "--unshare-cgroup-try", "--hostname", "holon", "--die-with-parent"});
@@ -116,13 +145,16 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
     append(list, {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
     for (const auto& mount : mounts(policy, seen))
         list.insert(list.end(), mount.words.begin(), mount.words.end());
-    append(list, {"--ro-bind", machine.init.string(), kInitInside, "--remount-ro", "/run"});
+    append(list, {"--ro-bind", machine.init.string(), kInitInside});
+    if (!proxy_socket.empty()) append(list, {"--bind", proxy_socket, kProxySocketInside});
+    append(list, {"--remount-ro", "/run"});
     const auto& limits = policy.limits;
     append(list, {"--", kInitInside, "--cpu", std::to_string(limits.cpu_s), "--memory",
                   std::to_string(limits.memory_bytes), "--processes",
                   std::to_string(limits.processes), "--file", std::to_string(limits.file_bytes),
                   "--files", std::to_string(limits.open_files)});
     if (bound_table) list.emplace_back("--bound-table");
+    if (!proxy_socket.empty()) append(list, {"--forward", kProxyPort, kProxySocketInside});
     list.emplace_back("--");
     return list;
 }
@@ -133,15 +165,20 @@ base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& po
         return fail(ErrorCode::Unavailable,
                     "the command was not run, for it cannot be confined: {}",
                     fmt::join(lacks, "; "));
-    if (policy.network == Network::Allowlist)
-        return fail(ErrorCode::Unavailable,
-                    "the command was not run: network by allow-list is not enforced yet; set the "
-                    "sandbox's network to none");
+    const bool has_proxy = policy.network == Network::Allowlist;
+    if (has_proxy && machine.proxy.empty())
+        return fail(
+            ErrorCode::Unavailable,
+            "the command was not run: the program holon-proxy, its only way to the network, "
+            "is not beside holon; install both together");
     const auto found = TRY(look(policy));
-    auto argv = arguments(policy, found, machine);
+    const std::string socket = has_proxy ? TRY(make_proxy_folder()) + "/s" : "";
+    auto argv = arguments(policy, found, machine, socket);
     if (!spec.cwd.empty()) argv.insert(argv.begin() + 1, {"--chdir", spec.cwd.string()});
     argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
-    spec.argv = std::move(argv);
+    spec.argv =
+        has_proxy ? behind_proxy(policy, machine, socket, std::move(argv)) : std::move(argv);
+    if (has_proxy) add_proxy_variables(spec.environment);
     std::erase_if(spec.environment,
                   [](const auto& variable) { return variable.first == "TMPDIR"; });
     spec.environment.emplace_back("TMPDIR", "/tmp");

@@ -35,9 +35,12 @@ struct Seen {
 base::Result<Seen> look(const Policy& policy);
 
 // The arguments of bwrap up to the command. Pure.
-std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine);
+// `proxy_socket`: where the proxy of an allow-list listens outside; empty: there is none.
+std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine,
+                                   const std::string& proxy_socket = "");
 
-// The spec of the confined command, or Unavailable with all that is missing and how to get it.
+// The spec of the confined command, or Unavailable with all that is missing and how to get it. With
+// an allow-list, makes the folder in which its proxy will listen; the proxy removes it.
 base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& policy,
                                         const Machine& machine);
 

@@ -58,8 +58,12 @@ Machine probe(const std::filesystem::path& own_program) {
     Machine machine{.bwrap = find_bwrap(),
                     .is_root = ::geteuid() == 0,
                     .bounded_process_table = kernel_is_at_least(6, 14)};
-    const auto init = own_program.parent_path() / "holon-init";
-    if (::access(init.c_str(), X_OK) == 0) machine.init = init;
+    const auto beside = [&](const char* name) {
+        const auto file = own_program.parent_path() / name;
+        return ::access(file.c_str(), X_OK) == 0 ? file : std::filesystem::path();
+    };
+    machine.init = beside("holon-init");
+    machine.proxy = beside("holon-proxy");
     machine.seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
     if (machine.bwrap.empty()) return machine;
     machine.failure = try_bwrap(machine.bwrap);

@@ -13,6 +13,7 @@ namespace sandbox {
 struct Machine {
     std::filesystem::path bwrap{};  // Empty: not installed.
     std::filesystem::path init{};   // Our own first program inside; empty: not found beside ours.
+    std::filesystem::path proxy{};  // The way to allowed hosts; needed for nothing else.
     bool namespaces{false};         // bwrap could make all of them here.
     bool seccomp{false};
     // How the number of processes is bounded: by the user's limit, which the kernel does not apply
@@ -23,7 +24,8 @@ struct Machine {
     friend bool operator==(const Machine&, const Machine&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Machine, (),
-                      (bwrap, init, namespaces, seccomp, is_root, bounded_process_table, failure))
+                      (bwrap, init, proxy, namespaces, seccomp, is_root, bounded_process_table,
+                       failure))
 
 // Looks, by running bwrap once. `own_program` is the file that runs; init lies beside it.
 Machine probe(const std::filesystem::path& own_program);

@@ -38,11 +38,14 @@ struct Policy {
     std::vector<std::string> hidden{};
     Network network{Network::None};
     std::vector<std::string> allowed_hosts{};  // "example.com", "*.example.com", "example.com:8443"
+    // Where each destination that was asked for is written down, a JSON line each. Empty: nowhere.
+    std::string network_log{};
     Limits limits{};
     friend bool operator==(const Policy&, const Policy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Policy, (),
-                      (writable_roots, read_only_inside, hidden, network, allowed_hosts, limits))
+                      (writable_roots, read_only_inside, hidden, network, allowed_hosts,
+                       network_log, limits))
 
 // What of a home folder commands may read although its name starts with a dot: shells and
 // toolchains. Every other dot-name is a secret until somebody says otherwise.

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "exec/sandbox/init/filter.h"
+#include "exec/sandbox/init/forward.h"
 
 namespace {
 
@@ -43,6 +44,8 @@ struct Options {
     rlim_t file_bytes{0};
     rlim_t open_files{0};
     bool bound_table{false};
+    unsigned short forward_port{0};
+    const char* forward_to{nullptr};
     char** argv{nullptr};
 };
 
@@ -67,6 +70,11 @@ Options parse(char** words) {
         }
         if (is("--bound-table")) {
             options.bound_table = true;
+            continue;
+        }
+        if (is("--forward") && words[1] && words[2]) {
+            options.forward_port = static_cast<unsigned short>(number(*++words));
+            options.forward_to = *++words;
             continue;
         }
         rlim_t* limit = is("--cpu")         ? &options.cpu_s
@@ -138,6 +146,9 @@ int main(int, char** argv) {
     if (options.bound_table) bound_process_table(options.processes);
     drop_privileges();
     ::umask(022);
+    if (options.forward_to)
+        require(sandbox::start_forwarder(options.forward_port, options.forward_to),
+                "way to the network");
     set_limit(RLIMIT_CPU, options.cpu_s, "limit of processor time");
     set_limit(RLIMIT_DATA, options.memory_bytes, "limit of memory");
     set_limit(RLIMIT_NPROC, options.processes, "limit of processes");
