@@ -1,0 +1,207 @@
+#include "exec/sandbox/confine.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/files.h"
+
+namespace sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::fail;
+
+// Folders that hold sockets, locks and files of others; inside they are empty and private.
+constexpr const char* kPrivateFolders[] = {"/tmp", "/var/tmp", "/run", "/dev/shm"};
+// Where holon-init lies inside, whatever folder it comes from.
+constexpr const char* kInitInside = "/run/holon/init";
+// The proxy of an allow-list, as the command sees it.
+constexpr const char* kProxySocketInside = "/run/holon/proxy.sock";
+constexpr const char* kProxyPort = "3128";
+
+std::optional<Seen::Path> seen(const fs::path& path) {
+    std::error_code failed;
+    const auto real = fs::canonical(path, failed);
+    if (failed) return std::nullopt;
+    return Seen::Path{real.string(), fs::is_directory(real, failed)};
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+    return path.size() > folder.size() && path.starts_with(folder) &&
+           (folder == "/" || path[folder.size()] == '/');
+}
+
+std::size_t depth(const std::string& path) {
+    return static_cast<std::size_t>(std::ranges::count(path, '/'));
+}
+
+// One thing that bwrap is to put in place. Deeper ones come later and so lie on top.
+struct Mount {
+    std::string path;
+    int order{0};  // Of things at the same path.
+    std::vector<std::string> words;
+};
+
+Mount hide(const Seen::Path& hidden) {
+    if (hidden.is_folder)
+        return {hidden.path, 3, {"--tmpfs", hidden.path, "--remount-ro", hidden.path}};
+    return {hidden.path, 3, {"--ro-bind", "/dev/null", hidden.path}};
+}
+
+std::vector<Mount> mounts(const Policy& policy, const Seen& seen) {
+    std::vector<Mount> list;
+    const std::string tmp_bytes = std::to_string(policy.limits.private_tmp_bytes);
+    for (const char* folder : kPrivateFolders)
+        list.push_back({folder, 0, {"--size", tmp_bytes, "--tmpfs", folder}});
+    for (const auto& root : seen.writable_roots) list.push_back({root, 1, {"--bind", root, root}});
+    // A folder that is mounted on itself cannot be renamed, and what lies in it stays in its place.
+    for (const auto& anchor : seen.anchors) list.push_back({anchor, 1, {"--bind", anchor, anchor}});
+    for (const auto& path : seen.read_only)
+        list.push_back({path.path, 2, {"--ro-bind", path.path, path.path}});
+    for (const auto& path : seen.hidden) list.push_back(hide(path));
+    std::ranges::sort(list, {}, [](const Mount& mount) {
+        return std::tuple(depth(mount.path), mount.path, mount.order);
+    });
+    return list;
+}
+
+void append(std::vector<std::string>& list, std::initializer_list<std::string> words) {
+    list.insert(list.end(), words.begin(), words.end());
+}
+
+// What of a writable root is to stay as it is, with the folders that lead there.
+void add_read_only(const std::string& root, const std::string& relative, Seen& into) {
+    const fs::path path = fs::path(root) / relative;
+    // Absent, it could be made inside: an empty one in its place is what keeps it empty. Only where
+    // its folder is there: a project without .git gets none.
+    std::error_code failed;
+    if (!fs::exists(path, failed) && relative == ".git/hooks" &&
+        fs::is_directory(path.parent_path(), failed))
+        fs::create_directory(path, failed);
+    const auto found = seen(path);
+    if (!found || !is_below(found->path, root)) return;
+    into.read_only.push_back(*found);
+    for (auto parent = fs::path(found->path).parent_path().string(); is_below(parent, root);
+         parent = fs::path(parent).parent_path().string())
+        if (std::ranges::find(into.anchors, parent) == into.anchors.end())
+            into.anchors.push_back(parent);
+}
+
+base::Result<std::string> make_proxy_folder() {
+    std::string name = "/tmp/holon-net-XXXXXX";  // Short: the address of a socket has 107 bytes.
+    if (!::mkdtemp(name.data())) return base::fail_errno("mkdtemp /tmp/holon-net-XXXXXX");
+    return name;
+}
+
+std::vector<std::string> behind_proxy(const Policy& policy, const Machine& machine,
+                                      const std::string& socket, std::vector<std::string> command) {
+    std::vector<std::string> argv{machine.proxy.string(), "--socket", socket, "--log",
+                                  policy.network_log.empty() ? "/dev/null" : policy.network_log};
+    for (const auto& host : policy.allowed_hosts) append(argv, {"--allow", host});
+    argv.emplace_back("--");
+    argv.insert(argv.end(), command.begin(), command.end());
+    return argv;
+}
+
+void add_proxy_variables(std::vector<std::pair<std::string, std::string>>& environment) {
+    const std::string url = std::string("http://127.0.0.1:") + kProxyPort;
+    for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy",
+                             "ALL_PROXY", "no_proxy", "NO_PROXY"})
+        std::erase_if(environment, [&](const auto& variable) { return variable.first == name; });
+    for (const char* name : {"http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"})
+        environment.emplace_back(name, url);
+}
+
+}  // namespace
+
+base::Result<Seen> look(const Policy& policy) {
+    Seen found;
+    for (const auto& root : policy.writable_roots) {
+        const auto path = seen(root);
+        if (!path || !path->is_folder)
+            return fail(ErrorCode::NotFound, "the writable root {} is not a folder", root);
+        if (path->path == "/")
+            return fail(ErrorCode::InvalidInput,
+                        "the whole file system cannot be a writable root; name a folder in it");
+        found.writable_roots.push_back(path->path);
+        for (const auto& relative : policy.read_only_inside)
+            add_read_only(path->path, relative, found);
+    }
+    for (const auto& hidden : policy.hidden)
+        if (const auto path = seen(hidden)) found.hidden.push_back(*path);
+    return found;
+}
+
+std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine,
+                                   const std::string& proxy_socket) {
+    std::vector<std::string> list{machine.bwrap.string()};
+    append(list, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+                  "--unshare-cgroup-try", "--hostname", "holon", "--die-with-parent"});
+    if (policy.network != Network::Host) list.emplace_back("--unshare-net");
+    append(list, {"--cap-drop", "ALL"});
+    const bool bound_table = machine.is_root && machine.bounded_process_table;
+    if (bound_table) append(list, {"--cap-add", "CAP_SYS_ADMIN"});  // holon-init gives it up.
+    append(list, {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
+    for (const auto& mount : mounts(policy, seen))
+        list.insert(list.end(), mount.words.begin(), mount.words.end());
+    append(list, {"--ro-bind", machine.init.string(), kInitInside});
+    if (!proxy_socket.empty()) append(list, {"--bind", proxy_socket, kProxySocketInside});
+    append(list, {"--remount-ro", "/run"});
+    const auto& limits = policy.limits;
+    append(list, {"--", kInitInside, "--cpu", std::to_string(limits.cpu_s), "--memory",
+                  std::to_string(limits.memory_bytes), "--processes",
+                  std::to_string(limits.processes), "--file", std::to_string(limits.file_bytes),
+                  "--files", std::to_string(limits.open_files)});
+    if (bound_table) list.emplace_back("--bound-table");
+    if (!proxy_socket.empty()) append(list, {"--forward", kProxyPort, kProxySocketInside});
+    list.emplace_back("--");
+    return list;
+}
+
+base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& policy,
+                                        const Machine& machine) {
+    if (const auto lacks = missing(machine); !lacks.empty())
+        return fail(ErrorCode::Unavailable,
+                    "the command was not run, for it cannot be confined: {}",
+                    fmt::join(lacks, "; "));
+    const bool has_proxy = policy.network == Network::Allowlist;
+    if (has_proxy && machine.proxy.empty())
+        return fail(
+            ErrorCode::Unavailable,
+            "the command was not run: the program holon-proxy, its only way to the network, "
+            "is not beside holon; install both together");
+    const auto found = TRY(look(policy));
+    const std::string socket = has_proxy ? TRY(make_proxy_folder()) + "/s" : "";
+    auto argv = arguments(policy, found, machine, socket);
+    if (!spec.cwd.empty()) argv.insert(argv.begin() + 1, {"--chdir", spec.cwd.string()});
+    argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
+    spec.argv =
+        has_proxy ? behind_proxy(policy, machine, socket, std::move(argv)) : std::move(argv);
+    if (has_proxy) add_proxy_variables(spec.environment);
+    std::erase_if(spec.environment,
+                  [](const auto& variable) { return variable.first == "TMPDIR"; });
+    spec.environment.emplace_back("TMPDIR", "/tmp");
+    spec.environment.emplace_back("HOLON_SANDBOX", "confined");
+    return spec;
+}
+
+std::vector<std::string> usual_secrets(const fs::path& home, const fs::path& holon_home) {
+    std::vector<std::string> list;
+    std::error_code failed;
+    for (auto entry = fs::directory_iterator(home, failed);
+         !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+        const std::string name = entry->path().filename().string();
+        if (name.starts_with('.') && !is_readable_dot_name(name))
+            list.push_back(entry->path().string());
+    }
+    for (const char* file : {"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-",
+                             "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private",
+                             "/var/lib/docker", "/var/lib/kubelet", "/var/spool/cron"})
+        list.emplace_back(file);
+    if (!holon_home.empty()) list.push_back(holon_home.string());
+    std::ranges::sort(list);
+    return list;
+}
+
+}  // namespace sandbox

@@ -1,0 +1,139 @@
+#include "exec/sandbox/init/filter.h"
+
+#include <cerrno>
+#include <cstdint>
+
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+namespace sandbox {
+namespace {
+
+// Calls that no build, test or editor needs and that change the machine, look into other processes
+// or make new namespaces. Allowing all else keeps ordinary programs working.
+constexpr int kRefused[] = {
+    // Other processes.
+    SCMP_SYS(ptrace),
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(kcmp),
+    SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(process_madvise),
+    // Mounts and namespaces.
+    SCMP_SYS(mount),
+    SCMP_SYS(umount2),
+    SCMP_SYS(pivot_root),
+    SCMP_SYS(chroot),
+    SCMP_SYS(unshare),
+    SCMP_SYS(setns),
+    SCMP_SYS(move_mount),
+    SCMP_SYS(open_tree),
+    SCMP_SYS(fsopen),
+    SCMP_SYS(fsconfig),
+    SCMP_SYS(fsmount),
+    SCMP_SYS(fspick),
+    SCMP_SYS(mount_setattr),
+    // Files by handle go around paths.
+    SCMP_SYS(name_to_handle_at),
+    SCMP_SYS(open_by_handle_at),
+    // The kernel itself.
+    SCMP_SYS(bpf),
+    SCMP_SYS(perf_event_open),
+    SCMP_SYS(userfaultfd),
+    SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load),
+    SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),
+    SCMP_SYS(delete_module),
+    SCMP_SYS(reboot),
+    SCMP_SYS(swapon),
+    SCMP_SYS(swapoff),
+    SCMP_SYS(acct),
+    SCMP_SYS(quotactl),
+    SCMP_SYS(syslog),
+    SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime),
+    SCMP_SYS(adjtimex),
+    SCMP_SYS(iopl),
+    SCMP_SYS(ioperm),
+    SCMP_SYS(modify_ldt),
+    SCMP_SYS(vhangup),
+    SCMP_SYS(sethostname),
+    SCMP_SYS(setdomainname),
+    SCMP_SYS(fanotify_init),
+    SCMP_SYS(lookup_dcookie),
+    SCMP_SYS(nfsservctl),
+    SCMP_SYS(vm86),
+    // Keys outlive the sandbox and are shared with those outside.
+    SCMP_SYS(keyctl),
+    SCMP_SYS(add_key),
+    SCMP_SYS(request_key),
+    // Its requests would not pass this filter.
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register),
+};
+
+constexpr unsigned long kNewNamespaces[] = {CLONE_NEWNS,    CLONE_NEWUSER, CLONE_NEWPID,
+                                            CLONE_NEWNET,   CLONE_NEWIPC,  CLONE_NEWUTS,
+                                            CLONE_NEWCGROUP};
+
+// Typing into the terminal of whoever started us.
+constexpr unsigned long kTerminalTricks[] = {TIOCSTI, TIOCLINUX};
+
+constexpr std::uint64_t kLow32 = 0xffffffffULL;  // The kernel reads no more of an int.
+
+class Filter {
+public:
+    Filter() : context_(::seccomp_init(SCMP_ACT_ALLOW)) {}
+    ~Filter() { ::seccomp_release(context_); }
+    Filter(const Filter&) = delete;
+    Filter& operator=(const Filter&) = delete;
+
+    template <class... Conditions>
+    void refuse(int call, int error, Conditions... conditions) {
+        // A call that this machine does not have needs no rule.
+        const int added = ::seccomp_rule_add(context_, SCMP_ACT_ERRNO(error), call,
+                                             sizeof...(conditions), conditions...);
+        if (added != 0 && added != -EINVAL && added != -EDOM && failed_ == 0) failed_ = added;
+    }
+
+    int load() { return failed_ != 0 ? failed_ : ::seccomp_load(context_); }
+
+private:
+    scmp_filter_ctx context_;
+    int failed_{0};
+};
+
+// Internet sockets, and the one netlink family that name lookup needs. Unix sockets of the host are
+// reachable through any readable folder, so there are none; socketpair stays.
+void refuse_sockets(Filter& filter) {
+    for (std::uint64_t family = 0; family < AF_NETLINK; ++family)
+        if (family != AF_INET && family != AF_INET6)
+            filter.refuse(SCMP_SYS(socket), EAFNOSUPPORT,
+                          SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, family));
+    filter.refuse(SCMP_SYS(socket), EAFNOSUPPORT, SCMP_A0(SCMP_CMP_GT, std::uint64_t{AF_NETLINK}));
+    filter.refuse(SCMP_SYS(socket), EAFNOSUPPORT,
+                  SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, std::uint64_t{AF_NETLINK}),
+                  SCMP_A2(SCMP_CMP_NE, std::uint64_t{0}));
+}
+
+}  // namespace
+
+int load_filter() {
+    Filter filter;
+    for (const int call : kRefused) filter.refuse(call, EPERM);
+    for (const auto flag : kNewNamespaces)
+        filter.refuse(SCMP_SYS(clone), EPERM, SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+    // Its flags lie in memory, which a filter cannot read; the C library falls back to clone.
+    filter.refuse(SCMP_SYS(clone3), ENOSYS);
+    for (const auto request : kTerminalTricks)
+        filter.refuse(SCMP_SYS(ioctl), EPERM, SCMP_A1(SCMP_CMP_MASKED_EQ, kLow32, request));
+    refuse_sockets(filter);
+    return filter.load();
+}
+
+}  // namespace sandbox

@@ -1,0 +1,94 @@
+#include "exec/sandbox/machine.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "exec/sandbox/policy.h"
+
+namespace sandbox {
+namespace {
+
+// In the folders where systems install programs; PATH is the user's and proves nothing.
+std::filesystem::path find_bwrap() {
+    for (const char* folder : {"/usr/bin", "/bin", "/usr/local/bin"}) {
+        const auto file = std::filesystem::path(folder) / "bwrap";
+        if (::access(file.c_str(), X_OK) == 0) return file;
+    }
+    return {};
+}
+
+bool kernel_is_at_least(int major, int minor) {
+    utsname name{};
+    int has_major = 0;
+    int has_minor = 0;
+    if (::uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &has_major, &has_minor) != 2)
+        return false;
+    return std::pair(has_major, has_minor) >= std::pair(major, minor);
+}
+
+// One short run of the real thing: only that tells what containers and kernel settings allow.
+std::string try_bwrap(const std::filesystem::path& bwrap) {
+    const std::string command =
+        bwrap.string() +
+        " --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net --die-with-parent"
+        " --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp /bin/true 2>&1 </dev/null";
+    FILE* pipe = ::popen(command.c_str(), "re");  // Fixed words only; nothing of a user's is in it.
+    if (!pipe) return "it could not be started";
+    std::string said(1024, '\0');
+    said.resize(std::fread(said.data(), 1, said.size(), pipe));
+    const int status = ::pclose(pipe);
+    if (status == 0) return {};
+    while (!said.empty() && said.back() == '\n') said.pop_back();
+    return said.empty() ? "it ended with status " + std::to_string(status)
+                        : base::printable(base::to_utf8(said));
+}
+
+}  // namespace
+
+bool is_readable_dot_name(std::string_view name) {
+    return std::ranges::find(kReadableDotNames, name) != std::end(kReadableDotNames);
+}
+
+Machine probe(const std::filesystem::path& own_program) {
+    Machine machine{.bwrap = find_bwrap(),
+                    .is_root = ::geteuid() == 0,
+                    .bounded_process_table = kernel_is_at_least(6, 14)};
+    const auto beside = [&](const char* name) {
+        const auto file = own_program.parent_path() / name;
+        return ::access(file.c_str(), X_OK) == 0 ? file : std::filesystem::path();
+    };
+    machine.init = beside("holon-init");
+    machine.proxy = beside("holon-proxy");
+    machine.seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+    if (machine.bwrap.empty()) return machine;
+    machine.failure = try_bwrap(machine.bwrap);
+    machine.namespaces = machine.failure.empty();
+    return machine;
+}
+
+std::vector<std::string> missing(const Machine& machine) {
+    std::vector<std::string> list;
+    if (machine.bwrap.empty())
+        list.emplace_back("bubblewrap is not installed; install the package bubblewrap");
+    else if (!machine.namespaces)
+        list.push_back("bubblewrap cannot make namespaces here (" + machine.failure +
+                       "); allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or "
+                       "kernel.apparmor_restrict_unprivileged_userns=0), or run the container with "
+                       "them");
+    if (machine.init.empty())
+        list.emplace_back("the program holon-init is not beside holon; install both together");
+    if (!machine.seccomp)
+        list.emplace_back("the kernel has no seccomp; use one with CONFIG_SECCOMP_FILTER");
+    if (machine.is_root && !machine.bounded_process_table)
+        list.emplace_back(
+            "the number of processes cannot be bounded for root on this kernel; run "
+            "holon as another user, or use kernel 6.14 or newer");
+    return list;
+}
+
+}  // namespace sandbox

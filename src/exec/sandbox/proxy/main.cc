@@ -1,0 +1,271 @@
+// holon-proxy: runs a confined command and is its only way to the network.
+//
+//     holon-proxy --socket FILE --log FILE [--allow RULE]… -- COMMAND…
+//
+// Listens on the Unix socket, which holon-init inside carries a loopback port to, and lets through
+// what the rules name. Each destination, let through or refused, becomes a JSON line of the log.
+// Ends with the command, and as the command ended.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <semaphore>
+#include <thread>
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exec/sandbox/proxy/rules.h"
+
+extern char** environ;
+
+namespace {
+
+using sandbox::Destination;
+
+constexpr int kConnectionsMax = 128;
+constexpr std::size_t kHeadBytesMax = 32 * 1024;
+constexpr int kHeadTimeoutMs = 10'000;
+constexpr int kIdleTimeoutMs = 300'000;
+constexpr int kConnectTimeoutMs = 10'000;
+constexpr int kOwnFailure = 125;
+
+struct Options {
+    std::string socket;
+    std::string log;
+    std::vector<std::string> rules;
+    char** command{nullptr};
+};
+
+Options options;
+int log_fd = -1;
+std::counting_semaphore<kConnectionsMax> free_places{kConnectionsMax};
+
+[[noreturn]] void give_up(const char* what) {
+    std::fprintf(stderr, "holon-proxy: the command was not run: %s: %s\n", what,
+                 std::strerror(errno));
+    std::exit(kOwnFailure);
+}
+
+// Hosts were checked to consist of letters, digits, dots, dashes and colons: nothing to escape.
+void record(const Destination& destination, const char* outcome) {
+    char line[512];
+    const int length =
+        std::snprintf(line, sizeof line, "{\"host\":\"%s\",\"port\":%d,\"outcome\":\"%s\"}\n",
+                      destination.host.c_str(), destination.port, outcome);
+    [[maybe_unused]] const auto written = ::write(log_fd, line, static_cast<std::size_t>(length));
+}
+
+bool wait_for(int fd, short events, int timeout_ms) {
+    pollfd polled{fd, events, 0};
+    return ::poll(&polled, 1, timeout_ms) == 1;
+}
+
+bool send_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const auto put = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (put <= 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return true;
+}
+
+void answer(int fd, const char* status, const std::string& text) {
+    send_all(fd, "HTTP/1.1 " + std::string(status) +
+                     "\r\nContent-Type: text/plain\r\nContent-Length: " +
+                     std::to_string(text.size()) + "\r\nConnection: close\r\n\r\n" + text);
+}
+
+// The head of the request, up to and with its blank line; what follows it is in `rest`.
+std::string read_head(int fd, std::string& rest) {
+    std::string bytes;
+    char piece[4096];
+    for (;;) {
+        if (const auto end = bytes.find("\r\n\r\n"); end != std::string::npos) {
+            rest = bytes.substr(end + 4);
+            return bytes.substr(0, end + 4);
+        }
+        if (bytes.size() > kHeadBytesMax || !wait_for(fd, POLLIN, kHeadTimeoutMs)) return {};
+        const auto got = ::read(fd, piece, sizeof piece);
+        if (got <= 0) return {};
+        bytes.append(piece, static_cast<std::size_t>(got));
+    }
+}
+
+// Connects to the very address that was checked: a second lookup could say something else.
+int connect_to(const Destination& destination, const char*& failure) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    // A rule that names the address itself means it; a name that leads to one of ours is a trick.
+    const bool is_literal = sandbox::is_address(destination.host);
+    addrinfo* found = nullptr;
+    failure = "unknown_host";
+    if (::getaddrinfo(destination.host.c_str(), std::to_string(destination.port).c_str(), &hints,
+                      &found) != 0)
+        return -1;
+    int connected = -1;
+    for (const addrinfo* one = found; one && connected < 0; one = one->ai_next) {
+        failure = "private_address";
+        if (!is_literal && sandbox::is_private(*one->ai_addr)) continue;
+        failure = "unreachable";
+        const int fd = ::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0) continue;
+        int error = 0;
+        socklen_t length = sizeof error;
+        if ((::connect(fd, one->ai_addr, one->ai_addrlen) == 0 ||
+             (errno == EINPROGRESS && wait_for(fd, POLLOUT, kConnectTimeoutMs) &&
+              ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0))) {
+            ::fcntl(fd, F_SETFL, 0);
+            connected = fd;
+        } else {
+            ::close(fd);
+        }
+    }
+    ::freeaddrinfo(found);
+    return connected;
+}
+
+void carry(int a, int b) {
+    char piece[16 * 1024];
+    bool open[2] = {true, true};
+    const int fds[2] = {a, b};
+    while (open[0] || open[1]) {
+        pollfd polled[2] = {{open[0] ? a : -1, POLLIN, 0}, {open[1] ? b : -1, POLLIN, 0}};
+        if (::poll(polled, 2, kIdleTimeoutMs) <= 0) return;
+        for (int side = 0; side < 2; ++side) {
+            if (!polled[side].revents) continue;
+            const auto got = ::read(fds[side], piece, sizeof piece);
+            if (got > 0) {
+                if (!send_all(fds[1 - side], {piece, static_cast<std::size_t>(got)})) return;
+            } else {
+                open[side] = false;
+                ::shutdown(fds[1 - side], SHUT_WR);
+            }
+        }
+    }
+}
+
+void serve(int fd) {
+    std::string rest;
+    const auto request = sandbox::parse_request(read_head(fd, rest));
+    if (!request)
+        return answer(fd, "400 Bad Request", "this proxy takes CONNECT and http:// requests\n");
+    const auto& destination = request->destination;
+    if (!sandbox::is_allowed(destination, options.rules)) {
+        record(destination, "refused");
+        return answer(fd, "403 Forbidden",
+                      "the sandbox does not allow " + destination.host + ":" +
+                          std::to_string(destination.port) +
+                          "; its operator can add it to the allowed hosts\n");
+    }
+    const char* failure = nullptr;
+    const int peer = connect_to(destination, failure);
+    if (peer < 0) {
+        record(destination, failure);
+        return answer(fd, "502 Bad Gateway", std::string(failure) + "\n");
+    }
+    record(destination, "connected");
+    const bool ready = request->is_tunnel
+                           ? send_all(fd, "HTTP/1.1 200 Connection established\r\n\r\n")
+                           : send_all(peer, request->forwarded);
+    if (ready && (rest.empty() || send_all(peer, rest))) carry(fd, peer);
+    ::close(peer);
+}
+
+void accept_all(int listener) {
+    for (;;) {
+        free_places.acquire();
+        const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+        if (fd < 0) {
+            free_places.release();
+            continue;
+        }
+        std::thread([fd] {
+            serve(fd);
+            ::close(fd);
+            free_places.release();
+        }).detach();
+    }
+}
+
+void parse(char** words) {
+    for (++words; *words; ++words) {
+        const std::string_view word = *words;
+        if (word == "--") {
+            options.command = words + 1;
+            break;
+        }
+        if (!words[1]) {
+            errno = EINVAL;
+            give_up(*words);
+        } else if (word == "--socket") {
+            options.socket = *++words;
+        } else if (word == "--log") {
+            options.log = *++words;
+        } else if (word == "--allow") {
+            options.rules.emplace_back(*++words);
+        } else {
+            errno = EINVAL;
+            give_up(*words);
+        }
+    }
+    errno = EINVAL;
+    if (!options.command || !*options.command || options.socket.empty() || options.log.empty())
+        give_up("--socket, --log and a command are needed");
+}
+
+int listen_on(const std::string& path) {
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    errno = ENAMETOOLONG;
+    if (path.size() >= sizeof address.sun_path) give_up(path.c_str());
+    std::memcpy(address.sun_path, path.c_str(), path.size());
+    ::umask(0177);
+    if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(fd, kConnectionsMax) != 0)
+        give_up(path.c_str());
+    ::umask(022);
+    return fd;
+}
+
+pid_t child = 0;
+void pass_on(int signal) {
+    if (child > 0) ::kill(child, signal);
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+    parse(argv);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    log_fd = ::open(options.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (log_fd < 0) give_up(options.log.c_str());
+    const int listener = listen_on(options.socket);
+    std::thread(accept_all, listener).detach();
+    if (const int failed =
+            ::posix_spawn(&child, options.command[0], nullptr, nullptr, options.command, environ)) {
+        errno = failed;
+        give_up(options.command[0]);
+    }
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, pass_on);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    ::unlink(options.socket.c_str());
+    ::rmdir(options.socket.substr(0, options.socket.rfind('/')).c_str());  // Made for it alone.
+    if (WIFSIGNALED(status)) {
+        ::signal(WTERMSIG(status), SIG_DFL);
+        ::raise(WTERMSIG(status));
+    }
+    std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : kOwnFailure);
+}
