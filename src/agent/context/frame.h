@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/context/capability.h"
 #include "base/typed.h"
 #include "domain/agent.h"
 #include "domain/message.h"
@@ -36,6 +37,7 @@ struct FrameInput {
     std::vector<provider::ToolDeclaration> tools{};  // They are part of what caches keep.
     std::int64_t working_memory_revision{0};
     std::int64_t compression_epoch{0};
+    std::optional<Capability> capability{};
 };
 
 // Equal inputs give equal bytes. The system part does not depend on the message. Breakpoints are

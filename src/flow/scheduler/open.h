@@ -23,7 +23,12 @@ struct Opened {
 struct Reduced {
     domain::MessageId message_id;
 };
-using Outcome = std::variant<Opened, Reduced, Rest>;
+// A hint that was waiting is now a message in the queue.
+struct Ticked {};
+using Outcome = std::variant<Opened, Reduced, Ticked, Rest>;
+
+// A message that no turn can be opened for is set aside after so many tries.
+inline constexpr std::int64_t kOpenFailuresMax = 3;
 
 struct OpenInput {
     RoundBudget budget{};
@@ -31,8 +36,19 @@ struct OpenInput {
     std::vector<context::Guidance> guidance{};
     std::vector<provider::ToolDeclaration> tools{};  // What the agent is offered.
     domain::WorkspaceEntry home_workspace;           // Used until a project is chosen.
+    bool is_booted{false};                           // What a booting agent needs has been made.
     std::function<base::Time()> now;                 // To say how long planning the prompt took.
+    // The digest of the token of a capability, by its id; see context/capability.h.
+    std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
 };
+
+// The prompt that `message` would be answered with, were it the next.
+base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agent,
+                                        const domain::Message& message, const OpenInput& input);
+
+// Opening the next turn failed with `error`, through no fault of the disk: counts it, and sets the
+// message aside, with a brief, when it has failed kOpenFailuresMax times.
+base::Status note_failure(events::Log& log, const domain::AgentId& agent, const base::Error& error);
 
 base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent,
                                 const OpenInput& input);

@@ -40,6 +40,7 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
     step.attempt.closed_at = now;
     step.attempt.terminal = terminal;
     step.agent.last_turn_terminal = terminal;
+    step.agent.total_turn_ms += terminal.duration_ms;
     // Of the latest turn that was told its usage; one that was told none says nothing about it.
     if (step.attempt.token_usage != domain::TokenUsage{})
         step.agent.last_turn_token_usage = step.attempt.token_usage;
