@@ -59,6 +59,7 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.task({"k"}));
     TRY(tx.active_tasks({"a"}));
     TRY(tx.tasks({"a"}, 1));
+    TRY(tx.agents_with_active_tasks(2));
     TRY(tx.put_outbox({.effect_id = "e", .agent_id = {"a"}}));
     TRY(tx.outbox({"a"}));
     TRY(tx.erase_outbox("e"));
