@@ -5,11 +5,13 @@
 
 #include "agent/identity/closure.h"
 #include "agent/workspace/workspace.h"
+#include "exec/tasks/snapshot.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 #include "flow/scheduler/scheduler.h"
 #include "service/local/agent_lock.h"
 #include "service/local/collector.h"
+#include "service/local/run_tasks.h"
 
 namespace service {
 namespace {
@@ -220,8 +222,12 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     Run run;
     scheduler::Scheduler scheduler(turn, {.model_ref = parts_.models.runtime_default_model,
                                           .rounds_total = request.max_turns});
+    RunTasks tasks(parts_.tasks, {turn.loop, parts_.run_loop, parts_.stop_loop}, agent);
     scheduler.on_rest = [&](const domain::AgentId&, const std::string& reason) {
         run.rest_reason = reason;
+        // The result of a task wakes the agent again.
+        if (reason == scheduler::kNothingQueued && request.wait_for_tasks && tasks.any_active())
+            return;
         parts_.stop_loop();
     };
     scheduler.on_stuck = [&](const domain::AgentId&, const base::Error& error) {
@@ -245,11 +251,17 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     observer.on_started(agent.value, model);
     if (message) TRY(deliver(*message));
     turn.loop.post([&] {
+        tasks.begin([&] { scheduler.wake(agent); }, [&](const base::Error& error) {
+            run.stuck = error;
+            parts_.stop_loop();
+        });
         scheduler.recover({agent});
         if (observer.tick_interval().count() > 0) tick();
     });
     parts_.run_loop();
     if (run.stuck) return std::unexpected(*run.stuck);
+    // Nobody will come back for them, and their folder may go.
+    if (is_temporary(agent)) tasks.stop_all();
     auto response = TRY(conclude(run, agent));
     if (request.resume && response.message_count == 0 && response.model_rounds == 0 &&
         response.tool_calls == 0)
@@ -279,6 +291,9 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
         if (failed && facts.agent.last_runtime_failure)
             response.failure_artifact = facts.agent.last_runtime_failure->failure_artifact;
         response.changed_files = TRY(changed_files(tx, run.collector.patch_calls()));
+        for (const auto& id : run.collector.tasks())
+            if (const auto task = TRY(tx.task(domain::TaskId{id})))
+                response.tasks.emplace_back(json::object{{"task", tasks::output_snapshot(*task)}});
         return {};
     }));
     return response;

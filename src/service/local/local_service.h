@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/identity/views.h"
+#include "exec/tasks/host.h"
 #include "flow/turn/runner.h"
 #include "service/service.h"
 
@@ -14,6 +15,7 @@ namespace service {
 
 struct LocalParts {
     turn::Parts turn;
+    tasks::Host& tasks;
     identity::ModelFacts models;
     // Whether a run can ask this model (empty: none is known) or one of its fallbacks.
     std::function<base::Status(const std::string& model_ref)> check_run;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "exec/tasks/host.h"
 #include "exec/tools/builtin/shell.h"
 #include "exec/tools/tool.h"
 
@@ -15,7 +16,12 @@ std::unique_ptr<tools::Tool> agent_get(
     std::function<base::Result<json::object>(const domain::AgentId&)> summary);
 std::unique_ptr<tools::Tool> enqueue();
 std::unique_ptr<tools::Tool> apply_patch(base::Loop& loop);
-std::unique_ptr<tools::Tool> exec_command(Shell& shell);
+std::unique_ptr<tools::Tool> task_list(tasks::Host& host);
+std::unique_ptr<tools::Tool> task_status(tasks::Host& host);
+std::unique_ptr<tools::Tool> task_input(tasks::Host& host);
+std::unique_ptr<tools::Tool> task_output(tasks::Host& host, base::Loop& loop);
+std::unique_ptr<tools::Tool> task_stop(tasks::Host& host);
+std::unique_ptr<tools::Tool> exec_command(Shell& shell, tasks::Host& host);
 std::unique_ptr<tools::Tool> exec_command_batch(Shell& shell);
 
 // A short textual confirmation: the summary, for tools with nothing more to show.
