@@ -193,7 +193,7 @@ TEST(Preview, CutsWholeLinesWhereItCan) {
     const std::string line(300, 'x');
     EXPECT_EQ(results::preview(captured(line), 200).text,
               std::string(20, 'x') +
-                  "\n[output cut: first 1 and last 1 of 0 lines shown, 300 bytes in all]\n" +
+                  "\n[output cut: first 1 and last 1 lines shown, 300 bytes in all]\n" +
                   std::string(20, 'x'));
 }
 

@@ -133,6 +133,12 @@ private:
         }
         auto process = shell_.prepare(spec_of(args_), place_, "ExecCommand");
         if (!process) return finish(then, std::unexpected(process.error()));
+        auto room = shell_.make_room(spec_of(args_), sink_);
+        if (!room)
+            return finish(then,
+                          std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
+                                                            .message = room.error().message}));
+        room_ = std::move(*room);
         const auto spec = task_spec_of(args_);
         if (spec.tty) add_terminal(*process);
         log_ = place_.agent_home / "task-output" / (id_.value + ".log");
@@ -181,16 +187,11 @@ private:
     }
 
     void collect(const Finish& then, const supervisor::Ended& ended) {
-        auto room = shell_.make_room(spec_of(args_), sink_);
-        if (!room)
-            return finish(then,
-                          std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
-                                                            .message = room.error().message}));
         auto output = std::make_unique<CommandOutput>();
         output->cmd = args_.cmd;
         output->max_output_tokens = args_.max_output_tokens;
-        output->stdout_spill = room->stdout_spill;
-        output->stderr_spill = room->stderr_spill;
+        output->stdout_spill = room_.stdout_spill;
+        output->stderr_spill = room_.stderr_spill;
         output->dropped_bytes = ended.dropped_bytes;
         output->exit = {.exit_code = ended.exit_code,
                         .signal = ended.signal,
@@ -200,7 +201,7 @@ private:
         if (output->exit.cancelled) outcome_.status = domain::ResultStatus::Cancelled;
         host_.collect(
             id_, log_, ended,
-            {room->memory_bytes_max, room->stdout_spill, room->stderr_spill},
+            {room_.memory_bytes_max, room_.stdout_spill, room_.stderr_spill},
             [self = shared_from_this(), then,
              output = std::move(output)](base::Result<supervisor::Captured> captured) mutable {
                 if (!captured)
@@ -229,6 +230,7 @@ private:
     tools::Done done_;
     tools::Outcome outcome_{.completed = nullptr};
     base::ProcessSpec process_;
+    Shell::Room room_;
     std::filesystem::path log_;
     base::Loop::TimerHandle timer_{base::Loop::TimerHandle::None};
     bool cancelled_{false};

@@ -101,6 +101,8 @@ base::Status Supervision::start() {
         err_ = std::move(err.read);
         input_ = std::move(in.write);
     }
+    // Whoever finds this command later must know that it may have begun.
+    write_state();
     auto tree = base::ProcessTree::grow([&](pid_t& pid) {
         return base::spawn(program, request_.process, streams, pid);
     });
@@ -349,6 +351,8 @@ void Supervision::on_output_end() {
 
 // A later, more impatient stop shortens the time that an earlier one gave.
 void Supervision::stop(std::chrono::milliseconds grace) {
+    siginfo_t info{};
+    if (!leader_ended_ && tree_->leader_ended(info)) on_leader_end(info);
     if (phase_ == Phase::Finished || tree_ended_) return;
     if (phase_ == Phase::Ending) {
         const auto elapsed = Clock::now() - phase_began_;
