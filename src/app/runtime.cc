@@ -5,8 +5,10 @@
 #include "app/trigger_key.h"
 #include "base/files.h"
 #include "base/process_runner.h"
+#include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
+#include "flow/admission/rejoin.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace app {
@@ -32,6 +34,14 @@ public:
           store_(std::move(store)),
           processes_(loop_),
           shell_(loop_, processes_, shell_options(config)),
+          supervisor_(loop_, config.task_folder()),
+          tasks_({.store = *store_,
+                  .loop = loop_,
+                  .clock = clock_,
+                  .ids = ids_,
+                  .feed = feed_,
+                  .supervisor = supervisor_,
+                  .rejoin = admission::rejoin}),
           providers_(config, loop_, clock_, ids_),
           dispatcher_(with_tools(), output_policy(config), clock_, ids_),
           service_(
@@ -50,6 +60,7 @@ public:
                             [this](const std::string& model) {
                                 return policy(model).runtime_max_output_tokens;
                             }},
+               .tasks = tasks_,
                .models = {.runtime_default_model = config.model ? config.model->text() : "",
                           .fallbacks_of =
                               [this](const std::string& model) { return fallbacks(model); },
@@ -94,8 +105,13 @@ private:
         registry_.add(builtin::agent_get(
             [this](const domain::AgentId& agent) { return service_.status(agent.value); }));
         registry_.add(builtin::enqueue());
+        registry_.add(builtin::task_list(tasks_));
+        registry_.add(builtin::task_status(tasks_));
+        registry_.add(builtin::task_input(tasks_));
+        registry_.add(builtin::task_output(tasks_, loop_));
+        registry_.add(builtin::task_stop(tasks_));
         registry_.add(builtin::apply_patch(loop_));
-        registry_.add(builtin::exec_command(shell_));
+        registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
         return registry_;
     }
@@ -107,10 +123,12 @@ private:
     std::unique_ptr<store::Store> store_;
     base::SystemProcessRunner processes_;
     builtin::Shell shell_;
+    events::Feed feed_;
+    supervisor::SystemSupervisor supervisor_;
+    tasks::Host tasks_;
     Providers providers_;
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
-    events::Feed feed_;
     service::LocalService service_;
 };
 

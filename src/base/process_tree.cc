@@ -43,6 +43,10 @@ struct Command {
 struct Commands {
     std::mutex mutex;
     std::map<pid_t, Command> by_leader;
+    std::map<int, pid_t> apart;  // Children that are no commands, by their pidfds.
+    bool is_apart(pid_t pid) const {
+        return std::ranges::any_of(apart, [&](const auto& child) { return child.second == pid; });
+    }
 };
 
 Commands& commands() {
@@ -141,6 +145,32 @@ std::expected<ProcessTree, int> ProcessTree::grow(const std::function<int(pid_t&
     return tree;
 }
 
+std::expected<Fd, int> start_apart(const std::function<int(pid_t&)>& spawn) {
+    const std::scoped_lock lock(commands().mutex);
+    pid_t child = 0;
+    if (const int error = spawn(child); error != 0) return std::unexpected(error);
+    Fd pidfd(::pidfd_open(child, 0));
+    if (!pidfd) {
+        const int error = errno;
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        return std::unexpected(error);
+    }
+    commands().apart[pidfd.get()] = child;
+    return pidfd;
+}
+
+void reap_apart(const Fd& pidfd) {
+    const std::scoped_lock lock(commands().mutex);
+    reap(pidfd.get());
+    commands().apart.erase(pidfd.get());
+}
+
+std::uint64_t start_time_of(pid_t pid) {
+    const auto facts = facts_of(pid);
+    return facts && !facts->is_dead() ? facts->started : 0;
+}
+
 bool ProcessTree::leader_ended(siginfo_t& info) const {
     info = {};
     return ::waitid(P_PIDFD, static_cast<id_t>(leader_fd_.get()), &info,
@@ -173,7 +203,9 @@ void ProcessTree::visit(pid_t pid, pid_t parent, Scan& scan) {
     if (!facts || facts->parent != parent) return;
     const bool is_orphan = parent == ::getpid() && pid != leader_;
     if (is_orphan) {
-        if (commands().by_leader.contains(pid) || facts->session == ::getsid(0)) return;
+        if (commands().by_leader.contains(pid) || commands().is_apart(pid) ||
+            facts->session == ::getsid(0))
+            return;
         if (facts->is_dead()) {
             // Nobody else waits for it. What it leaves behind became ours a moment ago, maybe after
             // our children were listed.

@@ -9,8 +9,9 @@
 // runs. So it may outlive its command while others run, but it is never the living child of
 // another one.
 //
-// For this to be safe, nothing else in the program may start children that lead their own session,
-// wait for "any child", or ignore SIGCHLD. Children in our own session are never touched.
+// For this to be safe, nothing else in the program may start children that lead their own session
+// unless it does so through start_apart(), wait for "any child", or ignore SIGCHLD. Children in our
+// own session are never touched.
 #pragma once
 
 #include <signal.h>
@@ -26,12 +27,23 @@
 
 namespace base {
 
+// Runs `spawn` as grow() does, for a child that is no command: no tree ever takes it for an orphan.
+// Gives its pidfd, readable when it has ended; then reap_apart() must release its number.
+std::expected<Fd, int> start_apart(const std::function<int(pid_t&)>& spawn);
+void reap_apart(const Fd& pidfd);
+
+// When a process began, in clock ticks since the machine did, or 0 when there is none. With the
+// number it names one process for as long as the machine runs.
+std::uint64_t start_time_of(pid_t pid);
+
 // Any thread may use any tree, one at a time each.
 class ProcessTree {
 public:
     // Runs `spawn`, which starts a leader of a new session and returns 0, or the errno of its
     // failure, which is passed on.
     static std::expected<ProcessTree, int> grow(const std::function<int(pid_t&)>& spawn);
+
+    pid_t leader() const { return leader_; }
 
     // Becomes readable when the leader has ended.
     int leader_fd() const { return leader_fd_.get(); }

@@ -82,6 +82,8 @@ struct Config {
     Environment command_environment{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
+    // Where supervised commands are found again.
+    std::filesystem::path task_folder() const { return home / "run" / "tasks"; }
     std::filesystem::path agent_home(const std::string& agent) const {
         return home / "agents" / agent;
     }

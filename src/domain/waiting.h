@@ -64,11 +64,19 @@ constexpr auto describe_fields(const Timer*) {
                                           {.field = "last_fired_at", .null_when_absent = true}});
 }
 
-enum class TaskKind { CommandTask, ChildAgentTask };
+// SubagentTask and WorktreeSubagentTask are only read: an older program wrote them for children.
+enum class TaskKind { CommandTask, ChildAgentTask, SleepJob, SubagentTask, WorktreeSubagentTask };
 enum class TaskStatus { Queued, Running, Cancelling, Completed, Failed, Cancelled, Interrupted };
-BOOST_DESCRIBE_ENUM(TaskKind, CommandTask, ChildAgentTask)
+BOOST_DESCRIBE_ENUM(TaskKind, CommandTask, ChildAgentTask, SleepJob, SubagentTask,
+                    WorktreeSubagentTask)
 BOOST_DESCRIBE_ENUM(TaskStatus, Queued, Running, Cancelling, Completed, Failed, Cancelled,
                     Interrupted)
+
+// Is it over for good? An interrupted task is not: it is taken up again.
+constexpr bool is_terminal(TaskStatus status) {
+    return status == TaskStatus::Completed || status == TaskStatus::Failed ||
+           status == TaskStatus::Cancelled;
+}
 
 // Work that outlives the turn that started it.
 struct Task {

@@ -36,9 +36,15 @@ struct RunRequest {
     std::optional<std::int64_t> max_turns{};  // Model rounds, at most.
     std::optional<std::string> workspace_root{};
     std::optional<std::string> cwd{};
+    // Stays until background tasks are over and their results were dealt with.
+    bool wait_for_tasks{true};
 };
 BOOST_DESCRIBE_STRUCT(RunRequest, (),
-                      (text, agent, create_agent, resume, trust, max_turns, workspace_root, cwd))
+                      (text, agent, create_agent, resume, trust, max_turns, workspace_root, cwd,
+                       wait_for_tasks))
+constexpr auto describe_fields(const RunRequest*) {
+    return std::to_array<base::FieldDoc>({{.field = "wait_for_tasks", .has_default = true}});
+}
 
 enum class FinalStatus { Completed, Waiting, Failed, MaxTurnsExceeded, Interrupted };
 BOOST_DESCRIBE_ENUM(FinalStatus, Completed, Waiting, Failed, MaxTurnsExceeded, Interrupted)
@@ -60,7 +66,7 @@ struct RunResponse {
     std::optional<std::string> raw_final_text{};
     std::optional<std::string> sleep_reason{};
     std::optional<domain::FailureArtifact> failure_artifact{};
-    std::vector<json::value> tasks{};
+    std::vector<json::value> tasks{};  // Begun or ended in this run, `{task: TaskOutputSnapshot}`.
     std::int64_t message_count{0};
     std::vector<std::string> changed_files{};
     domain::TokenUsage token_usage{};

@@ -287,6 +287,26 @@ TEST_P(StoreConformance, ActiveTasksAreTheQueuedRunningAndCancellingOnes) {
     });
 }
 
+TEST_P(StoreConformance, AgentsWithActiveTasksAreListedOnceEach) {
+    using enum domain::TaskStatus;
+    write([](Tx& tx) -> Status {
+        auto of_bob = task("k3", Running);
+        of_bob.agent_id = {"bob"};
+        auto of_cid = task("k4", Completed);
+        of_cid.agent_id = {"cid"};
+        TRY(tx.put_task(of_bob));
+        TRY(tx.put_task(of_cid));
+        TRY(tx.put_task(task("k1", Running)));
+        return tx.put_task(task("k2", Queued));
+    });
+    read([](Tx& tx) -> Status {
+        EXPECT_THAT(TRY(tx.agents_with_active_tasks(9)),
+                    ElementsAre(AgentId{"ada"}, AgentId{"bob"}));
+        EXPECT_THAT(TRY(tx.agents_with_active_tasks(1)), ElementsAre(AgentId{"ada"}));
+        return {};
+    });
+}
+
 TEST_P(StoreConformance, AnEffectIsInTheOutboxOnceUntilItIsErased) {
     write([](Tx& tx) -> Status {
         TRY(tx.put_outbox(effect("z")));

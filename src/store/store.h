@@ -190,6 +190,7 @@ public:
     virtual Result<std::vector<domain::Task>> active_tasks(const AgentId& agent) = 0;
     virtual Result<std::vector<domain::Task>> tasks(const AgentId& agent,
                                                     std::int64_t limit) = 0;  // Newest first.
+    virtual Result<std::vector<AgentId>> agents_with_active_tasks(std::int64_t limit) = 0;
 
     // Waking from outside ------------------------------------------------------------------------
     // Inserts or replaces. Conflict when the agent already has another active one.

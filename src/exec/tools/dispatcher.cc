@@ -167,6 +167,7 @@ std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call
             .recovery_hint = "Ask an agent whose profile has this family, or do without it."};
     const auto faults = check_schema(spec.input_schema, call.args);
     if (!faults.empty()) {
+        if (auto explained = tool->explain(call.args)) return explained;
         std::string text;
         for (const auto& fault : faults)
             text += (text.empty() ? "" : "; ") +
@@ -186,6 +187,11 @@ std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call
 bool Dispatcher::is_repeatable(const std::string& tool) const {
     const Tool* found = registry_.find(tool);
     return !found || found->spec().repeatable;  // A call that is refused touches nothing.
+}
+
+bool Dispatcher::can_take_up(const domain::ToolCall& call) const {
+    const Tool* found = registry_.find(call.tool);
+    return found && found->can_take_up(call);
 }
 
 Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,

@@ -46,6 +46,8 @@ public:
 
     // May a call that a crash cut off be made again without asking?
     bool is_repeatable(const std::string& tool) const;
+    // Would making it again go on with what it had begun?
+    bool can_take_up(const domain::ToolCall& call) const;
 
     // Runs the call, or refuses it; either way `done` gets everything, once, on the loop. The
     // handle is null when the call is already over.

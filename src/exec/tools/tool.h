@@ -59,7 +59,13 @@ struct FollowUp {
     domain::Priority priority{domain::Priority::Next};
     friend bool operator==(const FollowUp&, const FollowUp&) = default;
 };
-using RuntimeRequest = std::variant<domain::RestWish, FollowUp>;
+// The model has read how this task ended. A message that tells it the same and is still queued is
+// not needed any more.
+struct ResultRead {
+    domain::TaskId task_id;
+    friend bool operator==(const ResultRead&, const ResultRead&) = default;
+};
+using RuntimeRequest = std::variant<domain::RestWish, FollowUp, ResultRead>;
 
 struct Outcome {
     results::Completed completed;
@@ -88,6 +94,14 @@ public:
     // before start() returns, and then the handle is null.
     virtual std::shared_ptr<Running> start(const domain::ToolCall& call, const Place& place,
                                            results::ArtifactSink& sink, Done done) = 0;
+
+    // Would start() with this call, which a crash cut off, go on with what it had begun?
+    virtual bool can_take_up(const domain::ToolCall& /*call*/) const { return false; }
+
+    // A better word for input that does not fit the schema, or nothing.
+    virtual std::optional<domain::ToolError> explain(const json::value& /*args*/) const {
+        return std::nullopt;
+    }
 
     // A fault in the input that the schema cannot express, or nothing.
     virtual std::optional<domain::ToolError> check(const json::value& /*args*/) const {

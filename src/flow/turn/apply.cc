@@ -3,6 +3,7 @@
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
 #include "flow/admission/admission.h"
+#include "flow/admission/rejoin.h"
 #include "flow/ingress/ingress.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
@@ -28,6 +29,32 @@ base::Status append_follow_up(events::Log& log, const Facts& facts,
     const auto message = TRY(ingress::receive(std::move(raw), log.now(), log.ids()));
     TRY(admission::admit(log, message, std::nullopt));
     return {};
+}
+
+// A result that the model has read by itself does not come a second time, as a message. The drop is
+// recorded with its reason, and a wait for the task is over.
+base::Status drop_read_result(events::Log& log, const Facts& facts, const domain::TaskId& task) {
+    const auto& agent = facts.agent.agent_id;
+    const auto id = TRY(log.tx().known_message({.agent_id = agent},
+                                               admission::task_result_key(task)));
+    const auto queued = id ? TRY(log.tx().message(*id)) : std::nullopt;
+    if (!queued || queued->entry.status != domain::QueueStatus::Queued) return {};
+    TRY(queue::release(log, *id, domain::QueueStatus::Dropped, "the result was read in a turn"));
+    for (auto& wait : TRY(log.tx().open_waits(agent))) {
+        if (wait.triggered_by != *id) continue;
+        wait.status = domain::WaitStatus::Resolved;
+        wait.resolved_by = facts.attempt.run_id;
+        wait.updated_at = log.now();
+        TRY(log.tx().put_wait(wait));
+    }
+    return log.append(agent, "scheduler_decision",
+                      {{"decision", "ReduceMessageOnly"},
+                       {"reason", "task_result_already_read"},
+                       {"model_reentry", false},
+                       {"liveness_only", false},
+                       {"message_id", id->value},
+                       {"task_id", task.value},
+                       {"boundary", "message_processing"}});
 }
 
 // Deliberate rest: recorded with its reason, and with the timer that ends it when it has one. Input
@@ -177,6 +204,7 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     }
     for (auto& draft : step.events) TRY(log.append(agent_id, draft.kind, std::move(draft.data)));
     for (const auto& follow_up : step.follow_ups) TRY(append_follow_up(log, facts, follow_up));
+    for (const auto& task : step.results_read) TRY(drop_read_result(log, facts, task));
     TRY(put_effects(log, step.attempt, step.effects));
     TRY(tx.put_attempt(step.attempt));
     if (step.release)

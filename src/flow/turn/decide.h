@@ -126,6 +126,7 @@ struct Step {
     std::vector<EventDraft> events{};
     std::vector<domain::Brief> briefs{};
     std::vector<tools::FollowUp> follow_ups{};
+    std::vector<domain::TaskId> results_read{};  // Of tasks whose end the model has now read.
     std::optional<Release> release{};
     std::vector<domain::MessageId> interjected{};  // Taken into this turn.
     std::vector<Effect> effects{};

@@ -98,6 +98,8 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
             step.attempt.rest_wish = *rest;
         if (const auto* follow_up = std::get_if<tools::FollowUp>(&request))
             step.follow_ups.push_back(*follow_up);
+        if (const auto* read = std::get_if<tools::ResultRead>(&request))
+            step.results_read.push_back(read->task_id);
     }
 }
 

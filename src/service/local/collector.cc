@@ -1,5 +1,7 @@
 #include "service/local/collector.h"
 
+#include <algorithm>
+
 namespace service {
 
 void Collector::add(const domain::Event& event) {
@@ -18,6 +20,9 @@ void Collector::add(const domain::Event& event) {
                     *part->aggregated_token_usage;
         }
     }
+    if (event.kind == "task_created" || event.kind == "task_result_received")
+        if (const auto id = base::string_at(data, "id"); std::ranges::find(tasks_, id) == tasks_.end())
+            tasks_.push_back(id);
     if (event.kind == "message_processing_started") ++totals_.message_count;
     if (event.kind == "provider_round_completed") {
         ++totals_.model_rounds;

@@ -16,6 +16,8 @@ public:
     void fill(RunResponse& response) const;
     // Calls that may have changed files: their results name them.
     const std::vector<std::string>& patch_calls() const { return patch_calls_; }
+    // Tasks that began or ended, each once.
+    const std::vector<std::string>& tasks() const { return tasks_; }
 
 private:
     RunResponse totals_;
@@ -23,6 +25,7 @@ private:
     bool cache_reported_{false};
     domain::AttemptTimeline timeline_;
     std::vector<std::string> patch_calls_;
+    std::vector<std::string> tasks_;
 };
 
 }  // namespace service

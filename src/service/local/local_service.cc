@@ -6,6 +6,7 @@
 #include "agent/identity/closure.h"
 #include "agent/workspace/workspace.h"
 #include "base/log.h"
+#include "exec/tasks/snapshot.h"
 #include "flow/ingress/ingress.h"
 #include "service/local/collector.h"
 
@@ -73,6 +74,7 @@ std::unexpected<base::Error> no_such_agent(const domain::AgentId& id) {
 struct LocalService::Run {
     Collector collector;
     Observer* observer{nullptr};
+    bool wait_for_tasks{true};
     std::optional<base::Error> stuck{};
     std::string rest_reason{};
     std::function<void()> on_end{};
@@ -117,8 +119,13 @@ LocalService::LocalService(LocalParts parts)
         const auto found = runs_.find(agent);
         return found == runs_.end() ? nullptr : found->second;
     };
-    scheduler_.on_rest = [run_of](const domain::AgentId& agent, const std::string& reason) {
-        if (Run* run = run_of(agent)) run->end(reason, std::nullopt);
+    scheduler_.on_rest = [this, run_of](const domain::AgentId& agent, const std::string& reason) {
+        Run* run = run_of(agent);
+        if (!run) return;
+        // The result of a task wakes the agent again.
+        if (reason == scheduler::kNothingQueued && run->wait_for_tasks && has_active_tasks(agent))
+            return;
+        run->end(reason, std::nullopt);
     };
     scheduler_.on_stuck = [run_of](const domain::AgentId& agent, const base::Error& error) {
         if (Run* run = run_of(agent)) return run->end("", error);
@@ -127,13 +134,21 @@ LocalService::LocalService(LocalParts parts)
     scheduler_.on_text = [run_of](const domain::AgentId& agent, std::string_view text) {
         if (Run* run = run_of(agent)) run->observer->on_text(text);
     };
+    parts_.tasks.on_result = [this](const domain::AgentId& agent) { scheduler_.wake(agent); };
+    parts_.tasks.on_stuck = scheduler_.on_stuck;
 }
 
-LocalService::~LocalService() = default;
+LocalService::~LocalService() {
+    parts_.tasks.on_result = nullptr;
+    parts_.tasks.on_stuck = nullptr;
+}
 
 void LocalService::start() {
     is_resident_ = true;
-    post([this] { scheduler_.start(); });
+    post([this] {
+        recover_tasks();  // Before turns are resumed, which may wait for them.
+        scheduler_.start();
+    });
 }
 
 void LocalService::drain(std::function<void()> done) {
@@ -323,6 +338,7 @@ void LocalService::carry(Run& run, const domain::AgentId& agent, const RunReques
         };
         scheduler_.limit_rounds(agent, request.max_turns);
         if (observer.tick_interval().count() > 0) (*ticking)();
+        if (!is_resident_) parts_.tasks.recover({agent});
         scheduler_.wake(agent);
     });
     if (!is_resident_) return parts_.run_loop();
@@ -344,7 +360,7 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     const auto lock = TRY(locks_.take(turn.home_of(agent), agent.value));
     TRY(prepare_agent(request, agent, entry));
 
-    Run run{.observer = &observer};
+    Run run{.observer = &observer, .wait_for_tasks = request.wait_for_tasks};
     observer.on_started(agent.value, model);
     if (message) {
         std::string id;
@@ -352,6 +368,8 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     }
     carry(run, agent, request, observer);
     if (run.stuck) return std::unexpected(*run.stuck);
+    // Nobody will come back for them, and their folder may go.
+    if (is_temporary(agent)) stop_tasks(agent);
     auto response = TRY(conclude(run, agent));
     if (request.resume && response.message_count == 0 && response.model_rounds == 0 &&
         response.tool_calls == 0)
@@ -387,6 +405,9 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
                 .kind = std::string(base::enum_name(response.final_status)),
                 .summary = "the run ended before the agent was done: " + run.rest_reason};
         response.changed_files = TRY(changed_files(tx, run.collector.patch_calls()));
+        for (const auto& id : run.collector.tasks())
+            if (const auto task = TRY(tx.task(domain::TaskId{id})))
+                response.tasks.emplace_back(json::object{{"task", tasks::output_snapshot(*task)}});
         return {};
     }));
     return response;

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "agent/identity/views.h"
+#include "exec/tasks/host.h"
 #include "flow/scheduler/scheduler.h"
 #include "flow/turn/runner.h"
 #include "service/local/agent_lock.h"
@@ -23,6 +24,7 @@ namespace service {
 
 struct LocalParts {
     turn::Parts turn;
+    tasks::Host& tasks;
     identity::ModelFacts models;
     // Whether a run can ask this model (empty: none is known) or one of its fallbacks.
     std::function<base::Status(const std::string& model_ref)> check_run;
@@ -147,6 +149,13 @@ private:
     base::Result<domain::Agent> make_agent(events::Log& log, const domain::AgentId& id,
                                            bool temporary, std::string_view admission);
     base::Status boot(const domain::AgentId& agent);
+
+    bool has_active_tasks(const domain::AgentId& agent) const;
+    // Takes up every task that an earlier process left.
+    void recover_tasks();
+    // Ends all of the agent's tasks, running the loop meanwhile if nobody else does. Those that do
+    // not end in time are left to their supervisors.
+    void stop_tasks(const domain::AgentId& agent);
 
     std::string token_of(const domain::ExternalTriggerId& id) const;
     std::string url_of(const domain::ExternalTriggerId& id) const;

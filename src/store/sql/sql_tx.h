@@ -92,6 +92,7 @@ public:
     Result<std::vector<domain::Task>> active_tasks(const domain::AgentId& agent) override;
     Result<std::vector<domain::Task>> tasks(const domain::AgentId& agent,
                                             std::int64_t limit) override;
+    Result<std::vector<domain::AgentId>> agents_with_active_tasks(std::int64_t limit) override;
 
     Status put_trigger(const domain::ExternalTrigger& trigger) override;
     Result<std::optional<domain::ExternalTrigger>> trigger_by_token(

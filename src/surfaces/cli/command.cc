@@ -56,8 +56,9 @@ void add_run(CLI::App& app, Invocation& invocation) {
                     "The project folder (default: here)");
     sub->add_option("--cwd", run->request.cwd, "Working directory inside the project");
     sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
-    sub->add_flag("--no-wait-for-tasks")
-        ->description("Do not wait for background tasks (there are none yet)");
+    sub->add_flag_callback(
+        "--no-wait-for-tasks", [run] { run->request.wait_for_tasks = false; },
+        "End when the agent rests; background tasks of --agent go on");
     sub->add_flag("--json", run->json, "Print one JSON document and nothing else");
     sub->callback([&invocation, run] {
         if (run->request.text.empty() && !run->request.resume) throw CLI::RequiredError("TEXT");

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "exec/tasks/host.h"
 #include "exec/tools/builtin/shell.h"
 #include "exec/tools/tool.h"
 
@@ -15,10 +16,15 @@ std::unique_ptr<tools::Tool> agent_get(
     std::function<base::Result<json::object>(const domain::AgentId&)> summary);
 std::unique_ptr<tools::Tool> enqueue();
 std::unique_ptr<tools::Tool> apply_patch(base::Loop& loop);
-std::unique_ptr<tools::Tool> exec_command(Shell& shell);
+std::unique_ptr<tools::Tool> task_list(tasks::Host& host);
+std::unique_ptr<tools::Tool> task_status(tasks::Host& host);
+std::unique_ptr<tools::Tool> task_input(tasks::Host& host);
+std::unique_ptr<tools::Tool> task_output(tasks::Host& host, base::Loop& loop);
+std::unique_ptr<tools::Tool> task_stop(tasks::Host& host);
+std::unique_ptr<tools::Tool> exec_command(Shell& shell, tasks::Host& host);
 std::unique_ptr<tools::Tool> exec_command_batch(Shell& shell);
 
-// Runs one command as ExecCommand does, for a tool of another name.
+// Runs one command to its end, for a tool of another name. It never becomes a task.
 std::shared_ptr<tools::Running> start_command(Shell& shell, CommandSpec spec, std::string tool,
                                               const tools::Place& place,
                                               results::ArtifactSink& sink, tools::Done done);

@@ -33,9 +33,16 @@ TEST_F(CatalogueTest, DescribesEachParameterInItsTrueShape) {
         R"("shell":{"type":"string","description":)"
         R"("Shell program to use; omit for the default one."},)"
         R"("login":{"type":"boolean","description":"Run a login shell (default true)."},)"
-        R"("timeout_ms":{"type":"integer","description":)"
-        R"("End the command and everything it started after this long (default 600000).",)"
-        R"("minimum":1,"maximum":3600000},)"
+        R"("tty":{"type":"boolean","description":"Run it in a terminal of its own (default )"
+        R"(false); stdout and stderr are then one."},)"
+        R"("duplicate_policy":{"type":"string","enum":["reuse_running","start_new"],)"
+        R"("description":"When the same command already runs as a task: point to that task, or )"
+        R"(start another.","default":"reuse_running"},)"
+        R"("accepts_input":{"type":"boolean","description":)"
+        R"("Keep its standard input open for TaskInput (default: the value of tty)."},)"
+        R"("yield_time_ms":{"type":"integer","description":"Wait this long for its end )"
+        R"((default 10000); then it goes on as a task in the background, whose result comes back )"
+        R"(by itself.","minimum":0,"maximum":3600000},)"
         R"("max_output_tokens":{"type":"integer","description":)"
         R"("How much of the output to show, in estimated tokens.","minimum":0})";
     EXPECT_EQ(base::json_text(registry_.find("ExecCommand")->spec().input_schema),
@@ -44,6 +51,11 @@ TEST_F(CatalogueTest, DescribesEachParameterInItsTrueShape) {
     const std::map<std::string, std::vector<std::string>> required{{"Sleep", {}},
                                                                    {"AgentGet", {}},
                                                                    {"Enqueue", {"text"}},
+                                                                   {"TaskList", {}},
+                                                                   {"TaskStatus", {"task_id"}},
+                                                                   {"TaskInput", {"task_id", "input"}},
+                                                                   {"TaskOutput", {"task_id"}},
+                                                                   {"TaskStop", {"task_id"}},
                                                                    {"ApplyPatch", {"patch"}},
                                                                    {"ExecCommand", {"cmd"}},
                                                                    {"ExecCommandBatch", {"items"}}};
@@ -79,8 +91,9 @@ TEST_F(CatalogueTest, OffersNoToolsForReadingFilesBesideTheShell) {
     std::vector<std::string> names;
     for (const auto* spec : registry_.exposed(domain::ProfilePreset::PublicNamed))
         names.push_back(spec->name);
-    EXPECT_EQ(names, (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "ApplyPatch",
-                                               "ExecCommand", "ExecCommandBatch"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "TaskList",
+                                               "TaskStatus", "TaskInput", "TaskOutput", "TaskStop",
+                                               "ApplyPatch", "ExecCommand", "ExecCommandBatch"}));
 }
 
 TEST_F(CatalogueTest, TakesAPatchAsOneString) {
@@ -93,10 +106,16 @@ TEST_F(CatalogueTest, TakesAPatchAsOneString) {
 // contract: ENV-01, ENV-02, ENV-09, TERR-01
 TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
     const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
+    const std::string task = long_task();
     const std::map<std::string, std::pair<json::value, json::value>> calls{
         {"Sleep", {json::object{}, {{"duration_ms", -1}}}},
         {"AgentGet", {json::object{}, {{"agent", "x"}}}},
         {"Enqueue", {{{"text", "go on"}}, {{"text", "  "}}}},
+        {"TaskList", {json::object{}, {{"x", 1}}}},
+        {"TaskStatus", {{{"task_id", task}}, {{"task_id", "none"}}}},
+        {"TaskInput", {{{"task_id", task}, {"input", "x"}}, {{"task_id", "none"}, {"input", ""}}}},
+        {"TaskOutput", {{{"task_id", task}, {"block", false}}, {{"task_id", "none"}}}},
+        {"TaskStop", {{{"task_id", task}}, {{"task_id", "none"}}}},
         {"ApplyPatch", {{{"patch", patch}}, {{"patch", "nonsense"}}}},
         {"ExecCommand", {{{"cmd", "true"}}, {{"cmd", "true"}, {"workdir", "/"}}}},
         {"ExecCommandBatch", {{{"items", {{{"cmd", "true"}}}}}, {{"items", json::array{}}}}}};

@@ -3,40 +3,17 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "exec/results/preview.h"
+#include "exec/tasks/snapshot.h"
+#include "exec/tasks/spec.h"
 #include "exec/tools/builtin/command_text.h"
 
 namespace builtin {
 namespace {
 
-constexpr std::size_t kMarkerCharsReserved = 160;  // For the line that names what is left out.
-
-std::size_t count_lines(std::string_view text) {
-    if (text.empty()) return 0;
-    return static_cast<std::size_t>(std::ranges::count(text, '\n')) + (text.back() == '\n' ? 0 : 1);
-}
-
-// The longest prefix of whole lines within `chars`; of a first line longer than that, its start.
-std::string_view head_lines(std::string_view text, std::size_t chars) {
-    const std::string_view cut = base::first_chars(text, chars);
-    const std::size_t end = cut.size() == text.size() ? cut.size() : cut.rfind('\n');
-    return end == std::string_view::npos ? cut : cut.substr(0, end);
-}
-
-std::string_view tail_lines(std::string_view text, std::size_t chars) {
-    const std::string_view cut = base::last_chars(text, chars);
-    if (cut.size() == text.size()) return cut;
-    const std::size_t start = cut.find('\n');
-    return start == std::string_view::npos || start + 1 == cut.size() ? cut : cut.substr(start + 1);
-}
-
-// Without empty lines before and blanks behind; the first line keeps its indentation.
-std::string_view without_blank_edges(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return {};
-    const std::size_t line = text.rfind('\n', first);
-    text.remove_prefix(line == std::string_view::npos ? 0 : line + 1);
-    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
+constexpr std::string_view kStartAnother =
+    "Look at it with TaskStatus or TaskOutput. To run the command once more beside it, set "
+    "duplicate_policy to start_new.";
 
 bool is_blank(const base::CapturedStream& stream) {
     return !stream.spilled && base::trim(stream.head).empty();
@@ -57,13 +34,13 @@ std::string outcome_line(const json::value& result) {
                        status && status->is_int64() ? status->get_int64() : -1);
 }
 
-json::object diagnostics(const CommandOutput& output, std::int64_t tokens) {
-    const std::size_t chars = base::char_count(output.cmd);
-    return {{"cmd_preview", command_preview(output.cmd)},
+json::object diagnostics(const std::string& cmd, std::int64_t tokens) {
+    const std::size_t chars = base::char_count(cmd);
+    return {{"cmd_preview", command_preview(cmd)},
             {"cmd_char_count", chars},
             {"cmd_estimated_tokens", (chars + 3) / 4},
-            {"contains_heredoc", contains_heredoc(output.cmd)},
-            {"contains_inline_script", contains_inline_script(output.cmd)},
+            {"contains_heredoc", contains_heredoc(cmd)},
+            {"contains_inline_script", contains_inline_script(cmd)},
             {"exceeds_soft_threshold", chars > kCommandSoftCharsMax},
             {"effective_max_output_tokens", tokens},
             {"output_char_budget", tokens * kCharsPerToken}};
@@ -99,6 +76,8 @@ std::string command_lines(const json::value& result, std::string headline) {
         text +=
             "\n\nA background process kept the output open; it was ended and later output was not "
             "read.";
+    if (const auto dropped = base::int_at(result, "output_dropped_bytes"))
+        text += fmt::format("\n\nIt printed {} bytes more than are kept of a command.", dropped);
     if (const auto* artifacts = base::find(result, "artifacts");
         artifacts && artifacts->is_array()) {
         text += "\n\nArtifacts:";
@@ -106,6 +85,28 @@ std::string command_lines(const json::value& result, std::string headline) {
             text += "\n" + base::string_at(artifact, "path");
     }
     return text;
+}
+
+std::string promoted_lines(const json::value& result) {
+    std::string text = fmt::format(
+        "Process still runs and goes on in the background; its result will come back by itself\n"
+        "Task: {}\n\n",
+        base::string_at(result.at("task_handle"), "task_id"));
+    const std::string initial = base::string_at(result, "initial_output_preview");
+    return text + (initial.empty() ? "It has printed nothing so far." : "Output so far:\n" + initial);
+}
+
+std::string running_lines(const json::value& result) {
+    const auto& handle = result.at("task_handle");
+    const auto& command = result.at("command");
+    std::string text = fmt::format("The same command is already running; nothing was started\n"
+                                   "Task: {}\nStatus: {}",
+                                   base::string_at(handle, "task_id"),
+                                   base::string_at(handle, "status"));
+    for (const std::string_view field : {"workdir", "shell"})
+        if (const std::string value = base::string_at(command, field); !value.empty())
+            text += fmt::format("\n{}={}", field, value);
+    return text + "\n\n" + base::string_at(result, "instructions");
 }
 
 }  // namespace
@@ -116,29 +117,12 @@ std::int64_t effective_output_tokens(std::optional<std::int64_t> asked,
     return std::min(wanted, policy.output_tokens_max);
 }
 
-Preview preview(const base::CapturedStream& stream, std::size_t chars) {
-    const std::string head = base::to_utf8(stream.head), tail = base::to_utf8(stream.tail);
-    if (!stream.spilled) {
-        const std::string_view whole = without_blank_edges(head);
-        if (base::char_count(whole) <= chars) return {std::string(whole), false};
-    }
-    const std::size_t room = chars > kMarkerCharsReserved ? chars - kMarkerCharsReserved : 0;
-    const std::string_view first = head_lines(head, room / 2);
-    const std::string_view last = tail_lines(
-        stream.spilled ? std::string_view(tail) : std::string_view(head), room - room / 2);
-    return {
-        fmt::format("{}\n[output cut: first {} and last {} of {} lines shown, {} bytes in all]\n{}",
-                    first, count_lines(first), count_lines(last), stream.lines, stream.bytes,
-                    last.ends_with('\n') ? last.substr(0, last.size() - 1) : last),
-        true};
-}
-
 base::Result<results::Canonical> CommandOutput::project(results::ArtifactSink& sink,
                                                         const results::OutputPolicy& policy) const {
     const std::int64_t tokens = effective_output_tokens(max_output_tokens, policy);
     const bool both = !is_blank(exit.out) && !is_blank(exit.err);
     const auto chars = static_cast<std::size_t>(tokens * kCharsPerToken / (both ? 2 : 1));
-    const Preview out = preview(exit.out, chars), err = preview(exit.err, chars);
+    const auto out = results::preview(exit.out, chars), err = results::preview(exit.err, chars);
     json::object result{
         {"disposition", "completed"},
         {"exit_status", exit_status(exit)},
@@ -151,15 +135,51 @@ base::Result<results::Canonical> CommandOutput::project(results::ArtifactSink& s
         result["ended_by"] = "signal";
     if (exit.signal) result["signal"] = *exit.signal;
     if (exit.output_cut_off) result["output_cut_off"] = true;
+    if (dropped_bytes > 0) result["output_dropped_bytes"] = dropped_bytes;
     if (out.truncated) TRY(keep_whole(exit.out, stdout_spill, "stdout", sink, result));
     if (err.truncated) TRY(keep_whole(exit.err, stderr_spill, "stderr", sink, result));
-    result["command_diagnostics"] = diagnostics(*this, tokens);
+    result["command_diagnostics"] = diagnostics(cmd, tokens);
     return results::Canonical{fmt::format("{}: {}", outcome_line(result), command_preview(cmd)),
+                              std::move(result)};
+}
+
+base::Result<results::Canonical> PromotedOutput::project(
+    results::ArtifactSink&, const results::OutputPolicy& policy) const {
+    const auto detail = tasks::detail_of(task);
+    json::object handle = tasks::handle(task);
+    handle.erase("initial_output");
+    json::object result{{"disposition", "promoted_to_task"}, {"task_handle", std::move(handle)}};
+    if (detail.initial_output) result["initial_output_preview"] = *detail.initial_output;
+    result["initial_output_truncated"] = detail.output_truncated.value_or(false);
+    result["command_diagnostics"] =
+        diagnostics(detail.cmd, effective_output_tokens(detail.max_output_tokens, policy));
+    return results::Canonical{fmt::format("The command goes on as task {}: {}", task.id,
+                                          command_preview(detail.cmd)),
+                              std::move(result)};
+}
+
+base::Result<results::Canonical> AlreadyRunningOutput::project(
+    results::ArtifactSink&, const results::OutputPolicy& policy) const {
+    const auto detail = tasks::detail_of(task);
+    json::object handle = tasks::handle(task);
+    handle.erase("initial_output");
+    json::object result{{"disposition", "already_running"},
+                        {"task_handle", std::move(handle)},
+                        {"command", tasks::command_identity(task)},
+                        {"instructions", kStartAnother}};
+    if (task.summary) result["summary"] = *task.summary;
+    result["command_diagnostics"] =
+        diagnostics(detail.cmd, effective_output_tokens(detail.max_output_tokens, policy));
+    return results::Canonical{fmt::format("The same command already runs as task {}: {}", task.id,
+                                          command_preview(detail.cmd)),
                               std::move(result)};
 }
 
 std::string render_command(const results::Envelope& envelope) {
     const json::value result(envelope.result());
+    const std::string disposition = base::string_at(result, "disposition");
+    if (disposition == "promoted_to_task") return promoted_lines(result);
+    if (disposition == "already_running") return running_lines(result);
     return command_lines(result, outcome_line(result));
 }
 
@@ -185,7 +205,8 @@ base::Result<results::Canonical> BatchOutput::project(results::ArtifactSink& sin
         list.push_back(std::move(entry));
     }
     json::object result{{"item_count", items.size()},     {"completed_count", completed},
-                        {"failed_count", failed},         {"skipped_count", skipped},
+                        {"failed_count", failed},         {"rejected_count", 0},
+                        {"skipped_count", skipped},
                         {"stop_on_error", stop_on_error}, {"items", std::move(list)}};
     return results::Canonical{fmt::format("{} of {} commands completed", completed, items.size()),
                               std::move(result)};

@@ -8,6 +8,7 @@
 
 #include "base/process.h"
 #include "base/typed.h"
+#include "domain/waiting.h"
 #include "exec/results/project.h"
 
 namespace builtin {
@@ -39,19 +40,28 @@ struct CommandResult {
     std::optional<std::int64_t> exit_status{};
     std::optional<std::string> stdout_preview{};
     std::optional<std::string> stderr_preview{};
-    bool truncated{false};
+    std::optional<bool> truncated{};
     std::optional<std::string> ended_by{};
     std::optional<std::int64_t> signal{};
     std::optional<bool> output_cut_off{};
+    std::optional<std::int64_t> output_dropped_bytes{};
     std::optional<std::vector<ArtifactRef>> artifacts{};
     std::optional<std::int64_t> stdout_artifact{};
     std::optional<std::int64_t> stderr_artifact{};
+    std::optional<json::object> task_handle{};
+    std::optional<std::string> initial_output_preview{};
+    std::optional<bool> initial_output_truncated{};
+    std::optional<json::object> command{};
+    std::optional<std::string> summary{};
+    std::optional<std::string> instructions{};
     CommandDiagnostics command_diagnostics{};
 };
 BOOST_DESCRIBE_STRUCT(CommandResult, (),
                       (disposition, exit_status, stdout_preview, stderr_preview, truncated,
-                       ended_by, signal, output_cut_off, artifacts, stdout_artifact,
-                       stderr_artifact, command_diagnostics))
+                       ended_by, signal, output_cut_off, output_dropped_bytes, artifacts,
+                       stdout_artifact, stderr_artifact, task_handle, initial_output_preview,
+                       initial_output_truncated, command, summary, instructions,
+                       command_diagnostics))
 struct BatchItemResult {
     std::int64_t index{0};
     std::string cmd;
@@ -69,13 +79,14 @@ struct BatchResult {
     std::int64_t item_count{0};
     std::int64_t completed_count{0};
     std::int64_t failed_count{0};
+    std::int64_t rejected_count{0};
     std::int64_t skipped_count{0};
     bool stop_on_error{false};
     std::vector<BatchItemResult> items;
 };
 BOOST_DESCRIBE_STRUCT(BatchResult, (),
-                      (item_count, completed_count, failed_count, skipped_count, stop_on_error,
-                       items))
+                      (item_count, completed_count, failed_count, rejected_count, skipped_count,
+                       stop_on_error, items))
 
 struct CommandOutput final : results::Output {
     std::string cmd;
@@ -83,6 +94,21 @@ struct CommandOutput final : results::Output {
     std::optional<std::int64_t> max_output_tokens{};
     std::filesystem::path stdout_spill;
     std::filesystem::path stderr_spill;
+    std::uint64_t dropped_bytes{0};  // Printed, but beyond what is kept of any command.
+    base::Result<results::Canonical> project(results::ArtifactSink& sink,
+                                             const results::OutputPolicy& policy) const override;
+};
+
+// It was not over in time, and goes on as a task.
+struct PromotedOutput final : results::Output {
+    domain::Task task;
+    base::Result<results::Canonical> project(results::ArtifactSink& sink,
+                                             const results::OutputPolicy& policy) const override;
+};
+
+// Nothing was started: the same command runs as a task already.
+struct AlreadyRunningOutput final : results::Output {
+    domain::Task task;
     base::Result<results::Canonical> project(results::ArtifactSink& sink,
                                              const results::OutputPolicy& policy) const override;
 };
@@ -109,13 +135,5 @@ std::string render_batch(const results::Envelope& envelope);
 // The tokens of output a call may show: as asked, else the default, and never above the cap.
 std::int64_t effective_output_tokens(std::optional<std::int64_t> asked,
                                      const results::OutputPolicy& policy);
-
-// The text of a stream within `chars`: whole, or its first and last lines around a line that says
-// how many there are.
-struct Preview {
-    std::string text;
-    bool truncated{false};
-};
-Preview preview(const base::CapturedStream& stream, std::size_t chars);
 
 }  // namespace builtin

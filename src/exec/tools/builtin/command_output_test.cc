@@ -185,15 +185,15 @@ TEST(Preview, CutsWholeLinesWhereItCan) {
         return base::CapturedStream{.head = std::move(text), .bytes = bytes, .lines = lines};
     };
     // Empty lines before and blanks behind go; the first line keeps its indentation.
-    EXPECT_EQ(preview(captured("\n \n  a\nb  \n"), 10).text, "  a\nb");
-    EXPECT_FALSE(preview(captured("  a\nb  \n"), 5).truncated);
-    const auto none = preview(captured("a\nb\nc\n"), 4);
+    EXPECT_EQ(results::preview(captured("\n \n  a\nb  \n"), 10).text, "  a\nb");
+    EXPECT_FALSE(results::preview(captured("  a\nb  \n"), 5).truncated);
+    const auto none = results::preview(captured("a\nb\nc\n"), 4);
     EXPECT_TRUE(none.truncated);
     EXPECT_EQ(none.text, "\n[output cut: first 0 and last 0 of 3 lines shown, 6 bytes in all]\n");
     const std::string line(300, 'x');
-    EXPECT_EQ(preview(captured(line), 200).text,
+    EXPECT_EQ(results::preview(captured(line), 200).text,
               std::string(20, 'x') +
-                  "\n[output cut: first 1 and last 1 of 0 lines shown, 300 bytes in all]\n" +
+                  "\n[output cut: first 1 and last 1 lines shown, 300 bytes in all]\n" +
                   std::string(20, 'x'));
 }
 

@@ -117,12 +117,34 @@ public:
         return running;
     }
 
+    std::optional<domain::ToolError> explain(const json::value& args) const override {
+        const auto* items = base::find(args, "items");
+        if (!items || !items->is_array()) return std::nullopt;
+        std::size_t index = 0;
+        for (const auto& item : items->get_array()) {
+            for (const std::string_view field : {"tty", "accepts_input"})
+                if (base::find(item, field)) return unsupported(index, field);
+            ++index;
+        }
+        return std::nullopt;
+    }
+
 private:
+    static domain::ToolError unsupported(std::size_t index, std::string_view field) {
+        auto error = tools::invalid_input(
+            "ExecCommandBatch", fmt::format("items/{}/{}", index, field),
+            fmt::format("A command in a batch cannot have {}; nothing was run.", field),
+            "Use ExecCommand for a command that needs a terminal or input.");
+        error.details->as_object()["error_kind"] = "unsupported_batch_command_field";
+        return error;
+    }
+
     Shell& shell_;
     const tools::ToolSpec spec_{.name = "ExecCommandBatch",
                                 .description =
                                     "Run up to 12 independent, quick shell commands one after the "
-                                    "other and read all their outcomes.",
+                                    "other and read all their outcomes. A command that takes longer "
+                                    "than its yield_time_ms is ended; none becomes a task.",
                                 .family = tools::Family::LocalEnvironment,
                                 .risk = domain::RiskLevel::Commands,
                                 .category = "commands",

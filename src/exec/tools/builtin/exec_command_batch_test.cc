@@ -58,7 +58,7 @@ TEST_F(ExecCommandBatchTest, GoesOnAfterACommandThatCouldNotStartOrTookTooLong) 
         run("ExecCommandBatch", {{"items",
                                   {{{"cmd", "true"}, {"workdir", ".."}},
                                    {{"cmd", "true"}, {"shell", "no-such-shell"}},
-                                   {{"cmd", "sleep 600"}, {"login", false}, {"timeout_ms", 50}},
+                                   {{"cmd", "sleep 600"}, {"login", false}, {"yield_time_ms", 50}},
                                    {{"cmd", "echo end"}, {"login", false}}}}});
     EXPECT_EQ(statuses(end),
               "failed execution_root_violation, failed command_spawn_failed, "

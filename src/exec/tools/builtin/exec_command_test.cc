@@ -72,19 +72,6 @@ TEST_F(ExecCommandTest, ReportsFailureAndSignalAsOutcomes) {
     }
 }
 
-TEST_F(ExecCommandTest, EndsACommandThatRunsIntoItsTimeLimit) {
-    const auto end = run("ExecCommand",
-                         {{"cmd", "echo begun; sleep 600"}, {"login", false}, {"timeout_ms", 100}});
-    EXPECT_EQ(end.receipt, "Process was ended: it ran into its time limit\n\nstdout:\nbegun");
-    EXPECT_EQ(end.result.status, ResultStatus::Timeout);
-    EXPECT_EQ(end.result.error,
-              (domain::ResultError{.code = "TIMEOUT",
-                                   .message = "Process was ended: it ran into its time limit: "
-                                              "echo begun; sleep 600",
-                                   .retryable = false}));
-    EXPECT_TRUE(end.envelope.ok());
-}
-
 TEST_F(ExecCommandTest, NeverStartsACommandThatWasCancelledFirst) {
     const auto running = start("ExecCommand", {{"cmd", "touch ran"}, {"login", false}});
     running->cancel();

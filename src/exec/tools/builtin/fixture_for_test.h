@@ -7,21 +7,28 @@
 #include "base/process_runner.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
+#include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/patch/folder_for_test.h"
+#include "store/sql/sqlite/sqlite_store.h"
 
 #include <gmock/gmock.h>
 
 namespace builtin {
 
-inline void add_all(tools::Registry& registry, base::Loop& loop, Shell& shell) {
+inline void add_all(tools::Registry& registry, base::Loop& loop, Shell& shell, tasks::Host& host) {
     registry.add(sleep());
     registry.add(agent_get([](const domain::AgentId& agent) -> base::Result<json::object> {
         if (agent.value == "gone") return base::fail(base::ErrorCode::NotFound, "no such agent");
         return json::object{{"identity", {{"agent_id", agent.value}}}};
     }));
     registry.add(enqueue());
+    registry.add(task_list(host));
+    registry.add(task_status(host));
+    registry.add(task_input(host));
+    registry.add(task_output(host, loop));
+    registry.add(task_stop(host));
     registry.add(apply_patch(loop));
-    registry.add(exec_command(shell));
+    registry.add(exec_command(shell, host));
     registry.add(exec_command_batch(shell));
 }
 
@@ -33,7 +40,7 @@ protected:
                   .output = policy}),
           dispatcher_(registry_, policy, clock_, ids_) {
         folder_.write("repo/a.txt", "one\ntwo\n");
-        add_all(registry_, loop_, shell_);
+        add_all(registry_, loop_, shell_, host_);
         place_ = {.agent_id = {"default"},
                   .agent_home = folder_.path() / "home",
                   .workspace = {.execution_root = folder_.at("repo"), .cwd = folder_.at("repo")}};
@@ -41,7 +48,7 @@ protected:
 
     // Starts a call; its end is waited for with end().
     std::shared_ptr<tools::Running> start(std::string tool, json::value args) {
-        const auto call = dispatcher_.describe({.call_id = {"call-1"},
+        const auto call = dispatcher_.describe({.call_id = {fmt::format("call-{}", ++calls_)},
                                                 .run_id = {"run-1"},
                                                 .step_id = "round-1.1",
                                                 .tool = std::move(tool),
@@ -63,6 +70,36 @@ protected:
     }
     tools::Dispatched exec(std::string cmd) {
         return run("ExecCommand", {{"cmd", std::move(cmd)}, {"login", false}});
+    }
+
+    // A task that runs until it is stopped; fixtures stop what is left.
+    std::string long_task(json::object more = {}) {
+        json::object args{{"cmd", "echo begun; exec sleep 600"},
+                          {"login", false},
+                          {"yield_time_ms", 0},
+                          {"duplicate_policy", "start_new"}};
+        for (const auto& [key, value] : more) args[key] = value;
+        const auto end = run("ExecCommand", args);
+        EXPECT_TRUE(end.envelope.ok()) << end.receipt;
+        return base::string_at(end.envelope.result().at("task_handle"), "task_id");
+    }
+    // Runs the loop until the results of so many tasks are there.
+    void await_results(std::size_t count) {
+        host_.on_result = [&](const domain::AgentId&) { loop_.stop(); };
+        while (results_.size() < count) loop_.run();
+        host_.on_result = nullptr;
+    }
+    domain::Task task(const std::string& id) { return host_.find({"default"}, {id}).value(); }
+
+    void TearDown() override {
+        const auto active = host_.active({"default"}).value();
+        const std::size_t expected = results_.size() + active.size();
+        loop_.post([&] {
+            // Asked twice: by force.
+            for (int i = 0; i < 2; ++i)
+                for (const auto& task : active) host_.stop({"default"}, task.id, [](const auto&) {});
+        });
+        if (!active.empty()) await_results(expected);
     }
 
     // Runs the loop until a command has opened the FIFO `repo/ready` for writing and closed it.
@@ -87,6 +124,21 @@ protected:
     Shell shell_;
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
+    std::unique_ptr<store::Store> store_{sqlite::open_inline({.file = ":memory:"}).value()};
+    events::Feed feed_;
+    supervisor::SystemSupervisor supervisor_{loop_, folder_.path() / "run"};
+    tasks::Host host_{{.store = *store_,
+                       .loop = loop_,
+                       .clock = clock_,
+                       .ids = ids_,
+                       .feed = feed_,
+                       .supervisor = supervisor_,
+                       .rejoin = [this](events::Log&, domain::Message message) -> base::Status {
+                           results_.push_back(std::move(message));
+                           return {};
+                       }}};
+    std::vector<domain::Message> results_;  // Of tasks that are over.
+    int calls_{0};
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
     tools::Place place_;

@@ -2,8 +2,10 @@
 
 #include "base/ids.h"
 #include "exec/results/artifacts.h"
+#include "exec/tasks/supervisor/fake_for_test.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/patch/folder_for_test.h"
+#include "store/sql/sqlite/sqlite_store.h"
 
 #include <gmock/gmock.h>
 
@@ -55,19 +57,34 @@ TEST(CancelledCommand, IsNotCutOffByACancellationThatCameAfterItsEnd) {
     base::SystemClock clock;
     base::RandomIds ids(clock);
     results::FileArtifacts sink(folder.path() / "artifacts", "exec", ids);
+    const auto store = sqlite::open_inline({.file = ":memory:"}).value();
+    events::Feed feed;
     for (const bool batch : {false, true}) {
         SteppedLoop loop;
         SteppedRunner runner;
+        supervisor::FakeMachine machine;
+        supervisor::FakeSupervisor supervisor(loop, machine);
+        tasks::Host host({.store = *store,
+                          .loop = loop,
+                          .clock = clock,
+                          .ids = ids,
+                          .feed = feed,
+                          .supervisor = supervisor});
         Shell shell(loop, runner, {});
-        const auto tool = batch ? exec_command_batch(shell) : exec_command(shell);
+        const auto tool = batch ? exec_command_batch(shell) : exec_command(shell, host);
         const json::value args =
             batch ? json::value{{"items", {{{"cmd", "true"}}}}} : json::value{{"cmd", "true"}};
         std::optional<tools::Outcome> outcome;
-        const auto running = tool->start({.args = args}, place, sink,
+        const auto running = tool->start({.call_id = {"call"}, .args = args}, place, sink,
                                          [&](tools::Outcome end) { outcome = std::move(end); });
         loop.step();  // The first look at the folder; then the command starts.
-        ASSERT_EQ(runner.exits.size(), 1u);
-        runner.exits[0]({.exit_code = 0});
+        if (batch) {
+            ASSERT_EQ(runner.exits.size(), 1u);
+            runner.exits[0]({.exit_code = 0});
+        } else {
+            supervisor.end("call", supervisor::Ended{.exit_code = 0});
+            loop.step();
+        }
         running->cancel();
         loop.step();  // The second look.
         ASSERT_TRUE(outcome.has_value());

@@ -54,55 +54,76 @@ std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
 Shell::Shell(base::Loop& loop, base::ProcessRunner& runner, ShellOptions options)
     : loop_(loop), runner_(runner), options_(std::move(options)) {}
 
-std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
-    const CommandSpec& spec, const tools::Place& place, results::ArtifactSink& sink,
-    std::string_view tool, std::move_only_function<void(Finished)> done) {
+std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const CommandSpec& spec,
+                                                                   const tools::Place& place,
+                                                                   std::string_view tool) const {
     auto workdir = resolve_workdir(place, spec.workdir, tool);
-    if (!workdir) {
-        done(std::unexpected(workdir.error()));
-        return nullptr;
-    }
-    const std::string shell = spec.shell.value_or(options_.default_shell);
-    base::ProcessSpec process{.argv = {shell, spec.login ? "-lc" : "-c", spec.cmd},
-                              .cwd = *workdir,
-                              .environment = options_.environment};
+    if (!workdir) return std::unexpected(workdir.error());
+    base::ProcessSpec process{
+        .argv = {spec.shell.value_or(options_.default_shell), spec.login ? "-lc" : "-c", spec.cmd},
+        .cwd = std::move(*workdir),
+        .environment = options_.environment};
     if (!spec.argv.empty()) process.argv = spec.argv;
     process.environment.emplace_back("HOLON_RUNTIME", "1");
     process.environment.emplace_back("HOLON_AGENT_ID", place.agent_id.value);
     process.environment.emplace_back("HOLON_AGENT_HOME", place.agent_home.string());
-    process.timeout = spec.timeout_ms ? std::chrono::milliseconds(*spec.timeout_ms)
-                                      : std::chrono::milliseconds(kCommandTimeoutDefault);
-    process.memory_bytes_max =
-        memory_bytes(effective_output_tokens(spec.max_output_tokens, options_.output));
-    process.stdout_spill = sink.reserve("stdout");
-    process.stderr_spill = sink.reserve("stderr");
+    if (spec.timeout_ms) process.timeout = std::chrono::milliseconds(*spec.timeout_ms);
+    return process;
+}
+
+base::Result<Shell::Room> Shell::make_room(const CommandSpec& spec,
+                                           results::ArtifactSink& sink) const {
+    Room room{.memory_bytes_max =
+                  memory_bytes(effective_output_tokens(spec.max_output_tokens, options_.output)),
+              .stdout_spill = sink.reserve("stdout"),
+              .stderr_spill = sink.reserve("stderr")};
     // Made before the command runs: a spill must not fail for want of a folder.
-    if (auto made = base::make_folders(process.stdout_spill.parent_path(), 0700); !made) {
-        done(std::unexpected(
-            domain::ToolError{.kind = "tool_execution_failed", .message = made.error().message}));
+    TRY(base::make_folders(room.stdout_spill.parent_path(), 0700));
+    return room;
+}
+
+domain::ToolError Shell::spawn_failed(const base::ProcessSpec& process, std::string_view tool,
+                                      const std::string& reason) {
+    return {.kind = "command_spawn_failed",
+            .message = fmt::format("The command could not be started: {}", reason),
+            .details = json::object{{"tool_name", tool},
+                                    {"shell", process.argv.front()},
+                                    {"workdir", process.cwd.string()},
+                                    {"error", reason}},
+            .recovery_hint =
+                "Leave shell out to use the default one, and check that workdir exists."};
+}
+
+std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
+    const CommandSpec& spec, const tools::Place& place, results::ArtifactSink& sink,
+    std::string_view tool, std::move_only_function<void(Finished)> done) {
+    auto process = prepare(spec, place, tool);
+    if (!process) {
+        done(std::unexpected(process.error()));
         return nullptr;
     }
+    auto room = make_room(spec, sink);
+    if (!room) {
+        done(std::unexpected(
+            domain::ToolError{.kind = "tool_execution_failed", .message = room.error().message}));
+        return nullptr;
+    }
+    process->memory_bytes_max = room->memory_bytes_max;
+    process->stdout_spill = room->stdout_spill;
+    process->stderr_spill = room->stderr_spill;
     auto output = std::make_unique<CommandOutput>();
     output->cmd = spec.cmd;
     output->max_output_tokens = spec.max_output_tokens;
-    output->stdout_spill = process.stdout_spill;
-    output->stderr_spill = process.stderr_spill;
+    output->stdout_spill = room->stdout_spill;
+    output->stderr_spill = room->stderr_spill;
     auto shared_done = std::make_shared<std::move_only_function<void(Finished)>>(std::move(done));
-    auto started = runner_.start(std::move(process), [output = std::move(output),
-                                                      shared_done](base::ProcessExit exit) mutable {
+    auto started = runner_.start(*process, [output = std::move(output),
+                                            shared_done](base::ProcessExit exit) mutable {
         output->exit = std::move(exit);
         (*shared_done)(std::move(output));
     });
     if (started) return *started;
-    (*shared_done)(std::unexpected(domain::ToolError{
-        .kind = "command_spawn_failed",
-        .message = fmt::format("The command could not be started: {}", started.error().message),
-        .details = json::object{{"tool_name", tool},
-                                {"shell", shell},
-                                {"workdir", workdir->string()},
-                                {"error", started.error().message}},
-        .recovery_hint =
-            "Leave shell out to use the default one, and check that workdir exists."}));
+    (*shared_done)(std::unexpected(spawn_failed(*process, tool, started.error().message)));
     return nullptr;
 }
 

@@ -17,9 +17,6 @@
 
 namespace builtin {
 
-inline constexpr std::chrono::minutes kCommandTimeoutDefault{10};
-inline constexpr std::chrono::hours kCommandTimeoutMax{1};
-
 struct CommandSpec {
     std::string cmd;
     // When set, this program is run as it is, without a shell; `cmd` is only shown.
@@ -27,7 +24,7 @@ struct CommandSpec {
     std::optional<std::string> workdir{};
     std::optional<std::string> shell{};
     bool login{true};
-    std::optional<std::int64_t> timeout_ms{};
+    std::optional<std::int64_t> timeout_ms{};  // Absent: none.
     std::optional<std::int64_t> max_output_tokens{};
 };
 
@@ -42,10 +39,26 @@ struct ShellOptions {
 std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
     const tools::Place& place, const std::optional<std::string>& workdir, std::string_view tool);
 
-// Shared by ExecCommand and ExecCommandBatch; one per runtime, used on the loop only.
+// What ExecCommand and ExecCommandBatch share; one per runtime, used on the loop only.
 class Shell {
 public:
     Shell(base::Loop& loop, base::ProcessRunner& runner, ShellOptions options);
+
+    // The process that runs the command below the place's execution root, or why it may not.
+    std::expected<base::ProcessSpec, domain::ToolError> prepare(const CommandSpec& spec,
+                                                                const tools::Place& place,
+                                                                std::string_view tool) const;
+    // What a command's output may take of memory before it goes to its spill files, in a folder
+    // that exists.
+    struct Room {
+        std::size_t memory_bytes_max{0};
+        std::filesystem::path stdout_spill;
+        std::filesystem::path stderr_spill;
+    };
+    base::Result<Room> make_room(const CommandSpec& spec, results::ArtifactSink& sink) const;
+    // Why a command that was prepared could not be started.
+    static domain::ToolError spawn_failed(const base::ProcessSpec& process, std::string_view tool,
+                                          const std::string& reason);
 
     using Finished = std::expected<std::unique_ptr<CommandOutput>, domain::ToolError>;
 
@@ -62,6 +75,8 @@ public:
     void observed(const std::filesystem::path& root,
                   std::move_only_function<void(base::Task finished)> body,
                   std::move_only_function<void(domain::Effects)> done);
+
+    base::Loop& loop() { return loop_; }
 
 private:
     base::Loop& loop_;

@@ -1,0 +1,19 @@
+// Text of any length, shown within a bound.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/process.h"
+
+namespace results {
+
+// The text of a stream within `chars`: whole, or its first and last lines around a line that says
+// how many there are. A stream that says `lines` 0 but has bytes was not counted.
+struct Preview {
+    std::string text;
+    bool truncated{false};
+};
+Preview preview(const base::CapturedStream& stream, std::size_t chars);
+
+}  // namespace results

@@ -1,0 +1,463 @@
+#include "exec/tasks/host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "exec/tasks/output.h"
+
+namespace tasks {
+namespace {
+
+using base::ErrorCode;
+using domain::TaskStatus;
+
+json::object event_data(const domain::Task& task) {
+    json::object data = base::to_json(task).as_object();
+    data["task_id"] = task.id.value;
+    return data;
+}
+
+results::Preview preview_of(const std::filesystem::path& log, const CommandTaskSpec& spec) {
+    const std::size_t chars = output_chars(spec.max_output_tokens);
+    const auto ends = read_ends(log, chars);
+    return ends ? results::preview(*ends, chars) : results::Preview{};
+}
+
+// The wait for this task, if the agent has one, has what it waited for.
+base::Status trigger_waits(events::Log& log, const domain::Task& task,
+                           const domain::MessageId& message) {
+    for (auto& wait : TRY(log.tx().open_waits(task.agent_id))) {
+        if (wait.kind != domain::WaitKind::Task || wait.status != domain::WaitStatus::Active ||
+            wait.subject_ref != task.id.value)
+            continue;
+        wait.status = domain::WaitStatus::Triggered;
+        wait.triggered_by = message;
+        wait.updated_at = log.now();
+        TRY(log.tx().put_wait(wait));
+    }
+    return {};
+}
+
+base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest& request,
+                                                const results::Preview& initial, bool promoted) {
+    CommandFacts facts{.id = request.id,
+                       .agent_id = request.agent_id,
+                       .summary = request.summary,
+                       .spec = request.spec,
+                       .workdir = request.workdir.string(),
+                       .output_path = request.output_path.string(),
+                       .promoted_from_exec_command = promoted,
+                       .trust = domain::TrustLevel::TrustedOperator};
+    if (request.run_id)
+        if (const auto attempt = TRY(log.tx().attempt(*request.run_id))) {
+            facts.parent_message_id = attempt->message_id;
+            if (const auto parent = TRY(log.tx().message(attempt->message_id))) {
+                facts.work_item_id = parent->message.work_item_id;
+                facts.trust = parent->message.trust;
+            }
+        }
+    auto task = running_task(facts, initial, log.now());
+    TRY(log.tx().put_task(task));
+    TRY(log.append(task.agent_id, "task_created", event_data(task)));
+    TRY(log.append(task.agent_id, "command_task_running_persisted", {{"task_id", task.id.value}}));
+    return task;
+}
+
+// The end of the task, its place in the record, the message that tells of it and the wait that it
+// fulfils: all of it or nothing. False when the task had ended already.
+base::Result<bool> commit_end(events::Log& log, const Rejoin& rejoin, const domain::TaskId& id,
+                              const supervisor::End& end, const results::Preview& output) {
+    auto task = TRY(log.tx().task(id));
+    if (!task || domain::is_terminal(task->status)) return false;
+    *task = ended_task(std::move(*task), end, output, log.now());
+    TRY(log.tx().put_task(*task));
+    TRY(log.append(task->agent_id, "command_task_terminal_persisted", event_data(*task)));
+    TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
+    const auto message = log.ids().fresh<domain::MessageId>();
+    TRY(rejoin(log, result_message(*task, output, message, log.now())));
+    TRY(trigger_waits(log, *task, message));
+    TRY(log.append(task->agent_id, "task_result_received", event_data(*task)));
+    return true;
+}
+
+std::unexpected<base::Error> no_such_task(const domain::TaskId& id) {
+    return base::fail(ErrorCode::NotFound,
+                      "there is no task {} of this agent; TaskList names those that run", id);
+}
+
+}  // namespace
+
+// A command that runs, as far as this process knows.
+struct Host::Live {
+    enum class Owner { Call, Promoting, Task };
+    CommandRequest request;
+    Owner owner{Owner::Call};
+    supervisor::OnEnd on_end{};  // The call's.
+    std::shared_ptr<supervisor::Supervisor::Command> command{};
+    std::optional<supervisor::End> end{};  // It came while the promotion was on its way.
+};
+
+Host::Host(Parts parts) : parts_(std::move(parts)), self_(std::make_shared<Host*>(this)) {}
+
+Host::~Host() {
+    while (!finished_.empty()) forget_finished(domain::AgentId{finished_.begin()->first});
+}
+
+// One transaction with its events, and what follows it on the loop.
+template <class Result>
+void Host::write(store::Durability durability,
+                 std::move_only_function<base::Status(events::Log&, Result&)> work,
+                 std::move_only_function<void(base::Status, Result)> done) {
+    struct Shared {
+        Result result{};
+        std::vector<events::Committed> events;
+        std::move_only_function<void(base::Status, Result)> done;
+    };
+    auto shared = std::make_shared<Shared>();
+    shared->done = std::move(done);
+    parts_.store.write_async(
+        durability,
+        [shared, &clock = parts_.clock, &ids = parts_.ids,
+         work = std::move(work)](store::Tx& tx) mutable -> base::Status {
+            events::Log log(tx, clock.now(), ids);
+            TRY(work(log, shared->result));
+            shared->events = log.take();
+            return {};
+        },
+        [this, &loop = parts_.loop, alive = std::weak_ptr(self_), shared](base::Status status) {
+            loop.post([this, alive, shared, status = std::move(status)]() mutable {
+                if (!alive.lock()) return;
+                if (status) parts_.feed.publish(shared->events);
+                shared->done(std::move(status), std::move(shared->result));
+            });
+        });
+}
+
+supervisor::OnEnd Host::ending_of(const domain::TaskId& id) {
+    return [this, alive = std::weak_ptr(self_), id](supervisor::End end) {
+        if (alive.lock()) ended(id, std::move(end));
+    };
+}
+
+base::Status Host::start(CommandRequest request, supervisor::OnEnd on_end) {
+    forget_finished(request.agent_id);
+    const domain::TaskId id = request.id;
+    auto live = std::make_shared<Live>(Live{.request = std::move(request)});
+    if (parts_.supervisor.knows(id.value)) {
+        live->command = parts_.supervisor.attach(id.value, ending_of(id));
+    } else {
+        const auto& asked = live->request;
+        TRY(base::make_folders(asked.output_path.parent_path(), 0700));
+        live->command = TRY(parts_.supervisor.start({.id = id.value,
+                                                     .argv = asked.argv,
+                                                     .cwd = asked.workdir,
+                                                     .environment = asked.environment,
+                                                     .tty = asked.spec.tty,
+                                                     .accepts_input = asked.spec.accepts_input,
+                                                     .log = asked.output_path},
+                                                    ending_of(id)));
+    }
+    live->on_end = std::move(on_end);
+    live_[id] = std::move(live);
+    return {};
+}
+
+bool Host::knows(const domain::TaskId& id) const {
+    if (live_.contains(id) || parts_.supervisor.knows(id.value)) return true;
+    bool is_task = false;
+    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
+        is_task = TRY(tx.task(id)).has_value();
+        return {};
+    });
+    return status && is_task;
+}
+
+void Host::cancel(const domain::TaskId& id) {
+    const auto found = live_.find(id);
+    if (found != live_.end() && found->second->owner == Live::Owner::Call)
+        found->second->command->stop(kCancelGrace);
+}
+
+void Host::collect(const domain::TaskId& id, const std::filesystem::path& log,
+                   const supervisor::Ended& ended, supervisor::Capture capture,
+                   std::move_only_function<void(base::Result<supervisor::Captured>)> done) {
+    parts_.supervisor.collect(id.value, log, ended, std::move(capture),
+                              [alive = std::weak_ptr(self_), done = std::move(done)](
+                                  base::Result<supervisor::Captured> captured) mutable {
+                                  if (alive.lock()) done(std::move(captured));
+                              });
+}
+
+void Host::ended(const domain::TaskId& id, supervisor::End end) {
+    const auto found = live_.find(id);
+    if (found == live_.end()) return;
+    const auto live = found->second;
+    switch (live->owner) {
+        case Live::Owner::Call:
+            live_.erase(found);
+            finished_[live->request.agent_id].push_back({id, live->request.output_path});
+            return live->on_end(std::move(end));
+        case Live::Owner::Promoting:
+            live->end = std::move(end);
+            return;
+        case Live::Owner::Task:
+            return settle(live->request.agent_id, id, std::move(end));
+    }
+}
+
+// By the time of an agent's next command the result of the one before is recorded: its calls are
+// made one after the other.
+void Host::forget_finished(const domain::AgentId& agent) {
+    for (const auto& finished : finished_[agent]) {
+        parts_.supervisor.forget(finished.id.value);
+        std::error_code ignored;
+        std::filesystem::remove(finished.log, ignored);
+    }
+    finished_.erase(agent);
+}
+
+void Host::promote(const domain::TaskId& id,
+                   std::move_only_function<void(base::Result<domain::Task>)> done) {
+    const auto found = live_.find(id);
+    if (found == live_.end() || found->second->owner != Live::Owner::Call)
+        return done(base::fail(ErrorCode::Conflict, "command {} is over", id));
+    const auto live = found->second;
+    live->owner = Live::Owner::Promoting;
+    // A power cut ends the command anyway, so the record need not survive one.
+    write<domain::Task>(
+        store::Durability::Process,
+        [request = live->request,
+         initial = preview_of(live->request.output_path, live->request.spec)](
+            events::Log& log, domain::Task& task) -> base::Status {
+            task = TRY(commit_running(log, request, initial, true));
+            return {};
+        },
+        [this, live, done = std::move(done)](base::Status status, domain::Task task) mutable {
+            if (status) {
+                live->owner = Live::Owner::Task;
+                live->on_end = nullptr;
+                done(std::move(task));
+            } else {
+                live->owner = Live::Owner::Call;
+                done(std::unexpected(status.error()));
+            }
+            if (live->end) ended(live->request.id, *std::exchange(live->end, std::nullopt));
+        });
+}
+
+void Host::create(CommandRequest request,
+                  std::move_only_function<void(base::Result<domain::Task>)> done) {
+    auto shared = std::make_shared<CommandRequest>(std::move(request));
+    write<domain::Task>(
+        store::Durability::Disk,
+        [shared](events::Log& log, domain::Task& task) -> base::Status {
+            if (TRY(log.tx().active_tasks(shared->agent_id)).size() >= kCommandTasksPerAgentMax)
+                return base::fail(ErrorCode::Refused,
+                                  "agent {} already has {} tasks running; stop one first",
+                                  shared->agent_id, kCommandTasksPerAgentMax);
+            task = TRY(commit_running(log, *shared, {}, false));
+            return {};
+        },
+        [this, shared, done = std::move(done)](base::Status status, domain::Task task) mutable {
+            if (!status) return done(std::unexpected(status.error()));
+            const domain::TaskId id = shared->id;
+            const domain::AgentId agent = shared->agent_id;
+            const auto started = start(std::move(*shared), nullptr);
+            if (started)
+                live_[id]->owner = Live::Owner::Task;
+            else
+                settle(agent, id, supervisor::NotStarted{started.error().message});
+            done(std::move(task));
+        });
+}
+
+void Host::settle(const domain::AgentId& agent, const domain::TaskId& id, supervisor::End end) {
+    results::Preview output;
+    if (const auto task = find(agent, id)) {
+        auto shown = show_output(*task);
+        output = {std::move(shown.text), shown.truncated};
+    }
+    write<bool>(
+        store::Durability::Disk,
+        [id, end = std::move(end), output = std::move(output), rejoin = parts_.rejoin](
+            events::Log& log, bool& has_ended) -> base::Status {
+            has_ended = TRY(commit_end(log, rejoin, id, end, output));
+            return {};
+        },
+        [this, agent, id](base::Status status, bool has_ended) {
+            if (status) return settled(agent, id, has_ended);
+            if (on_stuck) on_stuck(agent, status.error());
+        });
+}
+
+void Host::settled(const domain::AgentId& agent, const domain::TaskId& id, bool has_ended) {
+    live_.erase(id);
+    parts_.supervisor.forget(id.value);
+    if (const auto waiting = waiting_.extract(id))
+        for (const auto& token : waiting.mapped())
+            if (const auto told = token.lock()) (*told)();
+    if (has_ended && on_result) on_result(agent);
+}
+
+base::Result<domain::Task> Host::find(const domain::AgentId& agent,
+                                      const domain::TaskId& id) const {
+    std::optional<domain::Task> task;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        task = TRY(tx.task(id));
+        return {};
+    }));
+    if (!task || task->agent_id != agent) return no_such_task(id);
+    return std::move(*task);
+}
+
+base::Result<std::vector<domain::Task>> Host::active(const domain::AgentId& agent) const {
+    std::vector<domain::Task> list;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        list = TRY(tx.active_tasks(agent));
+        return {};
+    }));
+    std::ranges::sort(list, std::ranges::greater{},
+                      [](const domain::Task& task) { return std::pair(task.updated_at, task.id); });
+    return list;
+}
+
+void Host::stop(const domain::AgentId& agent, const domain::TaskId& id,
+                std::move_only_function<void(base::Result<StopReceipt>)> done) {
+    write<StopReceipt>(
+        store::Durability::Process,
+        [agent, id](events::Log& log, StopReceipt& receipt) -> base::Status {
+            auto task = TRY(log.tx().task(id));
+            if (!task || task->agent_id != agent) return no_such_task(id);
+            if (task->kind != domain::TaskKind::CommandTask)
+                return base::fail(ErrorCode::InvalidInput, "task {} is no command", id);
+            auto decision = decide_stop(std::move(*task), log.now());
+            auto* ordered = std::get_if<StopOrdered>(&decision);
+            if (!ordered)
+                return base::fail(ErrorCode::Conflict,
+                                  "task {} is over; TaskOutput shows how it ended", id);
+            TRY(log.tx().put_task(ordered->task));
+            TRY(log.append(agent, "task_status_updated", event_data(ordered->task)));
+            receipt = {std::move(ordered->task), ordered->force};
+            return {};
+        },
+        [this, agent, id, done = std::move(done)](base::Status status,
+                                                  StopReceipt receipt) mutable {
+            if (!status) return done(std::unexpected(status.error()));
+            const auto found = live_.find(id);
+            if (found != live_.end())
+                found->second->command->stop(receipt.force_stop_requested
+                                                 ? std::chrono::milliseconds(0)
+                                                 : kStopGrace);
+            else
+                settle(agent, id, supervisor::Lost{"No process of it was left to stop."});
+            done(std::move(receipt));
+        });
+}
+
+void Host::input(const domain::AgentId& agent, const domain::TaskId& id, std::string text,
+                 std::move_only_function<void(base::Result<InputReceipt>)> done) {
+    auto task = find(agent, id);
+    if (!task) return done(std::unexpected(task.error()));
+    const auto found = live_.find(id);
+    InputReceipt receipt{.task = std::move(*task)};
+    if (domain::is_terminal(receipt.task.status))
+        receipt.refusal = "the task is over";
+    else if (!detail_of(receipt.task).accepts_input)
+        receipt.refusal = "the task was started without accepts_input";
+    else if (found == live_.end())
+        receipt.refusal = "no process of the task is attached here";
+    if (!receipt.refusal.empty()) return done(std::move(receipt));
+    auto shared = std::make_shared<InputReceipt>(std::move(receipt));
+    found->second->command->write(
+        std::move(text), [this, alive = std::weak_ptr(self_), shared,
+                          done = std::move(done)](base::Result<std::int64_t> written) mutable {
+            if (!alive.lock()) return;
+            if (!written) {
+                shared->refusal = written.error().message;
+                return done(std::move(*shared));
+            }
+            shared->bytes_written = *written;
+            write<int>(
+                store::Durability::Process,
+                [shared](events::Log& log, int&) -> base::Status {
+                    const auto& told = shared->task;
+                    return log.append(told.agent_id, "task_input_delivered",
+                                      {{"task_id", told.id.value},
+                                       {"task_kind", base::enum_name(told.kind)},
+                                       {"bytes_written", *shared->bytes_written},
+                                       {"input_target", detail_of(told).input_target.value_or("")}});
+                },
+                [shared, done = std::move(done)](base::Status status, int) mutable {
+                    if (!status) return done(std::unexpected(status.error()));
+                    done(std::move(*shared));
+                });
+        });
+}
+
+std::shared_ptr<void> Host::await_end(const domain::TaskId& id, std::function<void()> on_end) {
+    bool is_over = true;
+    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
+        const auto task = TRY(tx.task(id));
+        is_over = !task || domain::is_terminal(task->status);
+        return {};
+    });
+    if (!status || is_over) return nullptr;
+    auto token = std::make_shared<std::function<void()>>(std::move(on_end));
+    waiting_[id].push_back(token);
+    return token;
+}
+
+void Host::recover(const std::vector<domain::AgentId>& agents) {
+    for (const auto& agent : agents) {
+        const auto open = active(agent);
+        if (!open) {
+            if (on_stuck) on_stuck(agent, open.error());
+            continue;
+        }
+        for (const auto& task : *open) {
+            if (live_.contains(task.id)) continue;
+            if (task.kind == domain::TaskKind::SleepJob)
+                settle(agent, task.id, supervisor::Lost{"The runtime was restarted meanwhile."});
+            if (task.kind == domain::TaskKind::CommandTask) take_up(task);
+        }
+    }
+    sweep(agents);
+}
+
+// Also asks again for the end of a task that was being stopped: the order may not have gone out.
+void Host::take_up(const domain::Task& task) {
+    const auto detail = detail_of(task);
+    auto live = std::make_shared<Live>();
+    live->request = {.id = task.id, .agent_id = task.agent_id};
+    live->owner = Live::Owner::Task;
+    live_[task.id] = live;
+    live->command = parts_.supervisor.attach(task.id.value, ending_of(task.id));
+    if (task.status == TaskStatus::Cancelling)
+        live->command->stop(detail.force_stop_requested.value_or(false)
+                                ? std::chrono::milliseconds(0)
+                                : kStopGrace);
+}
+
+// What calls of these agents left behind, and no turn will come back for.
+void Host::sweep(const std::vector<domain::AgentId>& agents) {
+    for (const auto& id : parts_.supervisor.known()) {
+        if (live_.contains({id})) continue;
+        bool is_over = false;
+        const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
+            const auto call = TRY(tx.tool_execution({id}));
+            is_over = call && call->state == domain::CallState::Finished &&
+                      std::ranges::find(agents, call->call.agent_id) != agents.end();
+            return {};
+        });
+        if (!status || !is_over) continue;
+        const auto command = parts_.supervisor.attach(
+            id, [this, alive = std::weak_ptr(self_), id](const supervisor::End&) {
+                if (alive.lock()) parts_.supervisor.forget(id);
+            });
+        command->stop(kCancelGrace);
+    }
+}
+
+}  // namespace tasks

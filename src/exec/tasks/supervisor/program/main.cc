@@ -1,0 +1,26 @@
+// The supervisor: starts one command, writes down what it prints and how it ends, and ends with it.
+//
+// It lives inside the main program as bytes (see ../embedded.h) and is linked statically: loading
+// the main program once more for each command would take ten times as long.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "exec/tasks/supervisor/program/supervision.h"
+
+int main() {
+    ::close_range(supervisor::kControlFd + 1, ~0U, 0);
+    ::signal(SIGPIPE, SIG_IGN);
+    std::string bytes;
+    char buffer[16 * 1024];
+    ssize_t got = 0;
+    while ((got = ::pread(supervisor::kRequestFd, buffer, sizeof buffer,
+                          static_cast<off_t>(bytes.size()))) > 0)
+        bytes.append(buffer, static_cast<std::size_t>(got));
+    ::close(supervisor::kRequestFd);
+    auto request = supervisor::decode(bytes);
+    if (!request) return 2;
+    supervisor::Supervision(std::move(*request), base::Fd(supervisor::kControlFd)).run();
+    return 0;
+}

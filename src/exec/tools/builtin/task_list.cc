@@ -1,0 +1,52 @@
+#include "exec/tasks/snapshot.h"
+#include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/task_tools.h"
+
+namespace builtin {
+namespace {
+
+struct TaskListArgs {};
+BOOST_DESCRIBE_STRUCT(TaskListArgs, (), ())
+
+struct TaskListResult {
+    std::vector<json::object> tasks;
+};
+BOOST_DESCRIBE_STRUCT(TaskListResult, (), (tasks))
+
+class TaskList final : public tools::Tool {
+public:
+    explicit TaskList(tasks::Host& host) : host_(host) {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::Place& place,
+                                          results::ArtifactSink&, tools::Done done) override {
+        const auto active = host_.active(place.agent_id);
+        if (!active) return at_once(done, task_failure(active.error()));
+        json::array list;
+        for (const auto& task : *active) list.push_back(tasks::list_entry(task));
+        const std::string summary = fmt::format("{} tasks are active", list.size());
+        return at_once(done, document(summary, {{"tasks", std::move(list)}}));
+    }
+
+private:
+    tasks::Host& host_;
+    const tools::ToolSpec spec_{
+        .name = "TaskList",
+        .description = "List your tasks that are queued, running or being stopped, last changed "
+                       "first.",
+        .family = tools::Family::CoreAgent,
+        .risk = domain::RiskLevel::ReadOnly,
+        .category = "tasks",
+        .repeatable = true,
+        .input_schema = base::schema_of<TaskListArgs>(),
+        .output_schema = base::schema_of<TaskListResult>(),
+        .render = render_document};
+};
+
+}  // namespace
+
+std::unique_ptr<tools::Tool> task_list(tasks::Host& host) {
+    return std::make_unique<TaskList>(host);
+}
+
+}  // namespace builtin

@@ -1,0 +1,48 @@
+#include "exec/tasks/snapshot.h"
+#include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/task_tools.h"
+
+namespace builtin {
+namespace {
+
+struct TaskStatusResult {
+    json::object task;
+};
+BOOST_DESCRIBE_STRUCT(TaskStatusResult, (), (task))
+
+class TaskStatus final : public tools::Tool {
+public:
+    explicit TaskStatus(tasks::Host& host) : host_(host) {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+                                          results::ArtifactSink&, tools::Done done) override {
+        const auto args = base::from_json<TaskRef>(call.args).value();
+        const auto task = host_.find(place.agent_id, {args.task_id});
+        if (!task) return at_once(done, task_failure(task.error()));
+        return at_once(done, document(fmt::format("Task {} {}", task->id,
+                                                  tasks::outcome_words(*task)),
+                                      {{"task", tasks::status_snapshot(*task)}}));
+    }
+
+private:
+    tasks::Host& host_;
+    const tools::ToolSpec spec_{
+        .name = "TaskStatus",
+        .description = "Show how a task stands, without its output.",
+        .family = tools::Family::CoreAgent,
+        .risk = domain::RiskLevel::ReadOnly,
+        .category = "tasks",
+        .repeatable = true,
+        .input_schema = base::schema_of<TaskRef>(),
+        .output_schema = base::schema_of<TaskStatusResult>(),
+        .render = render_document};
+};
+
+}  // namespace
+
+std::unique_ptr<tools::Tool> task_status(tasks::Host& host) {
+    return std::make_unique<TaskStatus>(host);
+}
+
+}  // namespace builtin

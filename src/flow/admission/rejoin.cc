@@ -1,0 +1,33 @@
+#include "flow/admission/rejoin.h"
+
+#include "flow/admission/admission.h"
+#include "flow/ingress/ingress.h"
+
+namespace admission {
+
+std::string task_result_key(const domain::TaskId& task) {
+    return fmt::format("task_result:{}", task);
+}
+
+base::Status rejoin(events::Log& log, domain::Message message) {
+    ingress::Raw raw{.agent_id = message.agent_id,
+                     .kind = message.kind,
+                     .origin = message.origin,
+                     .body = std::move(message.body),
+                     .surface = domain::DeliverySurface::TaskRejoin,
+                     .admission = domain::AdmissionContext::RuntimeOwned,
+                     .priority = message.priority,
+                     .metadata = std::move(message.metadata),
+                     .correlation_id = std::move(message.correlation_id),
+                     .causation_id = std::move(message.causation_id)};
+    std::optional<std::string> key;
+    if (message.task_id) key = task_result_key(*message.task_id);
+    auto received = TRY(ingress::receive(std::move(raw), log.now(), log.ids()));
+    received.id = message.id;
+    const auto outcome = TRY(admit(log, received, key));
+    if (const auto* refused = std::get_if<Refuse>(&outcome))
+        return base::fail(base::ErrorCode::Refused, "{}; {}", refused->reason, refused->hint);
+    return {};
+}
+
+}  // namespace admission

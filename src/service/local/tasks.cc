@@ -1,0 +1,54 @@
+// The tasks of agents, as the service looks after them.
+#include "base/log.h"
+#include "service/local/local_service.h"
+
+namespace service {
+namespace {
+
+// Agents whose tasks are taken up when the service starts.
+constexpr std::int64_t kRecoveredAgentsMax = 100'000;
+// How long tasks of an agent that is about to go may take to end, softly and then by force.
+constexpr std::chrono::milliseconds kTasksSettleMax{2000};
+
+}  // namespace
+
+bool LocalService::has_active_tasks(const domain::AgentId& agent) const {
+    const auto active = parts_.tasks.active(agent);
+    return active && !active->empty();
+}
+
+void LocalService::recover_tasks() {
+    std::vector<domain::AgentId> agents;
+    const auto status = read([&](store::Tx& tx) -> base::Status {
+        agents = TRY(tx.agents_with_active_tasks(kRecoveredAgentsMax));
+        return {};
+    });
+    if (!status) base::log_error("tasks cannot be taken up: {}", status.error().message);
+    if (!agents.empty()) parts_.tasks.recover(agents);
+}
+
+void LocalService::stop_tasks(const domain::AgentId& agent) {
+    if (!has_active_tasks(agent)) return;
+    const auto order_stops = [this, agent] {
+        const auto active = parts_.tasks.active(agent);
+        if (!active) return;
+        // Why one could not be stopped is of no use any more: whoever is left ends by itself.
+        for (const auto& task : *active)
+            parts_.tasks.stop(agent, task.id, [](const base::Result<tasks::StopReceipt>&) {});
+    };
+    if (is_resident_) return post(order_stops);
+    // The agent is not woken any more by what comes back.
+    const auto woken = std::exchange(parts_.tasks.on_result, [this, agent](const domain::AgentId&) {
+        if (!has_active_tasks(agent)) parts_.stop_loop();
+    });
+    auto& loop = parts_.turn.loop;
+    loop.post(order_stops);
+    const auto force = loop.after(kTasksSettleMax, order_stops);
+    const auto give_up = loop.after(2 * kTasksSettleMax, [this] { parts_.stop_loop(); });
+    parts_.run_loop();
+    loop.cancel(force);
+    loop.cancel(give_up);
+    parts_.tasks.on_result = woken;
+}
+
+}  // namespace service
