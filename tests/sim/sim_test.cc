@@ -33,10 +33,16 @@ constexpr sim::Fault kFaults[] = {sim::Fault::CrashBeforeCommit, sim::Fault::Cra
 }  // namespace
 
 TEST(Simulation, RunsWithoutFaultsHoldEveryInvariant) {
+    std::int64_t tasks = 0, results_read = 0;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const auto outcome = sim::simulate({.seed = seed});
         ASSERT_TRUE(outcome.violations.empty()) << "seed " << seed << joined(outcome.violations);
+        tasks += outcome.tasks;
+        results_read += outcome.results_read;
     }
+    // The stories must have tasks in them, and turns that wait for one.
+    EXPECT_GT(tasks, 20);
+    EXPECT_GT(results_read, 0);
 }
 
 TEST(Simulation, OneSeedReplaysToTheByte) {

@@ -106,6 +106,7 @@ struct LocalService::Run {
     Collector collector;
     std::optional<base::Error> stuck;
     std::string rest_reason;
+    bool interrupted{false};
 };
 
 LocalService::LocalService(LocalParts parts) : parts_(std::move(parts)) {}
@@ -222,12 +223,18 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     Run run;
     scheduler::Scheduler scheduler(turn, {.model_ref = parts_.models.runtime_default_model,
                                           .rounds_total = request.max_turns});
-    RunTasks tasks(parts_.tasks, {turn.loop, parts_.run_loop, parts_.stop_loop}, agent);
+    RunTasks tasks(parts_.tasks, turn.store, {turn.loop, parts_.run_loop, parts_.stop_loop}, agent);
     scheduler.on_rest = [&](const domain::AgentId&, const std::string& reason) {
         run.rest_reason = reason;
-        // The result of a task wakes the agent again.
-        if (reason == scheduler::kNothingQueued && request.wait_for_tasks && tasks.any_active())
-            return;
+        if (reason == scheduler::kNothingQueued && request.wait_for_tasks)
+            switch (tasks.left()) {
+                case RunTasks::Left::Result:
+                    return scheduler.wake(agent);
+                case RunTasks::Left::Task:
+                    return;  // Its result wakes the agent.
+                case RunTasks::Left::Nothing:
+                    break;
+            }
         parts_.stop_loop();
     };
     scheduler.on_stuck = [&](const domain::AgentId&, const base::Error& error) {
@@ -247,7 +254,10 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
         turn.loop.after(observer.tick_interval(), [&] { tick(); });
     };
     const Reset reset(interrupt_);
-    interrupt_ = [&](const std::string& reason) { scheduler.interrupt(agent, reason); };
+    interrupt_ = [&](const std::string& reason) {
+        run.interrupted = true;
+        scheduler.interrupt(agent, reason);
+    };
     observer.on_started(agent.value, model);
     if (message) TRY(deliver(*message));
     turn.loop.post([&] {
@@ -282,6 +292,12 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
         response.final_status = final_status(closure, terminal, run.rest_reason);
         if (response.final_status == FinalStatus::Waiting)
             response.waiting_reason = closure.waiting_reason;
+        // Left while it waited for a task: nothing is broken, and nothing is done.
+        if (run.interrupted && response.final_status == FinalStatus::Completed &&
+            !facts.active_tasks.empty()) {
+            response.final_status = FinalStatus::Waiting;
+            response.waiting_reason = domain::WaitingReason::AwaitingTaskResult;
+        }
         if (facts.agent.rest) response.sleep_reason = facts.agent.rest->reason;
         if (terminal && terminal->last_assistant_message)
             response.raw_final_text = terminal->last_assistant_message;

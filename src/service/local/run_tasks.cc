@@ -2,8 +2,8 @@
 
 namespace service {
 
-RunTasks::RunTasks(tasks::Host& host, Loop loop, domain::AgentId agent)
-    : host_(host), loop_(std::move(loop)), agent_(std::move(agent)) {}
+RunTasks::RunTasks(tasks::Host& host, store::Store& store, Loop loop, domain::AgentId agent)
+    : host_(host), store_(store), loop_(std::move(loop)), agent_(std::move(agent)) {}
 
 RunTasks::~RunTasks() {
     host_.on_result = nullptr;
@@ -18,6 +18,19 @@ void RunTasks::begin(std::function<void()> wake, std::function<void(const base::
         stuck(error);
     };
     host_.recover({agent_});
+}
+
+RunTasks::Left RunTasks::left() const {
+    Left left = Left::Nothing;
+    // One look at both: a task that ends between two would be seen in neither.
+    const auto status = store_.read([&](store::Tx& tx) -> base::Status {
+        if (TRY(tx.pending_count(agent_)) > 0)
+            left = Left::Result;
+        else if (!TRY(tx.active_tasks(agent_)).empty())
+            left = Left::Task;
+        return {};
+    });
+    return status ? left : Left::Nothing;
 }
 
 bool RunTasks::any_active() const {

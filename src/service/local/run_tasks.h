@@ -21,7 +21,7 @@ public:
         std::function<void()> run;
         std::function<void()> stop;
     };
-    RunTasks(tasks::Host& host, Loop loop, domain::AgentId agent);
+    RunTasks(tasks::Host& host, store::Store& store, Loop loop, domain::AgentId agent);
     ~RunTasks();
     RunTasks(const RunTasks&) = delete;
     RunTasks& operator=(const RunTasks&) = delete;
@@ -29,7 +29,10 @@ public:
     // Takes up what an earlier process left; `wake` is called whenever a result is there.
     void begin(std::function<void()> wake, std::function<void(const base::Error&)> stuck);
 
-    bool any_active() const;
+    // What an agent that found its queue empty may still wait for. A result may have come since it
+    // looked.
+    enum class Left { Nothing, Task, Result };
+    Left left() const;
 
     // Ends all of the agent's tasks, running the loop meanwhile. Those that do not end in time are
     // left to their supervisors.
@@ -37,8 +40,10 @@ public:
 
 private:
     void order_stops();
+    bool any_active() const;
 
     tasks::Host& host_;
+    store::Store& store_;
     Loop loop_;
     domain::AgentId agent_;
 };
