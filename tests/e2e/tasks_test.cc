@@ -29,9 +29,9 @@ protected:
 
     // Prints, says that it is ready, and goes on when told; what it is told, it prints, too.
     std::string waiting_command(std::string_view end = "exit 7") const {
-        return fmt::format("echo run >> {}; echo first; echo x > {}; read line < {}; echo $line; {}",
-                           (program.folder() / "runs").string(), ready.path().string(),
-                           go.path().string(), end);
+        return fmt::format(
+            "echo run >> {}; echo first; echo x > {}; read line < {}; echo $line; {}",
+            (program.folder() / "runs").string(), ready.path().string(), go.path().string(), end);
     }
     std::vector<std::string> first_run(std::vector<std::string> more = {}) const {
         std::vector<std::string> arguments{"run", "--json", "--agent", "k", "--create-agent", "go"};

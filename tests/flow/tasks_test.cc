@@ -1,7 +1,8 @@
 // Tasks and turns together: results that come before, during and after what waits for them.
 #include <gmock/gmock.h>
 
-#include "base/process_runner.h"
+#include "agent/identity/closure.h"
+#include "base/process.h"
 #include "exec/tasks/supervisor/fake_for_test.h"
 #include "flow/admission/rejoin.h"
 #include "tests/flow/fixture.h"
@@ -118,7 +119,8 @@ TEST_F(TaskFlowTest, AResultThatComesDuringATurnFollowsIt) {
     supervisor_.end(command(), Ended{.exit_code = 0});
     model_->requests.clear();
     loop_.run_until([&] { return !results().empty(); });
-    EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Queued) << "the turn is still open";
+    EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Queued)
+        << "the turn is still open";
     start(R"({"rounds":[{"text":"Seen."}]})");
     scheduler_->recover({agent_});
     loop_.run();
@@ -165,6 +167,37 @@ TEST_F(TaskFlowTest, AnInterruptionEndsTheWaitForATaskButNotTheTask) {
     EXPECT_LT(loop_.now() - before, std::chrono::seconds(10));
     EXPECT_EQ(host_.find(agent_, {task})->status, domain::TaskStatus::Running);
     EXPECT_TRUE(machine_.commands.at(task).stops.empty());
+}
+
+// contract: TASK-06
+TEST_F(TaskFlowTest, ATaskOfAnOlderProgramNeverBlocksTheAgent) {
+    domain::Task old{.id = {"old"},
+                     .agent_id = agent_,
+                     .kind = domain::TaskKind::SubagentTask,
+                     .status = domain::TaskStatus::Running};
+    old.detail = json::object{{"wait_policy", "blocking"}};
+    ASSERT_TRUE(store_->write(store::Durability::Disk,
+                              [&](store::Tx& tx) { return tx.put_task(old); }));
+    start(R"({"rounds":[{"text":"Answered."}]})");
+    send("are you there?");
+    run();
+    EXPECT_EQ(model_->requests.size(), 1U);
+    const auto facts = read<identity::AgentFacts>(
+        [&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
+    EXPECT_EQ(identity::status_of(facts), domain::AgentStatus::AwakeIdle);
+    EXPECT_EQ(identity::decide_closure(facts).outcome, domain::ClosureOutcome::Completed);
+}
+
+// contract: TASK-36
+TEST_F(TaskFlowTest, AnAgentWithATaskAnswersWhatItIsAsked) {
+    start(kLongCommand);
+    send("go");
+    run();
+    start(R"({"rounds":[{"text":"Answered."}]})");
+    send("are you there?");
+    run();
+    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "Answered.");
+    EXPECT_EQ(host_.active(agent_)->size(), 1U);
 }
 
 TEST_F(TaskFlowTest, AnInterruptedCallEndsItsCommand) {

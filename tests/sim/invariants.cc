@@ -64,8 +64,8 @@ private:
         return {};
     }
 
-    // Every task is over, and its result is accounted for: one message, dealt with or dropped with a
-    // reason.
+    // Every task is over, and its result is accounted for: one message, dealt with or dropped with
+    // a reason.
     base::Status check_tasks(const domain::AgentId& agent) {
         std::map<std::string, int> told;
         for (const auto& numbered : TRY(tx_.messages(agent, {.limit = kAll})))

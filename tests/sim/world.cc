@@ -71,8 +71,8 @@ provider::ScriptedCall random_call(std::mt19937_64& random, const std::string& n
                     .input = json::object{{"cmd", name + (random() % 2 == 0 ? " slow" : " slower")},
                                           {"yield_time_ms", 10}}};
         case 7:
-            return {.name = "ExecCommand", .input = json::object{{"cmd", name},
-                                                                 {"yield_time_ms", 5}}};
+            return {.name = "ExecCommand",
+                    .input = json::object{{"cmd", name}, {"yield_time_ms", 5}}};
         case 8:
             return {.name = "TaskList", .input = json::object{}};
         case 9:
@@ -199,10 +199,9 @@ std::vector<std::string> SimSupervisor::known() {
 
 void SimSupervisor::collect(
     const std::string& id, const std::filesystem::path&, const supervisor::Ended&,
-    supervisor::Capture,
-    std::move_only_function<void(base::Result<supervisor::Captured>)> done) {
-    done(supervisor::Captured{stream_of("ran " + world_.commands.at(id).cmd + "\n"),
-                              stream_of("")});
+    supervisor::Capture, std::move_only_function<void(base::Result<supervisor::Captured>)> done) {
+    done(
+        supervisor::Captured{stream_of("ran " + world_.commands.at(id).cmd + "\n"), stream_of("")});
 }
 
 std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation) {

@@ -25,8 +25,8 @@ struct SimCommand {
 struct World {
     std::map<std::string, SimCommand> commands;  // By id.
     std::int64_t boot{0};                        // Goes up when the power fails.
-    std::map<std::string, int> runs;          // How often each command line was started.
-    std::vector<std::string> pairing_faults;  // Requests whose calls and results did not pair.
+    std::map<std::string, int> runs;             // How often each command line was started.
+    std::vector<std::string> pairing_faults;     // Requests whose calls and results did not pair.
     std::int64_t requests{0};
     std::map<std::string, std::string> first_prompts;  // By request id: what the model was sent.
     std::vector<std::string> changed_prompts;          // Ids asked again with another prompt.
@@ -90,8 +90,8 @@ private:
 // Why the conversation does not pair every call with exactly one result, or empty.
 std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation);
 
-// A few rounds with commands, tasks, batches, rest, follow-ups, bad calls and provider faults, the same
-// for the same seed and message. Command lines are unique. A follow-up has no follow-ups.
+// A few rounds with commands, tasks, batches, rest, follow-ups, bad calls and provider faults, the
+// same for the same seed and message. Command lines are unique. A follow-up has no follow-ups.
 provider::Scenario make_scenario(std::uint64_t seed, const std::string& message);
 
 }  // namespace sim

@@ -28,16 +28,17 @@ protected:
         host_.reset();
         supervisor_.reset();
         supervisor_.emplace(loop_, machine_);
-        host_.emplace(Parts{.store = *store_,
-                            .loop = loop_,
-                            .clock = loop_,
-                            .ids = ids_,
-                            .feed = feed_,
-                            .supervisor = *supervisor_,
-                            .rejoin = [](events::Log& log, domain::Message message) -> base::Status {
-                                TRY(log.tx().append_message(message, std::nullopt));
-                                return {};
-                            }});
+        host_.emplace(
+            Parts{.store = *store_,
+                  .loop = loop_,
+                  .clock = loop_,
+                  .ids = ids_,
+                  .feed = feed_,
+                  .supervisor = *supervisor_,
+                  .rejoin = [](events::Log& log, domain::Message message) -> base::Status {
+                      TRY(log.tx().append_message(message, std::nullopt));
+                      return {};
+                  }});
         host_->on_result = [&](const domain::AgentId& agent) { woken_.push_back(agent.value); };
         host_->on_stuck = [&](const auto&, const base::Error& error) { stuck_ = error.message; };
     }
@@ -130,7 +131,7 @@ TEST_F(HostTest, ACallLearnsTheEndOfItsCommand) {
     EXPECT_TRUE(messages().empty());
 }
 
-// contract: TASK-18, TASK-38, TASK-39
+// contract: TASK-18, TASK-38, TASK-39, AUDIT-09
 TEST_F(HostTest, TheEndOfATaskIsOneCommitWithItsMessage) {
     a_task();
     supervisor_->end("t1", Ended{.exit_code = 3});
@@ -141,10 +142,9 @@ TEST_F(HostTest, TheEndOfATaskIsOneCommitWithItsMessage) {
     EXPECT_EQ(messages()[0].message.kind, domain::MessageKind::TaskResult);
     EXPECT_EQ(messages()[0].entry.status, domain::QueueStatus::Queued);
     EXPECT_THAT(woken_, ElementsAre("main"));
-    EXPECT_THAT(task_events(),
-                ElementsAre("task_created", "command_task_running_persisted",
-                            "command_task_terminal_persisted", "task_status_updated",
-                            "task_result_received"));
+    EXPECT_THAT(task_events(), ElementsAre("task_created", "command_task_running_persisted",
+                                           "command_task_terminal_persisted", "task_status_updated",
+                                           "task_result_received"));
     EXPECT_TRUE(machine_.commands.empty()) << "the supervisor has been told to forget it";
 }
 

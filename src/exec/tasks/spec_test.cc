@@ -40,9 +40,9 @@ TEST(LegacyTasks, AreReadWithTheirChildAndItsWorkspace) {
     EXPECT_EQ(plain.kind, domain::TaskKind::SubagentTask);
     EXPECT_EQ(supervised_by(plain),
               (Supervised{domain::AgentId{"tmp_child_1"}, WorkspaceMode::Inherit}));
-    EXPECT_EQ(recovery_of(plain).value(),
-              Recovery(SubagentRecovery{"look", "look at it",
-                                        domain::TrustLevel::TrustedOperator}));
+    EXPECT_EQ(
+        recovery_of(plain).value(),
+        Recovery(SubagentRecovery{"look", "look at it", domain::TrustLevel::TrustedOperator}));
     const auto worktree = old_worktree_child();
     EXPECT_EQ(worktree.kind, domain::TaskKind::WorktreeSubagentTask);
     EXPECT_EQ(supervised_by(worktree)->workspace_mode, WorkspaceMode::Worktree);

@@ -226,8 +226,7 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     RunTasks tasks(parts_.tasks, turn.store, {turn.loop, parts_.run_loop, parts_.stop_loop}, agent);
     scheduler.on_rest = [&](const domain::AgentId&, const std::string& reason) {
         run.rest_reason = reason;
-        if (reason == scheduler::kNothingQueued && request.wait_for_tasks)
-            switch (tasks.left()) {
+        if (reason == scheduler::kNothingQueued && request.wait_for_tasks) switch (tasks.left()) {
                 case RunTasks::Left::Result:
                     return scheduler.wake(agent);
                 case RunTasks::Left::Task:
@@ -261,10 +260,11 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     observer.on_started(agent.value, model);
     if (message) TRY(deliver(*message));
     turn.loop.post([&] {
-        tasks.begin([&] { scheduler.wake(agent); }, [&](const base::Error& error) {
-            run.stuck = error;
-            parts_.stop_loop();
-        });
+        tasks.begin([&] { scheduler.wake(agent); },
+                    [&](const base::Error& error) {
+                        run.stuck = error;
+                        parts_.stop_loop();
+                    });
         scheduler.recover({agent});
         if (observer.tick_interval().count() > 0) tick();
     });
