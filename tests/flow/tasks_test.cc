@@ -176,14 +176,14 @@ TEST_F(TaskFlowTest, ATaskOfAnOlderProgramNeverBlocksTheAgent) {
                      .kind = domain::TaskKind::SubagentTask,
                      .status = domain::TaskStatus::Running};
     old.detail = json::object{{"wait_policy", "blocking"}};
-    ASSERT_TRUE(store_->write(store::Durability::Disk,
-                              [&](store::Tx& tx) { return tx.put_task(old); }));
+    ASSERT_TRUE(
+        store_->write(store::Durability::Disk, [&](store::Tx& tx) { return tx.put_task(old); }));
     start(R"({"rounds":[{"text":"Answered."}]})");
     send("are you there?");
     run();
     EXPECT_EQ(model_->requests.size(), 1U);
-    const auto facts = read<identity::AgentFacts>(
-        [&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
+    const auto facts =
+        read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
     EXPECT_EQ(identity::status_of(facts), domain::AgentStatus::AwakeIdle);
     EXPECT_EQ(identity::decide_closure(facts).outcome, domain::ClosureOutcome::Completed);
 }

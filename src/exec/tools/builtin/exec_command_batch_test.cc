@@ -55,10 +55,9 @@ TEST_F(ExecCommandBatchTest, LeavesOutTheRestAfterAFailureWhenAsked) {
 
 // contract: CMD-18
 TEST_F(ExecCommandBatchTest, KeepsOfEachCommandWhatItWasAndHowItEnded) {
-    const auto end = run("ExecCommandBatch",
-                         {{"items",
-                           {{{"cmd", "printf '%0100000d' 1"}, {"login", false}},
-                            {{"cmd", "true"}, {"shell", "no-such-shell"}}}}});
+    const auto end = run("ExecCommandBatch", {{"items",
+                                               {{{"cmd", "printf '%0100000d' 1"}, {"login", false}},
+                                                {{"cmd", "true"}, {"shell", "no-such-shell"}}}}});
     const auto& items = end.envelope.result().at("items").as_array();
     EXPECT_EQ(base::string_at(items[0], "status"), "completed");
     EXPECT_EQ(base::string_at(items[0], "cmd"), "printf '%0100000d' 1");
