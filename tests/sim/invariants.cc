@@ -16,6 +16,7 @@ public:
         for (const auto& agent : agents()) {
             TRY(check_messages(agent, acknowledged));
             TRY(check_events(agent));
+            TRY(check_tasks(agent));
             if (TRY(tx_.open_attempt_of(agent))) violation("{} has an open attempt at rest", agent);
             if (!TRY(tx_.outbox(agent)).empty())
                 violation("{} has effects that nobody performed", agent);
@@ -47,6 +48,10 @@ private:
                 const std::string text = domain::readable(message.body).substr(7);
                 if (!prompts.insert(text).second) violation("prompt {} was admitted twice", text);
             }
+            const bool was_read = message.kind == domain::MessageKind::TaskResult &&
+                                  entry.status == domain::QueueStatus::Dropped && entry.reason;
+            outcome_.results_read += was_read ? 1 : 0;
+            if (was_read) continue;
             if (entry.status != domain::QueueStatus::Processed)
                 violation("message {} ended as {}", message.id, base::enum_name(entry.status));
             if (results[message.id.value] != 1)
@@ -56,6 +61,23 @@ private:
         for (const auto& key : acknowledged)
             if (key.starts_with(agent.value + "-") && !prompts.contains(key))
                 violation("prompt {} was lost", key);
+        return {};
+    }
+
+    // Every task is over, and its result is accounted for: one message, dealt with or dropped with
+    // a reason.
+    base::Status check_tasks(const domain::AgentId& agent) {
+        std::map<std::string, int> told;
+        for (const auto& numbered : TRY(tx_.messages(agent, {.limit = kAll})))
+            if (numbered.record.message.kind == domain::MessageKind::TaskResult)
+                ++told[numbered.record.message.task_id.value().value];
+        for (const auto& task : TRY(tx_.tasks(agent, kAll))) {
+            ++outcome_.tasks;
+            if (!domain::is_terminal(task.status))
+                violation("task {} ended as {}", task.id, base::enum_name(task.status));
+            if (told[task.id.value] != 1)
+                violation("the result of task {} was told {} times", task.id, told[task.id.value]);
+        }
         return {};
     }
 

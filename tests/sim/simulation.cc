@@ -9,6 +9,7 @@
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
 #include "flow/admission/admission.h"
+#include "flow/admission/rejoin.h"
 #include "flow/ingress/ingress.h"
 #include "flow/scheduler/scheduler.h"
 #include "provider/chain.h"
@@ -38,6 +39,14 @@ public:
           ids_(loop_, seed * 1000 + static_cast<std::uint64_t>(life)),
           processes_(loop_, world),
           shell_(loop_, processes_, {}),
+          supervisor_(loop_, loop_, world),
+          tasks_({.store = *store_,
+                  .loop = loop_,
+                  .clock = loop_,
+                  .ids = ids_,
+                  .feed = feed_,
+                  .supervisor = supervisor_,
+                  .rejoin = admission::rejoin}),
           provider_({{"scripted/sim", std::make_shared<SimModel>(seed, loop_, world)}},
                     provider::Chain::Parts{loop_, loop_, ids_}),
           dispatcher_(with_tools(), {}, loop_, ids_),
@@ -59,8 +68,11 @@ public:
         bool stuck = false;
         scheduler::Scheduler scheduler(parts_, {.model_ref = "scripted/sim"});
         scheduler.on_stuck = [&](const domain::AgentId&, const base::Error&) { stuck = true; };
+        tasks_.on_stuck = [&](const domain::AgentId&, const base::Error&) { stuck = true; };
+        tasks_.on_result = [&](const domain::AgentId& agent) { scheduler.wake(agent); };
         for (const auto& agent : agents())
             if (!create(agent)) return false;
+        tasks_.recover(agents());
         for (const auto& agent : agents()) scheduler.wake(agent);
         for (int prompt = 0; prompt < kPromptsPerAgent; ++prompt)
             for (const auto& agent : agents()) {
@@ -82,7 +94,10 @@ private:
                 return json::object{{"identity", {{"agent_id", agent.value}}}};
             }));
         registry_.add(builtin::enqueue());
-        registry_.add(builtin::exec_command(shell_));
+        registry_.add(builtin::task_list(tasks_));
+        registry_.add(builtin::task_output(tasks_, loop_));
+        registry_.add(builtin::task_stop(tasks_));
+        registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
         return registry_;
     }
@@ -124,10 +139,12 @@ private:
     base::RandomIds ids_;
     FakeProcesses processes_;
     builtin::Shell shell_;
+    events::Feed feed_;
+    SimSupervisor supervisor_;
+    tasks::Host tasks_;
     provider::Chain provider_;
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
-    events::Feed feed_;
     turn::Parts parts_;
 };
 
@@ -149,6 +166,7 @@ Outcome simulate(const Setup& setup) {
         } catch (const Crash&) {
         }
         outcome.commits = disk.commits();
+        if (!last && setup.plans[life].fault == Fault::PowerLoss) ++world.boot;
         if (!rested) {
             if (last) outcome.violations.push_back("a process without faults did not come to rest");
             if (last) return outcome;

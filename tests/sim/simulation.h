@@ -19,6 +19,8 @@ struct Setup {
 struct Outcome {
     std::vector<std::string> violations;  // Empty when every invariant held.
     std::int64_t commits{0};              // Of the last process.
+    std::int64_t tasks{0};                // That there were, of both agents.
+    std::int64_t results_read{0};         // Of them, those that a turn read before their message.
     int processes{0};                     // How many it took.
     std::string history;                  // The events of all agents: equal runs have equal bytes.
 };
@@ -26,7 +28,8 @@ struct Outcome {
 // Two agents get prompts from clients that send again, with the same dedupe key, what was not
 // acknowledged. Runs until both rest, restarting after each crash, then checks the invariants:
 // no admitted message lost, none processed twice, no command run twice, every call with its result,
-// no open attempt or pending effect left, event_seq without gaps, prompts paired and unchanged.
+// every task over and its result told once, no open attempt or pending effect left, event_seq
+// without gaps, prompts paired and unchanged.
 Outcome simulate(const Setup& setup);
 
 }  // namespace sim

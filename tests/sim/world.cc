@@ -14,13 +14,38 @@ public:
     void cancel() override {}
 };
 
+// Stands for the task that a result of the conversation named last.
+constexpr std::string_view kLastTask = "$task";
+
+std::string last_task(const provider::Request& request) {
+    constexpr std::string_view kLabel = "Task: ";
+    for (auto turn = request.conversation.rbegin(); turn != request.conversation.rend(); ++turn)
+        if (const auto* results = std::get_if<provider::ToolResultsTurn>(&*turn))
+            for (auto result = results->results.rbegin(); result != results->results.rend();
+                 ++result)
+                if (const auto at = result->content.find(kLabel); at != std::string::npos) {
+                    const auto from = at + kLabel.size();
+                    return result->content.substr(from, result->content.find('\n', from) - from);
+                }
+    return "none";
+}
+
+provider::Outcome with_task(provider::Outcome outcome, const std::string& task) {
+    if (!outcome) return outcome;
+    for (auto& block : outcome->blocks)
+        if (auto* use = std::get_if<domain::ToolUseBlock>(&block))
+            if (base::string_at(use->input, "task_id") == kLastTask)
+                use->input.as_object()["task_id"] = task;
+    return outcome;
+}
+
 base::CapturedStream stream_of(const std::string& text) {
     return {.head = text, .bytes = text.size(), .lines = 1, .sha256 = base::sha256_hex(text)};
 }
 
 provider::ScriptedCall random_call(std::mt19937_64& random, const std::string& name,
                                    bool may_follow_up) {
-    switch (random() % 8) {
+    switch (random() % 13) {
         case 0:
             return {.name = "Sleep", .input = json::object{{"reason", "later"}}};
         case 1:
@@ -39,6 +64,22 @@ provider::ScriptedCall random_call(std::mt19937_64& random, const std::string& n
                                               json::object{{"cmd", name + "-fail"}}}}}};
         case 5:
             return {.name = "NoSuchTool", .input = json::object{}};
+        // Becomes a task that ends during the turn, after it, or in the life of another process;
+        // some race with their promotion.
+        case 6:
+            return {.name = "ExecCommand",
+                    .input = json::object{{"cmd", name + (random() % 2 == 0 ? " slow" : " slower")},
+                                          {"yield_time_ms", 10}}};
+        case 7:
+            return {.name = "ExecCommand",
+                    .input = json::object{{"cmd", name}, {"yield_time_ms", 5}}};
+        case 8:
+            return {.name = "TaskList", .input = json::object{}};
+        case 9:
+            return {.name = "TaskOutput",
+                    .input = json::object{{"task_id", kLastTask}, {"timeout_ms", 180'000}}};
+        case 10:
+            return {.name = "TaskStop", .input = json::object{{"task_id", kLastTask}}};
         default:
             break;
     }
@@ -73,6 +114,93 @@ base::Result<std::shared_ptr<base::ProcessRunner::Handle>> FakeProcesses::start(
                     on_exit(std::move(exit));
                 });
     return std::make_shared<NoHandle>();
+}
+
+struct SimSupervisor::Attached {
+    std::string id;
+    supervisor::OnEnd on_end;
+    base::Loop::TimerHandle timer{};
+};
+
+class SimSupervisor::Handle final : public Command {
+public:
+    Handle(SimSupervisor& supervisor, std::shared_ptr<Attached> attached)
+        : supervisor_(supervisor), attached_(std::move(attached)) {}
+    void write(std::string bytes,
+               std::move_only_function<void(base::Result<std::int64_t>)> done) override {
+        done(std::ssize(bytes));
+    }
+    void close_input() override {}
+    void stop(std::chrono::milliseconds) override {
+        const auto found = supervisor_.world_.commands.find(attached_->id);
+        if (found == supervisor_.world_.commands.end() ||
+            found->second.ends_at <= supervisor_.clock_.now())
+            return;
+        found->second.ends_at = supervisor_.clock_.now();
+        found->second.end = supervisor::Ended{.signal = 15, .stopped = true};
+        supervisor_.loop_.cancel(attached_->timer);
+        supervisor_.finish(attached_);
+    }
+
+private:
+    SimSupervisor& supervisor_;
+    std::shared_ptr<Attached> attached_;
+};
+
+base::Result<std::shared_ptr<supervisor::Supervisor::Command>> SimSupervisor::start(
+    supervisor::Spec spec, supervisor::OnEnd on_end) {
+    const std::string cmd = spec.argv.back();
+    ++world_.runs[cmd];
+    const std::chrono::milliseconds takes = cmd.contains("slower") ? std::chrono::hours(2)
+                                            : cmd.contains("slow") ? std::chrono::minutes(2)
+                                                                   : std::chrono::milliseconds(5);
+    world_.commands[spec.id] = {
+        .cmd = cmd,
+        .ends_at = clock_.now() + takes,
+        .end = supervisor::Ended{.exit_code = cmd.contains("fail") ? 1 : 0, .duration = takes},
+        .boot = world_.boot};
+    return attach(spec.id, std::move(on_end));
+}
+
+std::shared_ptr<supervisor::Supervisor::Command> SimSupervisor::attach(const std::string& id,
+                                                                       supervisor::OnEnd on_end) {
+    auto attached = std::make_shared<Attached>(Attached{id, std::move(on_end)});
+    const auto found = world_.commands.find(id);
+    if (found != world_.commands.end() && found->second.boot == world_.boot)
+        attached->timer = loop_.after(found->second.ends_at - clock_.now(),
+                                      [this, attached] { finish(attached); });
+    else
+        finish(attached);
+    return std::make_shared<Handle>(*this, std::move(attached));
+}
+
+void SimSupervisor::finish(const std::shared_ptr<Attached>& attached) {
+    loop_.post([this, attached] {
+        if (!attached->on_end) return;
+        auto on_end = std::exchange(attached->on_end, nullptr);
+        const auto found = world_.commands.find(attached->id);
+        if (found == world_.commands.end() || found->second.boot != world_.boot)
+            return on_end(supervisor::Lost{"The machine was restarted."});
+        on_end(found->second.end);
+    });
+}
+
+bool SimSupervisor::knows(const std::string& id) {
+    const auto found = world_.commands.find(id);
+    return found != world_.commands.end() && found->second.boot == world_.boot;
+}
+
+std::vector<std::string> SimSupervisor::known() {
+    std::vector<std::string> ids;
+    for (const auto& [id, command] : world_.commands) ids.push_back(id);
+    return ids;
+}
+
+void SimSupervisor::collect(
+    const std::string& id, const std::filesystem::path&, const supervisor::Ended&,
+    supervisor::Capture, std::move_only_function<void(base::Result<supervisor::Captured>)> done) {
+    done(
+        supervisor::Captured{stream_of("ran " + world_.commands.at(id).cmd + "\n"), stream_of("")});
 }
 
 std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation) {
@@ -110,7 +238,11 @@ std::shared_ptr<provider::Exchange> SimModel::ask(
     auto& model = by_message_[message];
     if (!model)
         model = std::make_unique<provider::ScriptedProvider>(make_scenario(seed_, message), loop_);
-    return model->ask(std::move(request), std::move(progress), std::move(done));
+    const std::string task = last_task(request);
+    return model->ask(std::move(request), std::move(progress),
+                      [task, done = std::move(done)](provider::Outcome outcome) mutable {
+                          done(with_task(std::move(outcome), task));
+                      });
 }
 
 provider::Scenario make_scenario(std::uint64_t seed, const std::string& message) {
@@ -118,6 +250,10 @@ provider::Scenario make_scenario(std::uint64_t seed, const std::string& message)
                            std::stoull(base::sha256_hex(message).substr(0, 15), nullptr, 16));
     const bool may_follow_up = !message.starts_with("follow up");
     provider::Scenario scenario;
+    if (message.starts_with("All output:")) {
+        scenario.rounds.push_back({.text = "the task is over"});
+        return scenario;
+    }
     const std::uint64_t rounds = 1 + random() % 3;
     for (std::uint64_t round = 0; round < rounds; ++round) {
         provider::Round made{.text = fmt::format("round {} of {}", round, message)};

@@ -8,14 +8,25 @@
 
 #include "base/loop.h"
 #include "base/process.h"
+#include "exec/tasks/supervisor/supervisor.h"
 #include "provider/provider.h"
 #include "provider/scripted/scenario.h"
 
 namespace sim {
 
+// A supervised command, for as long as it is remembered. It goes on when the runtime is gone.
+struct SimCommand {
+    std::string cmd;
+    base::Time ends_at{};
+    supervisor::End end{};
+    std::int64_t boot{0};
+};
+
 struct World {
-    std::map<std::string, int> runs;          // How often each command line was started.
-    std::vector<std::string> pairing_faults;  // Requests whose calls and results did not pair.
+    std::map<std::string, SimCommand> commands;  // By id.
+    std::int64_t boot{0};                        // Goes up when the power fails.
+    std::map<std::string, int> runs;             // How often each command line was started.
+    std::vector<std::string> pairing_faults;     // Requests whose calls and results did not pair.
     std::int64_t requests{0};
     std::map<std::string, std::string> first_prompts;  // By request id: what the model was sent.
     std::vector<std::string> changed_prompts;          // Ids asked again with another prompt.
@@ -31,6 +42,32 @@ public:
 
 private:
     base::Loop& loop_;
+    World& world_;
+};
+
+// Supervised commands, as FakeProcesses has them. Those with "slow" take minutes and those with
+// "slower" hours, so that they outlive turns and processes.
+class SimSupervisor final : public supervisor::Supervisor {
+public:
+    SimSupervisor(base::Loop& loop, base::Clock& clock, World& world)
+        : loop_(loop), clock_(clock), world_(world) {}
+    base::Result<std::shared_ptr<Command>> start(supervisor::Spec spec,
+                                                 supervisor::OnEnd on_end) override;
+    std::shared_ptr<Command> attach(const std::string& id, supervisor::OnEnd on_end) override;
+    bool knows(const std::string& id) override;
+    std::vector<std::string> known() override;
+    void collect(const std::string& id, const std::filesystem::path& log,
+                 const supervisor::Ended& ended, supervisor::Capture capture,
+                 std::move_only_function<void(base::Result<supervisor::Captured>)> done) override;
+    void forget(const std::string& id) override { world_.commands.erase(id); }
+
+private:
+    class Handle;
+    struct Attached;
+    void finish(const std::shared_ptr<Attached>& attached);
+
+    base::Loop& loop_;
+    base::Clock& clock_;
     World& world_;
 };
 
@@ -53,8 +90,8 @@ private:
 // Why the conversation does not pair every call with exactly one result, or empty.
 std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation);
 
-// A few rounds with commands, batches, rest, follow-ups, bad calls and provider faults, the same
-// for the same seed and message. Command lines are unique. A follow-up has no follow-ups.
+// A few rounds with commands, tasks, batches, rest, follow-ups, bad calls and provider faults, the
+// same for the same seed and message. Command lines are unique. A follow-up has no follow-ups.
 provider::Scenario make_scenario(std::uint64_t seed, const std::string& message);
 
 }  // namespace sim

@@ -50,11 +50,10 @@ Preview preview(const base::CapturedStream& stream, std::size_t chars) {
     const std::string_view last = tail_lines(
         stream.spilled ? std::string_view(tail) : std::string_view(head), room - room / 2);
     const std::string of = stream.lines > 0 ? fmt::format(" of {}", stream.lines) : "";
-    return {
-        fmt::format("{}\n[output cut: first {} and last {}{} lines shown, {} bytes in all]\n{}",
-                    first, count_lines(first), count_lines(last), of, stream.bytes,
-                    last.ends_with('\n') ? last.substr(0, last.size() - 1) : last),
-        true};
+    return {fmt::format("{}\n[output cut: first {} and last {}{} lines shown, {} bytes in all]\n{}",
+                        first, count_lines(first), count_lines(last), of, stream.bytes,
+                        last.ends_with('\n') ? last.substr(0, last.size() - 1) : last),
+            true};
 }
 
 }  // namespace results

@@ -41,7 +41,7 @@ base::Status trigger_waits(events::Log& log, const domain::Task& task,
 }
 
 base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest& request,
-                                                const results::Preview& initial, bool promoted) {
+                                          const results::Preview& initial, bool promoted) {
     CommandFacts facts{.id = request.id,
                        .agent_id = request.agent_id,
                        .summary = request.summary,
@@ -347,9 +347,8 @@ void Host::stop(const domain::AgentId& agent, const domain::TaskId& id,
             if (!status) return done(std::unexpected(status.error()));
             const auto found = live_.find(id);
             if (found != live_.end())
-                found->second->command->stop(receipt.force_stop_requested
-                                                 ? std::chrono::milliseconds(0)
-                                                 : kStopGrace);
+                found->second->command->stop(
+                    receipt.force_stop_requested ? std::chrono::milliseconds(0) : kStopGrace);
             else
                 settle(agent, id, supervisor::Lost{"No process of it was left to stop."});
             done(std::move(receipt));
@@ -370,30 +369,30 @@ void Host::input(const domain::AgentId& agent, const domain::TaskId& id, std::st
         receipt.refusal = "no process of the task is attached here";
     if (!receipt.refusal.empty()) return done(std::move(receipt));
     auto shared = std::make_shared<InputReceipt>(std::move(receipt));
-    found->second->command->write(
-        std::move(text), [this, alive = std::weak_ptr(self_), shared,
-                          done = std::move(done)](base::Result<std::int64_t> written) mutable {
-            if (!alive.lock()) return;
-            if (!written) {
-                shared->refusal = written.error().message;
-                return done(std::move(*shared));
-            }
-            shared->bytes_written = *written;
-            write<int>(
-                store::Durability::Process,
-                [shared](events::Log& log, int&) -> base::Status {
-                    const auto& told = shared->task;
-                    return log.append(told.agent_id, "task_input_delivered",
-                                      {{"task_id", told.id.value},
-                                       {"task_kind", base::enum_name(told.kind)},
-                                       {"bytes_written", *shared->bytes_written},
-                                       {"input_target", detail_of(told).input_target.value_or("")}});
-                },
-                [shared, done = std::move(done)](base::Status status, int) mutable {
-                    if (!status) return done(std::unexpected(status.error()));
-                    done(std::move(*shared));
-                });
-        });
+    found->second->command->write(std::move(text), [this, alive = std::weak_ptr(self_), shared,
+                                                    done = std::move(done)](
+                                                       base::Result<std::int64_t> written) mutable {
+        if (!alive.lock()) return;
+        if (!written) {
+            shared->refusal = written.error().message;
+            return done(std::move(*shared));
+        }
+        shared->bytes_written = *written;
+        write<int>(
+            store::Durability::Process,
+            [shared](events::Log& log, int&) -> base::Status {
+                const auto& told = shared->task;
+                return log.append(told.agent_id, "task_input_delivered",
+                                  {{"task_id", told.id.value},
+                                   {"task_kind", base::enum_name(told.kind)},
+                                   {"bytes_written", *shared->bytes_written},
+                                   {"input_target", detail_of(told).input_target.value_or("")}});
+            },
+            [shared, done = std::move(done)](base::Status status, int) mutable {
+                if (!status) return done(std::unexpected(status.error()));
+                done(std::move(*shared));
+            });
+    });
 }
 
 std::shared_ptr<void> Host::await_end(const domain::TaskId& id, std::function<void()> on_end) {

@@ -54,8 +54,7 @@ base::Result<base::CapturedStream> read_ends(const std::filesystem::path& path, 
     base::CapturedStream stream{.spilled = size > 2 * half, .bytes = size};
     stream.head = TRY(read_at(file, 0, stream.spilled ? half : size, path.string()));
     if (stream.spilled)
-        stream.tail =
-            TRY(read_at(file, static_cast<off_t>(size - half), half, path.string()));
+        stream.tail = TRY(read_at(file, static_cast<off_t>(size - half), half, path.string()));
     else
         stream.lines = static_cast<std::uint64_t>(std::ranges::count(stream.head, '\n')) +
                        (stream.head.empty() || stream.head.ends_with('\n') ? 0 : 1);

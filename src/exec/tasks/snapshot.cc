@@ -119,9 +119,8 @@ json::object output_snapshot(const domain::Task& task) {
         snapshot["artifacts"] = json::array{json::object{{"path", *detail.output_path}}};
         snapshot["output_artifact"] = 0;
     }
-    snapshot["result_summary"] = domain::is_terminal(task.status)
-                                     ? json::value(outcome_words(task))
-                                     : json::value(nullptr);
+    snapshot["result_summary"] =
+        domain::is_terminal(task.status) ? json::value(outcome_words(task)) : json::value(nullptr);
     snapshot["exit_status"] =
         detail.exit_status ? json::value(*detail.exit_status) : json::value(nullptr);
     if (const auto artifact = failure_artifact(task))

@@ -60,8 +60,7 @@ std::string cmd_digest(std::string_view cmd) {
 bool is_same_command(const CommandDetail& running, const CommandTaskSpec& asked,
                      const std::string& workdir) {
     return running.cmd_digest == cmd_digest(asked.cmd) && running.workdir == workdir &&
-           running.shell == asked.shell && running.login == asked.login &&
-           running.tty == asked.tty;
+           running.shell == asked.shell && running.login == asked.login && running.tty == asked.tty;
 }
 
 }  // namespace tasks

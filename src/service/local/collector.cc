@@ -21,7 +21,8 @@ void Collector::add(const domain::Event& event) {
         }
     }
     if (event.kind == "task_created" || event.kind == "task_result_received")
-        if (const auto id = base::string_at(data, "id"); std::ranges::find(tasks_, id) == tasks_.end())
+        if (const auto id = base::string_at(data, "id");
+            std::ranges::find(tasks_, id) == tasks_.end())
             tasks_.push_back(id);
     if (event.kind == "message_processing_started") ++totals_.message_count;
     if (event.kind == "provider_round_completed") {

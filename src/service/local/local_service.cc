@@ -79,6 +79,7 @@ struct LocalService::Run {
     std::string rest_reason{};
     std::function<void()> on_end{};
     bool is_over{false};
+    bool interrupted{false};
 
     void end(const std::string& reason, const std::optional<base::Error>& error) {
         if (is_over) return;
@@ -122,9 +123,14 @@ LocalService::LocalService(LocalParts parts)
     scheduler_.on_rest = [this, run_of](const domain::AgentId& agent, const std::string& reason) {
         Run* run = run_of(agent);
         if (!run) return;
-        // The result of a task wakes the agent again.
-        if (reason == scheduler::kNothingQueued && run->wait_for_tasks && has_active_tasks(agent))
-            return;
+        if (reason == scheduler::kNothingQueued && run->wait_for_tasks) switch (left(agent)) {
+                case Left::Result:
+                    return scheduler_.wake(agent);
+                case Left::Task:
+                    return;  // Its result wakes the agent.
+                case Left::Nothing:
+                    break;
+            }
         run->end(reason, std::nullopt);
     };
     scheduler_.on_stuck = [run_of](const domain::AgentId& agent, const base::Error& error) {
@@ -333,7 +339,8 @@ void LocalService::carry(Run& run, const domain::AgentId& agent, const RunReques
             run.collector.add(committed.event);
             observer.on_event(committed.event);
         });
-        interrupt_ = [this, agent](const std::string& reason) {
+        interrupt_ = [this, agent, &run](const std::string& reason) {
+            run.interrupted = true;
             scheduler_.interrupt(agent, reason);
         };
         scheduler_.limit_rounds(agent, request.max_turns);
@@ -390,6 +397,12 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
         response.final_status = final_status(closure, terminal, run.rest_reason);
         if (response.final_status == FinalStatus::Waiting)
             response.waiting_reason = closure.waiting_reason;
+        // Left while it waited for a task: nothing is broken, and nothing is done.
+        if (run.interrupted && response.final_status == FinalStatus::Completed &&
+            !facts.active_tasks.empty()) {
+            response.final_status = FinalStatus::Waiting;
+            response.waiting_reason = domain::WaitingReason::AwaitingTaskResult;
+        }
         if (facts.agent.rest) response.sleep_reason = facts.agent.rest->reason;
         if (terminal && terminal->last_assistant_message)
             response.raw_final_text = terminal->last_assistant_message;

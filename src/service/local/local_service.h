@@ -150,6 +150,10 @@ private:
                                            bool temporary, std::string_view admission);
     base::Status boot(const domain::AgentId& agent);
 
+    // What an agent that found its queue empty may still wait for. A result may have come since it
+    // looked.
+    enum class Left { Nothing, Task, Result };
+    Left left(const domain::AgentId& agent);
     bool has_active_tasks(const domain::AgentId& agent) const;
     // Takes up every task that an earlier process left.
     void recover_tasks();

@@ -12,6 +12,19 @@ constexpr std::chrono::milliseconds kTasksSettleMax{2000};
 
 }  // namespace
 
+LocalService::Left LocalService::left(const domain::AgentId& agent) {
+    Left left = Left::Nothing;
+    // One look at both: a task that ends between two would be seen in neither.
+    const auto status = read([&](store::Tx& tx) -> base::Status {
+        if (TRY(tx.pending_count(agent)) > 0)
+            left = Left::Result;
+        else if (!TRY(tx.active_tasks(agent)).empty())
+            left = Left::Task;
+        return {};
+    });
+    return status ? left : Left::Nothing;
+}
+
 bool LocalService::has_active_tasks(const domain::AgentId& agent) const {
     const auto active = parts_.tasks.active(agent);
     return active && !active->empty();

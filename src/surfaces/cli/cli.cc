@@ -320,6 +320,16 @@ std::string run_text(const service::RunResponse& response) {
                         response.provider_cache_usage->hit_rate
                             ? fmt::format("{:.1f}%", *response.provider_cache_usage->hit_rate * 100)
                             : "n/a"));
+    if (!response.tasks.empty()) {
+        std::string lines = "Tasks:";
+        for (const auto& entry : response.tasks) {
+            const auto* task = base::find(entry, "task");
+            if (!task) continue;
+            lines += fmt::format("\n- [{}] {}", base::string_at(*task, "status"),
+                                 base::string_at(*task, "summary", base::string_at(*task, "kind")));
+        }
+        parts.push_back(std::move(lines));
+    }
     if (parts.empty()) return "The run ended without a result.";
     return fmt::format("{}", fmt::join(parts, "\n\n"));
 }

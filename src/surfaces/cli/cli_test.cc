@@ -199,6 +199,11 @@ TEST(RunText, SaysWhatThereIsToSayInOrder) {
               "2, hit rate 33.3%");
     response.provider_cache_usage->hit_rate.reset();
     EXPECT_THAT(run_text(response), testing::EndsWith("hit rate n/a"));
+    response.tasks = {{{"task", {{"status", "completed"}, {"summary", "Command: make"}}}},
+                      {{"task", {{"status", "failed"}, {"kind", "command_task"}}}}};
+    EXPECT_THAT(run_text(response),
+                testing::EndsWith("\n\nTasks:\n- [completed] Command: make\n- [failed] "
+                                  "command_task"));
 }
 
 }  // namespace

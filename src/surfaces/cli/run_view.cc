@@ -84,6 +84,17 @@ void RunView::on_event(const domain::Event& event) {
                     fmt::format("  limited by the provider; goes on by itself at {}",
                                 until.substr(0, 19))));
         begin("waiting until " + until.substr(0, 19));
+    } else if (event.kind == "task_created") {
+        ++tasks_;
+        line("  ↻ in the background: " + base::printable(base::string_at(data, "summary")));
+    } else if (event.kind == "task_result_received") {
+        tasks_ -= tasks_ > 0 ? 1 : 0;
+        const bool good = base::string_at(data, "status") == "completed";
+        line(fmt::format("  ↻ {} {}", base::printable(base::string_at(data, "summary")),
+                         styled(terminal_, good ? Style::Green : Style::Yellow,
+                                "→ " + base::printable(base::string_at(data, "status")))));
+    } else if (event.kind == "turn_terminal" && tasks_ > 0) {
+        begin("waiting for " + counted(tasks_, "background task"));
     } else if (event.kind == "runtime_error") {
         line(styled(terminal_, Style::Red, "✗ " + base::printable(base::string_at(data, "error"))));
     }

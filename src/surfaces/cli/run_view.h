@@ -39,6 +39,7 @@ private:
     base::Time activity_since_{};
     std::string streamed_;  // Text of the round that is being written.
     std::int64_t rounds_{0};
+    std::int64_t tasks_{0};  // Seen to begin and not to end.
     std::int64_t tokens_{0};
     std::size_t frame_{0};
     bool live_line_shown_{false};

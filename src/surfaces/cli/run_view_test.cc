@@ -73,6 +73,17 @@ TEST(RunView, PipedARunIsPlainLines) {
     EXPECT_EQ(captured.out(), "");
 }
 
+TEST(RunView, ShowsWhatGoesOnInTheBackground) {
+    const CapturedTerminal captured;
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_event(event("task_created", {{"summary", "Command: make"}}));
+    view.on_event(event("turn_terminal", {}));
+    view.on_event(
+        event("task_result_received", {{"summary", "Command: make"}, {"status", "failed"}}));
+    EXPECT_EQ(captured.err(), "  ↻ in the background: Command: make\n  ↻ Command: make → failed\n");
+}
+
 TEST(RunView, WhatAModelWritesCannotSteerTheTerminal) {
     constexpr std::string_view kEvil = "\x1b]0;owned\x07\x1b[2J\rok";
     const CapturedTerminal captured;

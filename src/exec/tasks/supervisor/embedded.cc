@@ -36,9 +36,9 @@ base::Result<base::Fd> make_file() {
     if (!made && errno == EINVAL) made.reset(::memfd_create("holon-supervisor", MFD_CLOEXEC));
     // Out of the way of the descriptors that the program finds.
     base::Fd file(::fcntl(made.get(), F_DUPFD_CLOEXEC, kFdMin));
-    const std::string_view program(holon_supervisor_begin,
-                                   static_cast<std::size_t>(holon_supervisor_end -
-                                                            holon_supervisor_begin));
+    const std::string_view program(
+        holon_supervisor_begin,
+        static_cast<std::size_t>(holon_supervisor_end - holon_supervisor_begin));
     if (!file || !base::write_all(file.get(), program))
         return base::fail_errno("put the supervisor's program into memory");
     return file;

@@ -42,8 +42,10 @@ public:
     std::shared_ptr<Command> attach(const std::string& id, OnEnd on_end) override {
         waiting_[id] = std::move(on_end);
         const auto found = machine_.commands.find(id);
-        if (found == machine_.commands.end()) tell(id, Lost{"nothing is known of it"});
-        else if (found->second.end) tell(id, *found->second.end);
+        if (found == machine_.commands.end())
+            tell(id, Lost{"nothing is known of it"});
+        else if (found->second.end)
+            tell(id, *found->second.end);
         return std::make_shared<Handle>(machine_, id);
     }
 
@@ -57,9 +59,9 @@ public:
     void collect(const std::string& id, const std::filesystem::path&, const Ended&, Capture,
                  std::move_only_function<void(base::Result<Captured>)> done) override {
         const std::string& out = machine_.commands.at(id).out;
-        done(Captured{.out = {.head = out, .bytes = out.size(), .lines = 1,
-                              .sha256 = base::sha256_hex(out)},
-                      .err = {.sha256 = base::sha256_hex("")}});
+        done(Captured{
+            .out = {.head = out, .bytes = out.size(), .lines = 1, .sha256 = base::sha256_hex(out)},
+            .err = {.sha256 = base::sha256_hex("")}});
     }
 
     void forget(const std::string& id) override { machine_.commands.erase(id); }

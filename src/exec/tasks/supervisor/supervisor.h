@@ -35,8 +35,8 @@ struct Spec {
 struct Ended {
     std::optional<int> exit_code{};
     std::optional<int> signal{};
-    bool stopped{false};  // By stop(), and not by itself.
-    bool forced{false};   // Something of it had to be killed.
+    bool stopped{false};         // By stop(), and not by itself.
+    bool forced{false};          // Something of it had to be killed.
     bool output_cut_off{false};  // A process it left behind still held the streams.
     std::uint64_t stdout_bytes{0};
     std::uint64_t stderr_bytes{0};

@@ -94,11 +94,11 @@ End end_in(const std::filesystem::path& folder) {
 // The log is read once, and each piece goes to the stream it came from.
 base::Result<Captured> split(const std::filesystem::path& folder, const std::filesystem::path& log,
                              const Ended& ended, const Capture& capture) {
-    std::vector<Segment> segments{{.is_err = ended.stdout_bytes == 0,
-                                   .bytes = ended.stdout_bytes + ended.stderr_bytes}};
+    std::vector<Segment> segments{
+        {.is_err = ended.stdout_bytes == 0, .bytes = ended.stdout_bytes + ended.stderr_bytes}};
     if (ended.stdout_bytes > 0 && ended.stderr_bytes > 0)
-        segments = TRY(
-            decode_segments(TRY(base::read_file(folder / kSegmentsFile, kSegmentsBytesMax))));
+        segments =
+            TRY(decode_segments(TRY(base::read_file(folder / kSegmentsFile, kSegmentsBytesMax))));
     base::StreamCapture out(capture.memory_bytes_max, capture.stdout_spill);
     base::StreamCapture err(capture.memory_bytes_max, capture.stderr_spill);
     const base::Fd file(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -106,8 +106,8 @@ base::Result<Captured> split(const std::filesystem::path& folder, const std::fil
     std::string buffer(kReadBytes, '\0');
     for (auto& segment : segments)
         while (segment.bytes > 0) {
-            const ssize_t got =
-                ::read(file.get(), buffer.data(), std::min<std::uint64_t>(segment.bytes, kReadBytes));
+            const ssize_t got = ::read(file.get(), buffer.data(),
+                                       std::min<std::uint64_t>(segment.bytes, kReadBytes));
             if (got < 0 && errno == EINTR) continue;
             if (got < 0) return base::fail_errno(fmt::format("read {}", log.string()));
             if (got == 0)
@@ -165,8 +165,7 @@ public:
 
     void write(std::string bytes,
                std::move_only_function<void(base::Result<std::int64_t>)> done) override {
-        if (!socket_)
-            return done(base::fail(base::ErrorCode::Conflict, "the command has ended"));
+        if (!socket_) return done(base::fail(base::ErrorCode::Conflict, "the command has ended"));
         answers_.push_back(std::move(done));
         send({FrameKind::Input, std::move(bytes)});
     }
@@ -260,21 +259,20 @@ base::Result<std::shared_ptr<Supervisor::Command>> SystemSupervisor::start(Spec 
     TRY(base::make_folders(folder, 0700));
     const std::string program = TRY(program_path());
     Ends ends = TRY(connection());
-    const base::Fd request = TRY(request_file(
-        {.boot_id = boot_id(),
-         .process = {.argv = std::move(spec.argv),
-                     .cwd = std::move(spec.cwd),
-                     .environment = std::move(spec.environment)},
-         .tty = spec.tty,
-         .accepts_input = spec.accepts_input,
-         .log = std::move(spec.log),
-         .log_bytes_max = spec.log_bytes_max}));
+    const base::Fd request =
+        TRY(request_file({.boot_id = boot_id(),
+                          .process = {.argv = std::move(spec.argv),
+                                      .cwd = std::move(spec.cwd),
+                                      .environment = std::move(spec.environment)},
+                          .tty = spec.tty,
+                          .accepts_input = spec.accepts_input,
+                          .log = std::move(spec.log),
+                          .log_bytes_max = spec.log_bytes_max}));
     const base::ProcessSpec process{.argv = {"holon-supervisor", spec.id}, .cwd = folder};
     auto child = base::start_apart([&](pid_t& pid) {
-        return base::spawn(program, process,
-                           {.passed = {request.get(), ends.theirs.get()},
-                            .program_closes_rest = true},
-                           pid);
+        return base::spawn(
+            program, process,
+            {.passed = {request.get(), ends.theirs.get()}, .program_closes_rest = true}, pid);
     });
     if (!child) return base::spawn_failure(child.error(), "holon-supervisor");
     watch_child(std::move(*child));
@@ -304,14 +302,13 @@ void SystemSupervisor::watch_child(base::Fd pidfd) {
     }
     watched.release();
     state_->children.insert(child);
-    child->async_wait(Descriptor::wait_read,
-                      [state = std::weak_ptr(state_), child,
-                       pidfd = std::make_shared<base::Fd>(std::move(pidfd))](
-                          const boost::system::error_code& failed) {
-                          if (failed) return;
-                          base::reap_apart(*pidfd);
-                          if (const auto alive = state.lock()) alive->children.erase(child);
-                      });
+    child->async_wait(Descriptor::wait_read, [state = std::weak_ptr(state_), child,
+                                              pidfd = std::make_shared<base::Fd>(std::move(pidfd))](
+                                                 const boost::system::error_code& failed) {
+        if (failed) return;
+        base::reap_apart(*pidfd);
+        if (const auto alive = state.lock()) alive->children.erase(child);
+    });
 }
 
 bool SystemSupervisor::knows(const std::string& id) {

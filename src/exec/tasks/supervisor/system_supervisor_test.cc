@@ -91,9 +91,7 @@ protected:
         return read_state(run_ / "one").value();
     }
 
-    void make_pipe(const char* name) {
-        ASSERT_EQ(::mkfifo((folder_ / name).c_str(), 0600), 0);
-    }
+    void make_pipe(const char* name) { ASSERT_EQ(::mkfifo((folder_ / name).c_str(), 0600), 0); }
     // Waits until the command has written a line to the pipe, and returns it.
     std::string hear(const char* name) const {
         const base::Fd pipe(::open((folder_ / name).c_str(), O_RDONLY));
@@ -175,8 +173,8 @@ TEST_F(SystemSupervisorTest, RemembersTheEndOfACommandThatNobodyWatched) {
     hear("ready");
     const State state = await_start();
     supervisor_.reset();
-    const base::Fd supervisor(static_cast<int>(
-        ::syscall(SYS_pidfd_open, static_cast<pid_t>(state.supervisor_pid), 0)));
+    const base::Fd supervisor(
+        static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(state.supervisor_pid), 0)));
     tell("go", "\n");
     pollfd gone{.fd = supervisor.get(), .events = POLLIN, .revents = 0};
     ASSERT_EQ(::poll(&gone, 1, 30'000), 1) << "the supervisor ends with its command";
@@ -263,8 +261,9 @@ TEST_F(SystemSupervisorTest, RefusesInputThatNobodyAskedFor) {
 TEST_F(SystemSupervisorTest, StopsAWholeTreeWithItsDaemons) {
     make_pipe("ready");
     // A child, one in a session of its own, and one that also lost its parent.
-    start(spec("sleep 600 & echo $! > a; setsid sleep 600 & echo $! > b; "
-               "(setsid sh -c 'echo $$ > c; echo > ready; exec sleep 600' &) ; wait"));
+    start(
+        spec("sleep 600 & echo $! > a; setsid sleep 600 & echo $! > b; "
+             "(setsid sh -c 'echo $$ > c; echo > ready; exec sleep 600' &) ; wait"));
     hear("ready");
     command_->stop(5s);
     const Ended ended = await_exit();
@@ -291,8 +290,9 @@ TEST_F(SystemSupervisorTest, KillsWhatIgnoresTheSoftSignal) {
 TEST_F(SystemSupervisorTest, AnEndOfItsOwnIsNoStop) {
     make_pipe("ready");
     // What it leaves behind holds the streams, so that the stop comes between its end and ours.
-    start(spec("setsid sh -c \"while ! grep -q ') Z' /proc/$$/stat; do :; done; "
-               "echo > ready; exec sleep 600\" & exit 4"));
+    start(
+        spec("setsid sh -c \"while ! grep -q ') Z' /proc/$$/stat; do :; done; "
+             "echo > ready; exec sleep 600\" & exit 4"));
     hear("ready");
     command_->stop(5s);
     const Ended ended = await_exit();

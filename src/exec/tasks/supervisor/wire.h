@@ -32,7 +32,7 @@ struct Request {
     base::ProcessSpec process{};  // Only argv, cwd and environment.
     bool tty{false};
     bool accepts_input{false};
-    std::filesystem::path log;  // All output, from the first byte on; mode 0600.
+    std::filesystem::path log;       // All output, from the first byte on; mode 0600.
     std::uint64_t log_bytes_max{0};  // Output beyond it is read, counted and dropped.
     friend bool operator==(const Request&, const Request&);
 };

@@ -48,17 +48,18 @@ TEST_F(CatalogueTest, DescribesEachParameterInItsTrueShape) {
     EXPECT_EQ(base::json_text(registry_.find("ExecCommand")->spec().input_schema),
               R"({"type":"object","properties":{)" + command +
                   R"(},"required":["cmd"],"additionalProperties":false})");
-    const std::map<std::string, std::vector<std::string>> required{{"Sleep", {}},
-                                                                   {"AgentGet", {}},
-                                                                   {"Enqueue", {"text"}},
-                                                                   {"TaskList", {}},
-                                                                   {"TaskStatus", {"task_id"}},
-                                                                   {"TaskInput", {"task_id", "input"}},
-                                                                   {"TaskOutput", {"task_id"}},
-                                                                   {"TaskStop", {"task_id"}},
-                                                                   {"ApplyPatch", {"patch"}},
-                                                                   {"ExecCommand", {"cmd"}},
-                                                                   {"ExecCommandBatch", {"items"}}};
+    const std::map<std::string, std::vector<std::string>> required{
+        {"Sleep", {}},
+        {"AgentGet", {}},
+        {"Enqueue", {"text"}},
+        {"TaskList", {}},
+        {"TaskStatus", {"task_id"}},
+        {"TaskInput", {"task_id", "input"}},
+        {"TaskOutput", {"task_id"}},
+        {"TaskStop", {"task_id"}},
+        {"ApplyPatch", {"patch"}},
+        {"ExecCommand", {"cmd"}},
+        {"ExecCommandBatch", {"items"}}};
     std::map<std::string, std::vector<std::string>> found;
     for (const auto* spec : registry_.all()) {
         auto& names = found[spec->name];
@@ -103,7 +104,7 @@ TEST_F(CatalogueTest, TakesAPatchAsOneString) {
               R"(context.","minLength":1}},"required":["patch"],"additionalProperties":false})");
 }
 
-// contract: ENV-01, ENV-02, ENV-09, TERR-01
+// contract: ENV-01, ENV-02, ENV-09, TERR-01, CMD-01
 TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
     const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
     const std::string task = long_task();
@@ -131,6 +132,7 @@ TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
             EXPECT_EQ(base::string_at(envelope, "status"), good ? "success" : "error") << tool;
             EXPECT_NE(base::string_at(envelope, "summary_text"), "") << tool;
             EXPECT_EQ(envelope.at("result").is_null(), !good) << tool;
+            EXPECT_EQ(envelope.at("result").is_object(), good) << tool;
             EXPECT_EQ(envelope.at("error").is_null(), good) << tool;
             if (good) continue;
             EXPECT_EQ(base::parse_json(end.receipt).value().at("tool_name"), json::value(tool));

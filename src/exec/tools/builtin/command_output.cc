@@ -93,16 +93,17 @@ std::string promoted_lines(const json::value& result) {
         "Task: {}\n\n",
         base::string_at(result.at("task_handle"), "task_id"));
     const std::string initial = base::string_at(result, "initial_output_preview");
-    return text + (initial.empty() ? "It has printed nothing so far." : "Output so far:\n" + initial);
+    return text +
+           (initial.empty() ? "It has printed nothing so far." : "Output so far:\n" + initial);
 }
 
 std::string running_lines(const json::value& result) {
     const auto& handle = result.at("task_handle");
     const auto& command = result.at("command");
-    std::string text = fmt::format("The same command is already running; nothing was started\n"
-                                   "Task: {}\nStatus: {}",
-                                   base::string_at(handle, "task_id"),
-                                   base::string_at(handle, "status"));
+    std::string text = fmt::format(
+        "The same command is already running; nothing was started\n"
+        "Task: {}\nStatus: {}",
+        base::string_at(handle, "task_id"), base::string_at(handle, "status"));
     for (const std::string_view field : {"workdir", "shell"})
         if (const std::string value = base::string_at(command, field); !value.empty())
             text += fmt::format("\n{}={}", field, value);
@@ -153,9 +154,9 @@ base::Result<results::Canonical> PromotedOutput::project(
     result["initial_output_truncated"] = detail.output_truncated.value_or(false);
     result["command_diagnostics"] =
         diagnostics(detail.cmd, effective_output_tokens(detail.max_output_tokens, policy));
-    return results::Canonical{fmt::format("The command goes on as task {}: {}", task.id,
-                                          command_preview(detail.cmd)),
-                              std::move(result)};
+    return results::Canonical{
+        fmt::format("The command goes on as task {}: {}", task.id, command_preview(detail.cmd)),
+        std::move(result)};
 }
 
 base::Result<results::Canonical> AlreadyRunningOutput::project(
@@ -204,10 +205,10 @@ base::Result<results::Canonical> BatchOutput::project(results::ArtifactSink& sin
         skipped += item.status == "skipped" ? 1 : 0;
         list.push_back(std::move(entry));
     }
-    json::object result{{"item_count", items.size()},     {"completed_count", completed},
-                        {"failed_count", failed},         {"rejected_count", 0},
-                        {"skipped_count", skipped},
-                        {"stop_on_error", stop_on_error}, {"items", std::move(list)}};
+    json::object result{{"item_count", items.size()}, {"completed_count", completed},
+                        {"failed_count", failed},     {"rejected_count", 0},
+                        {"skipped_count", skipped},   {"stop_on_error", stop_on_error},
+                        {"items", std::move(list)}};
     return results::Canonical{fmt::format("{} of {} commands completed", completed, items.size()),
                               std::move(result)};
 }

@@ -126,10 +126,9 @@ private:
     void run(const Finish& then) {
         if (cancelled_) {
             outcome_.status = domain::ResultStatus::Cancelled;
-            return finish(then,
-                          std::unexpected(domain::ToolError{
-                              .kind = "tool_cancelled",
-                              .message = "The command was cancelled before it started."}));
+            return finish(then, std::unexpected(domain::ToolError{
+                                    .kind = "tool_cancelled",
+                                    .message = "The command was cancelled before it started."}));
         }
         auto process = shell_.prepare(spec_of(args_), place_, "ExecCommand");
         if (!process) return finish(then, std::unexpected(process.error()));
@@ -157,8 +156,8 @@ private:
                 self->ended(then, std::move(end));
             });
         if (!started)
-            return finish(then, std::unexpected(
-                Shell::spawn_failed(process_, "ExecCommand", started.error().message)));
+            return finish(then, std::unexpected(Shell::spawn_failed(process_, "ExecCommand",
+                                                                    started.error().message)));
         timer_ = shell_.loop().after(std::chrono::milliseconds(spec.yield_time_ms),
                                      [self = shared_from_this(), then] { self->yield(then); });
     }
@@ -175,14 +174,16 @@ private:
     void ended(const Finish& then, supervisor::End end) {
         shell_.loop().cancel(std::exchange(timer_, base::Loop::TimerHandle::None));
         if (const auto* refused = std::get_if<supervisor::NotStarted>(&end))
-            return finish(then, std::unexpected(Shell::spawn_failed(process_, "ExecCommand",
-                                                                    refused->reason)));
+            return finish(then, std::unexpected(
+                                    Shell::spawn_failed(process_, "ExecCommand", refused->reason)));
         if (const auto* lost = std::get_if<supervisor::Lost>(&end))
-            return finish(then, std::unexpected(domain::ToolError{
-                .kind = "tool_outcome_unknown",
-                .message = lost->evidence,
-                .recovery_hint = "Look at the world first (files, processes, services); then "
-                                 "decide whether to make the call again."}));
+            return finish(
+                then,
+                std::unexpected(domain::ToolError{
+                    .kind = "tool_outcome_unknown",
+                    .message = lost->evidence,
+                    .recovery_hint = "Look at the world first (files, processes, services); then "
+                                     "decide whether to make the call again."}));
         collect(then, std::get<supervisor::Ended>(end));
     }
 
@@ -200,15 +201,15 @@ private:
                         .duration = ended.duration};
         if (output->exit.cancelled) outcome_.status = domain::ResultStatus::Cancelled;
         host_.collect(
-            id_, log_, ended,
-            {room_.memory_bytes_max, room_.stdout_spill, room_.stderr_spill},
+            id_, log_, ended, {room_.memory_bytes_max, room_.stdout_spill, room_.stderr_spill},
             [self = shared_from_this(), then,
              output = std::move(output)](base::Result<supervisor::Captured> captured) mutable {
                 if (!captured)
-                    return self->finish(then, std::unexpected(domain::ToolError{
-                        .kind = "tool_execution_failed",
-                        .message = "The command ran, but its output cannot be read: " +
-                                   captured.error().message}));
+                    return self->finish(
+                        then, std::unexpected(domain::ToolError{
+                                  .kind = "tool_execution_failed",
+                                  .message = "The command ran, but its output cannot be read: " +
+                                             captured.error().message}));
                 output->exit.out = std::move(captured->out);
                 output->exit.err = std::move(captured->err);
                 self->finish(then, std::move(output));

@@ -140,17 +140,18 @@ private:
     }
 
     Shell& shell_;
-    const tools::ToolSpec spec_{.name = "ExecCommandBatch",
-                                .description =
-                                    "Run up to 12 independent, quick shell commands one after the "
-                                    "other and read all their outcomes. A command that takes longer "
-                                    "than its yield_time_ms is ended; none becomes a task.",
-                                .family = tools::Family::LocalEnvironment,
-                                .risk = domain::RiskLevel::Commands,
-                                .category = "commands",
-                                .input_schema = base::schema_of<BatchArgs>(),
-                                .output_schema = base::schema_of<BatchResult>(),
-                                .render = render_batch};
+    const tools::ToolSpec spec_{
+        .name = "ExecCommandBatch",
+        .description =
+            "Run up to 12 independent, quick shell commands one after the "
+            "other and read all their outcomes. A command that takes longer "
+            "than its yield_time_ms is ended; none becomes a task.",
+        .family = tools::Family::LocalEnvironment,
+        .risk = domain::RiskLevel::Commands,
+        .category = "commands",
+        .input_schema = base::schema_of<BatchArgs>(),
+        .output_schema = base::schema_of<BatchResult>(),
+        .render = render_batch};
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ protected:
     }
 };
 
-// contract: RCPT-02
+// contract: RCPT-02, CMD-11, CMD-12, CMD-19
 TEST_F(ExecCommandBatchTest, RunsEveryCommandInOrderAndShowsEachOutcome) {
     const auto end = run("ExecCommandBatch",
                          commands({"echo one > b.txt; echo out", "exit 3", "cat b.txt >&2"}));
@@ -53,6 +53,22 @@ TEST_F(ExecCommandBatchTest, LeavesOutTheRestAfterAFailureWhenAsked) {
     EXPECT_FALSE(std::filesystem::exists(folder_.at("repo/ran")));
 }
 
+// contract: CMD-18
+TEST_F(ExecCommandBatchTest, KeepsOfEachCommandWhatItWasAndHowItEnded) {
+    const auto end = run("ExecCommandBatch", {{"items",
+                                               {{{"cmd", "printf '%0100000d' 1"}, {"login", false}},
+                                                {{"cmd", "true"}, {"shell", "no-such-shell"}}}}});
+    const auto& items = end.envelope.result().at("items").as_array();
+    EXPECT_EQ(base::string_at(items[0], "status"), "completed");
+    EXPECT_EQ(base::string_at(items[0], "cmd"), "printf '%0100000d' 1");
+    EXPECT_GE(base::int_at(items[0], "duration_ms", -1), 0);
+    EXPECT_TRUE(base::bool_at(items[0].at("result"), "truncated"));
+    EXPECT_LE(base::string_at(items[0].at("result"), "stdout_preview").size(), 32'000U);
+    EXPECT_EQ(base::string_at(items[1], "error_kind"), "command_spawn_failed");
+    EXPECT_NE(base::string_at(items[1], "error_message"), "");
+}
+
+// contract: CMD-17
 TEST_F(ExecCommandBatchTest, GoesOnAfterACommandThatCouldNotStartOrTookTooLong) {
     const auto end =
         run("ExecCommandBatch", {{"items",

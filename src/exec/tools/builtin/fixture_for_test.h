@@ -5,9 +5,9 @@
 #include "base/asio_loop.h"
 #include "base/files.h"
 #include "base/process_runner.h"
+#include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
-#include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/patch/folder_for_test.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
@@ -97,7 +97,8 @@ protected:
         loop_.post([&] {
             // Asked twice: by force.
             for (int i = 0; i < 2; ++i)
-                for (const auto& task : active) host_.stop({"default"}, task.id, [](const auto&) {});
+                for (const auto& task : active)
+                    host_.stop({"default"}, task.id, [](const auto&) {});
         });
         if (!active.empty()) await_results(expected);
     }

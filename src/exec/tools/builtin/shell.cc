@@ -84,14 +84,14 @@ base::Result<Shell::Room> Shell::make_room(const CommandSpec& spec,
 
 domain::ToolError Shell::spawn_failed(const base::ProcessSpec& process, std::string_view tool,
                                       const std::string& reason) {
-    return {.kind = "command_spawn_failed",
-            .message = fmt::format("The command could not be started: {}", reason),
-            .details = json::object{{"tool_name", tool},
-                                    {"shell", process.argv.front()},
-                                    {"workdir", process.cwd.string()},
-                                    {"error", reason}},
-            .recovery_hint =
-                "Leave shell out to use the default one, and check that workdir exists."};
+    return {
+        .kind = "command_spawn_failed",
+        .message = fmt::format("The command could not be started: {}", reason),
+        .details = json::object{{"tool_name", tool},
+                                {"shell", process.argv.front()},
+                                {"workdir", process.cwd.string()},
+                                {"error", reason}},
+        .recovery_hint = "Leave shell out to use the default one, and check that workdir exists."};
 }
 
 std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
@@ -117,11 +117,11 @@ std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
     output->stdout_spill = room->stdout_spill;
     output->stderr_spill = room->stderr_spill;
     auto shared_done = std::make_shared<std::move_only_function<void(Finished)>>(std::move(done));
-    auto started = runner_.start(*process, [output = std::move(output),
-                                            shared_done](base::ProcessExit exit) mutable {
-        output->exit = std::move(exit);
-        (*shared_done)(std::move(output));
-    });
+    auto started = runner_.start(
+        *process, [output = std::move(output), shared_done](base::ProcessExit exit) mutable {
+            output->exit = std::move(exit);
+            (*shared_done)(std::move(output));
+        });
     if (started) return *started;
     (*shared_done)(std::unexpected(spawn_failed(*process, tool, started.error().message)));
     return nullptr;

@@ -31,11 +31,10 @@ results::Completed receipt_of(const tasks::InputReceipt& receipt) {
                         {"accepted_input", accepted}};
     if (target) result["input_target"] = *target;
     if (accepted) result["bytes_written"] = *receipt.bytes_written;
-    return document(accepted ? fmt::format("{} bytes went to task {}", *receipt.bytes_written,
-                                           receipt.task.id)
-                             : fmt::format("Task {} took no input: {}", receipt.task.id,
-                                           receipt.refusal),
-                    std::move(result));
+    return document(
+        accepted ? fmt::format("{} bytes went to task {}", *receipt.bytes_written, receipt.task.id)
+                 : fmt::format("Task {} took no input: {}", receipt.task.id, receipt.refusal),
+        std::move(result));
 }
 
 class TaskInput final : public tools::Tool {
@@ -46,11 +45,11 @@ public:
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
         auto args = base::from_json<TaskInputArgs>(call.args).value();
-        host_.input(place.agent_id, {args.task_id}, std::move(args.input),
-                    [done = std::move(done)](base::Result<tasks::InputReceipt> receipt) mutable {
-                        done({.completed = receipt ? receipt_of(*receipt)
-                                                   : task_failure(receipt.error())});
-                    });
+        host_.input(
+            place.agent_id, {args.task_id}, std::move(args.input),
+            [done = std::move(done)](base::Result<tasks::InputReceipt> receipt) mutable {
+                done({.completed = receipt ? receipt_of(*receipt) : task_failure(receipt.error())});
+            });
         return nullptr;
     }
 

@@ -32,8 +32,9 @@ private:
     tasks::Host& host_;
     const tools::ToolSpec spec_{
         .name = "TaskList",
-        .description = "List your tasks that are queued, running or being stopped, last changed "
-                       "first.",
+        .description =
+            "List your tasks that are queued, running or being stopped, last changed "
+            "first.",
         .family = tools::Family::CoreAgent,
         .risk = domain::RiskLevel::ReadOnly,
         .category = "tasks",

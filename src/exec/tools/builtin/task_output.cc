@@ -36,10 +36,9 @@ std::string headline(std::string_view retrieval_status) {
 std::string render_task_output(const results::Envelope& envelope) {
     const auto& result = envelope.result();
     const auto& task = result.at("task");
-    std::string text = fmt::format("{}\nTask: {}\nStatus: {}",
-                                   headline(base::string_at(result, "retrieval_status")),
-                                   base::string_at(task, "task_id"),
-                                   base::string_at(task, "status"));
+    std::string text = fmt::format(
+        "{}\nTask: {}\nStatus: {}", headline(base::string_at(result, "retrieval_status")),
+        base::string_at(task, "task_id"), base::string_at(task, "status"));
     if (const auto* status = base::find(task, "exit_status"); status && status->is_int64())
         text += fmt::format("\nExit status: {}", status->get_int64());
     if (const auto summary = base::string_at(task, "summary"); !summary.empty())
@@ -80,13 +79,10 @@ public:
         return shared_from_this();
     }
 
-    void cancel() override {
-        finish("timeout", domain::ResultStatus::Cancelled);
-    }
+    void cancel() override { finish("timeout", domain::ResultStatus::Cancelled); }
 
     // What there is to read now, whatever `status` hoped for: the record has the last word.
-    void finish(std::string_view status,
-                domain::ResultStatus outcome = domain::ResultStatus::Ok) {
+    void finish(std::string_view status, domain::ResultStatus outcome = domain::ResultStatus::Ok) {
         const auto self = shared_from_this();
         if (!done_) return;
         auto done = std::exchange(done_, nullptr);
@@ -97,7 +93,7 @@ public:
         const bool is_ready = tasks::has_terminal_snapshot(*task);
         tools::Outcome result{
             .completed = document(fmt::format("Task {} {}", task->id, tasks::outcome_words(*task)),
-                                  {{"retrieval_status", is_ready ? "success"
+                                  {{"retrieval_status", is_ready              ? "success"
                                                         : status == "success" ? "not_ready"
                                                                               : status},
                                    {"task", tasks::output_snapshot(*task)}}),
@@ -128,8 +124,7 @@ public:
         const domain::TaskId id{args.task_id};
         if (const auto task = host_.find(place.agent_id, id); !task)
             return at_once(done, task_failure(task.error()));
-        auto waiting =
-            std::make_shared<Waiting>(host_, loop_, place.agent_id, id, std::move(done));
+        auto waiting = std::make_shared<Waiting>(host_, loop_, place.agent_id, id, std::move(done));
         if (args.block.value_or(true))
             return waiting->begin(
                 std::chrono::milliseconds(args.timeout_ms.value_or(kWaitDefaultMs)));
@@ -142,8 +137,9 @@ private:
     base::Loop& loop_;
     const tools::ToolSpec spec_{
         .name = "TaskOutput",
-        .description = "Read what a task has printed and how it ended. Waits for its end unless "
-                       "block is false; a task that is not over comes back by itself later.",
+        .description =
+            "Read what a task has printed and how it ended. Waits for its end unless "
+            "block is false; a task that is not over comes back by itself later.",
         .family = tools::Family::CoreAgent,
         .risk = domain::RiskLevel::ReadOnly,
         .category = "tasks",

@@ -20,23 +20,22 @@ public:
         const auto args = base::from_json<TaskRef>(call.args).value();
         const auto task = host_.find(place.agent_id, {args.task_id});
         if (!task) return at_once(done, task_failure(task.error()));
-        return at_once(done, document(fmt::format("Task {} {}", task->id,
-                                                  tasks::outcome_words(*task)),
-                                      {{"task", tasks::status_snapshot(*task)}}));
+        return at_once(done,
+                       document(fmt::format("Task {} {}", task->id, tasks::outcome_words(*task)),
+                                {{"task", tasks::status_snapshot(*task)}}));
     }
 
 private:
     tasks::Host& host_;
-    const tools::ToolSpec spec_{
-        .name = "TaskStatus",
-        .description = "Show how a task stands, without its output.",
-        .family = tools::Family::CoreAgent,
-        .risk = domain::RiskLevel::ReadOnly,
-        .category = "tasks",
-        .repeatable = true,
-        .input_schema = base::schema_of<TaskRef>(),
-        .output_schema = base::schema_of<TaskStatusResult>(),
-        .render = render_document};
+    const tools::ToolSpec spec_{.name = "TaskStatus",
+                                .description = "Show how a task stands, without its output.",
+                                .family = tools::Family::CoreAgent,
+                                .risk = domain::RiskLevel::ReadOnly,
+                                .category = "tasks",
+                                .repeatable = true,
+                                .input_schema = base::schema_of<TaskRef>(),
+                                .output_schema = base::schema_of<TaskStatusResult>(),
+                                .render = render_document};
 };
 
 }  // namespace

@@ -12,12 +12,11 @@ struct TaskStopResult {
 BOOST_DESCRIBE_STRUCT(TaskStopResult, (), (task, stop_requested, force_stop_requested))
 
 results::Completed receipt_of(const tasks::StopReceipt& receipt) {
-    return document(
-        fmt::format("Task {} is being stopped{}", receipt.task.id,
-                    receipt.force_stop_requested ? " by force" : ""),
-        {{"task", base::to_json(receipt.task)},
-         {"stop_requested", true},
-         {"force_stop_requested", receipt.force_stop_requested}});
+    return document(fmt::format("Task {} is being stopped{}", receipt.task.id,
+                                receipt.force_stop_requested ? " by force" : ""),
+                    {{"task", base::to_json(receipt.task)},
+                     {"stop_requested", true},
+                     {"force_stop_requested", receipt.force_stop_requested}});
 }
 
 class TaskStop final : public tools::Tool {
@@ -28,11 +27,11 @@ public:
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
         const auto args = base::from_json<TaskRef>(call.args).value();
-        host_.stop(place.agent_id, {args.task_id},
-                   [done = std::move(done)](base::Result<tasks::StopReceipt> receipt) mutable {
-                       done({.completed = receipt ? receipt_of(*receipt)
-                                                  : task_failure(receipt.error())});
-                   });
+        host_.stop(
+            place.agent_id, {args.task_id},
+            [done = std::move(done)](base::Result<tasks::StopReceipt> receipt) mutable {
+                done({.completed = receipt ? receipt_of(*receipt) : task_failure(receipt.error())});
+            });
         return nullptr;
     }
 
@@ -40,8 +39,9 @@ private:
     tasks::Host& host_;
     const tools::ToolSpec spec_{
         .name = "TaskStop",
-        .description = "End a task and everything it started: softly at first, by force after a "
-                       "few seconds or when you call it again. The result comes as a message.",
+        .description =
+            "End a task and everything it started: softly at first, by force after a "
+            "few seconds or when you call it again. The result comes as a message.",
         .family = tools::Family::CoreAgent,
         .risk = domain::RiskLevel::Commands,
         .category = "tasks",

@@ -36,8 +36,8 @@ inline std::shared_ptr<tools::Running> at_once(tools::Done& done, results::Compl
 
 // The envelope as compact JSON, for results that a model reads as they are.
 inline std::string render_document(const results::Envelope& envelope) {
-    return base::json_text(json::object{{"summary_text", envelope.summary_text()},
-                                        {"result", envelope.result()}});
+    return base::json_text(
+        json::object{{"summary_text", envelope.summary_text()}, {"result", envelope.result()}});
 }
 
 struct TaskRef {

@@ -49,9 +49,9 @@ TEST_F(TaskToolsTest, ACommandThatTakesLongGoesOnAsATask) {
                                                       "initial_output_truncated", "task_handle"}));
     EXPECT_EQ(base::string_at(result, "disposition"), "promoted_to_task");
     EXPECT_EQ(base::string_at(result, "initial_output_preview"), "begun");
-    EXPECT_EQ(result.at("task_handle"), (json::value{{"task_id", "call-1"},
-                                                     {"task_kind", "command_task"},
-                                                     {"status", "running"}}));
+    EXPECT_EQ(
+        result.at("task_handle"),
+        (json::value{{"task_id", "call-1"}, {"task_kind", "command_task"}, {"status", "running"}}));
     EXPECT_THAT(promotion.receipt, testing::EndsWith("Task: call-1\n\nOutput so far:\nbegun"));
     EXPECT_EQ(promotion.result.status, ResultStatus::Ok);
     const auto record = task("call-1");
@@ -117,14 +117,13 @@ TEST_F(TaskToolsTest, NobodyCanAskForTheResultToComeBackOrNot) {
 TEST_F(TaskToolsTest, TheStatusOfATaskHasNoOutput) {
     const auto id = long_task();
     const auto status = snapshot(id);
-    EXPECT_EQ(keys(status), (std::vector<std::string>{"command", "created_at", "kind", "status",
-                                                      "summary", "task_id", "updated_at",
-                                                      "wait_policy"}));
+    EXPECT_EQ(keys(status),
+              (std::vector<std::string>{"command", "created_at", "kind", "status", "summary",
+                                        "task_id", "updated_at", "wait_policy"}));
     const auto& command = status.at("command");
-    EXPECT_EQ(keys(command),
-              (std::vector<std::string>{"cmd", "cmd_digest", "login", "output_path",
-                                        "promoted_from_exec_command", "terminal_reentry", "tty",
-                                        "workdir"}));
+    EXPECT_EQ(keys(command), (std::vector<std::string>{"cmd", "cmd_digest", "login", "output_path",
+                                                       "promoted_from_exec_command",
+                                                       "terminal_reentry", "tty", "workdir"}));
     EXPECT_EQ(base::string_at(command, "cmd"), "echo begun; exec sleep 600");
     EXPECT_TRUE(base::bool_at(command, "terminal_reentry"));
     EXPECT_EQ(base::string_at(status, "wait_policy"), "background");
@@ -135,20 +134,19 @@ TEST_F(TaskToolsTest, TheStatusOfATaskHasNoOutput) {
 
 // contract: CMD-54, CMD-55, CMD-57, CMD-58, CMD-60, TASK-26, TASK-29
 TEST_F(TaskToolsTest, TheOutputOfATaskThatIsOverIsStable) {
-    const auto id = base::string_at(
-        promoted("echo out; echo err >&2").at("task_handle"), "task_id");
+    const auto id =
+        base::string_at(promoted("echo out; echo err >&2").at("task_handle"), "task_id");
     const auto first = output(id);
     EXPECT_EQ(keys(first), (std::vector<std::string>{"retrieval_status", "task"}));
     EXPECT_EQ(base::string_at(first, "retrieval_status"), "success");
     const auto& shown = first.at("task");
-    EXPECT_EQ(keys(shown), (std::vector<std::string>{
-                               "artifacts", "exit_status", "kind", "output_artifact",
-                               "output_preview", "output_truncated", "result_summary", "status",
-                               "summary", "task_id"}));
+    EXPECT_EQ(keys(shown),
+              (std::vector<std::string>{"artifacts", "exit_status", "kind", "output_artifact",
+                                        "output_preview", "output_truncated", "result_summary",
+                                        "status", "summary", "task_id"}));
     EXPECT_EQ(base::int_at(shown, "exit_status", -1), 0);
     EXPECT_FALSE(base::bool_at(shown, "output_truncated", true));
-    EXPECT_THAT(base::string_at(shown, "output_preview"),
-                testing::AnyOf("out\nerr", "err\nout"));
+    EXPECT_THAT(base::string_at(shown, "output_preview"), testing::AnyOf("out\nerr", "err\nout"));
     const auto artifact = static_cast<std::size_t>(base::int_at(shown, "output_artifact"));
     EXPECT_EQ(keys(shown.at("artifacts").at(artifact)), (std::vector<std::string>{"path"}));
     EXPECT_EQ(bytes_of(base::string_at(shown.at("artifacts").at(artifact), "path")).size(), 8U);
@@ -157,8 +155,8 @@ TEST_F(TaskToolsTest, TheOutputOfATaskThatIsOverIsStable) {
 
 // contract: CMD-56, CMD-57, TASK-25
 TEST_F(TaskToolsTest, MuchOutputIsShownShortAndKeptWhole) {
-    const auto id = base::string_at(
-        promoted("yes line | head -n 300000").at("task_handle"), "task_id");
+    const auto id =
+        base::string_at(promoted("yes line | head -n 300000").at("task_handle"), "task_id");
     const json::object result = output(id);
     const auto& shown = result.at("task");
     EXPECT_LE(base::string_at(shown, "output_preview").size(), 8000U);
@@ -243,8 +241,8 @@ TEST_F(TaskToolsTest, ACommandThatWantsATerminalIsNotQuietlyGivenOne) {
 TEST_F(TaskToolsTest, InputThatIsRefusedIsNoError) {
     const auto deaf = long_task();
     EXPECT_FALSE(snapshot(deaf).at("command").as_object().contains("accepts_input"));
-    const auto over = base::string_at(
-        promoted("true", {{"accepts_input", true}}).at("task_handle"), "task_id");
+    const auto over =
+        base::string_at(promoted("true", {{"accepts_input", true}}).at("task_handle"), "task_id");
     output(over);
     for (const auto& id : {deaf, over}) {
         const auto receipt = run("TaskInput", {{"task_id", id}, {"input", "x"}});
@@ -351,6 +349,17 @@ TEST_F(TaskToolsTest, ABatchItemHasSixFields) {
 TEST_F(TaskToolsTest, ABatchNeverBecomesATask) {
     run("ExecCommandBatch", {{"items", {{{"cmd", "sleep 600"}, {"yield_time_ms", 50}}}}});
     EXPECT_TRUE(host_.active({"default"})->empty());
+}
+
+// Both are children of ours in sessions of their own; only one of them is what a command left.
+TEST_F(TaskToolsTest, ABatchThatEndsWhatItLeftBehindDoesNotTouchTasks) {
+    const auto id = long_task();
+    run("ExecCommandBatch",
+        {{"items", {{{"cmd", "(setsid sleep 600 &)"}, {"login", false}}, {{"cmd", "true"}}}}});
+    EXPECT_EQ(base::string_at(output(id, false), "retrieval_status"), "not_ready");
+    run("TaskStop", {{"task_id", id}});
+    await_results(1);
+    EXPECT_EQ(task(id).status, domain::TaskStatus::Cancelled) << "it ran until it was stopped";
 }
 
 // A new process finds the call still open and makes it again: nothing starts twice.

@@ -103,9 +103,8 @@ base::Status Supervision::start() {
     }
     // Whoever finds this command later must know that it may have begun.
     write_state();
-    auto tree = base::ProcessTree::grow([&](pid_t& pid) {
-        return base::spawn(program, request_.process, streams, pid);
-    });
+    auto tree = base::ProcessTree::grow(
+        [&](pid_t& pid) { return base::spawn(program, request_.process, streams, pid); });
     if (!tree) return base::spawn_failure(tree.error(), request_.process.argv[0]);
     tree_.emplace(std::move(*tree));
     start_time_ = base::start_time_of(tree_->leader());
@@ -270,8 +269,8 @@ std::string Supervision::take_input(std::string_view bytes) {
     if (!request_.accepts_input) return refuse("it was started without accepts_input");
     if (!is_open || leader_ended_) return refuse("its input is closed");
     if (bytes.size() > kInputBytesMax - input_pending_.size())
-        return refuse(fmt::format("{} bytes of earlier input are still unread",
-                                  input_pending_.size()));
+        return refuse(
+            fmt::format("{} bytes of earlier input are still unread", input_pending_.size()));
     input_pending_ += bytes;
     write_input();
     return encode(Frame{FrameKind::Accepted, std::to_string(bytes.size())});
@@ -314,12 +313,12 @@ void Supervision::read_to_the_end() {
 
 void Supervision::keep(std::string_view bytes, bool is_err) {
     const std::uint64_t kept = out_bytes_ + err_bytes_;
-    const std::size_t room = static_cast<std::size_t>(
-        std::min<std::uint64_t>(request_.log_bytes_max - std::min(kept, request_.log_bytes_max),
-                                bytes.size()));
+    const std::size_t room = static_cast<std::size_t>(std::min<std::uint64_t>(
+        request_.log_bytes_max - std::min(kept, request_.log_bytes_max), bytes.size()));
     const std::string_view fits = log_ ? bytes.substr(0, room) : std::string_view();
     if (!fits.empty() && !base::write_all(log_.get(), fits)) {
-        log_error_ = base::fail_errno(fmt::format("write {}", request_.log.string())).error().message;
+        log_error_ =
+            base::fail_errno(fmt::format("write {}", request_.log.string())).error().message;
         log_.reset();
         dropped_bytes_ += bytes.size();
         return;

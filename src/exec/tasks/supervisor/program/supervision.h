@@ -71,7 +71,8 @@ private:
     Request request_;
     std::list<Connection> connections_;
     base::Fd listener_, signals_, log_;
-    base::Fd out_, err_, input_;  // With a terminal, `out_` is its master and the two others unused.
+    base::Fd out_, err_,
+        input_;  // With a terminal, `out_` is its master and the two others unused.
     bool input_closing_{false};
     std::string input_pending_;
     std::optional<base::ProcessTree> tree_;

@@ -1,0 +1,333 @@
+#include "exec/tasks/host.h"
+
+#include <gmock/gmock.h>
+
+#include "exec/tasks/supervisor/fake_for_test.h"
+#include "store/sql/sqlite/sqlite_store.h"
+#include "tests/support/fake_loop.h"
+
+namespace tasks {
+namespace {
+
+using domain::TaskStatus;
+using supervisor::Ended;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class HostTest : public testing::Test {
+protected:
+    HostTest() {
+        EXPECT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+            return tx.put_agent({.agent_id = agent_, .identity = {.agent_id = agent_}});
+        }));
+        restart();
+    }
+
+    // A new process: the store and the machine stay.
+    void restart() {
+        host_.reset();
+        supervisor_.reset();
+        supervisor_.emplace(loop_, machine_);
+        host_.emplace(
+            Parts{.store = *store_,
+                  .loop = loop_,
+                  .clock = loop_,
+                  .ids = ids_,
+                  .feed = feed_,
+                  .supervisor = *supervisor_,
+                  .rejoin = [](events::Log& log, domain::Message message) -> base::Status {
+                      TRY(log.tx().append_message(message, std::nullopt));
+                      return {};
+                  }});
+        host_->on_result = [&](const domain::AgentId& agent) { woken_.push_back(agent.value); };
+        host_->on_stuck = [&](const auto&, const base::Error& error) { stuck_ = error.message; };
+    }
+
+    CommandRequest request(std::string id = "t1") {
+        return {.id = {std::move(id)},
+                .agent_id = agent_,
+                .summary = "Command: make",
+                .spec = {.cmd = "make"},
+                .argv = {"sh", "-c", "make"},
+                .workdir = "/repo",
+                .output_path = folder_ / "t1.log"};
+    }
+    void start(CommandRequest request) {
+        ASSERT_TRUE(host_->start(std::move(request),
+                                 [&](supervisor::End end) { ends_.push_back(std::move(end)); }));
+    }
+    void promote(const std::string& id = "t1") {
+        host_->promote({id}, [&](base::Result<domain::Task> task) {
+            promoted_.push_back(task ? base::to_json(task->status) : json::value(nullptr));
+        });
+    }
+    void a_task(const std::string& id = "t1") {
+        start(request(id));
+        promote(id);
+        loop_.run();
+        ASSERT_EQ(task(id).status, TaskStatus::Running);
+    }
+    domain::Task task(const std::string& id = "t1") { return host_->find(agent_, {id}).value(); }
+    std::vector<store::QueuedMessage> messages() {
+        std::vector<store::QueuedMessage> list;
+        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+            for (auto& entry : TRY(tx.messages(agent_, {.limit = 100})))
+                list.push_back(std::move(entry.record));
+            return {};
+        }));
+        return list;
+    }
+    std::vector<std::string> task_events() {
+        std::vector<std::string> kinds;
+        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+            for (const auto& event : TRY(tx.events(agent_, {.limit = 100})))
+                if (event.kind.contains("task")) {
+                    kinds.push_back(event.kind);
+                    EXPECT_EQ(base::string_at(event.data, "task_id"), "t1") << event.kind;
+                }
+            return {};
+        }));
+        return kinds;
+    }
+    void put_wait(const std::string& task) {
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+            return tx.put_wait({.id = {"w"},
+                                .agent_id = agent_,
+                                .kind = domain::WaitKind::Task,
+                                .subject_ref = task,
+                                .waiting_for = "the build"});
+        }));
+    }
+    domain::Wait wait() {
+        domain::Wait found;
+        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+            found = TRY(tx.wait({"w"})).value();
+            return {};
+        }));
+        return found;
+    }
+
+    const domain::AgentId agent_{"main"};
+    const std::filesystem::path folder_{std::filesystem::temp_directory_path()};
+    test_support::FakeLoop loop_;
+    base::RandomIds ids_{loop_, 1};
+    std::unique_ptr<store::Store> store_{sqlite::open_inline({.file = ":memory:"}).value()};
+    events::Feed feed_;
+    supervisor::FakeMachine machine_;
+    std::optional<supervisor::FakeSupervisor> supervisor_;
+    std::optional<Host> host_;
+    std::vector<supervisor::End> ends_;
+    std::vector<json::value> promoted_;
+    std::vector<std::string> woken_;
+    std::string stuck_;
+};
+
+TEST_F(HostTest, ACallLearnsTheEndOfItsCommand) {
+    start(request());
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_THAT(ends_, ElementsAre(supervisor::End(Ended{.exit_code = 0})));
+    EXPECT_FALSE(host_->find(agent_, {"t1"}));
+    EXPECT_TRUE(messages().empty());
+}
+
+// contract: TASK-18, TASK-38, TASK-39, AUDIT-09
+TEST_F(HostTest, TheEndOfATaskIsOneCommitWithItsMessage) {
+    a_task();
+    supervisor_->end("t1", Ended{.exit_code = 3});
+    loop_.run();
+    EXPECT_TRUE(ends_.empty()) << "the call is told nothing any more";
+    EXPECT_EQ(task().status, TaskStatus::Failed);
+    ASSERT_EQ(messages().size(), 1U);
+    EXPECT_EQ(messages()[0].message.kind, domain::MessageKind::TaskResult);
+    EXPECT_EQ(messages()[0].entry.status, domain::QueueStatus::Queued);
+    EXPECT_THAT(woken_, ElementsAre("main"));
+    EXPECT_THAT(task_events(), ElementsAre("task_created", "command_task_running_persisted",
+                                           "command_task_terminal_persisted", "task_status_updated",
+                                           "task_result_received"));
+    EXPECT_TRUE(machine_.commands.empty()) << "the supervisor has been told to forget it";
+}
+
+TEST_F(HostTest, AnEndDuringThePromotionIsTheTasks) {
+    start(request());
+    promote();
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_THAT(promoted_, ElementsAre("running"));
+    EXPECT_TRUE(ends_.empty());
+    EXPECT_EQ(task().status, TaskStatus::Completed);
+    EXPECT_EQ(messages().size(), 1U);
+}
+
+TEST_F(HostTest, AnEndBeforeThePromotionIsTheCalls) {
+    start(request());
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    promote();
+    loop_.run();
+    EXPECT_THAT(promoted_, ElementsAre(nullptr));
+    EXPECT_EQ(ends_.size(), 1U);
+    EXPECT_FALSE(host_->find(agent_, {"t1"}));
+}
+
+// contract: TASK-44
+TEST_F(HostTest, AWaitForTheTaskIsTriggeredInTheSameCommit) {
+    a_task();
+    put_wait("t1");
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_EQ(wait().status, domain::WaitStatus::Triggered);
+    EXPECT_EQ(wait().triggered_by, messages()[0].message.id);
+}
+
+TEST_F(HostTest, AWaitForAnotherTaskStays) {
+    a_task();
+    put_wait("t2");
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_EQ(wait().status, domain::WaitStatus::Active);
+}
+
+// contract: TASK-01, TASK-15, TASK-16, TASK-18, TASK-19
+TEST_F(HostTest, ANewProcessTakesUpWhatRunsAndEndsWhatIsLost) {
+    a_task("t1");
+    a_task("t2");
+    a_task("t3");
+    a_task("t4");
+    supervisor_->end("t4", Ended{.exit_code = 0});
+    loop_.run();
+    restart();
+    machine_.commands.at("t2").end = Ended{.exit_code = 2};  // It ended while nobody was there.
+    machine_.commands.erase("t3");
+    host_->recover({agent_});
+    loop_.run();
+    EXPECT_EQ(task("t1").status, TaskStatus::Running);
+    EXPECT_EQ(task("t2").status, TaskStatus::Failed);
+    EXPECT_EQ(detail_of(task("t2")).exit_status, 2);
+    EXPECT_EQ(task("t3").status, TaskStatus::Failed);
+    EXPECT_EQ(detail_of(task("t3")).error, "nothing is known of it");
+    EXPECT_EQ(messages().size(), 3U);
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_EQ(task("t1").status, TaskStatus::Completed);
+    EXPECT_EQ(messages().size(), 4U);
+    EXPECT_THAT(woken_, testing::SizeIs(4));
+}
+
+TEST_F(HostTest, AStopThatMayNotHaveGoneOutIsOrderedAgain) {
+    a_task();
+    host_->stop(agent_, {"t1"}, [](const auto&) {});
+    restart();  // The commit is there; whether the order went out, nobody knows.
+    loop_.run();
+    machine_.commands.at("t1").stops.clear();
+    host_->recover({agent_});
+    loop_.run();
+    EXPECT_EQ(task().status, TaskStatus::Cancelling);
+    EXPECT_THAT(machine_.commands.at("t1").stops, ElementsAre(kStopGrace));
+    host_->stop(agent_, {"t1"}, [](const auto&) {});
+    loop_.run();
+    EXPECT_THAT(machine_.commands.at("t1").stops,
+                ElementsAre(kStopGrace, std::chrono::milliseconds(0)));
+    supervisor_->end("t1", Ended{.signal = 9, .stopped = true, .forced = true});
+    loop_.run();
+    EXPECT_EQ(task().status, TaskStatus::Cancelled);
+}
+
+TEST_F(HostTest, ATaskThatEndsBeforeItsStopKeepsItsOwnOutcome) {
+    a_task();
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    std::optional<base::Result<StopReceipt>> receipt;
+    host_->stop(agent_, {"t1"}, [&](auto result) { receipt = std::move(result); });
+    loop_.run();
+    EXPECT_EQ(task().status, TaskStatus::Completed);
+    EXPECT_EQ(messages().size(), 1U);
+}
+
+TEST_F(HostTest, ATaskWithoutAProcessIsCancelledAtOnce) {
+    a_task();
+    restart();
+    host_->stop(agent_, {"t1"}, [](const auto&) {});
+    loop_.run();
+    EXPECT_EQ(task().status, TaskStatus::Cancelled);
+    EXPECT_EQ(messages().size(), 1U);
+}
+
+// contract: TASK-20, TASK-22, TASK-23, TASK-24
+TEST_F(HostTest, WhatIsOverStaysOverWhateverComesLater) {
+    a_task();
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    const auto over = task();
+    machine_.commands["t1"] = {.end = Ended{.exit_code = 9}};
+    restart();
+    host_->recover({agent_});
+    loop_.run();
+    EXPECT_EQ(task(), over);
+    EXPECT_EQ(messages().size(), 1U);
+}
+
+TEST_F(HostTest, TasksOfAKindThatNobodyRunsAnyMoreFailWithAReason) {
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(tx.put_task({.id = {"old"},
+                         .agent_id = agent_,
+                         .kind = domain::TaskKind::SleepJob,
+                         .status = TaskStatus::Running}));
+        return tx.put_task({.id = {"child"},
+                            .agent_id = agent_,
+                            .kind = domain::TaskKind::SubagentTask,
+                            .status = TaskStatus::Running});
+    }));
+    host_->recover({agent_});
+    loop_.run();
+    EXPECT_EQ(task("old").status, TaskStatus::Failed);
+    EXPECT_EQ(task("child").status, TaskStatus::Running) << "children are taken up elsewhere";
+}
+
+TEST_F(HostTest, CreatesATaskFromItsFirstMoment) {
+    std::optional<base::Result<domain::Task>> created;
+    host_->create(request(), [&](auto task) { created = std::move(task); });
+    loop_.run();
+    ASSERT_TRUE(created && *created);
+    EXPECT_FALSE(detail_of(**created).promoted_from_exec_command);
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_EQ(task().status, TaskStatus::Completed);
+    machine_.fails_to_start = true;
+    host_->create(request("t2"), [](const auto&) {});
+    loop_.run();
+    EXPECT_EQ(task("t2").status, TaskStatus::Failed);
+    EXPECT_EQ(messages().size(), 2U);
+}
+
+TEST_F(HostTest, CommandsThatNoTurnWillComeBackForAreEnded) {
+    machine_.commands["call"] = {.spec = {.id = "call"}};
+    machine_.commands["strange"] = {.spec = {.id = "strange"}};
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+        domain::ToolExecution finished{.call = {.call_id = {"call"}, .agent_id = agent_}};
+        finished.state = domain::CallState::Finished;
+        return tx.put_tool_execution(finished);
+    }));
+    host_->recover({agent_});
+    loop_.run();
+    EXPECT_THAT(machine_.commands.at("call").stops, ElementsAre(kCancelGrace));
+    EXPECT_TRUE(machine_.commands.at("strange").stops.empty()) << "another process may own it";
+    supervisor_->end("call", Ended{.signal = 15, .stopped = true});
+    loop_.run();
+    EXPECT_FALSE(machine_.commands.contains("call"));
+}
+
+TEST_F(HostTest, WhoeverWaitsForAnEndIsToldOnce) {
+    a_task();
+    int told = 0, dropped = 0;
+    const auto token = host_->await_end({"t1"}, [&] { ++told; });
+    ASSERT_TRUE(token);
+    (void)host_->await_end({"t1"}, [&] { ++dropped; }).use_count();
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(dropped, 0);
+    EXPECT_FALSE(host_->await_end({"t1"}, [] {})) << "it is over";
+}
+
+}  // namespace
+}  // namespace tasks

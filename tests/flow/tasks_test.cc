@@ -1,0 +1,218 @@
+// Tasks and turns together: results that come before, during and after what waits for them.
+#include <gmock/gmock.h>
+
+#include "agent/identity/closure.h"
+#include "base/process.h"
+#include "exec/tasks/supervisor/fake_for_test.h"
+#include "flow/admission/rejoin.h"
+#include "tests/flow/fixture.h"
+
+namespace scheduler {
+namespace {
+
+using supervisor::Ended;
+using testing::HasSubstr;
+
+// No batch runs here.
+class NoProcesses final : public base::ProcessRunner {
+public:
+    base::Result<std::shared_ptr<Handle>> start(
+        base::ProcessSpec, std::move_only_function<void(base::ProcessExit)>) override {
+        return base::fail(base::ErrorCode::Unavailable, "no processes");
+    }
+};
+
+class TaskFlowTest : public FlowTest {
+protected:
+    void SetUp() override {
+        registry_.add(builtin::task_output(host_, loop_));
+        registry_.add(builtin::task_stop(host_));
+        registry_.add(builtin::exec_command(shell_, host_));
+        FlowTest::SetUp();
+        host_.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); };
+    }
+    // The only command that runs; its task has the same id.
+    std::string command() const {
+        EXPECT_EQ(machine_.commands.size(), 1U);
+        return machine_.commands.begin()->first;
+    }
+    std::vector<store::QueuedMessage> results() {
+        std::vector<store::QueuedMessage> found;
+        for (auto& entry : read<std::vector<store::Numbered<store::QueuedMessage>>>(
+                 [&](store::Tx& tx) { return tx.messages(agent_, {.limit = 100}); }))
+            if (entry.record.message.kind == domain::MessageKind::TaskResult)
+                found.push_back(std::move(entry.record));
+        return found;
+    }
+    std::string receipt() {
+        for (const auto& turn : model_->requests.back().conversation)
+            if (const auto* results = std::get_if<provider::ToolResultsTurn>(&turn))
+                return results->results.back().content;
+        return "";
+    }
+
+    NoProcesses processes_;
+    supervisor::FakeMachine machine_;
+    supervisor::FakeSupervisor supervisor_{loop_, machine_};
+    tasks::Host host_{{.store = *store_,
+                       .loop = loop_,
+                       .clock = loop_,
+                       .ids = ids_,
+                       .feed = feed_,
+                       .supervisor = supervisor_,
+                       .rejoin = admission::rejoin}};
+    builtin::Shell shell_{loop_, processes_, {}};
+};
+
+constexpr std::string_view kLongCommand = R"({"rounds":[
+    {"tool_calls":[{"name":"ExecCommand","input":{"cmd":"make","yield_time_ms":10}}]},
+    {"text":"It runs."}]})";
+
+// contract: TASK-44
+TEST_F(TaskFlowTest, AResultResumesTheAgentThatWaitsForIt) {
+    start(kLongCommand);
+    send("go");
+    run();
+    const std::string task = command();
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+        return tx.put_wait({.id = {"w"},
+                            .agent_id = agent_,
+                            .kind = domain::WaitKind::Task,
+                            .subject_ref = task,
+                            .waiting_for = "the build",
+                            .created_at = loop_.now(),
+                            .updated_at = loop_.now()});
+    }));
+    start(R"({"rounds":[{"text":"Seen."}]})");
+    machine_.commands.at(task).out = "built";
+    supervisor_.end(task, Ended{.exit_code = 0});
+    loop_.run();
+    ASSERT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(opening(0), HasSubstr("exited with status 0"));
+    EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Processed);
+    EXPECT_EQ(agent().last_continuation->trigger_kind, domain::TriggerKind::TaskResult);
+}
+
+// contract: TASK-41, TASK-42, TASK-43
+TEST_F(TaskFlowTest, AResultIsStoredAsTheRuntimesOwnWord) {
+    start(kLongCommand);
+    send("go");
+    run();
+    const std::string task = command();
+    start(R"({"rounds":[{"text":"Seen."}]})");
+    supervisor_.end(task, Ended{.exit_code = 3});
+    loop_.run();
+    const auto message = results().at(0).message;
+    EXPECT_EQ(message.origin, domain::Origin(domain::TaskOrigin{{task}}));
+    EXPECT_EQ(message.trust, domain::TrustLevel::TrustedSystem);
+    EXPECT_EQ(message.authority_class, domain::AuthorityClass::RuntimeInstruction);
+    EXPECT_EQ(message.delivery_surface, domain::DeliverySurface::TaskRejoin);
+    EXPECT_EQ(message.task_id, domain::TaskId{task});
+    EXPECT_TRUE(message.causation_id);
+}
+
+TEST_F(TaskFlowTest, AResultThatComesDuringATurnFollowsIt) {
+    start(kLongCommand);
+    send("go");
+    scheduler_->wake(agent_);
+    ASSERT_TRUE(loop_.run_until([&] { return model_->requests.size() == 2; }));
+    supervisor_.end(command(), Ended{.exit_code = 0});
+    model_->requests.clear();
+    loop_.run_until([&] { return !results().empty(); });
+    EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Queued)
+        << "the turn is still open";
+    start(R"({"rounds":[{"text":"Seen."}]})");
+    scheduler_->recover({agent_});
+    loop_.run();
+    EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Processed);
+}
+
+TEST_F(TaskFlowTest, AResultThatATurnHasReadDoesNotComeAgain) {
+    start(kLongCommand);
+    send("go");
+    run();
+    const std::string task = command();
+    start(fmt::format(R"({{"rounds":[
+        {{"tool_calls":[{{"name":"TaskOutput","input":{{"task_id":"{}"}}}}]}},
+        {{"text":"Read."}}]}})",
+                      task));
+    send("how is it?");
+    scheduler_->wake(agent_);
+    // The call waits for the task, and only then the task ends.
+    loop_.after(std::chrono::seconds(1), [&] { supervisor_.end(task, Ended{.exit_code = 0}); });
+    loop_.run();
+    EXPECT_EQ(model_->requests.size(), 2U);
+    EXPECT_THAT(receipt(), HasSubstr("Status: completed"));
+    ASSERT_EQ(results().size(), 1U);
+    EXPECT_EQ(results()[0].entry.status, domain::QueueStatus::Dropped);
+    EXPECT_EQ(results()[0].entry.reason, "the result was read in a turn");
+    EXPECT_EQ(agent().total_message_count, 2);
+}
+
+TEST_F(TaskFlowTest, AnInterruptionEndsTheWaitForATaskButNotTheTask) {
+    start(kLongCommand);
+    send("go");
+    run();
+    const std::string task = command();
+    start(fmt::format(R"({{"rounds":[
+        {{"tool_calls":[{{"name":"TaskOutput","input":{{"task_id":"{}","timeout_ms":600000}}}}]}},
+        {{"text":"Read."}}]}})",
+                      task));
+    send("how is it?");
+    scheduler_->wake(agent_);
+    const auto before = loop_.now();
+    ASSERT_TRUE(loop_.run_until([&] { return model_->requests.size() == 1; }));
+    loop_.after(std::chrono::seconds(1), [&] { scheduler_->interrupt(agent_, "operator"); });
+    loop_.run();
+    EXPECT_LT(loop_.now() - before, std::chrono::seconds(10));
+    EXPECT_EQ(host_.find(agent_, {task})->status, domain::TaskStatus::Running);
+    EXPECT_TRUE(machine_.commands.at(task).stops.empty());
+}
+
+// contract: TASK-06
+TEST_F(TaskFlowTest, ATaskOfAnOlderProgramNeverBlocksTheAgent) {
+    domain::Task old{.id = {"old"},
+                     .agent_id = agent_,
+                     .kind = domain::TaskKind::SubagentTask,
+                     .status = domain::TaskStatus::Running};
+    old.detail = json::object{{"wait_policy", "blocking"}};
+    ASSERT_TRUE(
+        store_->write(store::Durability::Disk, [&](store::Tx& tx) { return tx.put_task(old); }));
+    start(R"({"rounds":[{"text":"Answered."}]})");
+    send("are you there?");
+    run();
+    EXPECT_EQ(model_->requests.size(), 1U);
+    const auto facts =
+        read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
+    EXPECT_EQ(identity::status_of(facts), domain::AgentStatus::AwakeIdle);
+    EXPECT_EQ(identity::decide_closure(facts).outcome, domain::ClosureOutcome::Completed);
+}
+
+// contract: TASK-36
+TEST_F(TaskFlowTest, AnAgentWithATaskAnswersWhatItIsAsked) {
+    start(kLongCommand);
+    send("go");
+    run();
+    start(R"({"rounds":[{"text":"Answered."}]})");
+    send("are you there?");
+    run();
+    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "Answered.");
+    EXPECT_EQ(host_.active(agent_)->size(), 1U);
+}
+
+TEST_F(TaskFlowTest, AnInterruptedCallEndsItsCommand) {
+    start(R"({"rounds":[{"tool_calls":[{"name":"ExecCommand","input":{"cmd":"make"}}]}]})");
+    send("go");
+    scheduler_->wake(agent_);
+    ASSERT_TRUE(loop_.run_until([&] { return machine_.commands.size() == 1; }));
+    scheduler_->interrupt(agent_, "operator");
+    const std::string id = command();
+    EXPECT_EQ(machine_.commands.at(id).stops.size(), 1U);
+    supervisor_.end(id, Ended{.signal = 15, .stopped = true});
+    loop_.run();
+    EXPECT_TRUE(results().empty());
+    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+}
+
+}  // namespace
+}  // namespace scheduler
