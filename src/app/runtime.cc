@@ -77,6 +77,13 @@ public:
                .run_loop = [this] { loop_.run(); },
                .stop_loop = [this] { loop_.stop(); },
                .default_agent = config.default_agent,
+               .limits = {.turn_rounds = config.budgets.turn_rounds,
+                          .turn_tokens = config.budgets.turn_tokens,
+                          .turn_wall_ms = config.budgets.turn_wall_ms,
+                          .agent_rounds = config.budgets.agent_rounds,
+                          .agent_tokens = config.budgets.agent_tokens,
+                          .agent_wall_ms = config.budgets.agent_wall_ms},
+               .concurrent_turns_max = static_cast<std::size_t>(config.max_concurrent_turns),
                .trigger_key = std::move(trigger_key)}) {}
 
     service::LocalService& service() override { return service_; }

@@ -246,6 +246,14 @@ Status choose_limits(Config& config, const ConfigFile& file, const Environment& 
              runtime.default_tool_output_tokens));
     TRY(pick(config.max_tool_output_tokens, "HOLON_MAX_TOOL_OUTPUT_TOKENS",
              runtime.max_tool_output_tokens));
+    config.max_concurrent_turns =
+        runtime.max_concurrent_turns.value_or(config.max_concurrent_turns);
+    config.budgets = {.turn_rounds = runtime.max_turn_rounds,
+                      .turn_tokens = runtime.max_turn_tokens,
+                      .turn_wall_ms = runtime.max_turn_wall_ms,
+                      .agent_rounds = runtime.max_agent_rounds,
+                      .agent_tokens = runtime.max_agent_tokens,
+                      .agent_wall_ms = runtime.max_agent_wall_ms};
     TRY(pick(config.provider_timeout_s, "HOLON_PROVIDER_HTTP_TIMEOUT_SECS", std::nullopt));
     config.provider_stream_total_s = TRY(number(environment, "HOLON_PROVIDER_HTTP_TIMEOUT_SECS"));
     TRY(pick(config.provider_stream_idle_ms, "HOLON_PROVIDER_STREAM_IDLE_TIMEOUT_MS",

@@ -59,6 +59,17 @@ struct Provider {
     bool is_configured{false};  // In config.json, not built in.
 };
 
+// What turns, and agents over their whole life, may use. None: no such limit.
+struct Budgets {
+    std::optional<std::int64_t> turn_rounds{};
+    std::optional<std::int64_t> turn_tokens{};
+    std::optional<std::int64_t> turn_wall_ms{};
+    std::optional<std::int64_t> agent_rounds{};
+    std::optional<std::int64_t> agent_tokens{};
+    std::optional<std::int64_t> agent_wall_ms{};
+    friend bool operator==(const Budgets&, const Budgets&) = default;
+};
+
 struct Config {
     std::filesystem::path home;
     std::string default_agent{"main"};
@@ -71,6 +82,8 @@ struct Config {
     std::map<std::string, Provider> providers{};  // Built-in ones and configured ones.
     std::int64_t default_tool_output_tokens{8000};
     std::int64_t max_tool_output_tokens{kToolOutputTokensCap};
+    std::int64_t max_concurrent_turns{64};
+    Budgets budgets{};
     std::int64_t provider_timeout_s{300};
     std::int64_t provider_stream_idle_ms{300'000};
     std::optional<std::int64_t> provider_stream_total_s{};  // None: as long as something arrives.

@@ -52,10 +52,19 @@ struct RuntimeSection {
     std::optional<bool> disable_provider_fallback{};
     std::optional<std::string> tls_ca_file{};
     std::optional<ContextManagementSection> anthropic_context_management{};
+    std::optional<std::int64_t> max_concurrent_turns{};
+    std::optional<std::int64_t> max_turn_rounds{};
+    std::optional<std::int64_t> max_turn_tokens{};
+    std::optional<std::int64_t> max_turn_wall_ms{};
+    std::optional<std::int64_t> max_agent_rounds{};
+    std::optional<std::int64_t> max_agent_tokens{};
+    std::optional<std::int64_t> max_agent_wall_ms{};
 };
 BOOST_DESCRIBE_STRUCT(RuntimeSection, (),
                       (max_output_tokens, default_tool_output_tokens, max_tool_output_tokens,
-                       disable_provider_fallback, tls_ca_file, anthropic_context_management))
+                       disable_provider_fallback, tls_ca_file, anthropic_context_management,
+                       max_concurrent_turns, max_turn_rounds, max_turn_tokens, max_turn_wall_ms,
+                       max_agent_rounds, max_agent_tokens, max_agent_wall_ms))
 
 struct TuiSection {
     std::optional<std::string> alternate_screen{};

@@ -127,6 +127,13 @@ Status check(const ConfigFile& file) {
             TRY(check_limit(limit, "anthropic_context_management"));
     TRY(check_limit(file.runtime->max_output_tokens, "max_output_tokens"));
     TRY(check_limit(file.runtime->default_tool_output_tokens, "default_tool_output_tokens"));
+    TRY(check_limit(file.runtime->max_concurrent_turns, "max_concurrent_turns"));
+    TRY(check_limit(file.runtime->max_turn_rounds, "max_turn_rounds"));
+    TRY(check_limit(file.runtime->max_turn_tokens, "max_turn_tokens"));
+    TRY(check_limit(file.runtime->max_turn_wall_ms, "max_turn_wall_ms"));
+    TRY(check_limit(file.runtime->max_agent_rounds, "max_agent_rounds"));
+    TRY(check_limit(file.runtime->max_agent_tokens, "max_agent_tokens"));
+    TRY(check_limit(file.runtime->max_agent_wall_ms, "max_agent_wall_ms"));
     return check_limit(file.runtime->max_tool_output_tokens, "max_tool_output_tokens");
 }
 

@@ -54,19 +54,20 @@ protected:
         }));
     }
 
-    void start(std::string_view scenario, std::optional<std::int64_t> rounds = {}) {
-        model_.emplace(provider::parse_scenario(scenario).value(), loop_);
-        scheduler_.emplace(
-            turn::Parts{
-                .store = *store_,
+    turn::Parts parts() {
+        return {.store = *store_,
                 .loop = loop_,
                 .clock = loop_,
                 .ids = ids_,
                 .provider = *model_,
                 .dispatcher = *dispatcher_,
                 .feed = feed_,
-                .home_of = [](const auto&) { return std::filesystem::path("/nonexistent"); }},
-            Options{.model_ref = "scripted/test"});
+                .home_of = [](const auto&) { return std::filesystem::path("/nonexistent"); }};
+    }
+
+    void start(std::string_view scenario, std::optional<std::int64_t> rounds = {}) {
+        model_.emplace(provider::parse_scenario(scenario).value(), loop_);
+        scheduler_.emplace(parts(), Options{.model_ref = "scripted/test"});
         scheduler_->limit_rounds(agent_, rounds);
         scheduler_->on_rest = [&](const auto&, const std::string& reason) {
             rest_reason_ = reason;

@@ -223,14 +223,7 @@ TEST_F(ResidentTest, AStormOfTimersIsFiredOneCommitEachAndNoneTwice) {
     loop_.run_one();
     // Their ticks are looked at by another process: here it is the firing that counts.
     Options options{.model_ref = "scripted/test", .concurrent_turns_max = 0};
-    scheduler_.emplace(turn::Parts{.store = *store_,
-                                   .loop = loop_,
-                                   .clock = loop_,
-                                   .ids = ids_,
-                                   .provider = *model_,
-                                   .dispatcher = *dispatcher_,
-                                   .feed = feed_,
-                                   .home_of = [](const auto&) { return "/nonexistent"; }},
+    scheduler_.emplace(parts(),
                        options);
     scheduler_->start();
     loop_.run_until([&] {
@@ -577,20 +570,138 @@ TEST_F(ResidentTest, ShuttingDownInterruptsTurnsAndStopsNobody) {
     EXPECT_EQ(pending(), 0);
 }
 
+// Messages that break ----------------------------------------------------------------------------
+
+TEST_F(ResidentTest, AMessageThatNoTurnCanBeOpenedForIsSetAsideWithABrief) {
+    start(kOneAnswer);
+    int broken = 0;
+    Options options{.model_ref = "scripted/test"};
+    options.token_hash_of = [&](const auto&) -> std::string {
+        if (broken++ < kOpenFailuresMax) throw base::Bug("opening a turn breaks");
+        return "hash";
+    };
+    scheduler_.emplace(parts(), options);
+    send("poison");
+    send("good");
+    scheduler_->wake(agent_);
+    loop_.run();
+    const auto prompts = messages_of(domain::MessageKind::OperatorPrompt);
+    EXPECT_EQ(prompts.at(0).entry.status, domain::QueueStatus::Dropped);
+    EXPECT_THAT(*prompts.at(0).entry.reason, HasSubstr("opening a turn breaks"));
+    EXPECT_EQ(prompts.at(0).entry.failures, kOpenFailuresMax);
+    EXPECT_EQ(prompts.at(1).entry.status, domain::QueueStatus::Processed);
+    ASSERT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(opening(0), HasSubstr("good"));
+    EXPECT_EQ(events_of("message_quarantined").size(), 1U);
+    const auto briefs = read<std::vector<store::Numbered<domain::Brief>>>(
+        [&](store::Tx& tx) { return tx.briefs(agent_, {}); });
+    EXPECT_EQ(briefs.at(0).record.kind, domain::BriefKind::Failure);
+    EXPECT_EQ(briefs.at(0).record.related_message_id, prompts[0].message.id);
+}
+
+TEST_F(ResidentTest, ATimerThatCannotFireIsEndedAndHoldsUpNoOther) {
+    commit([&](events::Log& log) -> base::Status {
+        return log.tx().put_timer({.id = {"orphan"},
+                                   .agent_id = {"nobody"},
+                                   .next_fire_at = log.now()});
+    });
+    timer(0);
+    start(kOneAnswer);
+    scheduler_->start();
+    loop_.run();
+    EXPECT_EQ(model_->requests.size(), 1U);
+    const auto orphan = *read<std::optional<domain::Timer>>(
+        [&](store::Tx& tx) { return tx.timer({"orphan"}); });
+    EXPECT_EQ(orphan.status, domain::TimerStatus::Cancelled);
+}
+
+// Waits -----------------------------------------------------------------------------------------
+
+TEST_F(ResidentTest, AResultThatCameBeforeItsWaitEndsIt) {
+    start(kOneAnswer);
+    const auto wait_for = [&](const std::string& id, const std::string& task) {
+        domain::Wait opened;
+        commit([&](events::Log& log) -> base::Status {
+            opened = TRY(queue::open_wait(log, {.id = {id},
+                                                .agent_id = agent_,
+                                                .kind = domain::WaitKind::Task,
+                                                .subject_ref = task,
+                                                .waiting_for = "it"}));
+            return {};
+        });
+        return opened;
+    };
+    const auto result = [&](const std::string& task) {
+        const auto message =
+            ingress::receive({.agent_id = agent_,
+                              .kind = domain::MessageKind::TaskResult,
+                              .origin = domain::TaskOrigin{{task}},
+                              .body = domain::TextBody{"done"},
+                              .surface = domain::DeliverySurface::TaskRejoin,
+                              .admission = domain::AdmissionContext::RuntimeOwned},
+                             loop_.now(), ids_)
+                .value();
+        commit([&](events::Log& log) -> base::Status {
+            TRY(admission::admit(log, message, queue::task_result_key({task})));
+            return {};
+        });
+        return message.id;
+    };
+    const auto queued = result("t1");
+    const auto first = wait_for("w1", "t1");
+    EXPECT_EQ(first.status, domain::WaitStatus::Triggered);
+    EXPECT_EQ(first.triggered_by, queued);
+    run();
+    EXPECT_THAT(open_waits(), IsEmpty());
+    EXPECT_EQ(wait_for("w2", "t1").status, domain::WaitStatus::Resolved);
+    EXPECT_EQ(wait_for("w3", "t2").status, domain::WaitStatus::Active);
+}
+
+TEST_F(ResidentTest, AWaitThatNothingEndsExpiresAndTheAgentIsTold) {
+    start(kOneAnswer);
+    scheduler_->start();
+    commit([&](events::Log& log) -> base::Status {
+        TRY(queue::open_wait(log, {.id = {"w"},
+                                   .agent_id = agent_,
+                                   .kind = domain::WaitKind::External,
+                                   .waiting_for = "the review",
+                                   .expires_at = log.now() + 5s}));
+        return {};
+    });
+    scheduler_->timers_changed();
+    loop_.run();
+    const auto wait =
+        *read<std::optional<domain::Wait>>([&](store::Tx& tx) { return tx.wait({"w"}); });
+    EXPECT_EQ(wait.status, domain::WaitStatus::Expired);
+    ASSERT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(opening(0), HasSubstr("gave up waiting for the review"));
+}
+
+TEST_F(ResidentTest, AnExpiryThatComesTooLateSaysNothing) {
+    start(kOneAnswer);
+    scheduler_->start();
+    commit([&](events::Log& log) -> base::Status {
+        TRY(queue::open_wait(log, {.id = {"w"},
+                                   .agent_id = agent_,
+                                   .kind = domain::WaitKind::External,
+                                   .waiting_for = "the review",
+                                   .expires_at = log.now() + 5s}));
+        return {};
+    });
+    send("news", domain::WebhookOrigin{"forge"}, domain::MessageKind::WebhookEvent);
+    scheduler_->wake(agent_);
+    loop_.run();
+    EXPECT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(messages_of(domain::MessageKind::TimerTick), IsEmpty());
+}
+
 // Many agents -----------------------------------------------------------------------------------
 
 TEST_F(ResidentTest, NoMoreTurnsAreOpenAtOnceThanAreAllowedAndEveryAgentGetsItsTurn) {
     for (int a = 0; a < 20; ++a) make_agent("a" + std::to_string(a));
     start(kSlowAnswer);
     Options options{.model_ref = "scripted/test", .concurrent_turns_max = 3};
-    scheduler_.emplace(turn::Parts{.store = *store_,
-                                   .loop = loop_,
-                                   .clock = loop_,
-                                   .ids = ids_,
-                                   .provider = *model_,
-                                   .dispatcher = *dispatcher_,
-                                   .feed = feed_,
-                                   .home_of = [](const auto&) { return "/nonexistent"; }},
+    scheduler_.emplace(parts(),
                        options);
     for (int round = 0; round < 2; ++round)
         for (int a = 0; a < 20; ++a) {

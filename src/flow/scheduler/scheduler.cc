@@ -383,7 +383,8 @@ void Scheduler::fire(const domain::Timer& timer) {
            [this, timer](const base::Status& status) {
                if (!status && is_fault_of_message(status.error()))
                    return give_up_timer(timer, status.error());
-               fired(timer, status);
+               if (status) wake(timer.agent_id);
+               fired(status);
            });
 }
 
@@ -398,14 +399,11 @@ void Scheduler::give_up_timer(const domain::Timer& timer, const base::Error& err
             return log.append(timer.agent_id, "timer_fire_failed",
                               {{"timer_id", timer.id.value}, {"error", error.message}});
         },
-        [this, timer](const base::Status& status) { fired(timer, status); });
+        [this](const base::Status& status) { fired(status); });
 }
 
-void Scheduler::fired(const domain::Timer& timer, const base::Status& status) {
-    if (status)
-        wake(timer.agent_id);
-    else
-        fire_failed_ = true;
+void Scheduler::fired(const base::Status& status) {
+    if (!status) fire_failed_ = true;
     if (--firing_ > 0) return;
     if (!fire_failed_) return fire_due();
     parts_.loop.after(kFireRetry, [this, alive = std::weak_ptr(self_)] {

@@ -109,7 +109,7 @@ private:
     RoundBudget budget_of(const domain::Agent& agent);
     void fire_due();
     void fire(const domain::Timer& timer);
-    void fired(const domain::Timer& timer, const base::Status& status);
+    void fired(const base::Status& status);
     void give_up_timer(const domain::Timer& timer, const base::Error& error);
     void check_drained();
     void retry_later(std::chrono::microseconds delay, const domain::AgentId& agent);

@@ -1,0 +1,280 @@
+// The outside wakes an agent: capabilities and what a delivery does and does not do.
+#include <gmock/gmock.h>
+
+#include "base/hash.h"
+#include "tests/service/fixture.h"
+
+namespace service {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+class TriggersTest : public ServiceTest {
+protected:
+    json::object trigger(bool rotate = false) {
+        return service_->external_trigger("main", rotate, operator_).value();
+    }
+    std::string token() {
+        const std::string url = base::string_at(trigger(), "trigger_url");
+        return url.substr(url.rfind('/') + 1);
+    }
+    base::Result<json::object> post(const std::string& token, std::string mode = "wake") {
+        return service_->callback({.token = token,
+                                   .mode = std::move(mode),
+                                   .body = domain::JsonBody{json::object{{"build", "red"}}},
+                                   .content_type = "application/json",
+                                   .correlation_id = "c-1",
+                                   .causation_id = "k-1"});
+    }
+    std::vector<std::string> keys(const json::value& object) {
+        std::vector<std::string> list;
+        for (const auto& member : object.as_object()) list.emplace_back(member.key());
+        return list;
+    }
+};
+
+// contract: TRIG-03, TRIG-08, TRIG-09, TRIG-10, TRIG-15, TRIG-16
+TEST_F(TriggersTest, AnAgentHasOneCapabilityAlsoInTheNextProcess) {
+    serve_main();
+    const auto first = trigger();
+    EXPECT_THAT(keys(first), UnorderedElementsAre("external_trigger_id", "trigger_url",
+                                                  "target_agent_id", "delivery_mode", "status"));
+    EXPECT_EQ(base::string_at(first, "delivery_mode"), "wake_hint");
+    EXPECT_EQ(base::string_at(first, "status"), "active");
+    EXPECT_THAT(base::string_at(first, "trigger_url"),
+                testing::MatchesRegex("http://127.0.0.1:7878/callbacks/wake/cb_[0-9a-f]+"));
+    EXPECT_EQ(base::string_at(first, "trigger_url").size(),
+              std::string("http://127.0.0.1:7878/callbacks/wake/cb_").size() + 32);
+    for (int n = 0; n < 10; ++n) EXPECT_EQ(trigger(), first);
+    serve();
+    EXPECT_EQ(trigger(), first);
+}
+
+// contract: TRIG-13
+TEST_F(TriggersTest, OnlyADigestOfTheTokenIsKeptAndEachAgentHasItsOwn) {
+    auto& service = serve_main();
+    const std::string secret = token();
+    ASSERT_TRUE(service.create_agent("other", std::nullopt, operator_));
+    EXPECT_NE(base::string_at(service.external_trigger("other", false, operator_).value(),
+                              "trigger_url"),
+              base::string_at(trigger(), "trigger_url"));
+    ASSERT_TRUE(service.prompt("main", "hi", operator_));
+    ASSERT_TRUE(post(secret));
+    loop_.run();
+    const auto bytes = dynamic_cast<sqlite::InlineStore&>(*store_).snapshot().value();
+    EXPECT_EQ(bytes.find(secret), std::string::npos);
+    EXPECT_NE(bytes.find(base::sha256_hex(secret)), std::string::npos);
+    EXPECT_THAT(opening(0), HasSubstr(secret));  // Yet the model is shown it.
+}
+
+// contract: TRIG-12, TRIG-17, TRIG-18, TRIG-11, TRIG-02
+TEST_F(TriggersTest, ThePromptShowsTheUrlAsASecretWithoutAnyCallOfTheModel) {
+    auto& service = serve_main();
+    const std::string url = base::string_at(trigger(), "trigger_url");
+    ASSERT_TRUE(service.prompt("main", "hi", operator_));
+    loop_.run();
+    for (const std::string& prompt :
+         {opening(0),
+          service.debug_prompt("main", "hi", domain::TrustLevel::TrustedOperator).value()}) {
+        EXPECT_THAT(prompt, HasSubstr("trigger_url (capability secret): " + url));
+        EXPECT_THAT(prompt, HasSubstr("Do not repeat, store or forward it, unless your present "
+                                      "task is explicitly to configure an outside system"));
+        EXPECT_THAT(prompt, HasSubstr("external_trigger_id: "));
+    }
+    EXPECT_THAT(events_of("tool_executed"), IsEmpty());
+}
+
+TEST_F(TriggersTest, TextFromElsewhereCannotHaveTheUrlOfAnotherAgentShown) {
+    auto& service = serve_main();
+    ASSERT_TRUE(service.create_agent("other", std::nullopt, operator_));
+    const auto other = service.external_trigger("other", false, operator_).value();
+    const std::string placeholder =
+        "{{external-trigger:" + base::string_at(other, "external_trigger_id") + "}}";
+    ASSERT_TRUE(service.enqueue("main", {.body = domain::TextBody{placeholder}}));
+    loop_.run();
+    EXPECT_THAT(opening(0), HasSubstr(placeholder));
+    EXPECT_THAT(opening(0), Not(HasSubstr(base::string_at(other, "trigger_url"))));
+}
+
+// contract: TRIG-20, TRIG-21, TRIG-24, TRIG-39, TICK-08
+TEST_F(TriggersTest, NoToolOfTheModelMakesEndsOrFiresACapability) {
+    auto& service = serve_main();
+    ASSERT_TRUE(service.prompt("main", "hi", operator_));
+    loop_.run();
+    for (const auto& tool : model_->requests.at(0).tools) {
+        EXPECT_THAT((std::vector<std::string>{"CreateExternalTrigger", "CancelExternalTrigger",
+                                              "RecordExternalWait", "SystemTick"}),
+                    Not(testing::Contains(tool.name)));
+        EXPECT_THAT(base::json_text(tool.input_schema), Not(HasSubstr("delivery_mode")));
+    }
+}
+
+// contract: TRIG-04, TRIG-14, TRIG-25, TRIG-27, TICK-04, TICK-15, HINT-01, HINT-09, TRIG-28, TRIG-32
+TEST_F(TriggersTest, WhoHasTheUrlWakesTheAgentAndNobodyElse) {
+    serve_main();
+    const std::string secret = token();
+    std::string wrong = secret;
+    wrong.back() = wrong.back() == '0' ? '1' : '0';
+    for (const auto& bad : {wrong, std::string("cb_"), std::string()}) {
+        const auto refused = post(bad);
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, base::ErrorCode::Refused);
+        EXPECT_EQ(refused.error().kind, "capability_refused");
+    }
+    EXPECT_FALSE(post(secret, "other"));
+    EXPECT_THAT(messages(), IsEmpty());
+    EXPECT_THAT(events_of("callback_delivered"), IsEmpty());
+
+    const auto answer = post(secret).value();
+    EXPECT_EQ(base::string_at(answer, "disposition"), "triggered");
+    EXPECT_EQ(base::string_at(answer, "agent_id"), "main");
+    EXPECT_EQ(base::string_at(answer, "scope"), "agent");
+    EXPECT_TRUE(model_->requests.empty());  // The answer did not wait for a turn.
+    ASSERT_EQ(messages().size(), 1U);
+    EXPECT_EQ(messages()[0].message.kind, domain::MessageKind::SystemTick);
+    EXPECT_THAT(domain::readable(messages()[0].message.body), Not(HasSubstr("red")));
+    loop_.run();
+    EXPECT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(opening(0), HasSubstr("\"build\": \"red\""));
+}
+
+// contract: TRIG-30, TRIG-36
+TEST_F(TriggersTest, DeliveriesAreCountedAndTheCapabilityStays) {
+    auto& service = serve_main();
+    ASSERT_TRUE(post(token()));
+    loop_.after(std::chrono::seconds(3), [] {});
+    loop_.run();
+    const auto first = service.state("main").value().at("external_triggers").at(0);
+    ASSERT_TRUE(post(token()));
+    const auto second = service.state("main").value().at("external_triggers").at(0);
+    EXPECT_EQ(base::int_at(first, "delivery_count"), 1);
+    EXPECT_EQ(base::int_at(second, "delivery_count"), 2);
+    EXPECT_LT(base::string_at(first, "last_delivered_at"),
+              base::string_at(second, "last_delivered_at"));
+}
+
+// contract: TRIG-31, HINT-05
+TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
+    serve_main();
+    ASSERT_TRUE(post(token()));
+    const auto plain = events_of("callback_delivered").at(0).data;
+    EXPECT_THAT(
+        keys(plain),
+        UnorderedElementsAre("agent_id", "waiting_intent_id", "work_item_id",
+                             "external_trigger_id", "scope", "delivery_mode",
+                             "descriptor_delivery_mode",
+                             "deprecated_enqueue_message_mapped_to_wake_hint", "source", "resource",
+                             "trigger_count", "origin", "delivery_surface", "disposition",
+                             "admission_context", "authority_class"));
+    EXPECT_EQ(base::string_at(plain, "delivery_mode"), "wake_hint");
+    EXPECT_EQ(base::string_at(plain, "descriptor_delivery_mode"), "wake_hint");
+    EXPECT_FALSE(base::bool_at(plain, "deprecated_enqueue_message_mapped_to_wake_hint"));
+    EXPECT_EQ(base::string_at(plain, "authority_class"), "integration_signal");
+}
+
+// contract: TRIG-29
+TEST_F(TriggersTest, AnOldEnqueueCapabilityIsAHintAndMarkedAsOld) {
+    auto& service = serve_main();
+    ASSERT_TRUE(service.revoke_trigger("main", operator_));
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+        return tx.put_trigger({.external_trigger_id = {"old"},
+                               .target_agent_id = {"main"},
+                               .delivery_mode = domain::DeliveryMode::EnqueueMessage,
+                               .token_hash = base::sha256_hex("cb_old")});
+    }));
+    ASSERT_TRUE(post("cb_old", "enqueue"));
+    ASSERT_EQ(messages().size(), 1U);
+    EXPECT_EQ(messages()[0].message.kind, domain::MessageKind::SystemTick);
+    const auto event = events_of("callback_delivered").at(0).data;
+    EXPECT_EQ(base::string_at(event, "delivery_mode"), "wake_hint");
+    EXPECT_EQ(base::string_at(event, "descriptor_delivery_mode"), "enqueue_message");
+    EXPECT_TRUE(base::bool_at(event, "deprecated_enqueue_message_mapped_to_wake_hint"));
+}
+
+// contract: HINT-04, HINT-13
+TEST_F(TriggersTest, AHintThatWaitsKeepsWhatCameWithIt) {
+    auto& service = serve_main(kSlowAnswer);
+    ASSERT_TRUE(service.prompt("main", "work", operator_));
+    loop_.run_until([&] { return model_->requests.size() == 1; });
+    EXPECT_EQ(base::string_at(post(token()).value(), "disposition"), "coalesced");
+    const auto hint = service.status("main").value().at("agent").at("pending_wake_hint");
+    const std::string id = base::string_at(trigger(), "external_trigger_id");
+    EXPECT_EQ(base::string_at(hint, "external_trigger_id"), id);
+    EXPECT_EQ(base::string_at(hint, "target_agent_id"), "main");
+    EXPECT_EQ(base::string_at(hint, "delivery_mode"), "wake_hint");
+    EXPECT_EQ(base::string_at(hint, "source"), "callback");
+    EXPECT_EQ(base::string_at(hint, "content_type"), "application/json");
+    EXPECT_EQ(base::string_at(hint, "correlation_id"), "c-1");
+    EXPECT_EQ(base::string_at(hint, "causation_id"), "k-1");
+    EXPECT_EQ(hint.at("body").at("value").at("build"), "red");
+    loop_.run();
+    const auto tick = messages().at(1).message;
+    EXPECT_EQ(tick.kind, domain::MessageKind::SystemTick);
+    for (const auto* key : {"external_trigger_id", "target_agent_id", "delivery_mode", "source",
+                            "content_type", "body", "correlation_id", "causation_id"})
+        EXPECT_EQ(tick.metadata->at("wake_hint").at(key), hint.at(key)) << key;
+    EXPECT_EQ(tick.source_refs->at("external_trigger_id"), id);
+    EXPECT_EQ(tick.correlation_id, "c-1");
+}
+
+// contract: TRIG-26, TRIG-40, TRIG-41
+TEST_F(TriggersTest, ARevokedUrlFailsAndItsRecordsStay) {
+    auto& service = serve_main();
+    const std::string secret = token();
+    const auto before = trigger();
+    ASSERT_TRUE(post(secret));
+    ASSERT_TRUE(service.revoke_trigger("main", operator_));
+    EXPECT_EQ(post(secret).error().kind, "capability_refused");
+    EXPECT_EQ(events_of("callback_delivered").size(), 1U);
+    const auto shown = service.state("main").value().at("external_triggers").at(0);
+    EXPECT_EQ(base::string_at(shown, "status"), "revoked");
+    EXPECT_EQ(base::int_at(shown, "delivery_count"), 1);
+    // Opening a turn gives no new one: it was revoked on purpose.
+    loop_.run();
+    EXPECT_THAT(service.status("main").value().at("active_external_triggers").as_array(),
+                testing::SizeIs(0));
+    const auto after = trigger();
+    EXPECT_NE(base::string_at(after, "trigger_url"), base::string_at(before, "trigger_url"));
+    EXPECT_TRUE(post(token()));
+}
+
+TEST_F(TriggersTest, RotatingReplacesTheUrl) {
+    serve_main();
+    const std::string old = token();
+    trigger(true);
+    EXPECT_EQ(post(old).error().kind, "capability_refused");
+    EXPECT_TRUE(post(token()));
+}
+
+// contract: TRIG-34, TRIG-38, TRIG-22
+TEST_F(TriggersTest, ADeliveryEndsNoWaitAndAWaitThatEndsLeavesTheCapability) {
+    auto& service = serve_main();
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+        return tx.put_wait({.id = {"w"},
+                            .agent_id = {"main"},
+                            .kind = domain::WaitKind::External,
+                            .waiting_for = "the review"});
+    }));
+    const auto waits = [&] {
+        return service.status("main").value().at("active_wait_conditions").as_array();
+    };
+    ASSERT_TRUE(post(token()));
+    loop_.run();
+    ASSERT_EQ(waits().size(), 1U);
+    EXPECT_EQ(base::string_at(waits().at(0), "status"), "active");
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+        return tx.put_wait({.id = {"w"},
+                            .agent_id = {"main"},
+                            .kind = domain::WaitKind::External,
+                            .status = domain::WaitStatus::Cancelled});
+    }));
+    EXPECT_TRUE(post(token()));
+    EXPECT_THAT(waits(), testing::SizeIs(0));
+}
+
+}  // namespace
+}  // namespace service
