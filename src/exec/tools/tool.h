@@ -91,6 +91,15 @@ public:
     virtual std::optional<domain::ToolError> check(const json::value& /*args*/) const {
         return std::nullopt;
     }
+
+    // What a call with these args would do in `place`, found out without touching anything:
+    // {creates: [path], modifies: [{path, diff}], renames: [{from, to}], deletes: [path],
+    // commands: [text]}, absent lists being empty. An empty object says only that the tool does not
+    // tell; people are then shown its name and risk.
+    virtual base::Result<json::object> preview(const json::value& /*args*/,
+                                               const Place& /*place*/) const {
+        return json::object{};
+    }
 };
 
 // The error every tool gives for input that does not fit.
