@@ -4,6 +4,7 @@
 #include "app/providers.h"
 #include "base/files.h"
 #include "base/process_runner.h"
+#include "exec/plan/undo_tool.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
 #include "store/sql/sqlite/sqlite_store.h"
@@ -62,9 +63,19 @@ public:
                .workspace_dir = config.workspace_dir,
                .started_in = config.cwd,
                .run_loop = [this] { loop_.run(); },
-               .stop_loop = [this] { loop_.stop(); }}) {}
+               .stop_loop = [this] { loop_.stop(); }}),
+          plans_({.store = *store_,
+                  .loop = loop_,
+                  .clock = clock_,
+                  .ids = ids_,
+                  .dispatcher = dispatcher_,
+                  .home = config.home,
+                  .vault = config.workspace_dir,
+                  .run_loop = [this] { loop_.run(); },
+                  .stop_loop = [this] { loop_.stop(); }}) {}
 
     service::LocalService& service() override { return service_; }
+    service::LocalPlans& plans() override { return plans_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
 
@@ -93,6 +104,7 @@ private:
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(shell_));
         registry_.add(builtin::exec_command_batch(shell_));
+        registry_.add(plan::undo_tool(loop_, config_.home / "plans"));
         return registry_;
     }
 
@@ -108,6 +120,7 @@ private:
     tools::Dispatcher dispatcher_;
     events::Feed feed_;
     service::LocalService service_;
+    service::LocalPlans plans_;
 };
 
 }  // namespace

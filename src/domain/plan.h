@@ -14,8 +14,9 @@
 namespace domain {
 
 // Running says that the run has begun and not ended; whether a process is at it is another matter.
-enum class PlanRunStatus { AwaitingApproval, Running, Succeeded, Failed, Cancelled };
-BOOST_DESCRIBE_ENUM(PlanRunStatus, AwaitingApproval, Running, Succeeded, Failed, Cancelled)
+// Partial: it went to its end, past steps that were allowed to fail.
+enum class PlanRunStatus { AwaitingApproval, Running, Succeeded, Partial, Failed, Cancelled };
+BOOST_DESCRIBE_ENUM(PlanRunStatus, AwaitingApproval, Running, Succeeded, Partial, Failed, Cancelled)
 
 // Bound to the exact plan and policy it was given for.
 struct PlanApproval {

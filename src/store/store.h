@@ -175,7 +175,8 @@ public:
     virtual Status put_plan_run(const domain::PlanRun& run) = 0;  // NotFound unless added before.
     virtual Result<std::optional<domain::PlanRun>> plan_run(const RunId& id) = 0;
     virtual Result<std::optional<std::string>> plan_document(const RunId& id) = 0;
-    virtual Result<std::vector<domain::PlanRun>> plan_runs(std::int64_t limit) = 0;  // Newest first.
+    virtual Result<std::vector<domain::PlanRun>> plan_runs(
+        std::int64_t limit) = 0;  // Newest first.
     // Those that have not ended.
     virtual Result<std::vector<domain::PlanRun>> open_plan_runs(std::int64_t limit) = 0;
     // Appends to the journal of a run. Conflict when one of the numbers is taken: another process
@@ -189,7 +190,8 @@ public:
     virtual Status put_plan_action(const domain::PlanAction& action) = 0;  // Insert or replace.
     virtual Status erase_plan_action(const std::string& name) = 0;         // Unknown: no error.
     virtual Result<std::optional<domain::PlanAction>> plan_action(const std::string& name) = 0;
-    virtual Result<std::vector<domain::PlanAction>> plan_actions(std::int64_t limit) = 0;  // By name.
+    virtual Result<std::vector<domain::PlanAction>> plan_actions(
+        std::int64_t limit) = 0;  // By name.
 };
 
 using Work = std::move_only_function<Status(Tx&)>;

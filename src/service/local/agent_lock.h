@@ -1,7 +1,11 @@
 // One process at a time runs an agent. The lock goes with the process, however it ends.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "base/files.h"
 #include "base/result.h"
@@ -11,5 +15,14 @@ namespace service {
 // Held until destroyed. Conflict, naming the holder, when another process has the agent.
 base::Result<base::Fd> lock_agent(const std::filesystem::path& agent_home,
                                   const std::string& agent);
+
+// The same for anything that has a folder; `what` names it in the error: "agent main".
+base::Result<base::Fd> lock_folder(const std::filesystem::path& folder, const std::string& what);
+
+// The process that holds the lock, or nothing.
+base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& folder);
+
+// Waits until nobody holds the lock, and takes it.
+base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder);
 
 }  // namespace service

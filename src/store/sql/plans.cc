@@ -7,11 +7,11 @@ using domain::PlanRecord;
 using domain::PlanRun;
 
 Status SqlTx::add_plan_run(const PlanRun& run, const std::string& plan) {
-    const std::int64_t added = TRY(
-        change("INSERT INTO plan_runs (run_id, created_at, is_open, record) "
-               "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-               {run.run_id, base::to_micros(run.created_at), std::int64_t{run.is_open()},
-                TRY(encode(run))}));
+    const std::int64_t added =
+        TRY(change("INSERT INTO plan_runs (run_id, created_at, is_open, record) "
+                   "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                   {run.run_id, base::to_micros(run.created_at), std::int64_t{run.is_open()},
+                    TRY(encode(run))}));
     if (added == 0)
         return fail(ErrorCode::Conflict, "there already is a run {} of a plan", run.run_id);
     TRY(change("INSERT INTO plan_documents (run_id, plan) VALUES ($1, $2)",
@@ -81,7 +81,8 @@ Result<std::vector<PlanRecord>> SqlTx::plan_records(const RunId& run, std::int64
 }
 
 Status SqlTx::put_plan_action(const PlanAction& action) {
-    TRY(change("INSERT INTO plan_actions (name, record) VALUES ($1, $2) "
+    TRY(
+        change("INSERT INTO plan_actions (name, record) VALUES ($1, $2) "
                "ON CONFLICT (name) DO UPDATE SET record = excluded.record",
                {action.name, TRY(encode(action))}));
     return {};
