@@ -33,12 +33,12 @@ BOOST_DESCRIBE_STRUCT(PlanCheck, (), (ok, faults, plan_hash, goal, risk_level, s
 
 // What is to be run, and where.
 struct PlanRequest {
-    std::string text{};                    // JSON or YAML; empty when `action` names the plan.
+    std::string text{};  // JSON or YAML; empty when `action` names the plan.
     std::optional<std::string> action{};
     json::object params{};
-    std::optional<std::string> vault{};    // The folder it works in; else where the program runs.
-    json::object policy{};                 // Laid over the default policy; camelCase.
-    json::object context{};                // activeFilePath, selection {start, end, text}, cursor.
+    std::optional<std::string> vault{};  // The folder it works in; else where the program runs.
+    json::object policy{};               // Laid over the default policy; camelCase.
+    json::object context{};              // activeFilePath, selection {start, end, text}, cursor.
 };
 BOOST_DESCRIBE_STRUCT(PlanRequest, (), (text, action, params, vault, policy, context))
 
@@ -70,10 +70,10 @@ struct PlanReplay {
 BOOST_DESCRIBE_STRUCT(PlanReplay, (), (ok, divergences, served, status))
 
 struct PlanReverted {
-    std::optional<domain::PlanRun> run{};      // The run that took things back.
+    std::optional<domain::PlanRun> run{};  // The run that took things back.
     std::vector<std::string> restored{};
-    std::vector<std::string> not_restored{};   // With the reason: it changed since.
-    std::vector<std::string> no_way_back{};    // Steps that left none.
+    std::vector<std::string> not_restored{};  // With the reason: it changed since.
+    std::vector<std::string> no_way_back{};   // Steps that left none.
 };
 BOOST_DESCRIBE_STRUCT(PlanReverted, (), (run, restored, not_restored, no_way_back))
 
@@ -133,7 +133,8 @@ public:
     virtual base::Result<domain::PlanRun> run(const std::string& run) = 0;
     // Is some process carrying it now?
     virtual base::Result<bool> is_carried(const std::string& run) = 0;
-    virtual base::Result<std::vector<domain::PlanRun>> runs(std::int64_t limit) = 0;  // Newest first.
+    virtual base::Result<std::vector<domain::PlanRun>> runs(
+        std::int64_t limit) = 0;  // Newest first.
     // {run, plan, calls, results, events} in the wire form.
     virtual base::Result<json::object> show(const std::string& run) = 0;
     // The lines of its journal behind `after_seq`.

@@ -97,8 +97,8 @@ base::Status check_approval(const domain::PlanRun& run, const json::value& docum
         return fail(ErrorCode::Corrupt, "the policy of run {} was changed", run.run_id);
     if (!needs_approval(run)) return {};
     if (!run.approval)
-        return fail(ErrorCode::Refused,
-                    "run {} waits for approval: holon plan approve {}", run.run_id, run.run_id);
+        return fail(ErrorCode::Refused, "run {} waits for approval: holon plan approve {}",
+                    run.run_id, run.run_id);
     if (run.approval->plan_hash != run.plan_hash || run.approval->policy_hash != run.policy_hash)
         return fail(ErrorCode::Refused,
                     "the approval of run {} is of another plan or policy; approve it again",

@@ -78,7 +78,8 @@ private:
             if (!step.capture_as) continue;
             const auto& name = *step.capture_as;
             if (name == kRunVar || name == kContextVar || name == kParamsVar)
-                fault(at(i, "/captureAs"), fmt::format("{} is a variable of the run", in_quotes(name)),
+                fault(at(i, "/captureAs"),
+                      fmt::format("{} is a variable of the run", in_quotes(name)),
                       "Choose another name.");
             else if (!out_.by_capture.emplace(name, i).second)
                 fault(at(i, "/captureAs"),
@@ -86,8 +87,8 @@ private:
                       "Choose another name.");
             captures_.push_back(name);
         }
-        captures_.insert(captures_.end(), {std::string(kRunVar), std::string(kContextVar),
-                                           std::string(kParamsVar)});
+        captures_.insert(captures_.end(),
+                         {std::string(kRunVar), std::string(kContextVar), std::string(kParamsVar)});
         for (const auto* spec : registry_.all())
             if (spec->category != kTurnCategory) tool_names_.push_back(spec->name);
     }
@@ -136,7 +137,8 @@ private:
             if (!seen.insert(id).second)
                 fault(path, fmt::format("{} is there twice", in_quotes(id)));
             else if (found == out_.by_id.end())
-                fault(path, fmt::format("there is no step {}", in_quotes(id)), did_you_mean(id, ids_));
+                fault(path, fmt::format("there is no step {}", in_quotes(id)),
+                      did_you_mean(id, ids_));
             else if (found->second == i)
                 fault(path, "a step cannot wait for itself");
             else
@@ -209,8 +211,7 @@ private:
 
     // "{note.title}" in a step without such a loop would go out as it stands, and nobody means that
     // when another step's loop has just that name.
-    void check_loop_names(const json::value& value, const LoopNames& own,
-                          const std::string& path) {
+    void check_loop_names(const json::value& value, const LoopNames& own, const std::string& path) {
         for (const auto& name : loop_names_) {
             if (name == own.item || name == own.index) continue;
             for (const auto& found : find_refs(value, {.item = name}, path))
@@ -248,8 +249,9 @@ private:
                     const auto start = std::ranges::find(stack, other, &Frame::step);
                     for (auto step = std::next(start); step != stack.end(); ++step)
                         way += " -> " + plan_.steps[step->step].id;
-                    fault(at(other), fmt::format("steps wait for each other: {} -> {}", way,
-                                                 plan_.steps[other].id),
+                    fault(at(other),
+                          fmt::format("steps wait for each other: {} -> {}", way,
+                                      plan_.steps[other].id),
                           "Take out one of the references or dependsOn.");
                 }
             }
@@ -294,8 +296,7 @@ std::expected<CheckedPlan, std::vector<Fault>> check(const json::value& document
 std::expected<CheckedPlan, std::vector<Fault>> check_text(std::string_view text,
                                                           const tools::Registry& registry) {
     const auto document = parse_document(text);
-    if (!document)
-        return std::unexpected(std::vector<Fault>{{"", document.error().message, ""}});
+    if (!document) return std::unexpected(std::vector<Fault>{{"", document.error().message, ""}});
     return check(*document, registry);
 }
 

@@ -13,11 +13,12 @@ constexpr std::size_t kLoopIdDigits = 12;
 
 domain::ToolError unknown_outcome(const domain::ToolCall& call) {
     return {.kind = "tool_outcome_unknown",
-            .message = "The runtime stopped while this call was running. Whether it took effect, "
-                       "fully or in part, is unknown.",
-            .details = json::object{{"outcome", "unknown"},
-                                    {"tool", call.tool},
-                                    {"callId", call.call_id.value}},
+            .message =
+                "The runtime stopped while this call was running. Whether it took effect, "
+                "fully or in part, is unknown.",
+            .details =
+                json::object{
+                    {"outcome", "unknown"}, {"tool", call.tool}, {"callId", call.call_id.value}},
             .recovery_hint = "Look at what it was to change, then resume the run."};
 }
 
@@ -30,7 +31,8 @@ std::string idempotency_key(const domain::RunId& run, const std::string& step,
                             const std::optional<domain::Iteration>& iteration) {
     std::string text = run.value + "\n" + step;
     if (iteration)
-        text += fmt::format("\n{}\n{}", iteration->index, base::canonical_json(iteration->item_value));
+        text +=
+            fmt::format("\n{}\n{}", iteration->index, base::canonical_json(iteration->item_value));
     return base::sha256_hex(text);
 }
 
@@ -39,7 +41,8 @@ std::string generated_preview(const std::string& tool, const json::value& args) 
     for (const std::string_view name : {"path", "from", "folder", "cmd", "command", "query"}) {
         const std::string text = base::string_at(args, name);
         if (!text.empty())
-            return base::printable(base::ellipsize(tool + " " + base::to_utf8(text), kPreviewCharsMax));
+            return base::printable(
+                base::ellipsize(tool + " " + base::to_utf8(text), kPreviewCharsMax));
     }
     return tool;
 }
@@ -57,9 +60,8 @@ public:
         run.ended_at.reset();
         run.cancel_reason.reset();
         state_.begin_pass();
-        json::object payload{{"pass", run.pass},
-                             {"planHash", run.plan_hash},
-                             {"policyHash", run.policy_hash}};
+        json::object payload{
+            {"pass", run.pass}, {"planHash", run.plan_hash}, {"policyHash", run.policy_hash}};
         if (run.approval) payload["confirmationId"] = run.approval->confirmation_id;
         say({.type = EventType::RunStarted,
              .message = run.pass == 1 ? "Run started: " + run.goal
@@ -81,7 +83,8 @@ public:
     void on(const CallEnded& ended) {
         const auto found = state_.in_flight.find(ended.result.call_id.value);
         if (found == state_.in_flight.end()) return;
-        settle(found->second.call, ended.result);
+        const CallPtr call = found->second.call;  // The entry goes while it is settled.
+        settle(call, ended.result);
         advance();
     }
 
@@ -95,10 +98,10 @@ public:
     void on(const TimeOver&) {
         if (state_.is_halted()) return;
         state_.out_of_time = true;
-        state_.run.failure = domain::PlanFailure{
-            "", "TIMEOUT",
-            fmt::format("The run took longer than its {} ms.",
-                        state_.run.policy.limits.run_timeout_ms.value_or(0))};
+        state_.run.failure =
+            domain::PlanFailure{"", "TIMEOUT",
+                                fmt::format("The run took longer than its {} ms.",
+                                            state_.run.policy.limits.run_timeout_ms.value_or(0))};
         end_all(domain::ResultStatus::Timeout);
         advance();
     }
@@ -124,8 +127,8 @@ private:
 
     void set_deadline() {
         if (const auto& limit = state_.run.policy.limits.run_timeout_ms)
-            delta_.effects.emplace_back(RunDeadline{
-                state_.run.started_at.value_or(input_.now) + std::chrono::milliseconds(*limit)});
+            delta_.effects.emplace_back(RunDeadline{state_.run.started_at.value_or(input_.now) +
+                                                    std::chrono::milliseconds(*limit)});
     }
 
     void end_all(domain::ResultStatus why) {
@@ -136,13 +139,13 @@ private:
     // A call that was running when the last process ended.
     void take_up(const CallPtr& call) {
         if (!input_.repeatable(call->tool))
-            return settle(call, input_.not_run(*call, unknown_outcome(*call),
-                                               domain::ResultStatus::Error));
+            return settle(
+                call, input_.not_run(*call, unknown_outcome(*call), domain::ResultStatus::Error));
         if (state_.run.cancel_reason)
-            return settle(call, input_.not_run(*call,
-                                               {.kind = "tool_cancelled",
-                                                .message = "The run was cancelled."},
-                                               domain::ResultStatus::Cancelled));
+            return settle(
+                call, input_.not_run(
+                          *call, {.kind = "tool_cancelled", .message = "The run was cancelled."},
+                          domain::ResultStatus::Cancelled));
         say(about(EventType::StepProgress, *call,
                   fmt::format("{}: made again after a restart", call->step_id)));
         delta_.effects.emplace_back(Dispatch{call});
@@ -186,7 +189,8 @@ private:
 
     void start_next(std::size_t index) {
         const auto& step = state_.plan().steps[index];
-        if (state_.run.counts.calls >= state_.run.policy.limits.max_calls.value_or(kCallsMaxDefault)) {
+        if (state_.run.counts.calls >=
+            state_.run.policy.limits.max_calls.value_or(kCallsMaxDefault)) {
             state_.stopping = true;
             state_.run.failure = domain::PlanFailure{
                 step.id, "POLICY_DENIED",
@@ -196,8 +200,9 @@ private:
         }
         if (!state_.steps[index].expanded) {
             auto items = state_.items_of(index);
-            if (!items) return fail_unresolved(call_for(index, std::nullopt, json::object()),
-                                               items.error());
+            if (!items)
+                return fail_unresolved(call_for(index, std::nullopt, json::object()),
+                                       items.error());
             if (items->empty()) return finish_empty(index);
             state_.expand(index, std::move(*items));
         }
@@ -219,8 +224,7 @@ private:
     void start(std::size_t index, std::size_t unit) {
         const auto& step = state_.plan().steps[index];
         auto args = resolve(step.args, state_.scope(index, unit), "/args");
-        const std::optional<std::size_t> item =
-            step.foreach ? std::optional(unit) : std::nullopt;
+        const std::optional<std::size_t> item = step.foreach ? std::optional(unit) : std::nullopt;
         if (!args) return fail_unresolved(call_for(index, item, json::object()), args.error());
         const CallPtr call = call_for(index, item, std::move(*args));
         record_start(call);
@@ -243,9 +247,9 @@ private:
         call.policy = run.policy;
         if (run.approval) call.confirmation_id = run.approval->confirmation_id;
         if (item)
-            call.iteration = domain::Iteration{static_cast<std::int64_t>(*item),
-                                               step.foreach->item_name,
-                                               state_.steps[index].items[*item]};
+            call.iteration =
+                domain::Iteration{static_cast<std::int64_t>(*item), step.foreach->item_name,
+                                  state_.steps[index].items[*item]};
         if (step.foreach) call.loop_id = loop_id(run.run_id, step.id);
         call.idempotency_key = idempotency_key(run.run_id, step.id, call.iteration);
         call.preview = preview_of(index, unit, call);
@@ -332,16 +336,13 @@ private:
                 step.units, [](const Unit& unit) { return unit.phase == Phase::Failed; });
         });
         using enum domain::PlanRunStatus;
-        run.status = run.cancel_reason                                  ? Cancelled
-                     : state_.stopping || state_.out_of_time            ? Failed
-                     : run.counts.failed > 0 || run.counts.skipped > 0  ? Partial
-                                                                        : Succeeded;
-        json::object payload{{"status", base::enum_name(run.status)},
-                             {"steps", run.counts.steps},
-                             {"succeeded", run.counts.succeeded},
-                             {"failed", run.counts.failed},
-                             {"skipped", run.counts.skipped},
-                             {"calls", run.counts.calls}};
+        run.status = run.cancel_reason                                 ? Cancelled
+                     : state_.stopping || state_.out_of_time           ? Failed
+                     : run.counts.failed > 0 || run.counts.skipped > 0 ? Partial
+                                                                       : Succeeded;
+        json::object payload{{"status", base::enum_name(run.status)}, {"steps", run.counts.steps},
+                             {"succeeded", run.counts.succeeded},     {"failed", run.counts.failed},
+                             {"skipped", run.counts.skipped},         {"calls", run.counts.calls}};
         if (run.counts.unknown_outcomes > 0)
             payload["unknownOutcomes"] = run.counts.unknown_outcomes;
         if (run.failure)

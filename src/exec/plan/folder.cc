@@ -42,9 +42,11 @@ base::Result<RunFolder> RunFolder::open(const std::filesystem::path& folder,
     for (const auto kind : kKinds) {
         const auto at = static_cast<std::size_t>(kind);
         const auto file = folder / file_name(kind);
-        TRY(base::write_file_atomic(file, texts[at], 0600));
-        out.files_[at] = base::Fd(::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-        if (!out.files_[at]) return base::fail_errno("open " + file.string());
+        // Not forced to the disk: the store has it all, and a power cut costs a rewrite at most.
+        out.files_[at] = base::Fd(
+            ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+        if (!out.files_[at] || !base::write_all(out.files_[at].get(), texts[at]))
+            return base::fail_errno("write " + file.string());
     }
     TRY(out.write_run(run));
     return out;
@@ -71,8 +73,7 @@ base::Result<RunFiles> read_folder(const std::filesystem::path& folder) {
     if (const auto* plan = base::find(run, "plan")) files.document = *plan;
     auto decoded = run_from(run);
     if (!decoded)
-        return base::fail(ErrorCode::Corrupt, "run.json is not a run: {}",
-                          decoded.error().message);
+        return base::fail(ErrorCode::Corrupt, "run.json is not a run: {}", decoded.error().message);
     files.run = std::move(*decoded);
     struct Placed {
         domain::PlanRecord record;

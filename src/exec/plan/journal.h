@@ -43,7 +43,6 @@ private:
 };
 
 // The whole journal of a run, in order.
-base::Result<std::vector<domain::PlanRecord>> read_journal(store::Tx& tx,
-                                                           const domain::RunId& run);
+base::Result<std::vector<domain::PlanRecord>> read_journal(store::Tx& tx, const domain::RunId& run);
 
 }  // namespace plan

@@ -64,9 +64,8 @@ enum class ContextKind {
     CommandList,
     VaultFileList
 };
-inline constexpr std::string_view kContextKinds[] = {"activeFilePath",   "selection",
-                                                     "cursor",           "workspaceContext",
-                                                     "commandList",      "vaultFileList"};
+inline constexpr std::string_view kContextKinds[] = {
+    "activeFilePath", "selection", "cursor", "workspaceContext", "commandList", "vaultFileList"};
 
 struct ContextRequest {
     ContextKind kind{ContextKind::ActiveFilePath};

@@ -80,9 +80,9 @@ public:
             return std::nullopt;
         }
         if (number < min || number > max) {
-            fault(name, max == INT64_MAX ? fmt::format("must be at least {}, got {}", min, number)
-                                         : fmt::format("must be between {} and {}, got {}", min,
-                                                       max, number));
+            fault(name, max == INT64_MAX
+                            ? fmt::format("must be at least {}, got {}", min, number)
+                            : fmt::format("must be between {} and {}, got {}", min, max, number));
             return std::nullopt;
         }
         return number;
@@ -119,7 +119,8 @@ public:
     }
 
     // One of `names`, by its place.
-    std::optional<std::size_t> choice(std::string_view name, std::span<const std::string_view> names,
+    std::optional<std::size_t> choice(std::string_view name,
+                                      std::span<const std::string_view> names,
                                       bool required = false) {
         const auto value = text(name, required);
         if (!value) return std::nullopt;
@@ -148,12 +149,9 @@ public:
     }
 
     void fault(std::string_view name, std::string message, std::string hint = "") {
-        faults_.push_back(
-            {name.empty() ? path_ : at(name), std::move(message), std::move(hint)});
+        faults_.push_back({name.empty() ? path_ : at(name), std::move(message), std::move(hint)});
     }
-    std::string at(std::string_view name) const {
-        return base::typed::child_pointer(path_, name);
-    }
+    std::string at(std::string_view name) const { return base::typed::child_pointer(path_, name); }
     bool is_object() const { return object_ != nullptr; }
 
 private:
@@ -178,8 +176,7 @@ std::optional<Retry> read_retry(Members& from, std::vector<Fault>& faults) {
     Members members(*value, from.at("retry"), faults);
     Retry retry;
     retry.max_attempts = members.number("maxAttempts", 1, kAttemptsMax, true).value_or(1);
-    retry.backoff_ms =
-        members.number("backoffMs", 0, kBackoffMsMax).value_or(kBackoffMsDefault);
+    retry.backoff_ms = members.number("backoffMs", 0, kBackoffMsMax).value_or(kBackoffMsDefault);
     members.refuse_others();
     return retry;
 }

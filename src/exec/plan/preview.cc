@@ -18,16 +18,16 @@ std::shared_ptr<tools::Running> PreviewPerformer::start(
                                         done(std::move(dispatched.result));
                                     });
     const auto refused = dispatcher_.judge(*call, domain::ProfilePreset::PublicNamed, place_);
-    auto told_now = refused ? base::Result<json::object>(json::object())
-                            : tool->preview(call->args, place_);
+    auto told_now =
+        refused ? base::Result<json::object>(json::object()) : tool->preview(call->args, place_);
     auto result = dispatcher_
-                      .without_running(*call,
-                                       refused ? *refused
-                                       : told_now
-                                           ? domain::ToolError{.kind = "not_run", .message = "Not run."}
-                                           : domain::ToolError{.kind = "precondition_failed",
-                                                               .message = told_now.error().message},
-                                       domain::ResultStatus::Error)
+                      .without_running(
+                          *call,
+                          refused    ? *refused
+                          : told_now ? domain::ToolError{.kind = "not_run", .message = "Not run."}
+                                     : domain::ToolError{.kind = "precondition_failed",
+                                                         .message = told_now.error().message},
+                          domain::ResultStatus::Error)
                       .result;
     if (told_now && !refused) {
         result.status = domain::ResultStatus::Ok;
@@ -54,9 +54,8 @@ json::object preview_json(const CheckedPlan& plan, const std::vector<domain::Pla
                           const PreviewPerformer& performer) {
     std::map<std::string, json::object> steps;  // By call id.
     std::vector<std::string> order;
-    json::object out{{"goal", plan->plan.goal},
-                     {"planHash", plan->hash},
-                     {"riskLevel", risk_name(plan->risk)}};
+    json::object out{
+        {"goal", plan->plan.goal}, {"planHash", plan->hash}, {"riskLevel", risk_name(plan->risk)}};
     for (const auto list : kLists) out[list] = json::array();
     for (const auto& record : records) {
         const auto value = base::parse_json(record.line).value();
@@ -75,14 +74,14 @@ json::object preview_json(const CheckedPlan& plan, const std::vector<domain::Pla
                 if (const auto* items = found->second.if_contains(list);
                     items && items->is_array() && !items->get_array().empty()) {
                     changes[list] = *items;
-                    for (const auto& item : items->get_array()) out[list].get_array().push_back(item);
+                    for (const auto& item : items->get_array())
+                        out[list].get_array().push_back(item);
                 }
             step["changes"] = std::move(changes);
-        } else if (record.kind == domain::PlanRecordKind::Result &&
-                   !base::bool_at(value, "ok")) {
+        } else if (record.kind == domain::PlanRecordKind::Result && !base::bool_at(value, "ok")) {
             const auto* error = base::find(value, "error");
-            steps[id]["unknown"] = error ? base::string_at(*error, "message")
-                                         : base::string_at(value, "userMessage");
+            steps[id]["unknown"] =
+                error ? base::string_at(*error, "message") : base::string_at(value, "userMessage");
         }
     }
     auto& list = out["steps"].emplace_array();

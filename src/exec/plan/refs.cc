@@ -103,14 +103,13 @@ std::expected<json::value, std::string> look_up(const Ref& ref, const Scope& sco
     const json::value* value = ref.source == RefSource::Step  ? scope.step(ref.name)
                                : ref.source == RefSource::Var ? scope.var(ref.name)
                                                               : scope.item;
-    if (!value)
-        return std::unexpected(fmt::format("{} has no value", ref.text));
+    if (!value) return std::unexpected(fmt::format("{} has no value", ref.text));
     std::string walked = ref.name;
     for (const auto& name : ref.path) {
         const auto* next = step_into(*value, name);
         if (!next)
-            return std::unexpected(fmt::format("{} has no value: there is no '{}' in {}", ref.text,
-                                               name, walked));
+            return std::unexpected(
+                fmt::format("{} has no value: there is no '{}' in {}", ref.text, name, walked));
         value = next;
         walked += "." + name;
     }
@@ -164,8 +163,7 @@ std::vector<Segment> parse_template(std::string_view text, const LoopNames& name
             // "{{item}}" stands for "{item}".
             add_literal(text.substr(at + 1, inner - at - 1));
             at = inner + (inner < text.size() && text[inner] == '}' ? 1 : 0);
-        } else if ((ref = text[at] == '$' ? take_dollar(text, at)
-                                          : take_braces(text, at, names))) {
+        } else if ((ref = text[at] == '$' ? take_dollar(text, at) : take_braces(text, at, names))) {
             segments.push_back({.ref = std::move(ref)});
         } else {
             add_literal(text.substr(at, 1));
@@ -215,8 +213,9 @@ std::expected<json::value, Unresolved> resolve(const json::value& value, const S
         json::object out;
         out.reserve(object->size());
         for (const auto& member : *object)
-            out.emplace(member.key(), TRY(resolve(member.value(), scope,
-                                                  base::typed::child_pointer(pointer, member.key()))));
+            out.emplace(member.key(),
+                        TRY(resolve(member.value(), scope,
+                                    base::typed::child_pointer(pointer, member.key()))));
         return out;
     }
     return value;

@@ -26,10 +26,11 @@ std::string literal(std::string text) {
 json::object literals(const json::object& args) {
     json::object out;
     for (const auto& member : args)
-        out.emplace(member.key(),
-                    member.value().is_string()
-                        ? json::value(literal(std::string(std::string_view(member.value().get_string()))))
-                        : member.value());
+        out.emplace(
+            member.key(),
+            member.value().is_string()
+                ? json::value(literal(std::string(std::string_view(member.value().get_string()))))
+                : member.value());
     return out;
 }
 

@@ -14,8 +14,9 @@ void mark_ended(domain::ToolResult& result, domain::ResultStatus why,
     auto details = result.error ? std::move(result.error->details) : std::nullopt;
     if (why == domain::ResultStatus::Timeout) {
         const std::string message =
-            call.timeout_ms ? fmt::format("It took longer than {} ms and was ended.", *call.timeout_ms)
-                            : "The run's time was over and it was ended.";
+            call.timeout_ms
+                ? fmt::format("It took longer than {} ms and was ended.", *call.timeout_ms)
+                : "The run's time was over and it was ended.";
         result.error = domain::ResultError{.code = "TIMEOUT", .message = message};
         result.user_message = message;
     } else {
@@ -38,9 +39,7 @@ struct Runner::Flight {
 };
 
 Runner::Runner(RunnerParts parts, State state)
-    : parts_(std::move(parts)),
-      state_(std::move(state)),
-      self_(std::make_shared<Runner*>(this)) {}
+    : parts_(std::move(parts)), state_(std::move(state)), self_(std::make_shared<Runner*>(this)) {}
 
 Runner::~Runner() {
     parts_.loop.cancel(wake_);
@@ -91,13 +90,13 @@ void Runner::pump() {
     commit->records.reserve(delta.drafts.size());
     for (const auto& draft : delta.drafts) {
         using Kind = domain::PlanRecordKind;
-        const Kind kind = std::holds_alternative<CallPtr>(draft) ? Kind::Call
+        const Kind kind = std::holds_alternative<CallPtr>(draft)    ? Kind::Call
                           : std::holds_alternative<RunEvent>(draft) ? Kind::Event
                                                                     : Kind::Result;
-        json::object body =
-            kind == Kind::Call    ? call_json(*std::get<CallPtr>(draft))
-            : kind == Kind::Event ? event_json(run.run_id, std::get<RunEvent>(draft))
-                                  : result_json(std::get<domain::ToolResult>(draft));
+        json::object body = kind == Kind::Call ? call_json(*std::get<CallPtr>(draft))
+                            : kind == Kind::Event
+                                ? event_json(run.run_id, std::get<RunEvent>(draft))
+                                : result_json(std::get<domain::ToolResult>(draft));
         commit->records.push_back(seal(run.last_seq, run.last_hash, kind, std::move(body)));
     }
     commit->run = run;
@@ -147,9 +146,9 @@ void Runner::dispatch(const CallPtr& call) {
     const std::string id = call->call_id.value;
     flights_[id] = flight;
     if (call->timeout_ms)
-        flight->timer = parts_.loop.after(
-            std::chrono::milliseconds(*call->timeout_ms),
-            [this, id] { end_call({id}, domain::ResultStatus::Timeout); });
+        flight->timer = parts_.loop.after(std::chrono::milliseconds(*call->timeout_ms), [this, id] {
+            end_call({id}, domain::ResultStatus::Timeout);
+        });
     flight->running = parts_.performer.start(
         call, [this, alive = std::weak_ptr(self_), id](domain::ToolResult result) {
             if (alive.lock()) call_ended(id, std::move(result));

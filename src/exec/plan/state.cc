@@ -31,9 +31,8 @@ State::State(domain::PlanRun from, CheckedPlan plan)
             steps[i].units.resize(1);
         }
     run.counts.steps = static_cast<std::int64_t>(steps.size());
-    run_var_ = json::object{{"id", run.run_id.value},
-                            {"goal", run.goal},
-                            {"startedAt", base::to_text(run.created_at)}};
+    run_var_ = json::object{
+        {"id", run.run_id.value}, {"goal", run.goal}, {"startedAt", base::to_text(run.created_at)}};
     context_var_ = run.context;
     params_var_ = run.params;
     begin_pass();
@@ -48,8 +47,7 @@ base::Result<State> State::from_journal(domain::PlanRun run, CheckedPlan plan,
         const auto value = TRY(base::parse_json(record.line));
         switch (record.kind) {
             case domain::PlanRecordKind::Call:
-                state.note_call(
-                    std::make_shared<const domain::ToolCall>(TRY(call_from(value))));
+                state.note_call(std::make_shared<const domain::ToolCall>(TRY(call_from(value))));
                 break;
             case domain::PlanRecordKind::Result:
                 state.note_result(TRY(result_from(value)));
@@ -105,10 +103,9 @@ void State::begin_pass() {
 
 void State::count_waits() {
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        steps[i].waits_for = static_cast<std::size_t>(
-            std::ranges::count_if(checked->needs[i], [&](std::size_t other) {
-                return steps[other].phase != Phase::Succeeded;
-            }));
+        steps[i].waits_for = static_cast<std::size_t>(std::ranges::count_if(
+            checked->needs[i],
+            [&](std::size_t other) { return steps[other].phase != Phase::Succeeded; }));
         refresh(i);
         if (ready.contains(i)) newly_ready.push_back(i);
     }
@@ -182,10 +179,10 @@ std::expected<json::array, Unresolved> State::items_of(std::size_t index) const 
     if (!list->is_array()) return std::unexpected(Unresolved{path, from + " is not a list"});
     const auto max = run.policy.limits.max_foreach_items.value_or(kForeachItemsMaxDefault);
     if (std::ssize(list->get_array()) > max)
-        return std::unexpected(
-            Unresolved{path, fmt::format("{} has {} items, and the policy allows {}", from,
-                                         list->get_array().size(), max),
-                       "policy_denied"});
+        return std::unexpected(Unresolved{path,
+                                          fmt::format("{} has {} items, and the policy allows {}",
+                                                      from, list->get_array().size(), max),
+                                          "policy_denied"});
     return std::move(list->get_array());
 }
 
@@ -222,7 +219,8 @@ void State::note_call(const CallPtr& call) {
     ++run.counts.calls;
     in_flight[call->call_id.value] = {at, call};
     // After a restart the wait for it is over, too.
-    if (!retries.empty()) std::erase_if(retries, [&](const auto& entry) { return entry.second == at; });
+    if (!retries.empty())
+        std::erase_if(retries, [&](const auto& entry) { return entry.second == at; });
     refresh(at.step);
 }
 
@@ -298,18 +296,17 @@ void State::settle_step(std::size_t index) {
     }
 }
 
-bool State::may_retry(const Step& step, const Unit& unit,
-                      const domain::ToolResult& result) const {
+bool State::may_retry(const Step& step, const Unit& unit, const domain::ToolResult& result) const {
     if (is_halted()) return false;
     const std::string& code = result.error->code;
     // Nothing about the call would be different the next time.
     if (code == "VALIDATION_ERROR" || code == "POLICY_DENIED" || code == "CANCELLED") return false;
     const auto rule = retry_of(plan(), step);
     const bool author = on_error_of(plan(), step) == OnError::Retry;
-    const bool wanted = is_unknown_outcome(result)
-                            ? author
-                            : author || result.error->retryable.value_or(false) ||
-                                  (rule && code == "TIMEOUT");
+    const bool wanted =
+        is_unknown_outcome(result)
+            ? author
+            : author || result.error->retryable.value_or(false) || (rule && code == "TIMEOUT");
     const auto tries = std::min(rule ? rule->max_attempts : kAttemptsDefault,
                                 run.policy.limits.max_attempts.value_or(kAttemptsMax));
     return wanted && unit.tries < tries;
@@ -318,8 +315,8 @@ bool State::may_retry(const Step& step, const Unit& unit,
 base::Time State::retry_at(const Step& step, const Unit& unit,
                            const domain::ToolResult& result) const {
     const auto rule = retry_of(plan(), step).value_or(Retry{});
-    const auto max = std::min(run.policy.limits.max_backoff_ms.value_or(kBackoffClampMsDefault),
-                              kBackoffMsMax);
+    const auto max =
+        std::min(run.policy.limits.max_backoff_ms.value_or(kBackoffClampMsDefault), kBackoffMsMax);
     std::int64_t wait = rule.backoff_ms;
     for (std::int64_t i = 1; i < unit.tries && wait < max; ++i) wait *= 2;
     wait = std::min(wait * jitter_percent(result.call_id) / 100, max);

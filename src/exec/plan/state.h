@@ -39,8 +39,8 @@ struct StepState {
     bool whole{false};
     json::array items;
     std::vector<Unit> units;
-    std::size_t next{0};              // No unit before this one still waits for its first try.
-    std::set<std::size_t> again{};    // Units whose next try is due.
+    std::size_t next{0};            // No unit before this one still waits for its first try.
+    std::set<std::size_t> again{};  // Units whose next try is due.
     std::size_t running{0};
     std::size_t settled{0};
     std::size_t waits_for{0};  // Steps that it needs and that have not succeeded yet.

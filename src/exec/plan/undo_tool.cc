@@ -63,10 +63,9 @@ struct Undo {
     void run() {
         output->path = args.path;
         if (auto done = perform(); !done) error = std::move(done).error();
-        effects.side_effects_observed = !error && !(effects.created.empty() &&
-                                                    effects.modified.empty() &&
-                                                    effects.deleted.empty() &&
-                                                    effects.renamed.empty());
+        effects.side_effects_observed =
+            !error && !(effects.created.empty() && effects.modified.empty() &&
+                        effects.deleted.empty() && effects.renamed.empty());
     }
 
     Step perform() {
@@ -111,10 +110,10 @@ struct Undo {
         const fs::path file = args.beforeArtifact.value_or("");
         const auto rest = file.lexically_normal().lexically_relative(artifacts);
         if (rest.empty() || *rest.begin() == "..")
-            return std::unexpected(
-                domain::ToolError{.kind = "policy_denied",
-                                  .message = "What was there before is not among the files that runs "
-                                             "keep."});
+            return std::unexpected(domain::ToolError{
+                .kind = "policy_denied",
+                .message = "What was there before is not among the files that runs "
+                           "keep."});
         auto bytes = base::read_file(file, kFileBytesMax);
         if (!bytes) return std::unexpected(failed(bytes.error()));
         if (args.beforeEtag && etag_of(*bytes) != *args.beforeEtag)
@@ -172,8 +171,7 @@ struct Undo {
     }
 
     Step undelete() {
-        if (is_there(at(args.path)))
-            return std::unexpected(changed(args.path, "is there again"));
+        if (is_there(at(args.path))) return std::unexpected(changed(args.path, "is there again"));
         const auto then = TRY(before());
         TRY(write(then));
         effects.created.push_back({args.path, domain::PathKind::File});
@@ -196,10 +194,9 @@ struct Undo {
         fs::create_directories(at(from).parent_path(), error);
         fs::rename(at(args.path), at(from), error);
         if (error)
-            return std::unexpected(
-                domain::ToolError{.kind = "io_error",
-                                  .message = fmt::format("{} could not be renamed: {}", args.path,
-                                                         error.message())});
+            return std::unexpected(domain::ToolError{
+                .kind = "io_error",
+                .message = fmt::format("{} could not be renamed: {}", args.path, error.message())});
         effects.renamed.push_back({args.path, from});
         output->said = fmt::format("Renamed {} back to {}.", args.path, from);
         output->undo.push_back({{"action", "rename"}, {"path", from}, {"from", args.path}});
@@ -261,7 +258,8 @@ public:
         return nullptr;
     }
 
-    base::Result<json::object> preview(const json::value& args, const tools::Place&) const override {
+    base::Result<json::object> preview(const json::value& args,
+                                       const tools::Place&) const override {
         const auto undo = TRY(base::from_json<Args>(args));
         switch (undo.action) {
             case Action::Create:

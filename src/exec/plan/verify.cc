@@ -43,11 +43,10 @@ private:
             const auto& record = files_.records[i];
             const auto number = static_cast<std::int64_t>(i) + 1;
             if (record.seq != number)
-                return fault(record.seq < number
-                                 ? fmt::format("{}: record {} is there twice", files_.places[i],
-                                               record.seq)
-                                 : fmt::format("record {} is missing before {}", number,
-                                               files_.places[i]));
+                return fault(
+                    record.seq < number
+                        ? fmt::format("{}: record {} is there twice", files_.places[i], record.seq)
+                        : fmt::format("record {} is missing before {}", number, files_.places[i]));
             const auto link = link_of(record, last);
             if (!link || link->written != link->computed)
                 return fault(fmt::format(
@@ -60,8 +59,8 @@ private:
             return fault(fmt::format("run.json names {} records that end in {}, the files have {}",
                                      run_.last_seq, run_.last_hash, count));
         if (end_ && (count != end_->last_seq || last != end_->last_hash))
-            fault(fmt::format("the store has {} records, the files have {} or others", end_->last_seq,
-                              count));
+            fault(fmt::format("the store has {} records, the files have {} or others",
+                              end_->last_seq, count));
     }
 
     void walk() {
@@ -129,9 +128,9 @@ private:
             return fault(fmt::format("{}: step {} changes something without an approval", place_,
                                      call.step_id));
         if (!approvals_.contains(*call.confirmation_id))
-            return fault(fmt::format(
-                "{}: step {} names the approval {}, which no event before it has given", place_,
-                call.step_id, *call.confirmation_id));
+            return fault(
+                fmt::format("{}: step {} names the approval {}, which no event before it has given",
+                            place_, call.step_id, *call.confirmation_id));
         ++verdict_.approved_calls;
     }
 
@@ -169,10 +168,12 @@ private:
         }
         const bool is_end =
             event.type == EventType::StepFinished || event.type == EventType::StepFailed;
+        // A loop over nothing is done without a call.
+        if (event.type == EventType::StepFinished && event.call_id.empty())
+            done_.insert(event.step_id);
         if ((event.type != EventType::StepStarted && !is_end) || event.call_id.empty()) return;
         const auto found = calls_.find(event.call_id.value);
-        if (found == calls_.end())
-            return fault(place_ + ": an event of a call that was not made");
+        if (found == calls_.end()) return fault(place_ + ": an event of a call that was not made");
         auto& seen = found->second;
         if (!is_end) {
             if (seen.starts++ > 0) fault(place_ + ": the call starts twice");

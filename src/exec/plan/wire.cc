@@ -10,10 +10,11 @@ namespace {
 using base::ErrorCode;
 using base::fail;
 
-constexpr std::string_view kEventNames[] = {
-    "run.started",   "run.confirmationRequested", "run.confirmed", "run.cancelled",
-    "step.scheduled", "step.started",              "step.progress", "step.finished",
-    "step.failed",    "run.finished"};
+constexpr std::string_view kEventNames[] = {"run.started",    "run.confirmationRequested",
+                                            "run.confirmed",  "run.cancelled",
+                                            "step.scheduled", "step.started",
+                                            "step.progress",  "step.finished",
+                                            "step.failed",    "run.finished"};
 constexpr std::string_view kLevels[] = {"info", "warn", "error"};
 constexpr std::string_view kUnseen = "unknown";
 constexpr std::string_view kAgent = "plan";
@@ -121,7 +122,8 @@ json::object effects_json(const domain::Effects& effects) {
 // Records of ours in camelCase come back through the typed decoder; `verbatim` members hold other
 // people's JSON and keep their spelling.
 template <class T>
-base::Result<T> from_camel(const json::value& value, std::initializer_list<std::string_view> verbatim,
+base::Result<T> from_camel(const json::value& value,
+                           std::initializer_list<std::string_view> verbatim,
                            base::Unknown unknown = base::Unknown::Ignore) {
     const auto* object = value.if_object();
     if (!object) return fail(ErrorCode::InvalidInput, "expected an object");
@@ -204,9 +206,12 @@ json::object call_json(const domain::ToolCall& call) {
 }
 
 json::object result_json(const domain::ToolResult& result) {
-    json::object out{{"callId", result.call_id.value}, {"runId", result.run_id.value},
-                     {"stepId", result.step_id},       {"tool", result.tool},
-                     {"attempt", result.attempt},      {"status", base::enum_name(result.status)},
+    json::object out{{"callId", result.call_id.value},
+                     {"runId", result.run_id.value},
+                     {"stepId", result.step_id},
+                     {"tool", result.tool},
+                     {"attempt", result.attempt},
+                     {"status", base::enum_name(result.status)},
                      {"ok", result.ok}};
     if (result.data) out.emplace("data", *result.data);
     put(out, "dataHash", result.data_hash);
@@ -282,7 +287,8 @@ base::Result<domain::ToolResult> result_from(const json::value& value) {
     const auto* effects = base::find(value, "effects");
     json::array seen;
     if (effects)
-        if (const auto* list = base::find(*effects, "sideEffectsObserved"); list && list->is_array())
+        if (const auto* list = base::find(*effects, "sideEffectsObserved");
+            list && list->is_array())
             seen = list->get_array();
     const bool unseen = std::ranges::find(seen, json::value(kUnseen)) != seen.end();
     if (auto* object = shape.get_object().if_contains("effects"); object && object->is_object()) {

@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPathArgs[] = {"path", "paths", "from",    "to",      "folder",  "dir",
-                                          "root", "file",  "cwd",     "workdir", "oldPath", "newPath"};
+constexpr std::string_view kPathArgs[] = {"path", "paths", "from", "to",      "folder",  "dir",
+                                          "root", "file",  "cwd",  "workdir", "oldPath", "newPath"};
 constexpr std::string_view kCommandArgs[] = {"cmd", "command"};
 
 domain::ToolError denied(const domain::ToolCall& call, std::string message, std::string hint) {
@@ -72,15 +72,17 @@ private:
         const std::string shown = base::printable(base::to_utf8(text));
         for (const auto& pattern : call_.policy.sandbox.deny_patterns)
             if (is_denied(text, pattern))
-                return denied(call_, fmt::format("'{}' matches the denied pattern '{}'.", shown, pattern),
+                return denied(call_,
+                              fmt::format("'{}' matches the denied pattern '{}'.", shown, pattern),
                               "Do without it, or have the policy changed.");
         if (!is_path) return std::nullopt;
         const fs::path path = resolved(text, root_);
         const bool inside = std::ranges::any_of(
             roots_, [&](const fs::path& allowed) { return is_below(path, allowed); });
         if (inside) return std::nullopt;
-        return denied(call_, fmt::format("'{}' lies outside the allowed roots.", shown),
-                      fmt::format("Stay below {}.", fmt::join(call_.policy.sandbox.allowed_roots, ", ")));
+        return denied(
+            call_, fmt::format("'{}' lies outside the allowed roots.", shown),
+            fmt::format("Stay below {}.", fmt::join(call_.policy.sandbox.allowed_roots, ", ")));
     }
 
     const domain::ToolCall& call_;
@@ -94,11 +96,11 @@ std::optional<domain::ToolError> policy_refusal(const domain::ToolCall& call,
                                                 const fs::path& root) {
     const auto& policy = call.policy;
     if (policy.max_risk_level && call.risk_level > *policy.max_risk_level)
-        return denied(call,
-                      fmt::format("{} is of risk {}, and the policy allows {} at most.", call.tool,
-                                  base::enum_name(call.risk_level),
-                                  base::enum_name(*policy.max_risk_level)),
-                      "Do without it, or have the policy changed.");
+        return denied(
+            call,
+            fmt::format("{} is of risk {}, and the policy allows {} at most.", call.tool,
+                        base::enum_name(call.risk_level), base::enum_name(*policy.max_risk_level)),
+            "Do without it, or have the policy changed.");
     if (policy.confirmations_required && call.risk_level != domain::RiskLevel::ReadOnly &&
         !call.confirmation_id)
         return denied(call, fmt::format("{} needs an approval, and there is none.", call.tool),

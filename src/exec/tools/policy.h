@@ -13,9 +13,9 @@ namespace tools {
 // roots or text that matches a denied pattern. Relative paths and roots are meant below `root`.
 // Links are followed as far as the path exists.
 //
-// Paths are the args named path, paths, from, to, folder, dir, root, file, cwd, workdir, oldPath and
-// newPath; patterns are held against those and against cmd and command. A pattern with '*' or '?' is
-// a glob over the whole text, any other is looked for anywhere in it.
+// Paths are the args named path, paths, from, to, folder, dir, root, file, cwd, workdir, oldPath
+// and newPath; patterns are held against those and against cmd and command. A pattern with '*' or
+// '?' is a glob over the whole text, any other is looked for anywhere in it.
 std::optional<domain::ToolError> policy_refusal(const domain::ToolCall& call,
                                                 const std::filesystem::path& root);
 

@@ -91,7 +91,8 @@ base::Result<domain::RunId> LocalPlans::name_run(const std::string& run) {
     if (fitting.size() == 1) return fitting.front();
     if (fitting.empty())
         return fail(ErrorCode::NotFound, "there is no run '{}'; see holon plan list", run);
-    return fail(ErrorCode::InvalidInput, "more than one run begins with '{}'; give more of it", run);
+    return fail(ErrorCode::InvalidInput, "more than one run begins with '{}'; give more of it",
+                run);
 }
 
 base::Result<LocalPlans::Prepared> LocalPlans::prepare(const PlanRequest& request) {
@@ -114,8 +115,7 @@ base::Result<LocalPlans::Prepared> LocalPlans::prepare(const PlanRequest& reques
         return out;
     }
     out.plan = *checked;
-    const auto entry =
-        TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
+    const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
     out.vault = entry.execution_root;
     out.policy = TRY(plan::policy_from(request.policy, default_plan_policy(out.vault)));
     out.context = bind_context(out.plan->plan, request.context, out.vault, out.faults);
@@ -180,17 +180,17 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
 
 base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,
                                             std::optional<domain::RunId> reverts) {
-    auto created = plan::create_run(
-        {.run_id = parts_.ids.fresh<domain::RunId>(),
-         .plan = prepared.plan,
-         .vault = prepared.vault,
-         .policy = prepared.policy,
-         .context = prepared.context,
-         .params = prepared.params,
-         .action = prepared.action,
-         .reverts = std::move(reverts),
-         .tool_registry_version = parts_.dispatcher.registry().version()},
-        parts_.clock.now());
+    auto created =
+        plan::create_run({.run_id = parts_.ids.fresh<domain::RunId>(),
+                          .plan = prepared.plan,
+                          .vault = prepared.vault,
+                          .policy = prepared.policy,
+                          .context = prepared.context,
+                          .params = prepared.params,
+                          .action = prepared.action,
+                          .reverts = std::move(reverts),
+                          .tool_registry_version = parts_.dispatcher.registry().version()},
+                         parts_.clock.now());
     auto& run = created.run;
     std::vector<domain::PlanRecord> records;
     for (const auto& event : created.events)
@@ -239,6 +239,7 @@ base::Result<PlanRun> LocalPlans::execute(const std::string& run, PlanObserver& 
     const auto id = TRY(name_run(run));
     const auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
+    TRY(heal_files(parts_, stored));
     if (stored.run.status == PlanRunStatus::Succeeded)
         return fail(ErrorCode::Conflict, "run {} has succeeded; there is nothing left to do", id);
     if (stored.run.status == PlanRunStatus::Cancelled && stored.run.pass == 0)
@@ -322,7 +323,9 @@ base::Result<std::filesystem::path> LocalPlans::folder_of(const std::string& run
     std::error_code ignored;
     if (std::filesystem::is_directory(run, ignored)) return std::filesystem::path(run);
     const auto id = TRY(name_run(run));
-    stored = TRY(load_run(parts_.store, id)).run;
+    const auto loaded = TRY(load_run(parts_.store, id));
+    TRY(heal_files(parts_, loaded));
+    stored = loaded.run;
     return parts_.folder(id);
 }
 
@@ -345,41 +348,17 @@ base::Result<PlanReplay> LocalPlans::replay(const std::string& run) {
     const auto files = TRY(plan::read_folder(TRY(folder_of(run, stored))));
     const auto checked = plan::check(files.document, parts_.dispatcher.registry());
     if (!checked)
-        return fail(ErrorCode::Refused, "the recorded plan no longer fits this program's tools:\n{}",
+        return fail(ErrorCode::Refused,
+                    "the recorded plan no longer fits this program's tools:\n{}",
                     plan::faults_text(checked.error()));
     if (files.run.is_open())
         return fail(ErrorCode::Conflict, "run {} has not ended", files.run.run_id);
     if (files.run.pass == 0) return PlanReplay{.ok = true, .status = files.run.status};
-    PlanRun again = files.run;
-    again.pass = 0;
-    again.counts = {};
-    again.ended_at.reset();
-    // Nothing is performed, so no place is needed.
-    const tools::Place place{.agent_id = {"plan"}, .agent_home = parts_.folder(again.run_id)};
-    plan::MemoryJournal journal(parts_.loop);
-    plan::RecordedPerformer performer(files, parts_.dispatcher, parts_.loop);
-    plan::Runner runner({.loop = parts_.loop,
-                         .clock = parts_.clock,
-                         .ids = parts_.ids,
-                         .dispatcher = parts_.dispatcher,
-                         .journal = journal,
-                         .performer = performer,
-                         .place = place},
-                        plan::State(again, *checked));
-    const Reset reset(interrupt_);
-    interrupt_ = [&](const std::string& reason) { runner.cancel(reason); };
-    for (std::int64_t pass = 0; pass < files.run.pass; ++pass)
-        TRY(carry(parts_, runner, [](plan::Runner& one) { one.begin(); }));
-    PlanReplay out{.divergences = performer.divergences, .served = performer.served};
-    std::ranges::move(performer.left_over(), std::back_inserter(out.divergences));
-    out.status = runner.state().run.status;
-    // A cancelled run ends where somebody said so; the record does not say where that was.
-    if (files.run.status != PlanRunStatus::Cancelled && out.status != files.run.status)
-        out.divergences.push_back(fmt::format("the record ended as {}, the replay as {}",
-                                              base::enum_name(files.run.status),
-                                              base::enum_name(out.status)));
-    out.ok = out.divergences.empty();
-    return out;
+    auto replayed = plan::replay(files, *checked, parts_.dispatcher, parts_.ids);
+    return PlanReplay{.ok = replayed.divergences.empty(),
+                      .divergences = std::move(replayed.divergences),
+                      .served = replayed.served,
+                      .status = replayed.status};
 }
 
 base::Result<PlanReverted> LocalPlans::revert(const std::string& run, const std::string& approver,
@@ -419,16 +398,18 @@ base::Result<domain::PlanAction> LocalPlans::save(const std::string& name,
                                                   const std::optional<std::string>& run,
                                                   const std::optional<std::string>& text) {
     if (!is_action_name(name))
-        return fail(ErrorCode::InvalidInput,
-                    "'{}' is no name for an action: a letter, then letters, digits, '-' and '_', at "
-                    "most {} of them",
-                    name, kActionNameCharsMax);
+        return fail(
+            ErrorCode::InvalidInput,
+            "'{}' is no name for an action: a letter, then letters, digits, '-' and '_', at "
+            "most {} of them",
+            name, kActionNameCharsMax);
     domain::PlanAction action{.name = name, .description = description};
     if (run) {
         const auto stored = TRY(load_run(parts_.store, TRY(name_run(*run))));
         if (stored.run.status != PlanRunStatus::Succeeded)
             return fail(ErrorCode::Conflict,
-                        "run {} has not succeeded; only plans that did are kept", stored.run.run_id);
+                        "run {} has not succeeded; only plans that did are kept",
+                        stored.run.run_id);
         action.plan = stored.document;
         action.saved_from = stored.run.run_id;
     } else {

@@ -20,8 +20,7 @@ json::array vault_files(const fs::path& vault) {
     std::error_code failed;
     fs::recursive_directory_iterator entry(vault, fs::directory_options::skip_permission_denied,
                                            failed);
-    for (; !failed && entry != fs::recursive_directory_iterator() &&
-           names.size() < kListedFilesMax;
+    for (; !failed && entry != fs::recursive_directory_iterator() && names.size() < kListedFilesMax;
          entry.increment(failed)) {
         if (entry->path().filename().string().starts_with('.')) {
             entry.disable_recursion_pending();
@@ -41,8 +40,7 @@ json::array vault_files(const fs::path& vault) {
 
 domain::PolicySnapshot default_plan_policy(const fs::path& vault) {
     domain::PolicySnapshot policy{.confirmations_required = true};
-    policy.sandbox = {
-        .enabled = true, .allowed_roots = {vault.string()}, .deny_patterns = {"://"}};
+    policy.sandbox = {.enabled = true, .allowed_roots = {vault.string()}, .deny_patterns = {"://"}};
     policy.limits = {.max_concurrency = kMaxConcurrency,
                      .max_attempts = kMaxAttempts,
                      .max_backoff_ms = kMaxBackoffMs,
@@ -78,9 +76,10 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
             case plan::ContextKind::Selection:
             case plan::ContextKind::Cursor:
             case plan::ContextKind::CommandList:
-                faults.push_back({fmt::format("/contextRequests/{}", i),
-                                  fmt::format("PRECONDITION_FAILED: there is no {} here", name),
-                                  "Give it with the run, for instance --active-file or --selection."});
+                faults.push_back(
+                    {fmt::format("/contextRequests/{}", i),
+                     fmt::format("PRECONDITION_FAILED: there is no {} here", name),
+                     "Give it with the run, for instance --active-file or --selection."});
         }
     }
     // What nobody asked for is still there for the editor's tools.
@@ -92,15 +91,15 @@ void check_params(const plan::Checked& plan, const json::object& given,
                   std::vector<PlanFault>& faults) {
     for (const auto& name : plan.params)
         if (!given.contains(name))
-            faults.push_back({"", fmt::format("PRECONDITION_FAILED: parameter '{}' has no value", name),
+            faults.push_back({"",
+                              fmt::format("PRECONDITION_FAILED: parameter '{}' has no value", name),
                               fmt::format("Give it with --param {}=…", name)});
     for (const auto& member : given)
         if (std::ranges::find(plan.params, std::string_view(member.key())) == plan.params.end())
-            faults.push_back({"", fmt::format("the plan has no parameter '{}'",
-                                              std::string_view(member.key())),
-                              plan.params.empty()
-                                  ? "It has none."
-                                  : fmt::format("It has {}.", fmt::join(plan.params, ", "))});
+            faults.push_back(
+                {"", fmt::format("the plan has no parameter '{}'", std::string_view(member.key())),
+                 plan.params.empty() ? "It has none."
+                                     : fmt::format("It has {}.", fmt::join(plan.params, ", "))});
 }
 
 std::vector<PlanFault> shown(const std::vector<plan::Fault>& faults) {

@@ -45,9 +45,10 @@ public:
 
 private:
     void complain(const base::Error& error) {
-        base::log_warn("the files of the run could not be written: {}. The run goes on; resume or "
-                       "verify it later to write them again.",
-                       error.message);
+        base::log_warn(
+            "the files of the run could not be written: {}. The run goes on; resume or "
+            "verify it later to write them again.",
+            error.message);
         folder_.reset();
     }
     std::optional<plan::RunFolder> folder_;
@@ -87,6 +88,16 @@ base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan:
         return tx.put_plan_run(run);
     }));
     TRY(plan::RunFolder::open(parts.folder(run.run_id), run, stored.document, stored.records));
+    return {};
+}
+
+base::Status heal_files(const PlanParts& parts, const StoredRun& stored) {
+    if (stored.run.is_open()) return {};
+    const auto folder = parts.folder(stored.run.run_id);
+    const auto files = plan::read_folder(folder);
+    const bool is_behind = files ? files->run.is_open() : files.error().code == ErrorCode::NotFound;
+    if (!is_behind) return {};
+    TRY(plan::RunFolder::open(folder, stored.run, stored.document, stored.records));
     return {};
 }
 

@@ -41,6 +41,10 @@ base::Result<tools::Place> plan_place(const PlanParts& parts, const domain::Plan
 // Appends to a run that nobody carries, and writes its files anew.
 base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan::RunEvent& event);
 
+// A process that died after its last commit left files that do not know of the end; they are
+// written anew. Files that claim an end are left alone, whatever they say: verify is there to tell.
+base::Status heal_files(const PlanParts& parts, const StoredRun& stored);
+
 // Runs the loop until `runner` has ended; `start` says how it begins.
 base::Status carry(const PlanParts& parts, plan::Runner& runner,
                    const std::function<void(plan::Runner&)>& start);

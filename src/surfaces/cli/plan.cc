@@ -65,9 +65,8 @@ base::Result<json::object> selection_of(const PlanSource& source) {
     std::size_t start = 0;
     std::size_t end = 0;
     const auto number = [&](std::string_view part, std::size_t& to) {
-        return !part.empty() &&
-               std::from_chars(part.data(), part.data() + part.size(), to).ptr ==
-                   part.data() + part.size();
+        return !part.empty() && std::from_chars(part.data(), part.data() + part.size(), to).ptr ==
+                                    part.data() + part.size();
     };
     if (colon == std::string::npos || !number(std::string_view(text).substr(0, colon), start) ||
         !number(std::string_view(text).substr(colon + 1), end) || end < start)
@@ -79,8 +78,9 @@ base::Result<json::object> selection_of(const PlanSource& source) {
     const auto file = std::filesystem::path(source.vault.value_or(".")) / *source.active_file;
     const auto content = TRY(base::read_file(file, kSelectedFileBytesMax));
     if (end > content.size())
-        return base::fail(base::ErrorCode::InvalidInput, "{} has {} bytes, and --selection ends at {}",
-                          *source.active_file, content.size(), end);
+        return base::fail(base::ErrorCode::InvalidInput,
+                          "{} has {} bytes, and --selection ends at {}", *source.active_file,
+                          content.size(), end);
     selection["text"] = base::to_utf8(std::string_view(content).substr(start, end - start));
     return selection;
 }
@@ -91,7 +91,8 @@ base::Result<service::PlanRequest> request_of(const PlanSource& source, const Te
     for (const auto& param : source.params) {
         const std::size_t equals = param.find('=');
         if (equals == std::string::npos || equals == 0)
-            return base::fail(base::ErrorCode::InvalidInput, "--param is name=value, got '{}'", param);
+            return base::fail(base::ErrorCode::InvalidInput, "--param is name=value, got '{}'",
+                              param);
         request.params[param.substr(0, equals)] = param_value(param.substr(equals + 1));
     }
     if (source.policy_file) {
@@ -127,16 +128,16 @@ base::Result<Exit> on(const PlanCheckCommand& command, const Call& call) {
     const auto check = TRY(call.context.plans.check(request));
     if (!check.ok) return refuse(call, check.faults);
     if (call.wants_json())
-        call.context.terminal.print_line(base::pretty_json(
-            json::object{{"ok", true},
-                         {"goal", check.goal},
-                         {"steps", check.steps},
-                         {"riskLevel", check.risk_level},
-                         {"planHash", check.plan_hash},
-                         {"params", base::to_json(check.params)}}));
+        call.context.terminal.print_line(
+            base::pretty_json(json::object{{"ok", true},
+                                           {"goal", check.goal},
+                                           {"steps", check.steps},
+                                           {"riskLevel", check.risk_level},
+                                           {"planHash", check.plan_hash},
+                                           {"params", base::to_json(check.params)}}));
     else
-        call.context.terminal.print_line(fmt::format("Good: {} steps, {}. {}", check.steps,
-                                                     check.risk_level, base::printable(check.goal)));
+        call.context.terminal.print_line(fmt::format(
+            "Good: {} steps, {}. {}", check.steps, check.risk_level, base::printable(check.goal)));
     return Exit::Success;
 }
 
@@ -194,7 +195,8 @@ base::Result<Exit> on(const PlanRunCommand& command, const Call& call) {
             command.source.file == "-")
             return tell(call, *created.run);
         if (!TRY(ask(request, call)))
-            return tell(call, TRY(plans.reject(run, call.context.user, "rejected at the terminal")));
+            return tell(call,
+                        TRY(plans.reject(run, call.context.user, "rejected at the terminal")));
     }
     if (created.needs_approval) TRY(plans.approve(run, call.context.user, kOwnApproval));
     return carry(call, run);
@@ -206,23 +208,21 @@ base::Result<Exit> on(const PlanApproveCommand& command, const Call& call) {
     if (call.wants_json())
         call.context.terminal.print_line(base::json_text(service::plan_run_json(run)));
     else
-        call.context.terminal.print_line(fmt::format(
-            "Run {} is approved by {} until {}. Begin it with: holon plan resume {}", run.run_id,
-            base::printable(run.approval->approver), base::to_text(run.approval->expires_at),
-            run.run_id));
+        call.context.terminal.print_line(
+            fmt::format("Run {} is approved by {} until {}. Begin it with: holon plan resume {}",
+                        run.run_id, base::printable(run.approval->approver),
+                        base::to_text(run.approval->expires_at), run.run_id));
     return Exit::Success;
 }
 
 base::Result<Exit> on(const PlanRejectCommand& command, const Call& call) {
-    const auto run =
-        TRY(call.context.plans.reject(command.run, call.context.user, command.reason));
+    const auto run = TRY(call.context.plans.reject(command.run, call.context.user, command.reason));
     tell(call, run);
     return Exit::Success;
 }
 
 base::Result<Exit> on(const PlanResumeCommand& command, const Call& call) {
-    if (command.yes)
-        TRY(call.context.plans.approve(command.run, call.context.user, kOwnApproval));
+    if (command.yes) TRY(call.context.plans.approve(command.run, call.context.user, kOwnApproval));
     return carry(call, command.run);
 }
 
@@ -256,20 +256,19 @@ base::Result<Exit> on(const PlanListCommand& command, const Call& call) {
             list.push_back(service::plan_run_json(run));
             continue;
         }
-        const auto age = std::chrono::duration_cast<std::chrono::seconds>(
-            call.context.clock.now() - run.created_at);
-        call.context.terminal.print_line(fmt::format(
-            "{}  {:<17} {:<9} {:>3}/{:<3} {}", run.run_id, base::enum_name(run.status),
-            age_text(age.count()), run.counts.succeeded, run.counts.steps,
-            base::printable(base::ellipsize(run.goal, 60))));
+        const auto age = std::chrono::duration_cast<std::chrono::seconds>(call.context.clock.now() -
+                                                                          run.created_at);
+        call.context.terminal.print_line(
+            fmt::format("{}  {:<17} {:<9} {:>3}/{:<3} {}", run.run_id, base::enum_name(run.status),
+                        age_text(age.count()), run.counts.succeeded, run.counts.steps,
+                        base::printable(base::ellipsize(run.goal, 60))));
     }
     if (call.wants_json()) call.context.terminal.print_line(base::pretty_json(list));
     return Exit::Success;
 }
 
 base::Result<Exit> on(const PlanShowCommand& command, const Call& call) {
-    call.context.terminal.print_line(
-        base::pretty_json(TRY(call.context.plans.show(command.run))));
+    call.context.terminal.print_line(base::pretty_json(TRY(call.context.plans.show(command.run))));
     return Exit::Success;
 }
 
@@ -328,7 +327,8 @@ base::Result<Exit> on(const PlanRevertCommand& command, const Call& call) {
     if (!command.yes) {
         if (!terminal.in_is_terminal || !terminal.err_is_terminal)
             return base::fail(base::ErrorCode::Refused,
-                              "nobody can be asked here; add --yes to take run {} back", run.run_id);
+                              "nobody can be asked here; add --yes to take run {} back",
+                              run.run_id);
         if (!terminal.confirm(fmt::format("Take back what run {} changed ({})? [y/N] ", run.run_id,
                                           base::printable(run.goal))))
             return Exit::Interrupted;
@@ -361,7 +361,8 @@ Exit show_action(const Call& call, const domain::PlanAction& action) {
     else
         call.context.terminal.print_line(fmt::format(
             "{}: {}{}", action.name, base::printable(action.description),
-            action.params.empty() ? "" : fmt::format(" (--param {})", fmt::join(action.params, ", "))));
+            action.params.empty() ? ""
+                                  : fmt::format(" (--param {})", fmt::join(action.params, ", "))));
     return Exit::Success;
 }
 
@@ -369,8 +370,8 @@ base::Result<Exit> on(const PlanSaveCommand& command, const Call& call) {
     std::optional<std::string> text;
     if (command.file) text = TRY(read_input(call.context.terminal, *command.file));
     const auto run = command.run || text ? command.run : std::optional<std::string>("last");
-    return show_action(
-        call, TRY(call.context.plans.save(command.name, command.description, run, text)));
+    return show_action(call,
+                       TRY(call.context.plans.save(command.name, command.description, run, text)));
 }
 
 base::Result<Exit> on(const PlanActionsCommand&, const Call& call) {

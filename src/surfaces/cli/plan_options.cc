@@ -49,8 +49,8 @@ void add_running(CLI::App& plan, Invocation& invocation) {
     const auto check =
         add<PlanCheckCommand>(plan, invocation, "check", "Tell every fault of a plan at once");
     add_file(*check.sub, check.action->source);
-    const auto preview = add<PlanPreviewCommand>(
-        plan, invocation, "preview", "Show what a plan would do, without doing it");
+    const auto preview = add<PlanPreviewCommand>(plan, invocation, "preview",
+                                                 "Show what a plan would do, without doing it");
     add_file(*preview.sub, preview.action->source);
     add_place(*preview.sub, preview.action->source);
     const auto run = add<PlanRunCommand>(plan, invocation, "run",
@@ -135,8 +135,8 @@ void add_plans(CLI::App& app, Invocation& invocation) {
     add_running(*plan, invocation);
     add_runs(*plan, invocation);
     add_actions(*plan, invocation);
-    const auto tools = add<ToolsCommand>(app, invocation, "tools",
-                                         "List the tools that plans and agents can use");
+    const auto tools =
+        add<ToolsCommand>(app, invocation, "tools", "List the tools that plans and agents can use");
     tools.sub->add_option("name", tools.action->name, "Only this one, with its schemas");
 }
 

@@ -60,8 +60,7 @@ std::string changes_text(const Terminal& terminal, const json::value& changes) {
         line(Style::Yellow, ">",
              fmt::format("{} -> {}", shown(base::string_at(one, "from")),
                          shown(base::string_at(one, "to"))));
-    for (const auto& one : list_at(changes, "deletes"))
-        line(Style::Red, "-", text_of(one, "path"));
+    for (const auto& one : list_at(changes, "deletes")) line(Style::Red, "-", text_of(one, "path"));
     for (const auto& one : list_at(changes, "commands"))
         line(Style::Red, "$", text_of(one, "command"));
     return out;
@@ -72,20 +71,20 @@ std::string changes_text(const Terminal& terminal, const json::value& changes) {
 std::string faults_text(const std::vector<service::PlanFault>& faults) {
     std::string text;
     for (const auto& fault : faults)
-        text += fmt::format("{}{}: {}{}{}", text.empty() ? "" : "\n",
-                            fault.path.empty() ? "the plan" : shown(fault.path),
-                            shown(fault.message), fault.hint.empty() ? "" : ". ",
-                            shown(fault.hint));
+        text +=
+            fmt::format("{}{}: {}{}{}", text.empty() ? "" : "\n",
+                        fault.path.empty() ? "the plan" : shown(fault.path), shown(fault.message),
+                        fault.hint.empty() ? "" : ". ", shown(fault.hint));
     return text;
 }
 
 std::string preview_text(const Terminal& terminal, const json::object& preview) {
     const json::value value(preview);
     const std::string risk = base::string_at(value, "riskLevel");
-    std::string out =
-        fmt::format("{}\nRisk {}   in {}\n\n",
-                    styled(terminal, Style::Bold, shown(base::string_at(value, "goal"))),
-                    styled(terminal, risk_style(risk), risk), shown(base::string_at(value, "vault")));
+    std::string out = fmt::format(
+        "{}\nRisk {}   in {}\n\n",
+        styled(terminal, Style::Bold, shown(base::string_at(value, "goal"))),
+        styled(terminal, risk_style(risk), risk), shown(base::string_at(value, "vault")));
     for (const auto& step : list_at(value, "steps")) {
         const auto* index = base::find(step, "index");
         out += fmt::format("  {}{}  {}  {}\n", shown(base::string_at(step, "stepId")),
@@ -93,7 +92,8 @@ std::string preview_text(const Terminal& terminal, const json::object& preview) 
                            styled(terminal, risk_style(base::string_at(step, "riskLevel")),
                                   shown(base::string_at(step, "tool"))),
                            shown(base::string_at(step, "preview")));
-        if (const auto* changes = base::find(step, "changes")) out += changes_text(terminal, *changes);
+        if (const auto* changes = base::find(step, "changes"))
+            out += changes_text(terminal, *changes);
         if (const std::string why = base::string_at(step, "unknown"); !why.empty())
             out += fmt::format("      ? known only when the run gets there: {}\n", shown(why));
     }
@@ -114,7 +114,8 @@ std::string run_summary(const domain::PlanRun& run) {
     if (run.started_at && run.ended_at)
         text += ", " + duration_text(base::millis_between(*run.started_at, *run.ended_at));
     if (run.failure)
-        text += fmt::format("\n{}{}: {}", run.failure->step_id.empty() ? "" : run.failure->step_id + ": ",
+        text += fmt::format("\n{}{}: {}",
+                            run.failure->step_id.empty() ? "" : run.failure->step_id + ": ",
                             run.failure->code, shown(run.failure->message));
     if (counts.unknown_outcomes > 0)
         text += fmt::format("\n{} calls are of unknown outcome; see holon plan verify {}",
@@ -123,9 +124,10 @@ std::string run_summary(const domain::PlanRun& run) {
     if (run.status == Failed || run.status == Partial || run.status == Running)
         text += fmt::format("\nGo on with what is left: holon plan resume {}", run.run_id);
     if (run.status == AwaitingApproval)
-        text += fmt::format("\nIt waits for approval: holon plan approve {0}, then holon plan resume "
-                            "{0}",
-                            run.run_id);
+        text += fmt::format(
+            "\nIt waits for approval: holon plan approve {0}, then holon plan resume "
+            "{0}",
+            run.run_id);
     return text;
 }
 
@@ -147,7 +149,7 @@ void PlanView::on_result(const json::value& result) {
     const std::string step = base::string_at(result, "stepId");
     const std::string status = base::string_at(result, "status");
     const bool ok = status == "ok";
-    const std::string mark = ok                     ? styled(terminal_, Style::Green, "✓")
+    const std::string mark = ok                    ? styled(terminal_, Style::Green, "✓")
                              : status == "skipped" ? styled(terminal_, Style::Dim, "–")
                                                    : styled(terminal_, Style::Red, "✗");
     std::string told = shown(call.preview);
