@@ -45,7 +45,7 @@ public:
         check_members(what_, {"about", "plan", "text", "vault", "policy", "context", "params",
                               "approval", "cancel", "crash", "expect"});
         check_members(expect_, {"status", "faults", "calls", "results", "events", "failure", "ran",
-                                 "vault", "preview"});
+                                "vault", "preview"});
         if (const auto* vault = base::find(what_, "vault"); vault && vault->is_object())
             for (const auto& member : vault->get_object())
                 world_.put(std::string(std::string_view(member.key())),
@@ -131,8 +131,8 @@ private:
         const auto* crash = base::find(what_, "crash");
         if (crash) {
             life.reset();
-            life = std::make_unique<Life>(
-                world_, sim::FaultPlan{sim::Fault::CrashAfterCommit, base::int_at(*crash, "commit")});
+            life = std::make_unique<Life>(world_, sim::FaultPlan{sim::Fault::CrashAfterCommit,
+                                                                 base::int_at(*crash, "commit")});
         }
         const auto* cancel = base::find(what_, "cancel");
         const std::string after = cancel ? base::string_at(*cancel, "after") : "";
@@ -218,11 +218,10 @@ private:
             same = fits(list[i], as_named(calls[i]));
         if (same) return;
         for (const auto& call : calls)
-            fault(fmt::format("a call is {} {} attempt {} {}", base::string_at(call, "stepId"),
-                              base::find(call, "iteration")
-                                  ? shown(call.at("iteration").at("index"))
-                                  : "",
-                              base::int_at(call, "attempt"), shown(call.at("args"))));
+            fault(fmt::format(
+                "a call is {} {} attempt {} {}", base::string_at(call, "stepId"),
+                base::find(call, "iteration") ? shown(call.at("iteration").at("index")) : "",
+                base::int_at(call, "attempt"), shown(call.at("args"))));
         if (calls.empty()) fault("there are no calls");
     }
 
@@ -268,8 +267,9 @@ private:
             wanted.clear();
             for (const auto& member : vault->get_object())
                 wanted[std::string(std::string_view(member.key()))] =
-                    member.value().is_string() ? std::string(std::string_view(member.value().get_string()))
-                                               : "";
+                    member.value().is_string()
+                        ? std::string(std::string_view(member.value().get_string()))
+                        : "";
         }
         const auto files = world_.files();
         if (files == wanted) return;

@@ -102,9 +102,7 @@ public:
         auto running = std::make_shared<Handle>(loop_, world_, std::move(done), manner_);
         if (manner_ == Manner::Ends)
             loop_.after(std::chrono::milliseconds(base::int_at(call.args, "ms", 10)),
-                        [running, args = call.args] {
-                            running->finish(gives(args.get_object()));
-                        });
+                        [running, args = call.args] { running->finish(gives(args.get_object())); });
         return running;
     }
 
@@ -114,8 +112,8 @@ private:
             : loop(loop), world(world), done(std::move(done)), manner(manner) {}
         void cancel() override {
             if (manner == Manner::Deaf || !done) return;
-            finish(fails("tool_cancelled", "It was stopped.", false,
-                         domain::ResultStatus::Cancelled));
+            finish(
+                fails("tool_cancelled", "It was stopped.", false, domain::ResultStatus::Cancelled));
         }
         void finish(tools::Outcome outcome) {
             if (!done) return;
@@ -201,9 +199,9 @@ tools::Outcome move(const domain::ToolCall& call, const tools::Place& place,
     fs::rename(root / from, root / to);
     domain::Effects effects{.side_effects_observed = true};
     effects.renamed.push_back({from, to});
-    return gives({{"undo", json::array{json::object{
-                               {"action", "rename"}, {"path", to}, {"from", from}}}}},
-                 std::move(effects));
+    return gives(
+        {{"undo", json::array{json::object{{"action", "rename"}, {"path", to}, {"from", from}}}}},
+        std::move(effects));
 }
 
 tools::Outcome mkdir(const domain::ToolCall& call, const tools::Place& place,

@@ -1,5 +1,5 @@
-// Tools that do what a test says, and a world that remembers what they did to it, whatever becomes of
-// the process that called them.
+// Tools that do what a test says, and a world that remembers what they did to it, whatever becomes
+// of the process that called them.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 namespace plans_test {
 
 struct ToolWorld {
-    std::map<std::string, int> ran;     // How often a tool was really started, by step ("a", "a[3]").
-    std::map<std::string, int> done;    // How often it did its work, by idempotency key.
+    std::map<std::string, int> ran;   // How often a tool was really started, by step ("a", "a[3]").
+    std::map<std::string, int> done;  // How often it did its work, by idempotency key.
     std::map<std::string, int> failed;  // How often test.fail has failed, by idempotency key.
     int running{0};
     int running_max{0};

@@ -27,7 +27,8 @@ void World::put(const std::string& path, const std::string& content) const {
         return;
     }
     fs::create_directories((vault() / path).parent_path());
-    CHECK(base::write_file_atomic(vault() / path, content, 0644).has_value(), "a vault can be made");
+    CHECK(base::write_file_atomic(vault() / path, content, 0644).has_value(),
+          "a vault can be made");
 }
 
 std::map<std::string, std::string> World::files() const {
@@ -60,7 +61,8 @@ Life::Life(World& world, sim::FaultPlan plan)
                       loop_.run_until([this] { return stopped_; });
                   },
               .stop_loop = [this] { stopped_ = true; }}) {
-    // Each life starts later than the last one ended.
+    // What the last process had running ended with it, and this one starts later.
+    world.tools.running = 0;
     loop_.after(std::chrono::minutes(world.lives), [] {});
     loop_.run();
 }

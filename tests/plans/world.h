@@ -1,5 +1,5 @@
-// The real executor, dispatcher, store and service on made-up time, over a disk, a vault and a world
-// of tools that survive its crashes.
+// The real executor, dispatcher, store and service on made-up time, over a disk, a vault and a
+// world of tools that survive its crashes.
 #pragma once
 
 #include <filesystem>
