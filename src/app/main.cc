@@ -50,6 +50,24 @@ cli::Exit execute(const cli::Command& command, const config::Config& config,
                                   .default_agent = config.default_agent});
 }
 
+// The first Ctrl-C ends the run with its calls; a second one ends the program at once, and the run
+// stays open for `plan resume`.
+cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
+                  const cli::Terminal& terminal) {
+    const auto runtime = app::Runtime::open(config);
+    if (!runtime) return cli::report(terminal, runtime.error());
+    int interrupts = 0;
+    const base::Signals signals((*runtime)->loop(), {SIGINT, SIGTERM, SIGHUP}, [&](int) {
+        if (++interrupts > 1) std::_Exit(static_cast<int>(cli::Exit::Interrupted));
+        (*runtime)->plans().interrupt("operator_interrupt");
+    });
+    const char* user = std::getenv("USER");
+    return cli::execute(command, {.plans = (*runtime)->plans(),
+                                  .terminal = terminal,
+                                  .clock = (*runtime)->clock(),
+                                  .user = user != nullptr && *user != 0 ? user : "operator"});
+}
+
 cli::Exit run(int argc, char** argv) {
     const auto terminal = cli::Terminal::standard();
     const auto invocation = cli::parse(argc, argv);
@@ -80,6 +98,8 @@ cli::Exit run(int argc, char** argv) {
     }
     const auto config = load();
     if (!config) return cli::report(terminal, config.error());
+    if (const auto* command = std::get_if<cli::PlanCommand>(&invocation->command))
+        return execute(*command, *config, terminal);
     return execute(std::get<cli::Command>(invocation->command), *config, terminal);
 }
 

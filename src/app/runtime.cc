@@ -5,9 +5,11 @@
 #include "app/trigger_key.h"
 #include "base/files.h"
 #include "base/process_runner.h"
+#include "exec/plan/undo_tool.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
+#include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
@@ -84,9 +86,19 @@ public:
                           .agent_tokens = config.budgets.agent_tokens,
                           .agent_wall_ms = config.budgets.agent_wall_ms},
                .concurrent_turns_max = static_cast<std::size_t>(config.max_concurrent_turns),
-               .trigger_key = std::move(trigger_key)}) {}
+               .trigger_key = std::move(trigger_key)}),
+          plans_({.store = *store_,
+                  .loop = loop_,
+                  .clock = clock_,
+                  .ids = ids_,
+                  .dispatcher = dispatcher_,
+                  .home = config.home,
+                  .vault = config.workspace_dir,
+                  .run_loop = [this] { loop_.run(); },
+                  .stop_loop = [this] { loop_.stop(); }}) {}
 
     service::LocalService& service() override { return service_; }
+    service::LocalPlans& plans() override { return plans_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
 
@@ -120,6 +132,12 @@ private:
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
+        registry_.add(plan::undo_tool(loop_, config_.home / "plans"));
+        plan_tools::add_all(registry_, {.loop = loop_,
+                                        .shell = shell_,
+                                        .context = [](const auto&, const tools::Place& place) {
+                                            return plan_tools::context_from(place.context);
+                                        }});
         return registry_;
     }
 
@@ -137,6 +155,7 @@ private:
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
     service::LocalService service_;
+    service::LocalPlans plans_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/asio_loop.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "service/local/local_plans.h"
 #include "service/local/local_service.h"
 
 namespace app {
@@ -16,6 +17,7 @@ public:
     static base::Result<std::unique_ptr<Runtime>> open(const config::Config& config);
     virtual ~Runtime() = default;
     virtual service::LocalService& service() = 0;
+    virtual service::LocalPlans& plans() = 0;
     virtual base::AsioLoop& loop() = 0;
     virtual base::Clock& clock() = 0;
 };

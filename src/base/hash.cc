@@ -34,8 +34,12 @@ std::string Sha256::finish_hex() {
     unsigned char digest[32];
     unsigned size = 0;
     EVP_DigestFinal_ex(context_->evp, digest, &size);
-    std::string hex;
-    for (unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string hex(2 * sizeof digest, '0');
+    for (std::size_t i = 0; i < sizeof digest; ++i) {
+        hex[2 * i] = kDigits[digest[i] >> 4];
+        hex[2 * i + 1] = kDigits[digest[i] & 15];
+    }
     return hex;
 }
 

@@ -83,6 +83,13 @@ struct SandboxPolicy {
 };
 struct LimitPolicy {
     std::int64_t max_concurrency{1};
+    // Of a plan's run; absent where nothing is limited.
+    std::optional<std::int64_t> max_attempts{};
+    std::optional<std::int64_t> max_backoff_ms{};
+    std::optional<std::int64_t> step_timeout_ms{};
+    std::optional<std::int64_t> run_timeout_ms{};
+    std::optional<std::int64_t> max_foreach_items{};
+    std::optional<std::int64_t> max_calls{};
     friend bool operator==(const LimitPolicy&, const LimitPolicy&) = default;
 };
 // The policy a call was judged by, as it stood then.
@@ -90,12 +97,24 @@ struct PolicySnapshot {
     bool confirmations_required{false};
     SandboxPolicy sandbox{};
     LimitPolicy limits{};
+    std::optional<RiskLevel> max_risk_level{};  // Absent: no level is ruled out.
     friend bool operator==(const PolicySnapshot&, const PolicySnapshot&) = default;
 };
 
 BOOST_DESCRIBE_STRUCT(SandboxPolicy, (), (enabled, allowed_roots, deny_patterns))
-BOOST_DESCRIBE_STRUCT(LimitPolicy, (), (max_concurrency))
-BOOST_DESCRIBE_STRUCT(PolicySnapshot, (), (confirmations_required, sandbox, limits))
+BOOST_DESCRIBE_STRUCT(LimitPolicy, (),
+                      (max_concurrency, max_attempts, max_backoff_ms, step_timeout_ms,
+                       run_timeout_ms, max_foreach_items, max_calls))
+BOOST_DESCRIBE_STRUCT(PolicySnapshot, (), (confirmations_required, sandbox, limits, max_risk_level))
+
+// The place of a call in a plan step's loop.
+struct Iteration {
+    std::int64_t index{0};
+    std::string item_name;
+    json::value item_value;
+    friend bool operator==(const Iteration&, const Iteration&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Iteration, (), (index, item_name, item_value))
 
 struct ToolCall {
     ToolCallId call_id;
@@ -120,6 +139,11 @@ struct ToolCall {
     std::optional<std::string> confirmation_id{};
     AuthorityClass authority_class{
         AuthorityClass::OperatorInstruction};  // Of the turn's instructions.
+    std::optional<Iteration> iteration{};
+    std::optional<std::string> loop_id{};  // Shared by the calls of one loop.
+    std::optional<std::string> planner_version{};
+    // The same for every attempt at one piece of work, so that a tool can tell a repetition.
+    std::optional<std::string> idempotency_key{};
     friend bool operator==(const ToolCall&, const ToolCall&) = default;
 };
 
@@ -127,7 +151,8 @@ BOOST_DESCRIBE_STRUCT(ToolCall, (),
                       (call_id, run_id, step_id, agent_id, source, tool, args, args_hash, attempt,
                        timeout_ms, deadline_at, cancellable, created_at, executor_version,
                        tool_registry_version, preview, risk_level, category, policy,
-                       confirmation_id, authority_class))
+                       confirmation_id, authority_class, iteration, loop_id, planner_version,
+                       idempotency_key))
 
 enum class ResultStatus { Ok, Error, Timeout, Cancelled, Skipped };
 BOOST_DESCRIBE_ENUM(ResultStatus, Ok, Error, Timeout, Cancelled, Skipped)

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "domain/agent.h"
 #include "domain/message.h"
+#include "domain/plan.h"
 #include "domain/record.h"
 #include "domain/tool.h"
 #include "domain/trigger.h"
@@ -216,6 +217,30 @@ public:
         const OutboxEntry& entry) = 0;  // The same effect_id again changes nothing.
     virtual Status erase_outbox(const std::string& effect_id) = 0;
     virtual Result<std::vector<OutboxEntry>> outbox(const AgentId& agent) = 0;  // Oldest first.
+
+    // Plans --------------------------------------------------------------------------------------
+    // Stores a new run and the plan it runs, which never changes. Conflict when the run is there.
+    virtual Status add_plan_run(const domain::PlanRun& run, const std::string& plan) = 0;
+    virtual Status put_plan_run(const domain::PlanRun& run) = 0;  // NotFound unless added before.
+    virtual Result<std::optional<domain::PlanRun>> plan_run(const RunId& id) = 0;
+    virtual Result<std::optional<std::string>> plan_document(const RunId& id) = 0;
+    virtual Result<std::vector<domain::PlanRun>> plan_runs(
+        std::int64_t limit) = 0;  // Newest first.
+    // Those that have not ended.
+    virtual Result<std::vector<domain::PlanRun>> open_plan_runs(std::int64_t limit) = 0;
+    // Appends to the journal of a run. Conflict when one of the numbers is taken: another process
+    // has gone on with the run, and nothing of this transaction may happen.
+    virtual Status append_plan_records(const RunId& run,
+                                       const std::vector<domain::PlanRecord>& records) = 0;
+    // In order, those behind `after_seq`.
+    virtual Result<std::vector<domain::PlanRecord>> plan_records(const RunId& run,
+                                                                 std::int64_t after_seq,
+                                                                 std::int64_t limit) = 0;
+    virtual Status put_plan_action(const domain::PlanAction& action) = 0;  // Insert or replace.
+    virtual Status erase_plan_action(const std::string& name) = 0;         // Unknown: no error.
+    virtual Result<std::optional<domain::PlanAction>> plan_action(const std::string& name) = 0;
+    virtual Result<std::vector<domain::PlanAction>> plan_actions(
+        std::int64_t limit) = 0;  // By name.
 };
 
 using Work = std::move_only_function<Status(Tx&)>;

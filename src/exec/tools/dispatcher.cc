@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "exec/results/artifacts.h"
+#include "exec/tools/policy.h"
 #include "exec/tools/schema_check.h"
 
 namespace tools {
@@ -31,17 +32,19 @@ std::string artifact_prefix(std::string_view tool) {
 std::string error_code(const domain::ToolError& error, domain::ResultStatus status) {
     if (status == domain::ResultStatus::Timeout) return "TIMEOUT";
     if (status == domain::ResultStatus::Cancelled) return "CANCELLED";
-    if (error.kind == "invalid_tool_input" || error.kind == "invalid_patch_syntax" ||
-        error.kind == "unsupported_git_patch_feature")
+    if (error.kind == "unresolved_reference" || error.kind == "invalid_tool_input" ||
+        error.kind == "invalid_patch_syntax" || error.kind == "unsupported_git_patch_feature")
         return "VALIDATION_ERROR";
-    if (error.kind == "unknown_tool" || error.kind == "missing_file") return "NOT_FOUND";
-    if (error.kind == "execution_root_violation" || error.kind == "path_escape" ||
-        error.kind == "unsupported_agent_profile_capability" ||
+    if (error.kind == "unknown_tool" || error.kind == "missing_file" || error.kind == "not_found")
+        return "NOT_FOUND";
+    if (error.kind == "policy_denied" || error.kind == "execution_root_violation" ||
+        error.kind == "path_escape" || error.kind == "unsupported_agent_profile_capability" ||
         error.kind == "tool_not_exposed_for_round")
         return "POLICY_DENIED";
-    if (error.kind == "existing_file" || error.kind == "file_changed") return "CONFLICT";
-    if (error.kind == "context_not_found" || error.kind == "ambiguous_context" ||
-        error.kind == "unsupported_file_type")
+    if (error.kind == "conflict" || error.kind == "existing_file" || error.kind == "file_changed")
+        return "CONFLICT";
+    if (error.kind == "precondition_failed" || error.kind == "context_not_found" ||
+        error.kind == "ambiguous_context" || error.kind == "unsupported_file_type")
         return "PRECONDITION_FAILED";
     // Tools with nothing finer to say use the code itself, in the spelling of kinds.
     if (error.kind == "policy_denied") return "POLICY_DENIED";
@@ -184,6 +187,13 @@ std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call
     return tool->check(call.args);
 }
 
+std::optional<domain::ToolError> Dispatcher::judge(const domain::ToolCall& call,
+                                                   domain::ProfilePreset profile,
+                                                   const Place& place) const {
+    if (auto error = refuse(call, profile)) return error;
+    return policy_refusal(call, place.workspace.execution_root);
+}
+
 bool Dispatcher::is_repeatable(const std::string& tool) const {
     const Tool* found = registry_.find(tool);
     return !found || found->spec().repeatable;  // A call that is refused touches nothing.
@@ -225,7 +235,7 @@ Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_a
 std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
                                               domain::ProfilePreset profile, const Place& place,
                                               std::move_only_function<void(Dispatched)> done) {
-    if (auto error = refuse(call, profile)) {
+    if (auto error = judge(call, profile, place)) {
         done(without_running(call, std::move(*error), domain::ResultStatus::Error));
         return nullptr;
     }

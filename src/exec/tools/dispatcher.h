@@ -44,6 +44,10 @@ public:
     std::optional<domain::ToolError> refuse(const domain::ToolCall& call,
                                             domain::ProfilePreset profile) const;
 
+    // The same, and what the call's own policy says about `place`: all that dispatch() asks first.
+    std::optional<domain::ToolError> judge(const domain::ToolCall& call,
+                                           domain::ProfilePreset profile, const Place& place) const;
+
     // May a call that a crash cut off be made again without asking?
     bool is_repeatable(const std::string& tool) const;
     // Would making it again go on with what it had begun?

@@ -51,6 +51,8 @@ struct Place {
     domain::AgentId agent_id;
     std::filesystem::path agent_home;
     domain::WorkspaceEntry workspace;
+    // What the host bound for a plan's run: activeFilePath, selection {start, end, text}, cursor.
+    json::object context{};
 };
 
 // What a tool asks of the runtime. It is done in the commit that records the result, or not at all.
@@ -110,8 +112,9 @@ public:
 
     // What a call with these args would do in `place`, found out without touching anything:
     // {creates: [path], modifies: [{path, diff}], renames: [{from, to}], deletes: [path],
-    // commands: [text]}, absent lists being empty. An empty object says only that the tool does not
-    // tell; people are then shown its name and risk.
+    // commands: [text]}, absent lists being empty, and `data`, the result it would give, where that
+    // is known. An empty object says only that the tool does not tell; people are then shown its
+    // name and risk.
     virtual base::Result<json::object> preview(const json::value& /*args*/,
                                                const Place& /*place*/) const {
         return json::object{};

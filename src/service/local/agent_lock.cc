@@ -4,30 +4,74 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <charconv>
+
 #include "base/text.h"
 
 namespace service {
 
-base::Result<base::Fd> lock_agent(const std::filesystem::path& agent_home,
-                                  const std::string& agent) {
-    const auto folder = agent_home / ".holon";
+namespace {
+
+base::Result<base::Fd> open_lock(const std::filesystem::path& home) {
+    const auto folder = home / ".holon";
     TRY(base::make_folders(folder, 0700));
     const auto file = folder / "run.lock";
     base::Fd fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd) return base::fail_errno("open " + file.string());
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-        char holder[32] = {};
-        const ssize_t size = pread(fd.get(), holder, sizeof holder - 1, 0);
-        const std::string pid(
-            base::trim(std::string_view(holder, size > 0 ? static_cast<std::size_t>(size) : 0)));
-        return base::fail(
-            base::ErrorCode::Conflict,
-            "agent {} is being run by another process{}; wait for it to finish or stop it", agent,
-            pid.empty() ? "" : " (pid " + base::printable(pid) + ")");
-    }
-    // Only for the message above; the lock itself is the kernel's.
+    return fd;
+}
+
+std::string written_pid(const base::Fd& fd) {
+    char holder[32] = {};
+    const ssize_t size = pread(fd.get(), holder, sizeof holder - 1, 0);
+    return std::string(
+        base::trim(std::string_view(holder, size > 0 ? static_cast<std::size_t>(size) : 0)));
+}
+
+// Only for messages and signals; the lock itself is the kernel's.
+void write_pid(const base::Fd& fd) {
     const std::string pid = std::to_string(getpid()) + "\n";
     if (ftruncate(fd.get(), 0) == 0) base::write_all(fd.get(), pid);
+}
+
+}  // namespace
+
+base::Result<base::Fd> lock_agent(const std::filesystem::path& agent_home,
+                                  const std::string& agent) {
+    return lock_folder(agent_home, "agent " + agent);
+}
+
+base::Result<base::Fd> lock_folder(const std::filesystem::path& folder, const std::string& what) {
+    auto fd = TRY(open_lock(folder));
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        const std::string pid = written_pid(fd);
+        return base::fail(base::ErrorCode::Conflict,
+                          "{} is being run by another process{}; wait for it to finish or stop it",
+                          what, pid.empty() ? "" : " (pid " + base::printable(pid) + ")");
+    }
+    write_pid(fd);
+    return fd;
+}
+
+base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& folder) {
+    const auto fd = TRY(open_lock(folder));
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return std::nullopt;
+    const std::string text = written_pid(fd);
+    pid_t pid = 0;
+    const char* end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, pid).ptr != end || pid <= 0)
+        return base::fail(base::ErrorCode::Unavailable,
+                          "the process that holds {} has not said who it is; try again",
+                          folder.string());
+    return pid;
+}
+
+base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder) {
+    auto fd = TRY(open_lock(folder));
+    while (flock(fd.get(), LOCK_EX) != 0)
+        if (errno != EINTR) return base::fail_errno("lock " + folder.string());
+    write_pid(fd);
     return fd;
 }
 

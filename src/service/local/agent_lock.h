@@ -1,10 +1,13 @@
 // One process at a time runs an agent. The lock goes with the process, however it ends.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/files.h"
@@ -27,5 +30,14 @@ private:
     std::mutex mutex_;
     std::map<std::string, std::weak_ptr<base::Fd>> held_;
 };
+
+// The same for anything that has a folder; `what` names it in the error: "agent main".
+base::Result<base::Fd> lock_folder(const std::filesystem::path& folder, const std::string& what);
+
+// The process that holds the lock, or nothing.
+base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& folder);
+
+// Waits until nobody holds the lock, and takes it.
+base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder);
 
 }  // namespace service

@@ -1,7 +1,11 @@
 #include "store/migrations/migrations.h"
 
+#include <algorithm>
+#include <set>
+
 #include "store/migrations/0001_ground.h"
 #include "store/migrations/0002_lifecycle.h"
+#include "store/migrations/0004_plan.h"
 
 namespace migrations {
 
@@ -11,16 +15,16 @@ using base::Status;
 
 namespace {
 
-constexpr Step kSteps[] = {{1, "ground", kGround}, {2, "lifecycle", kLifecycle}};
+constexpr Step kSteps[] = {{1, "ground", kGround}, {2, "lifecycle", kLifecycle}, {4, "plan", kPlan}};
 
-Result<std::int64_t> applied(sql::Connection& connection) {
-    std::int64_t number = 0;
-    TRY(connection.query("SELECT COALESCE(MAX(number), 0) FROM schema_migrations", {},
+Result<std::set<std::int64_t>> applied(sql::Connection& connection) {
+    std::set<std::int64_t> numbers;
+    TRY(connection.query("SELECT number FROM schema_migrations ORDER BY number", {},
                          [&](const sql::Row& row) -> Status {
-                             number = row.integer(0);
+                             numbers.insert(row.integer(0));
                              return {};
                          }));
-    return number;
+    return numbers;
 }
 
 // Runs `body` in a write transaction of its own.
@@ -36,7 +40,7 @@ Status in_transaction(sql::Connection& connection, Body body) {
 // Reads the state inside the transaction: another process may be migrating the same database.
 Status apply(sql::Connection& connection, const Step& step) {
     return in_transaction(connection, [&]() -> Status {
-        if (TRY(applied(connection)) >= step.number) return {};
+        if (TRY(applied(connection)).contains(step.number)) return {};
         if (Status done = connection.run_script(step.script); !done)
             return base::fail(done.error().code,
                               "migration {} ({}) failed and was undone: {} Start again to retry.",
@@ -59,16 +63,17 @@ Status migrate(sql::Connection& connection, std::span<const Step> known) {
             "CREATE TABLE IF NOT EXISTS schema_migrations ("
             "number BIGINT PRIMARY KEY, name TEXT NOT NULL)");
     }));
-    const std::int64_t have = TRY(applied(connection));
-    const std::int64_t newest = known.empty() ? 0 : known.back().number;
-    if (have > newest)
-        return base::fail(ErrorCode::Refused,
-                          "the database has schema version {}, but this program knows only up to "
-                          "{}: a newer version wrote it. Start that version again, or restore a "
-                          "backup made before the upgrade.",
-                          have, newest);
+    const auto have = TRY(applied(connection));
+    for (const std::int64_t number : have)
+        if (std::ranges::find(known, number, &Step::number) == known.end())
+            return base::fail(
+                ErrorCode::Refused,
+                "the database has schema version {}, which this program does not know: a newer "
+                "version wrote it. Start that version again, or restore a backup made before the "
+                "upgrade.",
+                number);
     for (const Step& step : known)
-        if (step.number > have) TRY(apply(connection, step));
+        if (!have.contains(step.number)) TRY(apply(connection, step));
     return {};
 }
 

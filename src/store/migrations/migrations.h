@@ -13,7 +13,9 @@
 namespace migrations {
 
 struct Step {
-    std::int64_t number;  // 1, 2, 3, … without gaps.
+    // Rising, but with gaps where steps come in from elsewhere: a step that is missing is applied
+    // although a later one is there, so it may not depend on its neighbours.
+    std::int64_t number;
     std::string_view name;
     std::string_view script;
 };

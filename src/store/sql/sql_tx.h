@@ -1,7 +1,7 @@
 // The operations of store::Tx over any SQL engine, written once.
 //
 // The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc,
-// outside.cc.
+// outside.cc, plans.cc.
 #pragma once
 
 #include "store/sql/codec.h"
@@ -113,6 +113,22 @@ public:
     Status put_outbox(const store::OutboxEntry& entry) override;
     Status erase_outbox(const std::string& effect_id) override;
     Result<std::vector<store::OutboxEntry>> outbox(const domain::AgentId& agent) override;
+
+    Status add_plan_run(const domain::PlanRun& run, const std::string& plan) override;
+    Status put_plan_run(const domain::PlanRun& run) override;
+    Result<std::optional<domain::PlanRun>> plan_run(const domain::RunId& id) override;
+    Result<std::optional<std::string>> plan_document(const domain::RunId& id) override;
+    Result<std::vector<domain::PlanRun>> plan_runs(std::int64_t limit) override;
+    Result<std::vector<domain::PlanRun>> open_plan_runs(std::int64_t limit) override;
+    Status append_plan_records(const domain::RunId& run,
+                               const std::vector<domain::PlanRecord>& records) override;
+    Result<std::vector<domain::PlanRecord>> plan_records(const domain::RunId& run,
+                                                         std::int64_t after_seq,
+                                                         std::int64_t limit) override;
+    Status put_plan_action(const domain::PlanAction& action) override;
+    Status erase_plan_action(const std::string& name) override;
+    Result<std::optional<domain::PlanAction>> plan_action(const std::string& name) override;
+    Result<std::vector<domain::PlanAction>> plan_actions(std::int64_t limit) override;
 
 private:
     // Every change goes through here: the number of changed rows, or Refused in a read.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.h"
+#include "service/plans.h"
 #include "service/service.h"
 #include "surfaces/cli/command.h"
 #include "surfaces/cli/terminal.h"
@@ -20,9 +21,17 @@ struct SettingsContext {
     const Terminal& terminal;
 };
 
+struct PlanContext {
+    service::Plans& plans;
+    const Terminal& terminal;
+    base::Clock& clock;
+    std::string user;  // Who approves what is approved here.
+};
+
 // On a terminal people get sentences and tables; piped or with --json the output is JSON.
 Exit execute(const Command& command, const Context& context);
 Exit execute(const SettingsCommand& command, const SettingsContext& context);
+Exit execute(const PlanCommand& command, const PlanContext& context);
 
 // "Error: …" on standard error.
 Exit report(const Terminal& terminal, const base::Error& error);

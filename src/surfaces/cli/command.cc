@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
+#include "surfaces/cli/plan_options.h"
 #include "surfaces/cli/settings_options.h"
 
 namespace cli {
@@ -17,6 +18,8 @@ Examples:
   holon doctor
   holon config set model.default openrouter/some/model
   holon config credentials set work --kind api_key
+  holon plan preview tidy.yaml --vault ~/notes
+  holon plan run tidy.yaml --vault ~/notes
 
 Environment:
   HOLON_HOME    where everything is kept (default ~/.holon)
@@ -24,8 +27,9 @@ Environment:
                 first provider that has a key (see holon doctor)
 
 Exit codes:
-  0 success   1 error   2 usage   3 the turn failed   4 round limit reached
-  5 waiting, not done   130 interrupted (resume with --resume))";
+  0 success   1 error   2 usage   3 the turn or plan failed, or went only in part
+  4 round limit reached   5 waiting, not done (a plan: for approval)   6 the plan has faults
+  130 interrupted (resume with --resume, or holon plan resume))";
 
 const std::map<std::string, domain::TrustLevel> kTrustLevels{
     {"trusted-operator", domain::TrustLevel::TrustedOperator},
@@ -170,6 +174,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
                               "Print an agent's events, one JSON object a line");
     add_debug(app, invocation);
     add_agents(app, invocation);
+    add_plans(app, invocation);
     add_settings(app, invocation);
     app.add_subcommand("help", "Show this help");
     const std::string_view word = argc > 1 ? argv[1] : "";

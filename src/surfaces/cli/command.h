@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "service/service.h"
 #include "service/settings.h"
@@ -16,9 +17,10 @@ enum class Exit : int {
     Success = 0,
     Error = 1,  // The command could not be carried out.
     Usage = 2,
-    Failed = 3,            // run: the turn failed.
+    Failed = 3,            // run: the turn failed; plan: the run, or what it was held to.
     MaxTurnsExceeded = 4,  // run: the round limit ended it.
-    Waiting = 5,           // run: it waits for something and is not done.
+    Waiting = 5,           // run: it waits for something and is not done; plan: for approval.
+    Faults = 6,            // plan: the plan has faults; nothing was run.
     Interrupted = 130,
 };
 
@@ -125,9 +127,98 @@ struct SettingsCommand {
         action{};
 };
 
+// A plan and where it runs, as it was named on the command line.
+struct PlanSource {
+    std::string file{};  // "-": standard input. Empty for an action.
+    std::optional<std::string> action{};
+    std::optional<std::string> vault{};
+    std::vector<std::string> params{};  // name=value
+    std::optional<std::string> policy_file{};
+    std::optional<std::string> active_file{};
+    std::optional<std::string> selection{};  // start:end, in bytes of the active file
+    std::optional<std::int64_t> cursor{};
+};
+struct PlanCheckCommand {
+    PlanSource source;
+};
+struct PlanPreviewCommand {
+    PlanSource source;
+};
+struct PlanRunCommand {
+    PlanSource source;
+    bool yes{false};
+    bool dry_run{false};
+};
+struct PlanApproveCommand {
+    std::string run;
+    std::int64_t hours{24};
+};
+struct PlanRejectCommand {
+    std::string run;
+    std::string reason{"rejected by the operator"};
+};
+struct PlanResumeCommand {
+    std::string run;
+    bool yes{false};
+};
+struct PlanCancelCommand {
+    std::string run;
+    std::string reason{"cancelled by the operator"};
+};
+struct PlanStatusCommand {
+    std::string run;
+};
+struct PlanListCommand {
+    std::int64_t limit{20};
+};
+struct PlanShowCommand {
+    std::string run;
+};
+struct PlanVerifyCommand {
+    std::string run;
+};
+struct PlanReplayCommand {
+    std::string run;
+};
+struct PlanRevertCommand {
+    std::string run;
+    bool yes{false};
+};
+struct PlanSaveCommand {
+    std::string name;
+    std::optional<std::string> run{};
+    std::optional<std::string> file{};
+    std::string description{};
+};
+struct PlanActionsCommand {};
+struct PlanExportCommand {
+    std::string name;
+};
+struct PlanImportCommand {
+    std::string file;
+    std::optional<std::string> name{};
+};
+struct PlanForgetCommand {
+    std::string name;
+};
+struct ToolsCommand {
+    std::optional<std::string> name{};
+};
+
+// What needs the tools and the store of plans.
+struct PlanCommand {
+    bool json{false};
+    std::variant<PlanCheckCommand, PlanPreviewCommand, PlanRunCommand, PlanApproveCommand,
+                 PlanRejectCommand, PlanResumeCommand, PlanCancelCommand, PlanStatusCommand,
+                 PlanListCommand, PlanShowCommand, PlanVerifyCommand, PlanReplayCommand,
+                 PlanRevertCommand, PlanSaveCommand, PlanActionsCommand, PlanExportCommand,
+                 PlanImportCommand, PlanForgetCommand, ToolsCommand>
+        action{};
+};
+
 struct Invocation {
     std::optional<std::string> home{};
-    std::variant<Command, SettingsCommand> command{};
+    std::variant<Command, SettingsCommand, PlanCommand> command{};
 };
 
 // Nothing to do but to print `text` and to end: help, version, or a usage error.

@@ -75,6 +75,13 @@ base::Result<std::string> Terminal::read_secret(std::string_view prompt) const {
     return read_line(in);
 }
 
+bool Terminal::confirm(std::string_view question) const {
+    std::fwrite(question.data(), 1, question.size(), err);
+    std::fflush(err);
+    const auto line = read_line(in);
+    return line && (*line == "y" || *line == "Y" || *line == "yes");
+}
+
 Terminal Terminal::standard() {
     Terminal terminal;
     terminal.in_is_terminal = isatty(STDIN_FILENO) == 1;

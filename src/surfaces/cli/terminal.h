@@ -31,6 +31,8 @@ struct Terminal {
     // One line of `in`, without its end; prompted for on `err`, and not shown while it is typed on
     // a terminal. Longer than kSecretBytesMax is InvalidInput.
     base::Result<std::string> read_secret(std::string_view prompt) const;
+    // Asks on `err`; true only for a line of `in` that says yes.
+    bool confirm(std::string_view question) const;
 };
 
 enum class Style { Plain, Dim, Bold, Green, Red, Yellow };

@@ -80,6 +80,18 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.put_outbox({.effect_id = "e", .agent_id = {"a"}}));
     TRY(tx.outbox({"a"}));
     TRY(tx.erase_outbox("e"));
+    TRY(tx.add_plan_run({.run_id = {"p"}}, "{}"));
+    TRY(tx.put_plan_run({.run_id = {"p"}}));
+    TRY(tx.plan_run({"p"}));
+    TRY(tx.plan_document({"p"}));
+    TRY(tx.plan_runs(1));
+    TRY(tx.open_plan_runs(1));
+    TRY(tx.append_plan_records({"p"}, {{.seq = 1}}));
+    TRY(tx.plan_records({"p"}, 0, 1));
+    TRY(tx.put_plan_action({.name = "n"}));
+    TRY(tx.plan_action("n"));
+    TRY(tx.plan_actions(1));
+    TRY(tx.erase_plan_action("n"));
     return tx.erase_agent({"a"});
 }
 

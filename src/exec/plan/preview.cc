@@ -1,0 +1,92 @@
+#include "exec/plan/preview.h"
+
+#include "exec/plan/wire.h"
+
+namespace plan {
+namespace {
+
+constexpr std::string_view kLists[] = {"creates", "modifies", "renames", "deletes", "commands"};
+
+}  // namespace
+
+std::shared_ptr<tools::Running> PreviewPerformer::start(
+    const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) {
+    auto* tool = dispatcher_.registry().find(call->tool);
+    if (!tool || tool->spec().risk == domain::RiskLevel::ReadOnly)
+        return dispatcher_.dispatch(*call, domain::ProfilePreset::PublicNamed, place_,
+                                    [done = std::move(done)](tools::Dispatched dispatched) mutable {
+                                        done(std::move(dispatched.result));
+                                    });
+    const auto refused = dispatcher_.judge(*call, domain::ProfilePreset::PublicNamed, place_);
+    auto told_now =
+        refused ? base::Result<json::object>(json::object()) : tool->preview(call->args, place_);
+    auto result = dispatcher_
+                      .without_running(
+                          *call,
+                          refused    ? *refused
+                          : told_now ? domain::ToolError{.kind = "not_run", .message = "Not run."}
+                                     : domain::ToolError{.kind = "precondition_failed",
+                                                         .message = told_now.error().message},
+                          domain::ResultStatus::Error)
+                      .result;
+    if (told_now && !refused) {
+        result.status = domain::ResultStatus::Ok;
+        result.ok = true;
+        result.error.reset();
+        const auto* data = told_now->if_contains("data");
+        result.data = data ? *data : json::value(json::object());
+        told[call->call_id.value] = std::move(*told_now);
+    }
+    done(std::move(result));
+    return nullptr;
+}
+
+CheckedPlan without_stops(const CheckedPlan& plan) {
+    auto copy = std::make_shared<Checked>(*plan);
+    for (auto& step : copy->plan.steps) {
+        step.on_error = OnError::Skip;
+        step.retry = Retry{.max_attempts = 1};
+    }
+    return copy;
+}
+
+json::object preview_json(const CheckedPlan& plan, const std::vector<domain::PlanRecord>& records,
+                          const PreviewPerformer& performer) {
+    std::map<std::string, json::object> steps;  // By call id.
+    std::vector<std::string> order;
+    json::object out{
+        {"goal", plan->plan.goal}, {"planHash", plan->hash}, {"riskLevel", risk_name(plan->risk)}};
+    for (const auto list : kLists) out[list] = json::array();
+    for (const auto& record : records) {
+        const auto value = base::parse_json(record.line).value();
+        const std::string id = base::string_at(value, "callId");
+        if (record.kind == domain::PlanRecordKind::Call) {
+            order.push_back(id);
+            auto& step = steps[id];
+            for (const std::string_view name : {"stepId", "tool", "riskLevel", "preview", "args"})
+                step[name] = value.at(name);
+            if (const auto* iteration = base::find(value, "iteration"))
+                step["index"] = iteration->at("index");
+            const auto found = performer.told.find(id);
+            if (found == performer.told.end()) continue;
+            json::object changes;
+            for (const auto list : kLists)
+                if (const auto* items = found->second.if_contains(list);
+                    items && items->is_array() && !items->get_array().empty()) {
+                    changes[list] = *items;
+                    for (const auto& item : items->get_array())
+                        out[list].get_array().push_back(item);
+                }
+            step["changes"] = std::move(changes);
+        } else if (record.kind == domain::PlanRecordKind::Result && !base::bool_at(value, "ok")) {
+            const auto* error = base::find(value, "error");
+            steps[id]["unknown"] =
+                error ? base::string_at(*error, "message") : base::string_at(value, "userMessage");
+        }
+    }
+    auto& list = out["steps"].emplace_array();
+    for (const auto& id : order) list.push_back(std::move(steps[id]));
+    return out;
+}
+
+}  // namespace plan

@@ -1,0 +1,470 @@
+#include "service/local/local_plans.h"
+
+#include <csignal>
+
+#include <algorithm>
+
+#include "agent/workspace/workspace.h"
+#include "exec/plan/chain.h"
+#include "exec/plan/parse.h"
+#include "exec/plan/preview.h"
+#include "exec/plan/replay.h"
+#include "exec/plan/revert.h"
+#include "exec/plan/verify.h"
+#include "exec/plan/wire.h"
+#include "service/local/agent_lock.h"
+#include "service/local/plan_request.h"
+
+namespace service {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using domain::PlanRun;
+using domain::PlanRunStatus;
+
+constexpr std::int64_t kRunsLookedAt = 1000;
+constexpr std::int64_t kActionsMax = 1000;
+constexpr std::size_t kActionNameCharsMax = 64;
+
+// Forgets the way to interrupt a run when the run is over, however it ends.
+class Reset {
+public:
+    explicit Reset(std::function<void(const std::string&)>& target) : target_(target) {}
+    ~Reset() { target_ = nullptr; }
+    Reset(const Reset&) = delete;
+    Reset& operator=(const Reset&) = delete;
+
+private:
+    std::function<void(const std::string&)>& target_;
+};
+
+// A folder of a run that only pretends, gone with it.
+class Scratch {
+public:
+    explicit Scratch(std::filesystem::path path) : path_(std::move(path)) {}
+    ~Scratch() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+private:
+    std::filesystem::path path_;
+};
+
+bool is_action_name(std::string_view name) {
+    return !name.empty() && name.size() <= kActionNameCharsMax && plan::is_step_id(name);
+}
+
+}  // namespace
+
+// A request that has been read: what is to be run, or why it is refused.
+struct LocalPlans::Prepared {
+    std::vector<PlanFault> faults{};
+    plan::CheckedPlan plan{};
+    std::string vault{};
+    domain::PolicySnapshot policy{};
+    json::object context{};
+    json::object params{};
+    std::optional<std::string> action{};
+};
+
+void LocalPlans::interrupt(const std::string& reason) {
+    if (interrupt_) interrupt_(reason);
+}
+
+base::Result<domain::RunId> LocalPlans::name_run(const std::string& run) {
+    std::vector<PlanRun> all;
+    bool exact = false;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        exact = TRY(tx.plan_run({run})).has_value();
+        if (!exact) all = TRY(tx.plan_runs(run == "last" ? 1 : kRunsLookedAt));
+        return {};
+    }));
+    if (exact) return domain::RunId{run};
+    if (run == "last" && !all.empty()) return all.front().run_id;
+    std::vector<domain::RunId> fitting;
+    for (const auto& one : all)
+        if (!run.empty() && one.run_id.value.starts_with(run)) fitting.push_back(one.run_id);
+    if (fitting.size() == 1) return fitting.front();
+    if (fitting.empty())
+        return fail(ErrorCode::NotFound, "there is no run '{}'; see holon plan list", run);
+    return fail(ErrorCode::InvalidInput, "more than one run begins with '{}'; give more of it",
+                run);
+}
+
+base::Result<LocalPlans::Prepared> LocalPlans::prepare(const PlanRequest& request) {
+    Prepared out;
+    json::value document;
+    if (request.action) {
+        document = TRY(action(*request.action)).plan;
+        out.action = request.action;
+    } else {
+        auto parsed = plan::parse_document(request.text);
+        if (!parsed) {
+            out.faults.push_back({"", parsed.error().message, ""});
+            return out;
+        }
+        document = std::move(*parsed);
+    }
+    auto checked = plan::check(document, parts_.dispatcher.registry());
+    if (!checked) {
+        out.faults = shown(checked.error());
+        return out;
+    }
+    out.plan = *checked;
+    const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
+    out.vault = entry.execution_root;
+    out.policy = TRY(plan::policy_from(request.policy, default_plan_policy(out.vault)));
+    out.context = bind_context(out.plan->plan, request.context, out.vault, out.faults);
+    check_params(*out.plan, request.params, out.faults);
+    out.params = request.params;
+    return out;
+}
+
+base::Result<PlanCheck> LocalPlans::check(const PlanRequest& request) {
+    json::value document;
+    if (request.action) document = TRY(action(*request.action)).plan;
+    const auto checked = request.action
+                             ? plan::check(document, parts_.dispatcher.registry())
+                             : plan::check_text(request.text, parts_.dispatcher.registry());
+    if (!checked) return PlanCheck{.faults = shown(checked.error())};
+    const auto& one = **checked;
+    return PlanCheck{.ok = true,
+                     .plan_hash = one.hash,
+                     .goal = one.plan.goal,
+                     .risk_level = std::string(plan::risk_name(one.risk)),
+                     .steps = static_cast<std::int64_t>(one.plan.steps.size()),
+                     .params = one.params};
+}
+
+base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
+    auto prepared = TRY(prepare(request));
+    if (!prepared.faults.empty()) {
+        json::array faults;
+        for (const auto& fault : prepared.faults) faults.push_back(base::to_json(fault));
+        return json::object{{"ok", false}, {"faults", std::move(faults)}};
+    }
+    // Nothing is changed, so nobody has to approve it.
+    prepared.policy.confirmations_required = false;
+    const auto plan = plan::without_stops(prepared.plan);
+    auto created = plan::create_run({.run_id = {"preview-" + parts_.ids.hex32()},
+                                     .plan = plan,
+                                     .vault = prepared.vault,
+                                     .policy = prepared.policy,
+                                     .context = prepared.context,
+                                     .params = prepared.params},
+                                    parts_.clock.now());
+    const Scratch scratch(parts_.folder(created.run.run_id));
+    const auto place = TRY(plan_place(parts_, created.run));
+    plan::MemoryJournal journal(parts_.loop);
+    plan::PreviewPerformer performer(parts_.dispatcher, place);
+    plan::Runner runner({.loop = parts_.loop,
+                         .clock = parts_.clock,
+                         .ids = parts_.ids,
+                         .dispatcher = parts_.dispatcher,
+                         .journal = journal,
+                         .performer = performer,
+                         .place = place},
+                        plan::State(created.run, plan));
+    const Reset reset(interrupt_);
+    interrupt_ = [&](const std::string& reason) { runner.cancel(reason); };
+    TRY(carry(parts_, runner, [](plan::Runner& one) { one.begin(); }));
+    auto out = plan::preview_json(prepared.plan, journal.records, performer);
+    out["ok"] = true;
+    out["vault"] = prepared.vault;
+    return out;
+}
+
+base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,
+                                            std::optional<domain::RunId> reverts) {
+    auto created =
+        plan::create_run({.run_id = parts_.ids.fresh<domain::RunId>(),
+                          .plan = prepared.plan,
+                          .vault = prepared.vault,
+                          .policy = prepared.policy,
+                          .context = prepared.context,
+                          .params = prepared.params,
+                          .action = prepared.action,
+                          .reverts = std::move(reverts),
+                          .tool_registry_version = parts_.dispatcher.registry().version()},
+                         parts_.clock.now());
+    auto& run = created.run;
+    std::vector<domain::PlanRecord> records;
+    for (const auto& event : created.events)
+        records.push_back(plan::seal(run.last_seq, run.last_hash, domain::PlanRecordKind::Event,
+                                     plan::event_json(run.run_id, event)));
+    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(tx.add_plan_run(run, base::json_text(prepared.plan->document)));
+        return tx.append_plan_records(run.run_id, records);
+    }));
+    TRY(plan::RunFolder::open(parts_.folder(run.run_id), run, prepared.plan->document, records));
+    return run;
+}
+
+base::Result<PlanCreated> LocalPlans::create(const PlanRequest& request) {
+    const auto prepared = TRY(prepare(request));
+    if (!prepared.faults.empty()) return PlanCreated{.faults = prepared.faults};
+    auto run = TRY(store_new(prepared, std::nullopt));
+    const bool needs = plan::needs_approval(run);
+    return PlanCreated{.run = std::move(run), .needs_approval = needs};
+}
+
+base::Result<PlanRun> LocalPlans::approve(const std::string& run, const std::string& approver,
+                                          std::chrono::milliseconds lifetime) {
+    const auto id = TRY(name_run(run));
+    const auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
+    auto stored = TRY(load_run(parts_.store, id));
+    const auto event = TRY(plan::approve(
+        stored.run, stored.document,
+        {.confirmation_id = parts_.ids.uuid(), .approver = approver, .lifetime = lifetime},
+        parts_.clock.now()));
+    TRY(record_event(parts_, stored, event));
+    return stored.run;
+}
+
+base::Result<PlanRun> LocalPlans::reject(const std::string& run, const std::string& by,
+                                         const std::string& reason) {
+    const auto id = TRY(name_run(run));
+    const auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
+    auto stored = TRY(load_run(parts_.store, id));
+    const auto event = TRY(plan::reject(stored.run, by, reason, parts_.clock.now()));
+    TRY(record_event(parts_, stored, event));
+    return stored.run;
+}
+
+base::Result<PlanRun> LocalPlans::execute(const std::string& run, PlanObserver& observer) {
+    const auto id = TRY(name_run(run));
+    const auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
+    auto stored = TRY(load_run(parts_.store, id));
+    TRY(heal_files(parts_, stored));
+    if (stored.run.status == PlanRunStatus::Succeeded)
+        return fail(ErrorCode::Conflict, "run {} has succeeded; there is nothing left to do", id);
+    if (stored.run.status == PlanRunStatus::Cancelled && stored.run.pass == 0)
+        return fail(ErrorCode::Conflict, "run {} was rejected; make a new one", id);
+    TRY(plan::check_approval(stored.run, stored.document, parts_.clock.now()));
+    const Reset reset(interrupt_);
+    return carry_stored(parts_, std::move(stored), observer, [this](plan::Runner& runner) {
+        interrupt_ = [&runner](const std::string& reason) { runner.cancel(reason); };
+    });
+}
+
+base::Result<PlanRun> LocalPlans::cancel(const std::string& run, const std::string& reason) {
+    const auto id = TRY(name_run(run));
+    const auto folder = parts_.folder(id);
+    if (const auto holder = TRY(lock_holder(folder))) {
+        if (::kill(*holder, SIGINT) != 0)
+            return base::fail_errno(fmt::format("stop process {}", *holder));
+        const auto lock = TRY(wait_for_lock(folder));
+        return this->run(id.value);
+    }
+    const auto lock = TRY(lock_folder(folder, "run " + id.value));
+    auto stored = TRY(load_run(parts_.store, id));
+    if (!stored.run.is_open())
+        return fail(ErrorCode::Conflict, "run {} has ended: {}", id,
+                    base::enum_name(stored.run.status));
+    if (stored.run.status == PlanRunStatus::AwaitingApproval) {
+        const auto event = TRY(plan::reject(stored.run, "operator", reason, parts_.clock.now()));
+        TRY(record_event(parts_, stored, event));
+        return stored.run;
+    }
+    // Whatever was under way when its process died gets its result, and the run its end.
+    stored.run.cancel_reason = reason;
+    PlanObserver nobody;
+    return carry_stored(parts_, std::move(stored), nobody, [](plan::Runner&) {});
+}
+
+base::Result<PlanRun> LocalPlans::run(const std::string& run) {
+    return TRY(load_run(parts_.store, TRY(name_run(run)))).run;
+}
+
+base::Result<bool> LocalPlans::is_carried(const std::string& run) {
+    return TRY(lock_holder(parts_.folder(TRY(name_run(run))))).has_value();
+}
+
+base::Result<std::vector<PlanRun>> LocalPlans::runs(std::int64_t limit) {
+    std::vector<PlanRun> list;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        list = TRY(tx.plan_runs(limit));
+        return {};
+    }));
+    return list;
+}
+
+base::Result<json::object> LocalPlans::show(const std::string& run) {
+    const auto stored = TRY(load_run(parts_.store, TRY(name_run(run))));
+    json::array lists[3];
+    for (const auto& record : stored.records)
+        lists[static_cast<std::size_t>(record.kind)].push_back(TRY(base::parse_json(record.line)));
+    return json::object{{"run", plan::run_json(stored.run)},
+                        {"plan", stored.document},
+                        {"calls", std::move(lists[0])},
+                        {"results", std::move(lists[1])},
+                        {"events", std::move(lists[2])}};
+}
+
+base::Result<std::vector<domain::PlanRecord>> LocalPlans::records(const std::string& run,
+                                                                  std::int64_t after_seq,
+                                                                  std::int64_t limit) {
+    const auto id = TRY(name_run(run));
+    std::vector<domain::PlanRecord> list;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        list = TRY(tx.plan_records(id, after_seq, limit));
+        return {};
+    }));
+    return list;
+}
+
+// The folder that `run` names; `stored` is what the store knows of it, if it does.
+base::Result<std::filesystem::path> LocalPlans::folder_of(const std::string& run,
+                                                          std::optional<PlanRun>& stored) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(run, ignored)) return std::filesystem::path(run);
+    const auto id = TRY(name_run(run));
+    const auto loaded = TRY(load_run(parts_.store, id));
+    TRY(heal_files(parts_, loaded));
+    stored = loaded.run;
+    return parts_.folder(id);
+}
+
+base::Result<PlanVerdict> LocalPlans::verify(const std::string& run) {
+    std::optional<PlanRun> stored;
+    const auto folder = TRY(folder_of(run, stored));
+    const auto files = plan::read_folder(folder);
+    if (!files) return PlanVerdict{.faults = {files.error().message}};
+    auto verdict = plan::verify(*files, stored && !stored->is_open() ? &*stored : nullptr);
+    return PlanVerdict{.ok = verdict.faults.empty(),
+                       .faults = std::move(verdict.faults),
+                       .calls = verdict.calls,
+                       .events = verdict.events,
+                       .approved_calls = verdict.approved_calls,
+                       .unknown_outcomes = std::move(verdict.unknown_outcomes)};
+}
+
+base::Result<PlanReplay> LocalPlans::replay(const std::string& run) {
+    std::optional<PlanRun> stored;
+    const auto files = TRY(plan::read_folder(TRY(folder_of(run, stored))));
+    const auto checked = plan::check(files.document, parts_.dispatcher.registry());
+    if (!checked)
+        return fail(ErrorCode::Refused,
+                    "the recorded plan no longer fits this program's tools:\n{}",
+                    plan::faults_text(checked.error()));
+    if (files.run.is_open())
+        return fail(ErrorCode::Conflict, "run {} has not ended", files.run.run_id);
+    if (files.run.pass == 0) return PlanReplay{.ok = true, .status = files.run.status};
+    auto replayed = plan::replay(files, *checked, parts_.dispatcher, parts_.ids);
+    return PlanReplay{.ok = replayed.divergences.empty(),
+                      .divergences = std::move(replayed.divergences),
+                      .served = replayed.served,
+                      .status = replayed.status};
+}
+
+base::Result<PlanReverted> LocalPlans::revert(const std::string& run, const std::string& approver,
+                                              PlanObserver& observer) {
+    const auto stored = TRY(load_run(parts_.store, TRY(name_run(run))));
+    if (stored.run.is_open())
+        return fail(ErrorCode::Conflict, "run {} has not ended; cancel it first",
+                    stored.run.run_id);
+    PlanReverted out{.no_way_back = plan::irrevertible(stored.records)};
+    const auto document = TRY(plan::revert_plan(stored.run, stored.records));
+    if (!document) return out;
+    const auto checked = plan::check(*document, parts_.dispatcher.registry());
+    if (!checked)
+        return fail(ErrorCode::Corrupt, "what run {} left to undo it cannot be used:\n{}",
+                    stored.run.run_id, plan::faults_text(checked.error()));
+    Prepared prepared{.plan = *checked,
+                      .vault = stored.run.vault,
+                      .policy = default_plan_policy(stored.run.vault)};
+    // In order: a later change has to be gone before the one before it can be.
+    prepared.policy.limits.max_concurrency = 1;
+    const auto made = TRY(store_new(prepared, stored.run.run_id));
+    TRY(approve(made.run_id.value, approver, plan::kApprovalLifetimeDefault));
+    out.run = TRY(execute(made.run_id.value, observer));
+    for (const auto& record : TRY(load_run(parts_.store, made.run_id)).records) {
+        if (record.kind != domain::PlanRecordKind::Result) continue;
+        const auto value = TRY(base::parse_json(record.line));
+        auto& list = base::bool_at(value, "ok") ? out.restored : out.not_restored;
+        const auto* error = base::find(value, "error");
+        list.push_back(error ? base::string_at(*error, "message")
+                             : base::string_at(value, "userMessage"));
+    }
+    return out;
+}
+
+base::Result<domain::PlanAction> LocalPlans::save(const std::string& name,
+                                                  const std::string& description,
+                                                  const std::optional<std::string>& run,
+                                                  const std::optional<std::string>& text) {
+    if (!is_action_name(name))
+        return fail(
+            ErrorCode::InvalidInput,
+            "'{}' is no name for an action: a letter, then letters, digits, '-' and '_', at "
+            "most {} of them",
+            name, kActionNameCharsMax);
+    domain::PlanAction action{.name = name, .description = description};
+    if (run) {
+        const auto stored = TRY(load_run(parts_.store, TRY(name_run(*run))));
+        if (stored.run.status != PlanRunStatus::Succeeded)
+            return fail(ErrorCode::Conflict,
+                        "run {} has not succeeded; only plans that did are kept",
+                        stored.run.run_id);
+        action.plan = stored.document;
+        action.saved_from = stored.run.run_id;
+    } else {
+        action.plan = TRY(plan::parse_document(text.value_or("")));
+    }
+    const auto checked = plan::check(action.plan, parts_.dispatcher.registry());
+    if (!checked)
+        return fail(ErrorCode::InvalidInput, "the plan has faults:\n{}",
+                    plan::faults_text(checked.error()));
+    action.plan_hash = (*checked)->hash;
+    action.params = (*checked)->params;
+    if (action.description.empty()) action.description = (*checked)->plan.goal;
+    action.saved_at = parts_.clock.now();
+    TRY(parts_.store.write(store::Durability::Disk,
+                           [&](store::Tx& tx) { return tx.put_plan_action(action); }));
+    return action;
+}
+
+base::Result<std::vector<domain::PlanAction>> LocalPlans::actions() {
+    std::vector<domain::PlanAction> list;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        list = TRY(tx.plan_actions(kActionsMax));
+        return {};
+    }));
+    return list;
+}
+
+base::Result<domain::PlanAction> LocalPlans::action(const std::string& name) {
+    std::optional<domain::PlanAction> found;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        found = TRY(tx.plan_action(name));
+        return {};
+    }));
+    if (!found)
+        return fail(ErrorCode::NotFound, "there is no action '{}'; see holon plan actions", name);
+    return std::move(*found);
+}
+
+base::Status LocalPlans::remove_action(const std::string& name) {
+    TRY(action(name));
+    return parts_.store.write(store::Durability::Disk,
+                              [&](store::Tx& tx) { return tx.erase_plan_action(name); });
+}
+
+std::vector<ToolView> LocalPlans::tools() {
+    std::vector<ToolView> list;
+    for (const auto* spec : parts_.dispatcher.registry().all())
+        list.push_back({.name = spec->name,
+                        .description = spec->description,
+                        .risk_level = std::string(plan::risk_name(spec->risk)),
+                        .category = spec->category,
+                        .repeatable = spec->repeatable,
+                        .input_schema = spec->input_schema,
+                        .output_schema = spec->output_schema});
+    return list;
+}
+
+}  // namespace service

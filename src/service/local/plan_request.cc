@@ -1,0 +1,111 @@
+#include "service/local/plan_request.h"
+
+#include <algorithm>
+
+namespace service {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxConcurrency = 4;
+constexpr std::int64_t kMaxAttempts = 5;
+constexpr std::int64_t kMaxBackoffMs = 60'000;
+constexpr std::int64_t kStepTimeoutMs = 600'000;
+constexpr std::int64_t kRunTimeoutMs = 86'400'000;
+constexpr std::size_t kListedFilesMax = 10'000;
+
+// Files below the vault without those in hidden folders, sorted.
+json::array vault_files(const fs::path& vault) {
+    std::vector<std::string> names;
+    std::error_code failed;
+    fs::recursive_directory_iterator entry(vault, fs::directory_options::skip_permission_denied,
+                                           failed);
+    for (; !failed && entry != fs::recursive_directory_iterator() && names.size() < kListedFilesMax;
+         entry.increment(failed)) {
+        if (entry->path().filename().string().starts_with('.')) {
+            entry.disable_recursion_pending();
+            continue;
+        }
+        std::error_code ignored;
+        if (entry->is_regular_file(ignored))
+            names.push_back(entry->path().lexically_relative(vault).string());
+    }
+    std::ranges::sort(names);
+    json::array list;
+    for (auto& name : names) list.emplace_back(std::move(name));
+    return list;
+}
+
+}  // namespace
+
+domain::PolicySnapshot default_plan_policy(const fs::path& vault) {
+    domain::PolicySnapshot policy{.confirmations_required = true};
+    policy.sandbox = {.enabled = true, .allowed_roots = {vault.string()}, .deny_patterns = {"://"}};
+    policy.limits = {.max_concurrency = kMaxConcurrency,
+                     .max_attempts = kMaxAttempts,
+                     .max_backoff_ms = kMaxBackoffMs,
+                     .step_timeout_ms = kStepTimeoutMs,
+                     .run_timeout_ms = kRunTimeoutMs,
+                     .max_foreach_items = 10'000,
+                     .max_calls = 200'000};
+    return policy;
+}
+
+json::object bind_context(const plan::Plan& plan, const json::object& given, const fs::path& vault,
+                          std::vector<PlanFault>& faults) {
+    json::object bound;
+    for (std::size_t i = 0; i < plan.context_requests.size(); ++i) {
+        const auto kind = plan.context_requests[i].kind;
+        const std::string name(plan::kContextKinds[static_cast<std::size_t>(kind)]);
+        if (const auto* value = given.if_contains(name)) {
+            bound[name] = *value;
+            continue;
+        }
+        switch (kind) {
+            case plan::ContextKind::VaultFileList:
+                bound[name] = vault_files(vault);
+                break;
+            case plan::ContextKind::WorkspaceContext: {
+                json::object context{{"root", vault.string()}};
+                if (const auto* active = given.if_contains("activeFilePath"))
+                    context["activeFilePath"] = *active;
+                bound[name] = std::move(context);
+                break;
+            }
+            case plan::ContextKind::ActiveFilePath:
+            case plan::ContextKind::Selection:
+            case plan::ContextKind::Cursor:
+            case plan::ContextKind::CommandList:
+                faults.push_back(
+                    {fmt::format("/contextRequests/{}", i),
+                     fmt::format("PRECONDITION_FAILED: there is no {} here", name),
+                     "Give it with the run, for instance --active-file or --selection."});
+        }
+    }
+    // What nobody asked for is still there for the editor's tools.
+    for (const auto& member : given) bound.emplace(member.key(), member.value());
+    return bound;
+}
+
+void check_params(const plan::Checked& plan, const json::object& given,
+                  std::vector<PlanFault>& faults) {
+    for (const auto& name : plan.params)
+        if (!given.contains(name))
+            faults.push_back({"",
+                              fmt::format("PRECONDITION_FAILED: parameter '{}' has no value", name),
+                              fmt::format("Give it with --param {}=…", name)});
+    for (const auto& member : given)
+        if (std::ranges::find(plan.params, std::string_view(member.key())) == plan.params.end())
+            faults.push_back(
+                {"", fmt::format("the plan has no parameter '{}'", std::string_view(member.key())),
+                 plan.params.empty() ? "It has none."
+                                     : fmt::format("It has {}.", fmt::join(plan.params, ", "))});
+}
+
+std::vector<PlanFault> shown(const std::vector<plan::Fault>& faults) {
+    std::vector<PlanFault> list;
+    for (const auto& fault : faults) list.push_back({fault.path, fault.message, fault.hint});
+    return list;
+}
+
+}  // namespace service

@@ -1,0 +1,164 @@
+// Plans as operators see them: checked, previewed, approved, run, proved, replayed and taken back.
+// No model is needed for any of it. What crosses this interface survives a trip through JSON.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/typed.h"
+#include "domain/plan.h"
+
+namespace service {
+
+struct PlanFault {
+    std::string path;  // JSON pointer into the plan; "" is the plan itself.
+    std::string message;
+    std::string hint{};
+};
+BOOST_DESCRIBE_STRUCT(PlanFault, (), (path, message, hint))
+
+struct PlanCheck {
+    bool ok{false};
+    std::vector<PlanFault> faults{};
+    std::string plan_hash{};
+    std::string goal{};
+    std::string risk_level{};  // Of the tools, not what the plan claims.
+    std::int64_t steps{0};
+    std::vector<std::string> params{};
+};
+BOOST_DESCRIBE_STRUCT(PlanCheck, (), (ok, faults, plan_hash, goal, risk_level, steps, params))
+
+// What is to be run, and where.
+struct PlanRequest {
+    std::string text{};  // JSON or YAML; empty when `action` names the plan.
+    std::optional<std::string> action{};
+    json::object params{};
+    std::optional<std::string> vault{};  // The folder it works in; else where the program runs.
+    json::object policy{};               // Laid over the default policy; camelCase.
+    json::object context{};              // activeFilePath, selection {start, end, text}, cursor.
+};
+BOOST_DESCRIBE_STRUCT(PlanRequest, (), (text, action, params, vault, policy, context))
+
+// A plan that was refused has faults and no run, and nothing of it was executed or stored.
+struct PlanCreated {
+    std::vector<PlanFault> faults{};
+    std::optional<domain::PlanRun> run{};
+    bool needs_approval{false};
+};
+BOOST_DESCRIBE_STRUCT(PlanCreated, (), (faults, run, needs_approval))
+
+struct PlanVerdict {
+    bool ok{false};
+    std::vector<std::string> faults{};  // The first is the first broken link.
+    std::int64_t calls{0};
+    std::int64_t events{0};
+    std::int64_t approved_calls{0};
+    std::vector<std::string> unknown_outcomes{};
+};
+BOOST_DESCRIBE_STRUCT(PlanVerdict, (),
+                      (ok, faults, calls, events, approved_calls, unknown_outcomes))
+
+struct PlanReplay {
+    bool ok{false};
+    std::vector<std::string> divergences{};
+    std::int64_t served{0};
+    domain::PlanRunStatus status{domain::PlanRunStatus::Succeeded};
+};
+BOOST_DESCRIBE_STRUCT(PlanReplay, (), (ok, divergences, served, status))
+
+struct PlanReverted {
+    std::optional<domain::PlanRun> run{};  // The run that took things back.
+    std::vector<std::string> restored{};
+    std::vector<std::string> not_restored{};  // With the reason: it changed since.
+    std::vector<std::string> no_way_back{};   // Steps that left none.
+};
+BOOST_DESCRIBE_STRUCT(PlanReverted, (), (run, restored, not_restored, no_way_back))
+
+struct ToolView {
+    std::string name;
+    std::string description;
+    std::string risk_level;
+    std::string category;
+    bool repeatable{false};
+    json::object input_schema;
+    json::object output_schema;
+};
+BOOST_DESCRIBE_STRUCT(ToolView, (),
+                      (name, description, risk_level, category, repeatable, input_schema,
+                       output_schema))
+
+// A run in the wire form of the plan surface, without its plan.
+json::object plan_run_json(const domain::PlanRun& run);
+
+// Watches a run. Called on the thread that carries it; must not block.
+class PlanObserver {
+public:
+    virtual ~PlanObserver() = default;
+    // A committed line of the journal, in the wire form of the plan surface.
+    virtual void on_record(const domain::PlanRecord& /*record*/) {}
+};
+
+// Runs are named by id, by a beginning of it that fits one run only, or "last".
+class Plans {
+public:
+    virtual ~Plans() = default;
+
+    // All faults at once, or what the plan is. Executes nothing.
+    virtual base::Result<PlanCheck> check(const PlanRequest& request) = 0;
+    // What it would do, in the wire form: steps, creates, modifies, renames, deletes, commands.
+    // Reading tools are really called, nothing else is.
+    virtual base::Result<json::object> preview(const PlanRequest& request) = 0;
+
+    // Stores a run that has not begun. It begins with execute(), once it has its approval.
+    virtual base::Result<PlanCreated> create(const PlanRequest& request) = 0;
+    // Binds an approval to the plan and the policy of the run as they stand.
+    virtual base::Result<domain::PlanRun> approve(const std::string& run,
+                                                  const std::string& approver,
+                                                  std::chrono::milliseconds lifetime) = 0;
+    virtual base::Result<domain::PlanRun> reject(const std::string& run, const std::string& by,
+                                                 const std::string& reason) = 0;
+    // Begins a run, goes on with one that a crash left open, or begins another pass over what an
+    // ended one has left; returns when it has ended. Conflict while another process carries it,
+    // Refused without the approval it needs.
+    virtual base::Result<domain::PlanRun> execute(const std::string& run,
+                                                  PlanObserver& observer) = 0;
+    // A run that another process carries is told to stop, and this waits for it; one that nobody
+    // carries ends here. NotFound, or Conflict when it has ended.
+    virtual base::Result<domain::PlanRun> cancel(const std::string& run,
+                                                 const std::string& reason) = 0;
+
+    virtual base::Result<domain::PlanRun> run(const std::string& run) = 0;
+    // Is some process carrying it now?
+    virtual base::Result<bool> is_carried(const std::string& run) = 0;
+    virtual base::Result<std::vector<domain::PlanRun>> runs(
+        std::int64_t limit) = 0;  // Newest first.
+    // {run, plan, calls, results, events} in the wire form.
+    virtual base::Result<json::object> show(const std::string& run) = 0;
+    // The lines of its journal behind `after_seq`.
+    virtual base::Result<std::vector<domain::PlanRecord>> records(const std::string& run,
+                                                                  std::int64_t after_seq,
+                                                                  std::int64_t limit) = 0;
+
+    // `run` may also be the folder of a run, from anywhere.
+    virtual base::Result<PlanVerdict> verify(const std::string& run) = 0;
+    virtual base::Result<PlanReplay> replay(const std::string& run) = 0;
+    // Takes back what a run changed, by another run that `approver` answers for.
+    virtual base::Result<PlanReverted> revert(const std::string& run, const std::string& approver,
+                                              PlanObserver& observer) = 0;
+
+    // Keeps the plan of a run, or of `text`, under a name.
+    virtual base::Result<domain::PlanAction> save(const std::string& name,
+                                                  const std::string& description,
+                                                  const std::optional<std::string>& run,
+                                                  const std::optional<std::string>& text) = 0;
+    virtual base::Result<std::vector<domain::PlanAction>> actions() = 0;
+    virtual base::Result<domain::PlanAction> action(const std::string& name) = 0;
+    virtual base::Status remove_action(const std::string& name) = 0;
+
+    virtual std::vector<ToolView> tools() = 0;
+};
+
+}  // namespace service

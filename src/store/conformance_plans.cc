@@ -1,0 +1,130 @@
+// The promises about runs of plans, their journals and the actions kept from them.
+#include <gmock/gmock.h>
+
+#include "store/conformance.h"
+
+namespace store {
+
+using base::ErrorCode;
+using base::from_micros;
+using domain::PlanRecordKind;
+using domain::PlanRunStatus;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+
+domain::PlanRun run(const std::string& id, std::int64_t created,
+                    PlanRunStatus status = PlanRunStatus::Running) {
+    domain::PlanRun run{.run_id = {id}, .status = status, .goal = "tidy up"};
+    run.created_at = from_micros(created);
+    run.policy.sandbox.allowed_roots = {"/vault"};
+    run.approval = domain::PlanApproval{.confirmation_id = "c", .approver = "ada"};
+    return run;
+}
+
+std::vector<std::string> names(const std::vector<domain::PlanRun>& runs) {
+    std::vector<std::string> list;
+    for (const auto& one : runs) list.push_back(one.run_id.value);
+    return list;
+}
+
+}  // namespace
+
+TEST_P(StoreConformance, APlanRunComesBackWholeWithThePlanItRuns) {
+    auto one = run("p1", 5);
+    const std::string plan = "{\"goal\":\"łódź\0nul\"}";
+    write([&](Tx& tx) -> Status {
+        TRY(tx.add_plan_run(one, plan));
+        EXPECT_EQ(tx.add_plan_run(one, "{}").error().code, ErrorCode::Conflict);
+        one.status = PlanRunStatus::Failed;
+        one.failure = domain::PlanFailure{"a", "TIMEOUT", "too late"};
+        EXPECT_EQ(tx.put_plan_run(run("p9", 1)).error().code, ErrorCode::NotFound);
+        return tx.put_plan_run(one);
+    });
+    reopen();
+    read([&](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.plan_run({"p1"})), one);
+        EXPECT_EQ(TRY(tx.plan_document({"p1"})), plan);
+        EXPECT_EQ(TRY(tx.plan_run({"p2"})), std::nullopt);
+        EXPECT_EQ(TRY(tx.plan_document({"p2"})), std::nullopt);
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, PlanRunsAreListedNewestFirstAndOpenOnesOldestFirst) {
+    write([](Tx& tx) -> Status {
+        TRY(tx.add_plan_run(run("p1", 10), ""));
+        TRY(tx.add_plan_run(run("p2", 30, PlanRunStatus::AwaitingApproval), ""));
+        TRY(tx.add_plan_run(run("p3", 20, PlanRunStatus::Succeeded), ""));
+        TRY(tx.add_plan_run(run("p4", 40), ""));
+        return tx.put_plan_run(run("p4", 40, PlanRunStatus::Cancelled));
+    });
+    read([](Tx& tx) -> Status {
+        EXPECT_THAT(names(TRY(tx.plan_runs(9))), ElementsAre("p4", "p2", "p3", "p1"));
+        EXPECT_THAT(names(TRY(tx.plan_runs(1))), ElementsAre("p4"));
+        EXPECT_THAT(names(TRY(tx.plan_runs(-1))), IsEmpty());
+        EXPECT_THAT(names(TRY(tx.open_plan_runs(9))), ElementsAre("p1", "p2"));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, TheJournalOfAPlanRunKeepsItsOrderAndItsBytes) {
+    const std::vector<domain::PlanRecord> first{{1, PlanRecordKind::Event, R"({"seq":1})"},
+                                                {2, PlanRecordKind::Call, R"({"b":1,"a":"ł"})"}};
+    write([&](Tx& tx) -> Status {
+        TRY(tx.append_plan_records({"p1"}, first));
+        TRY(tx.append_plan_records({"p2"}, {{1, PlanRecordKind::Event, "{}"}}));
+        return tx.append_plan_records({"p1"}, {{3, PlanRecordKind::Result, "{}"}});
+    });
+    reopen();
+    read([&](Tx& tx) -> Status {
+        EXPECT_THAT(TRY(tx.plan_records({"p1"}, 0, 2)), first);
+        EXPECT_THAT(TRY(tx.plan_records({"p1"}, 2, 9)),
+                    ElementsAre(domain::PlanRecord{3, PlanRecordKind::Result, "{}"}));
+        EXPECT_THAT(TRY(tx.plan_records({"p9"}, 0, 9)), IsEmpty());
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, ARecordThatAnotherProcessWroteFirstUndoesTheWholeCommit) {
+    write([](Tx& tx) -> Status {
+        TRY(tx.add_plan_run(run("p1", 1), ""));
+        return tx.append_plan_records({"p1"}, {{1, PlanRecordKind::Event, "{}"}});
+    });
+    const Status late = store_->write(Durability::Process, [](Tx& tx) -> Status {
+        TRY(tx.put_plan_run(run("p1", 1, PlanRunStatus::Cancelled)));
+        return tx.append_plan_records({"p1"}, {{1, PlanRecordKind::Call, "{}"}});
+    });
+    EXPECT_EQ(late.error().code, ErrorCode::Conflict);
+    EXPECT_THAT(late.error().message, HasSubstr("another process"));
+    read([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.plan_run({"p1"}))->status, PlanRunStatus::Running);
+        EXPECT_EQ(TRY(tx.plan_records({"p1"}, 0, 9)).at(0).kind, PlanRecordKind::Event);
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, PlanActionsAreReplacedListedByNameAndErased) {
+    domain::PlanAction action{.name = "weekly", .plan = json::object{{"goal", "x"}}};
+    write([&](Tx& tx) -> Status {
+        TRY(tx.put_plan_action(action));
+        TRY(tx.put_plan_action({.name = "daily", .plan = nullptr}));
+        TRY(tx.put_plan_action({.name = "old", .plan = nullptr}));
+        TRY(tx.erase_plan_action("old"));
+        TRY(tx.erase_plan_action("never was"));
+        action.params = {"folder"};
+        return tx.put_plan_action(action);
+    });
+    read([&](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.plan_action("weekly")), action);
+        EXPECT_EQ(TRY(tx.plan_action("old")), std::nullopt);
+        std::vector<std::string> list;
+        for (const auto& one : TRY(tx.plan_actions(9))) list.push_back(one.name);
+        EXPECT_THAT(list, ElementsAre("daily", "weekly"));
+        return {};
+    });
+}
+
+}  // namespace store

@@ -1,0 +1,105 @@
+#include "store/sql/sql_tx_inl.h"
+
+namespace sql {
+
+using domain::PlanAction;
+using domain::PlanRecord;
+using domain::PlanRun;
+
+Status SqlTx::add_plan_run(const PlanRun& run, const std::string& plan) {
+    const std::int64_t added =
+        TRY(change("INSERT INTO plan_runs (run_id, created_at, is_open, record) "
+                   "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                   {run.run_id, base::to_micros(run.created_at), std::int64_t{run.is_open()},
+                    TRY(encode(run))}));
+    if (added == 0)
+        return fail(ErrorCode::Conflict, "there already is a run {} of a plan", run.run_id);
+    TRY(change("INSERT INTO plan_documents (run_id, plan) VALUES ($1, $2)",
+               {run.run_id, TRY(encode(plan))}));
+    return {};
+}
+
+Status SqlTx::put_plan_run(const PlanRun& run) {
+    const std::int64_t changed =
+        TRY(change("UPDATE plan_runs SET is_open = $2, record = $3 WHERE run_id = $1",
+                   {run.run_id, std::int64_t{run.is_open()}, TRY(encode(run))}));
+    if (changed == 0) return fail(ErrorCode::NotFound, "there is no run {} of a plan", run.run_id);
+    return {};
+}
+
+Result<std::optional<PlanRun>> SqlTx::plan_run(const RunId& id) {
+    return record<PlanRun>("SELECT record FROM plan_runs WHERE run_id = $1", {id});
+}
+
+Result<std::optional<std::string>> SqlTx::plan_document(const RunId& id) {
+    return record<std::string>("SELECT plan FROM plan_documents WHERE run_id = $1", {id});
+}
+
+Result<std::vector<PlanRun>> SqlTx::plan_runs(std::int64_t limit) {
+    return records<PlanRun>(
+        "SELECT record FROM plan_runs ORDER BY created_at DESC, run_id DESC LIMIT $1",
+        {bounded(limit)});
+}
+
+Result<std::vector<PlanRun>> SqlTx::open_plan_runs(std::int64_t limit) {
+    return records<PlanRun>(
+        "SELECT record FROM plan_runs WHERE is_open = 1 ORDER BY created_at, run_id LIMIT $1",
+        {bounded(limit)});
+}
+
+Status SqlTx::append_plan_records(const RunId& run, const std::vector<PlanRecord>& records) {
+    for (const auto& one : records) {
+        const std::int64_t added =
+            TRY(change("INSERT INTO plan_records (run_id, seq, kind, line) "
+                       "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                       {run, one.seq, static_cast<std::int64_t>(one.kind), one.line}));
+        if (added == 0)
+            return fail(ErrorCode::Conflict,
+                        "run {} already has a record {}: another process has gone on with it", run,
+                        one.seq);
+    }
+    return {};
+}
+
+Result<std::vector<PlanRecord>> SqlTx::plan_records(const RunId& run, std::int64_t after_seq,
+                                                    std::int64_t limit) {
+    std::vector<PlanRecord> list;
+    TRY(connection_.query(
+        "SELECT seq, kind, line FROM plan_records WHERE run_id = $1 AND seq > $2 "
+        "ORDER BY seq LIMIT $3",
+        {run, after_seq, bounded(limit)}, [&](const Row& row) -> Status {
+            const std::int64_t kind = row.integer(1);
+            if (kind < 0 || kind > static_cast<std::int64_t>(domain::PlanRecordKind::Event))
+                return fail(ErrorCode::Corrupt, "record {} of run {} is of no known kind",
+                            row.integer(0), run);
+            list.push_back({.seq = row.integer(0),
+                            .kind = static_cast<domain::PlanRecordKind>(kind),
+                            .line = std::string(row.text(2))});
+            return {};
+        }));
+    return list;
+}
+
+Status SqlTx::put_plan_action(const PlanAction& action) {
+    TRY(
+        change("INSERT INTO plan_actions (name, record) VALUES ($1, $2) "
+               "ON CONFLICT (name) DO UPDATE SET record = excluded.record",
+               {action.name, TRY(encode(action))}));
+    return {};
+}
+
+Status SqlTx::erase_plan_action(const std::string& name) {
+    TRY(change("DELETE FROM plan_actions WHERE name = $1", {name}));
+    return {};
+}
+
+Result<std::optional<PlanAction>> SqlTx::plan_action(const std::string& name) {
+    return record<PlanAction>("SELECT record FROM plan_actions WHERE name = $1", {name});
+}
+
+Result<std::vector<PlanAction>> SqlTx::plan_actions(std::int64_t limit) {
+    return records<PlanAction>("SELECT record FROM plan_actions ORDER BY name LIMIT $1",
+                               {bounded(limit)});
+}
+
+}  // namespace sql

@@ -1,0 +1,160 @@
+// Plans on the built program: from the command line to the files of the run, through kills.
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/e2e/program.h"
+
+namespace e2e {
+namespace {
+
+using testing::HasSubstr;
+
+json::object command(std::string_view id, std::string_view cmd, json::array needs = {}) {
+    json::object step{{"id", id}, {"tool", "ExecCommand"}, {"args", {{"cmd", cmd}}}};
+    if (!needs.empty()) step["dependsOn"] = std::move(needs);
+    return step;
+}
+
+class PlanE2e : public testing::Test {
+protected:
+    void plan(json::array steps) {
+        program.write(program.folder() / "plan.json",
+                      base::json_text(json::object{{"version", "1.0"},
+                                                   {"goal", "Try it"},
+                                                   {"riskLevel", "commands"},
+                                                   {"steps", std::move(steps)}}));
+    }
+    std::vector<std::string> run_arguments(bool yes = true) {
+        std::vector<std::string> arguments{"plan", "run", (program.folder() / "plan.json").string(),
+                                           "--vault", program.repo().string(), "--json"};
+        if (yes) arguments.emplace_back("--yes");
+        return arguments;
+    }
+    // The last line of what a run printed.
+    static json::value ended(const Finished& finished) {
+        const auto lines = base::split_lines(finished.out);
+        EXPECT_FALSE(lines.empty()) << finished.err;
+        return lines.empty() ? json::value() : base::parse_json(lines.back()).value();
+    }
+
+    Program program;
+};
+
+TEST_F(PlanE2e, APlanIsCheckedRunProvedAndReplayed) {
+    plan({command("one", "echo one > a.txt"), command("two", "cat a.txt", json::array{"one"})});
+    const std::string file = (program.folder() / "plan.json").string();
+    EXPECT_EQ(base::int_at(program.json_of({"plan", "check", file}), "steps"), 2);
+    const auto finished = program.run(run_arguments());
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_EQ(base::string_at(ended(finished), "status"), "succeeded");
+    EXPECT_THAT(finished.out, HasSubstr("\"type\":\"step.finished\""));
+    EXPECT_EQ(program.read(program.repo() / "a.txt"), "one\n");
+    EXPECT_TRUE(base::bool_at(program.json_of({"plan", "verify", "last"}), "ok"));
+    EXPECT_EQ(base::int_at(program.json_of({"plan", "replay", "last"}), "served"), 2);
+    EXPECT_EQ(program.json_of({"plan", "list"}).get_array().size(), 1u);
+    // A command leaves no way back, and revert says so instead of pretending.
+    const auto reverted = program.json_of({"plan", "revert", "last", "--yes"}, 3);
+    EXPECT_EQ(reverted.at("noWayBack").get_array().size(), 1u);
+}
+
+TEST_F(PlanE2e, FaultsAreToldAllAtOnceWithTheirOwnExitCode) {
+    plan({command("one", "true"), {{"id", "two"}, {"tool", "ExecComand"}, {"args", {{"x", "$steps.three.n"}}}}});
+    const auto refused = program.json_of(run_arguments(), 6);
+    EXPECT_EQ(refused.at("faults").get_array().size(), 2u);
+    EXPECT_THAT(base::json_text(refused), HasSubstr("Did you mean ExecCommand?"));
+    EXPECT_EQ(program.json_of({"plan", "list"}).get_array().size(), 0u);
+}
+
+TEST_F(PlanE2e, APlanThatNobodyApprovedWaits) {
+    plan({command("one", "echo x >> a.txt")});
+    const auto waiting = program.run(run_arguments(false));
+    EXPECT_EQ(waiting.exit_code, 5);
+    EXPECT_FALSE(std::filesystem::exists(program.repo() / "a.txt"));
+    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1);
+    EXPECT_EQ(program.run({"plan", "approve", "last"}).exit_code, 0);
+    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 0);
+    EXPECT_EQ(program.read(program.repo() / "a.txt"), "x\n");
+    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1) << "it has succeeded";
+}
+
+// contract: LOG-03
+TEST_F(PlanE2e, AKilledRunGoesOnWithoutRepeatingAndNamesWhatItCannotKnow) {
+    Signpost post(program.folder() / "post");
+    plan({command("one", "echo one >> lines.txt"),
+          command("two", "echo two >> lines.txt; echo here > " + post.path().string() + "; sleep 100",
+                  json::array{"one"}),
+          command("three", "echo three >> lines.txt", json::array{"two"})});
+    auto running = program.start(run_arguments());
+    EXPECT_EQ(post.wait(), "here");
+    running.send(SIGKILL);
+    EXPECT_EQ(running.wait().signal, SIGKILL);
+    EXPECT_FALSE(base::bool_at(program.json_of({"plan", "status", "last"}), "isCarried"));
+
+    const auto resumed = program.run({"plan", "resume", "last", "--json"});
+    EXPECT_EQ(resumed.exit_code, 3);
+    EXPECT_EQ(ended(resumed).at("counts").at("unknownOutcomes"), json::value(1));
+    EXPECT_EQ(program.read(program.repo() / "lines.txt"), "one\ntwo\n");
+    const auto verdict = program.json_of({"plan", "verify", "last"});
+    ASSERT_EQ(verdict.at("unknownOutcomes").get_array().size(), 1u);
+    EXPECT_THAT(base::json_text(verdict), HasSubstr("two (call "));
+}
+
+// contract: RUN-06
+TEST_F(PlanE2e, CancellingFromAnotherProcessEndsTheCommandForReal) {
+    Signpost post(program.folder() / "post");
+    plan({command("one", "echo $$ > " + post.path().string() + "; sleep 1000"),
+          command("two", "echo never >> lines.txt", json::array{"one"})});
+    auto running = program.start(run_arguments());
+    const pid_t group = std::stoi(post.wait());
+    EXPECT_TRUE(group_is_alive(group));
+    EXPECT_EQ(program.run({"plan", "cancel", "last"}).exit_code, 0);
+    EXPECT_EQ(running.wait().exit_code, 130);
+    EXPECT_FALSE(group_is_alive(group));
+    const auto shown = program.json_of({"plan", "show", "last"});
+    EXPECT_EQ(shown.at("run").at("status"), json::value("cancelled"));
+    ASSERT_EQ(shown.at("results").get_array().size(), 1u);
+    EXPECT_EQ(shown.at("results").get_array()[0].at("status"), json::value("cancelled"));
+    EXPECT_FALSE(std::filesystem::exists(program.repo() / "lines.txt"));
+    EXPECT_TRUE(base::bool_at(program.json_of({"plan", "verify", "last"}), "ok"));
+}
+
+TEST_F(PlanE2e, AnActionIsSavedExportedImportedAndRun) {
+    plan({command("one", "echo $vars.params.word > a.txt")});
+    const std::string file = (program.folder() / "plan.json").string();
+    EXPECT_EQ(program.run({"plan", "save", "say", "--file", file}).exit_code, 0);
+    const auto exported = program.run({"plan", "export", "say"});
+    program.write(program.folder() / "action.json", exported.out);
+    EXPECT_EQ(program
+                  .run({"plan", "import", (program.folder() / "action.json").string(), "--name",
+                        "say2"})
+                  .exit_code,
+              0);
+    EXPECT_EQ(program.run({"plan", "run-action", "say2", "--yes", "--vault", program.repo().string()})
+                  .exit_code,
+              6)
+        << "the parameter is missing";
+    const auto finished = program.run({"plan", "run-action", "say2", "--yes", "--vault",
+                                       program.repo().string(), "--param", "word=hello"});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_EQ(program.read(program.repo() / "a.txt"), "hello\n");
+    EXPECT_EQ(program.json_of({"plan", "actions"}).get_array().size(), 2u);
+}
+
+TEST_F(PlanE2e, ToolsAreListedWithTheirSchemas) {
+    const auto tools = program.json_of({"tools"});
+    std::set<std::string> names;
+    for (const auto& tool : tools.get_array()) {
+        names.insert(base::string_at(tool, "name"));
+        EXPECT_TRUE(tool.at("inputSchema").is_object());
+        EXPECT_FALSE(base::string_at(tool, "riskLevel").empty());
+    }
+    EXPECT_TRUE(names.contains("ExecCommand"));
+    EXPECT_EQ(program.json_of({"tools", "ExecCommand"}).get_array().size(), 1u);
+    EXPECT_EQ(program.run({"tools", "ExecComand"}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace e2e
