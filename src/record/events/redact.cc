@@ -9,11 +9,11 @@ namespace events {
 namespace {
 
 constexpr std::array<std::string_view, 22> kSecretNames{
-    "access_token",  "api_key",       "apikey",       "auth_token",          "authorization",
-    "bearer_token",  "client_secret", "cookie",       "credential_material", "id_token",
-    "passwd",        "password",      "private_key",  "proxy_authorization", "refresh_token",
-    "secret",        "secret_key",    "session_token", "set_cookie",          "token",
-    "trigger_url",   "x_api_key"};
+    "access_token", "api_key",       "apikey",        "auth_token",          "authorization",
+    "bearer_token", "client_secret", "cookie",        "credential_material", "id_token",
+    "passwd",       "password",      "private_key",   "proxy_authorization", "refresh_token",
+    "secret",       "secret_key",    "session_token", "set_cookie",          "token",
+    "trigger_url",  "x_api_key"};
 static_assert(std::ranges::is_sorted(kSecretNames));
 
 constexpr std::string_view kCapability = "cb_";
@@ -29,9 +29,8 @@ bool is_secret_name(std::string_view key) {
 
 bool is_capability_at(std::string_view text, std::size_t at) {
     const auto digits = text.substr(at + kCapability.size(), kCapabilityDigits);
-    return digits.size() == kCapabilityDigits && std::ranges::all_of(digits, [](unsigned char c) {
-               return std::isxdigit(c) != 0;
-           });
+    return digits.size() == kCapabilityDigits &&
+           std::ranges::all_of(digits, [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
 void redact_capabilities(json::string& text) {

@@ -15,18 +15,18 @@ domain::Event event(std::string kind, json::value data) {
 
 // contract: EVENT-14, EVENT-15
 TEST(Envelope, CarriesWhereAnEventStandsBesideAnEmptyPayload) {
-    EXPECT_EQ(base::to_json(envelope({"main"}, event("tick", json::object{}))),
-              (json::value{{"id", "event-1"},
-                           {"event_seq", 7},
-                           {"ts", base::to_text(base::from_micros(1'925'000'000'000'000))},
-                           {"agent_id", "main"},
-                           {"type", "tick"},
-                           {"projection",
-                            {{"name", "operator"},
-                             {"raw_payload_included", true},
-                             {"redactions", json::array{}}}},
-                           {"provenance", json::object{}},
-                           {"payload", json::object{}}}));
+    EXPECT_EQ(
+        base::to_json(envelope({"main"}, event("tick", json::object{}))),
+        (json::value{
+            {"id", "event-1"},
+            {"event_seq", 7},
+            {"ts", base::to_text(base::from_micros(1'925'000'000'000'000))},
+            {"agent_id", "main"},
+            {"type", "tick"},
+            {"projection",
+             {{"name", "operator"}, {"raw_payload_included", true}, {"redactions", json::array{}}}},
+            {"provenance", json::object{}},
+            {"payload", json::object{}}}));
 }
 
 // contract: EVENT-16
@@ -53,9 +53,9 @@ TEST(Envelope, FindsTheIdsOfWholeRecords) {
     EXPECT_EQ(envelope({"main"}, event("message_enqueued", {{"id", "m-1"}, {"task_id", nullptr}}))
                   .provenance,
               (Provenance{.message_id = json::value("m-1")}));
-    EXPECT_EQ(envelope({"main"}, event("task_created", {{"id", "t-1"},
-                                                        {"parent_message_id", "m-1"},
-                                                        {"recovery", nullptr}}))
+    EXPECT_EQ(envelope({"main"},
+                       event("task_created",
+                             {{"id", "t-1"}, {"parent_message_id", "m-1"}, {"recovery", nullptr}}))
                   .provenance,
               (Provenance{.message_id = json::value("m-1"), .task_id = json::value("t-1")}));
 }

@@ -12,7 +12,8 @@ namespace {
 struct Entry {
     std::string_view kind;
     Category category;
-    // The first mode that has a row for it whatever its visibility; empty: visibility alone decides.
+    // The first mode that has a row for it whatever its visibility; empty: visibility alone
+    // decides.
     std::optional<DisplayMode> from{};
 };
 
@@ -150,8 +151,7 @@ std::string joined(const json::value* names) {
     std::string out;
     if (const auto* list = names ? names->if_array() : nullptr)
         for (const auto& name : *list)
-            if (name.is_string())
-                out += (out.empty() ? "" : ", ") + std::string(name.get_string());
+            if (name.is_string()) out += (out.empty() ? "" : ", ") + std::string(name.get_string());
     return out;
 }
 
@@ -192,8 +192,8 @@ std::string message_summary(std::string_view kind, const json::value& data) {
     const auto from = origin ? base::string_at(*origin, "kind") : "";
     const auto* body = base::find(data, "body");
     const auto text = body ? base::string_at(*body, "text") : base::string_at(data, "text_preview");
-    return with_detail(from.empty() ? humanised(kind) : fmt::format("{} ({})", humanised(kind), from),
-                       text);
+    return with_detail(
+        from.empty() ? humanised(kind) : fmt::format("{} ({})", humanised(kind), from), text);
 }
 
 std::string turn_summary(const json::value& data) {
@@ -236,7 +236,8 @@ std::optional<std::string> body_of(const domain::Event& event) {
     if (event.kind == "operator_notification_requested")
         text = base::string_at(event.data, "message");
     if (event.kind == "runtime_error") text = base::string_at(event.data, "error");
-    if (event.kind == "assistant_round_recorded") text = base::string_at(event.data, "text_preview");
+    if (event.kind == "assistant_round_recorded")
+        text = base::string_at(event.data, "text_preview");
     if (text.empty()) return std::nullopt;
     return base::printable(base::to_utf8(text), true);
 }
@@ -302,9 +303,12 @@ bool is_terminal_task(const json::value& data) {
            status == "interrupted";
 }
 
-constexpr std::array<std::string_view, 6> kActivityEnds{
-    "turn_started",  "message_processing_started", "operator_interjection_admitted",
-    "brief_created", "turn_terminal",              "runtime_error"};
+constexpr std::array<std::string_view, 6> kActivityEnds{"turn_started",
+                                                        "message_processing_started",
+                                                        "operator_interjection_admitted",
+                                                        "brief_created",
+                                                        "turn_terminal",
+                                                        "runtime_error"};
 
 }  // namespace
 

@@ -16,16 +16,37 @@ domain::Event event(std::string kind, json::value data = json::object{}) {
 
 // Every kind that the reference knows of.
 const std::vector<std::string>& known_kinds() {
-    static const std::vector<std::string> kinds{
-        "message_admitted", "message_enqueued", "message_processing_started", "turn_started",
-        "turn_context_built", "provider_round_completed", "assistant_round_recorded",
-        "text_only_round_observed", "tool_executed", "tool_execution_failed", "turn_terminal",
-        "brief_created", "closure_decided", "control_applied", "current_run_aborted",
-        "wake_hint_triggered", "callback_delivered", "timer_created", "timer_fired",
-        "work_item_written", "runtime_error", "agent_state_changed", "session_state_changed",
-        "scheduler_decision", "task_created", "task_status_updated", "workspace_attached",
-        "worktree_created_for_task", "operator_notification_requested", "skill_installed",
-        "a_kind_of_tomorrow"};
+    static const std::vector<std::string> kinds{"message_admitted",
+                                                "message_enqueued",
+                                                "message_processing_started",
+                                                "turn_started",
+                                                "turn_context_built",
+                                                "provider_round_completed",
+                                                "assistant_round_recorded",
+                                                "text_only_round_observed",
+                                                "tool_executed",
+                                                "tool_execution_failed",
+                                                "turn_terminal",
+                                                "brief_created",
+                                                "closure_decided",
+                                                "control_applied",
+                                                "current_run_aborted",
+                                                "wake_hint_triggered",
+                                                "callback_delivered",
+                                                "timer_created",
+                                                "timer_fired",
+                                                "work_item_written",
+                                                "runtime_error",
+                                                "agent_state_changed",
+                                                "session_state_changed",
+                                                "scheduler_decision",
+                                                "task_created",
+                                                "task_status_updated",
+                                                "workspace_attached",
+                                                "worktree_created_for_task",
+                                                "operator_notification_requested",
+                                                "skill_installed",
+                                                "a_kind_of_tomorrow"};
     return kinds;
 }
 
@@ -88,20 +109,20 @@ TEST(Presentation, OrdersVisibilityFromTheOperatorToDiagnosis) {
     std::ranges::sort(names, {}, [](std::string_view name) {
         return level_of(*base::enum_from<Visibility>(name));
     });
-    EXPECT_THAT(names, ElementsAre("action_required", "work_done", "turn_result", "progress",
-                                   "trace"));
+    EXPECT_THAT(names,
+                ElementsAre("action_required", "work_done", "turn_result", "progress", "trace"));
 }
 
 // contract: EVENT-29, EVENT-30, EVENT-31
 TEST(Presentation, RaisesABriefByWhatTheAgentWaitsForAndHasDone) {
-    const auto brief = event("brief_created",
-                             {{"kind", "result"}, {"text", "x"}, {"work_item_id", "work_1"}});
+    const auto brief =
+        event("brief_created", {{"kind", "result"}, {"text", "x"}, {"work_item_id", "work_1"}});
     EXPECT_EQ(present(brief, {.awaiting_operator_input = true}).visibility,
               Visibility::ActionRequired);
     EXPECT_EQ(present(brief, {.completed_work_items = {"work_1"}}).visibility,
               Visibility::WorkDone);
-    EXPECT_EQ(present(event("work_item_written", {{"action", "completed"},
-                                                  {"record", {{"state", "completed"}}}}))
+    EXPECT_EQ(present(event("work_item_written",
+                            {{"action", "completed"}, {"record", {{"state", "completed"}}}}))
                   .visibility,
               Visibility::WorkDone);
     EXPECT_EQ(present(brief).visibility, Visibility::TurnResult);
@@ -119,15 +140,17 @@ TEST(Presentation, TreatsAPreviewAsProgress) {
 
 // contract: EVENT-33, EVENT-38
 TEST(Presentation, KeepsToolsAtTrace) {
-    for (const auto* kind : {"tool_executed", "tool_execution_failed", "process_execution_requested",
-                             "scheduler_decision", "turn_context_built"})
+    for (const auto* kind :
+         {"tool_executed", "tool_execution_failed", "process_execution_requested",
+          "scheduler_decision", "turn_context_built"})
         EXPECT_EQ(present(event(kind)).visibility, Visibility::Trace) << kind;
 }
 
 // contract: EVENT-35, EVENT-36, EVENT-37
 TEST(Presentation, SaysWhatARoundBrought) {
-    EXPECT_EQ(present(event("provider_round_completed", {{"text_preview", "reading\nfiles"}})).summary,
-              "Assistant progress: reading files");
+    EXPECT_EQ(
+        present(event("provider_round_completed", {{"text_preview", "reading\nfiles"}})).summary,
+        "Assistant progress: reading files");
     EXPECT_EQ(present(event("provider_round_completed",
                             {{"round", 2}, {"tool_names", {"exec_command", "apply_patch"}}}))
                   .summary,
@@ -203,7 +226,8 @@ TEST(DisplayModes, LetTwoSurfacesDeliverDifferentPartsOfTheSameEvents) {
 // contract: EVENT-40, EVENT-41
 TEST(Activity, BelongsToOneTurnAndEndsWithIt) {
     std::string activity;
-    activity = activity_after(activity, event("process_execution_requested", {{"cmd_preview", "make"}}));
+    activity =
+        activity_after(activity, event("process_execution_requested", {{"cmd_preview", "make"}}));
     EXPECT_EQ(activity, "Running make");
     activity = activity_after(activity, event("task_created"));
     EXPECT_EQ(activity, "Running make");
