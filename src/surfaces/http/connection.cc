@@ -225,7 +225,7 @@ private:
         if (auto refused = co_await read_body(*route, request))
             co_return co_await refuse(std::move(*refused));
         if (!parser_->is_done()) co_return false;
-        Response response = co_await ask(*route, std::move(request));
+        Response response = co_await respond(*route, std::move(request));
         core_.metrics.answered(route->pattern, response.status,
                                std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now() - began));
@@ -251,7 +251,24 @@ private:
         co_return std::nullopt;
     }
 
-    // The route's answer, from a thread that may block.
+    // The route's answer; a snapshot is made once for all who ask before something happens.
+    net::awaitable<Response> respond(const Route& route, Request request) {
+        if (!route.is_snapshot) {
+            auto response = co_await ask(route, std::move(request));
+            if (route.method == Method::Post) core_.snapshots.forget_all();
+            co_return response;
+        }
+        const auto named = request.params.find("agent_id");
+        const std::string agent =
+            named == request.params.end() ? core_.context.facts.default_agent : named->second;
+        if (const auto body = core_.snapshots.find(agent)) co_return Response{.body = *body};
+        const auto began = core_.snapshots.generation(agent);
+        auto response = co_await ask(route, std::move(request));
+        if (response.status == 200) core_.snapshots.put(agent, began, response.body);
+        co_return response;
+    }
+
+    // From a thread that may block.
     net::awaitable<Response> ask(const Route& route, Request request) {
         if (!core_.pool.has_room()) {
             ++core_.metrics.calls_refused;

@@ -12,6 +12,7 @@
 #include "surfaces/http/event_hub.h"
 #include "surfaces/http/metrics.h"
 #include "surfaces/http/router.h"
+#include "surfaces/http/snapshot_cache.h"
 #include "surfaces/http/worker_pool.h"
 
 namespace http_surface {
@@ -32,6 +33,7 @@ struct Core {
     base::Clock& clock;
     Access& access;
     EventHub& hub;
+    SnapshotCache& snapshots;
     WorkerPool& pool;
     Metrics& metrics;
     bool draining{false};

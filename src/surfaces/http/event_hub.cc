@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <list>
-#include <mutex>
 
 #include "base/text.h"
 #include "service/views/envelope.h"
@@ -49,16 +48,6 @@ std::string encode_frame(const std::string& agent, const domain::Event& event) {
     return fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.event_seq,
                        base::printable(event.kind), data);
 }
-
-struct EventHub::Bell {
-    std::mutex mutex;
-    base::Loop* loop{nullptr};  // Null once the hub is gone.
-
-    void post(base::Task task) {
-        const std::lock_guard lock(mutex);
-        if (loop) loop->post(std::move(task));
-    }
-};
 
 class Channel : public std::enable_shared_from_this<Channel> {
 public:
@@ -109,7 +98,7 @@ private:
         std::atomic<bool> posted{false};
     };
 
-    static void ring(EventHub::Bell& bell, const std::shared_ptr<Rung>& rung,
+    static void ring(Bell& bell, const std::shared_ptr<Rung>& rung,
                      const std::weak_ptr<Channel>& weak, std::int64_t newest) {
         std::int64_t known = rung->newest.load();
         while (known < newest && !rung->newest.compare_exchange_weak(known, newest)) {
@@ -233,13 +222,10 @@ void Subscription::read_page() {
 }
 
 EventHub::EventHub(service::Service& service, base::Loop& loop, Submit submit)
-    : service_(service), loop_(loop), submit_(std::move(submit)), bell_(std::make_shared<Bell>()) {
-    bell_->loop = &loop_;
-}
+    : service_(service), submit_(std::move(submit)), bell_(std::make_shared<Bell>(loop)) {}
 
 EventHub::~EventHub() {
-    const std::lock_guard lock(bell_->mutex);
-    bell_->loop = nullptr;
+    bell_->silence();
 }
 
 std::unique_ptr<Subscription> EventHub::subscribe(const Follow& follow,

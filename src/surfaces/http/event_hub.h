@@ -16,6 +16,7 @@
 #include "base/loop.h"
 #include "base/result.h"
 #include "service/service.h"
+#include "surfaces/http/bell.h"
 #include "surfaces/http/exchange.h"
 
 namespace http_surface {
@@ -84,11 +85,7 @@ public:
 private:
     friend class Subscription;
     friend class Channel;
-    // Outlives the hub in callbacks of the service that are under way when it goes.
-    struct Bell;
-
     service::Service& service_;
-    base::Loop& loop_;
     Submit submit_;
     std::shared_ptr<Bell> bell_;
     std::map<std::string, std::weak_ptr<Channel>, std::less<>> channels_;

@@ -44,7 +44,8 @@ struct Route {
     json::object (*request_schema)(){nullptr};
     json::object (*response_schema)(){nullptr};  // Null: plain text or a stream.
     std::span<const QueryDoc> query{};
-    bool supported{true};  // False: answers 501.
+    bool supported{true};     // False: answers 501.
+    bool is_snapshot{false};  // Its answer stays true until the agent's next event.
 };
 
 // All routes, in no particular order.

@@ -83,6 +83,10 @@ constexpr Route replay(Route route) {
     route.is_replay = true;
     return route;
 }
+constexpr Route snapshot(Route route) {
+    route.is_snapshot = true;
+    return route;
+}
 constexpr Route open(Route route) {
     route.guard = Guard::Open;
     return route;
@@ -116,8 +120,9 @@ constexpr Route kRoutes[] = {
         answer_schema<Models>),
     get("/agents/list", "Active public agents, briefly: for choosing one.", reads::agent_list,
         answer_schema<std::vector<AgentListEntry>>),
-    get(AGENT "/status", "One agent, concisely. Its shape is a promise.", reads::status, kSummary),
-    get("/status", "The same of the default agent.", reads::status, kSummary),
+    snapshot(get(AGENT "/status", "One agent, concisely. Its shape is a promise.", reads::status,
+                 kSummary)),
+    snapshot(get("/status", "The same of the default agent.", reads::status, kSummary)),
     get(AGENT "/state",
         "First-party bootstrap: everything a console shows, and the cursor to follow from.",
         reads::state, kState),

@@ -77,12 +77,15 @@ public:
                   parts_.clock),
           pool_(options_.limits.call_threads, options_.limits.calls_waiting),
           hub_(parts_.service, loop_, [this](base::Task task) { pool_.submit(std::move(task)); }),
+          snapshots_(parts_.service, loop_,
+                     [this](base::Task task) { pool_.submit(std::move(task)); }),
           core_{.loop = loop_,
                 .options = options_,
                 .context = context_,
                 .clock = parts_.clock,
                 .access = access_,
                 .hub = hub_,
+                .snapshots = snapshots_,
                 .pool = pool_,
                 .metrics = metrics_,
                 .on_closed = [this] { note_closed(); }} {
@@ -230,6 +233,7 @@ private:
     Access access_;
     WorkerPool pool_;
     EventHub hub_;
+    SnapshotCache snapshots_;
     Core core_;
     std::vector<TcpListener> tcp_;
     std::vector<std::string> addresses_;
