@@ -91,9 +91,8 @@ TEST(Access, HandsAllButTheTokenOverAsArguments) {
                                .advertise = "http://box",
                                .token = "secret",
                                .log_file = "/l"};
-    EXPECT_THAT(arguments(options),
-                ElementsAre("--access", "lan", "--host", "box", "--port", "9", "--advertise",
-                            "http://box", "--log-file", "/l"));
+    EXPECT_THAT(arguments(options), ElementsAre("--access", "lan", "--host", "box", "--port", "9",
+                                                "--advertise", "http://box", "--log-file", "/l"));
     EXPECT_THAT(base::json_text(base::to_json(recorded(options))),
                 testing::Not(HasSubstr("secret")));
     EXPECT_EQ(arguments({}), std::vector<std::string>{});

@@ -32,7 +32,8 @@ base::Result<pid_t> start_in_background(const BackgroundSpec& spec,
 // For the started process: says the one line. No effect when nobody waits for it.
 void tell_starter(std::string_view line);
 
-// A process that is not ours, by a descriptor, so that a number used again is never mistaken for it.
+// A process that is not ours, by a descriptor, so that a number used again is never mistaken for
+// it.
 class OtherProcess {
 public:
     explicit OtherProcess(pid_t pid);

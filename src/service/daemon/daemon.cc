@@ -221,8 +221,9 @@ json::object Daemon::report(const DaemonFacts& facts, std::string message) {
         {"healthy", state == DaemonState::Running && base::bool_at(facts.runtime, "healthy", true)},
         {"home_dir", told("home_dir", parts_.config.home.string())},
         {"socket_path", told("socket_path", files_.socket.string())},
-        {"http_addr", told("http_addr", facts.lock_held && metadata ? metadata->http_addr
-                                                                    : parts_.config.server.http_addr)},
+        {"http_addr",
+         told("http_addr",
+              facts.lock_held && metadata ? metadata->http_addr : parts_.config.server.http_addr)},
         {"control_connectivity", state == DaemonState::Running},
         {"message", std::move(message)}};
     if (const auto pid = pid_of(facts)) report["pid"] = *pid;

@@ -27,7 +27,7 @@ inline constexpr std::chrono::milliseconds kKillTimeout = 5s;
 struct DaemonParts {
     config::Config config;
     base::Clock& clock;
-    std::filesystem::path program;  // What to start, as `program serve …`.
+    std::filesystem::path program;              // What to start, as `program serve …`.
     std::vector<std::string> home_arguments{};  // Say which home; empty: the environment does.
     std::filesystem::path started_in;
 };

@@ -22,8 +22,8 @@ enum class Control {
 
 struct DaemonFacts {
     Control control{Control::Absent};
-    json::object runtime{};          // Its own words, when it answers.
-    bool lock_held{false};           // A runtime process lives on this home.
+    json::object runtime{};  // Its own words, when it answers.
+    bool lock_held{false};   // A runtime process lives on this home.
     std::optional<pid_t> pid_file{};
     std::vector<std::string> left_behind{};  // Files of a runtime, living or dead.
     bool same_token{true};  // Whether it takes the token that was asked for; true when none was.

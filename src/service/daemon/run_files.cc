@@ -58,10 +58,9 @@ base::Result<base::Fd> lock_runtime(const RunFiles& files) {
     base::Fd fd = TRY(open_lock(files.runtime_lock()));
     if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
     const auto pid = read_pid(files);
-    return base::fail(base::ErrorCode::Conflict,
-                      "another runtime{} runs on {}; see holon daemon status",
-                      pid ? fmt::format(" (pid {})", *pid) : "",
-                      files.folder.parent_path().string());
+    return base::fail(
+        base::ErrorCode::Conflict, "another runtime{} runs on {}; see holon daemon status",
+        pid ? fmt::format(" (pid {})", *pid) : "", files.folder.parent_path().string());
 }
 
 bool is_runtime_locked(const RunFiles& files) {

@@ -19,7 +19,8 @@ using testing::ElementsAre;
 class RunFilesTest : public testing::Test {
 protected:
     RunFilesTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "holon-run-XXXXXX").string();
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "holon-run-XXXXXX").string();
         CHECK(mkdtemp(pattern.data()) != nullptr, "mkdtemp");
         folder_ = pattern;
         files_ = {.folder = folder_ / "run", .socket = folder_ / "run" / "holon.sock"};

@@ -40,10 +40,11 @@ base::Error unreachable(const Address& address, const std::string& why) {
 
 // What is wrong when the connection was there and broke, or the answer did not come.
 base::Error broken(const Request& request, const std::string& why) {
-    return {base::ErrorCode::Unavailable,
-            fmt::format("the runtime did not answer {} to its end ({}); it may or may not have been "
-                        "carried out, see holon status and holon daemon status",
-                        request.path, why)};
+    return {
+        base::ErrorCode::Unavailable,
+        fmt::format("the runtime did not answer {} to its end ({}); it may or may not have been "
+                    "carried out, see holon status and holon daemon status",
+                    request.path, why)};
 }
 
 }  // namespace
@@ -62,8 +63,7 @@ base::Result<json::value> Client::ask(const Request& request) const {
             if (unreached.empty()) unreached = transfer.failure_text(code);
             continue;
         }
-        if (code != CURLE_OK)
-            return std::unexpected(broken(request, transfer.failure_text(code)));
+        if (code != CURLE_OK) return std::unexpected(broken(request, transfer.failure_text(code)));
         const long status = transfer.status();
         if (status < 200 || status >= 300)
             return std::unexpected(answer_error(status, transfer.body(), transfer.sends_token()));
@@ -72,8 +72,7 @@ base::Result<json::value> Client::ask(const Request& request) const {
             return base::fail(base::ErrorCode::Corrupt,
                               "{} was answered with something that is not JSON: is another program "
                               "listening at {}?",
-                              request.path,
-                              over_socket ? address_.socket->string() : address_.url);
+                              request.path, over_socket ? address_.socket->string() : address_.url);
         return *body;
     }
     return std::unexpected(unreachable(address_, unreached));

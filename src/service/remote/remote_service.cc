@@ -82,10 +82,8 @@ base::Result<json::object> RemoteService::control(const std::string& agent, std:
                                                   json::object body,
                                                   std::chrono::milliseconds timeout) {
     std::string path = "/control" + agent_path(agent, action);
-    Request request{.method = Method::Post,
-                    .path = path,
-                    .body = base::json_text(body),
-                    .timeout = timeout};
+    Request request{
+        .method = Method::Post, .path = path, .body = base::json_text(body), .timeout = timeout};
     return as_object(TRY(client_.ask(request)), path);
 }
 
@@ -142,8 +140,8 @@ base::Result<json::object> RemoteService::activity() {
 base::Result<std::string> RemoteService::debug_prompt(const std::string& agent,
                                                       const std::string& text,
                                                       domain::TrustLevel trust) {
-    const json::value answer = TRY(control(
-        agent, "/debug-prompt", {{"text", text}, {"trust", base::enum_name(trust)}}));
+    const json::value answer =
+        TRY(control(agent, "/debug-prompt", {{"text", text}, {"trust", base::enum_name(trust)}}));
     return base::string_at(answer, "dump");
 }
 
@@ -185,8 +183,8 @@ base::Result<std::vector<domain::Event>> RemoteService::events(const std::string
     while (static_cast<std::int64_t>(list.size()) < limit) {
         const std::int64_t left = limit - static_cast<std::int64_t>(list.size());
         const std::int64_t size = std::min(left, kEventPageMax);
-        auto page = TRY(event_page(
-            agent, {.after_seq = after_seq, .limit = size, .newest_first = false}));
+        auto page =
+            TRY(event_page(agent, {.after_seq = after_seq, .limit = size, .newest_first = false}));
         if (page.empty()) break;
         after_seq = page.back().event_seq;
         const bool is_last = static_cast<std::int64_t>(page.size()) < size;
@@ -316,9 +314,8 @@ base::Result<domain::WorkspaceEntry> RemoteService::attach_workspace(const std::
                                                                      const std::string& path,
                                                                      const Caller& /*caller*/) {
     const json::value answer = TRY(control(agent, "/workspace/attach", {{"path", path}}));
-    return domain::WorkspaceEntry{
-        .workspace_id = base::string_at(answer, "workspace_id"),
-        .workspace_anchor = base::string_at(answer, "workspace_anchor")};
+    return domain::WorkspaceEntry{.workspace_id = base::string_at(answer, "workspace_id"),
+                                  .workspace_anchor = base::string_at(answer, "workspace_anchor")};
 }
 
 base::Status RemoteService::exit_workspace(const std::string& agent, const Caller& /*caller*/) {

@@ -27,7 +27,8 @@ Transfer::Transfer(const Address& address, const Request& request, bool over_soc
     ready_ = set(CURLOPT_URL, url_.c_str()) && set(CURLOPT_NOSIGNAL, 1L) &&
              set(CURLOPT_PROTOCOLS_STR, "http,https") && set(CURLOPT_FOLLOWLOCATION, 0L) &&
              set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1)) &&
-             set(CURLOPT_PROXY, "") && set(CURLOPT_PATH_AS_IS, 1L) && set(CURLOPT_HTTPHEADER, headers_) &&
+             set(CURLOPT_PROXY, "") && set(CURLOPT_PATH_AS_IS, 1L) &&
+             set(CURLOPT_HTTPHEADER, headers_) &&
              set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(kConnectTimeout.count())) &&
              set(CURLOPT_WRITEFUNCTION, &Transfer::on_body) && set(CURLOPT_WRITEDATA, this) &&
              set(CURLOPT_ERRORBUFFER, error_.data());
@@ -42,9 +43,8 @@ Transfer::Transfer(const Address& address, const Request& request, bool over_soc
     if (address.ca_file && !over_socket)
         ready_ = ready_ && set(CURLOPT_CAINFO, address.ca_file->c_str());
     if (request.method == Method::Post)
-        ready_ =
-            ready_ && set(CURLOPT_POST, 1L) && set(CURLOPT_POSTFIELDS, request.body.data()) &&
-            set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+        ready_ = ready_ && set(CURLOPT_POST, 1L) && set(CURLOPT_POSTFIELDS, request.body.data()) &&
+                 set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
 }
 
 Transfer::~Transfer() {
@@ -60,8 +60,7 @@ void Transfer::set_headers(const Address& address, const Request& request) {
         headers_ = curl_slist_append(headers_, "Content-Type: application/json");
     sends_token_ = !over_socket_ && !address.token.empty();
     if (sends_token_)
-        headers_ =
-            curl_slist_append(headers_, ("Authorization: Bearer " + address.token).c_str());
+        headers_ = curl_slist_append(headers_, ("Authorization: Bearer " + address.token).c_str());
 }
 
 std::size_t Transfer::on_body(char* data, std::size_t size, std::size_t count, void* self) {

@@ -74,8 +74,7 @@ private:
         curl_multi_remove_handle(multi_, transfer.handle());
         if (is_unreached(code)) return unreached;
         const long status = transfer.status();
-        if (status >= 300)
-            return answer_error(status, transfer.body(), transfer.sends_token());
+        if (status >= 300) return answer_error(status, transfer.body(), transfer.sends_token());
         return {base::ErrorCode::Unavailable,
                 code == CURLE_OK ? "the runtime ended the event stream"
                                  : "the event stream broke: " + transfer.failure_text(code)};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.h"
+#include "service/daemon/daemon.h"
 #include "service/service.h"
 #include "surfaces/cli/command.h"
 #include "surfaces/cli/terminal.h"
@@ -13,6 +14,14 @@ struct Context {
     const Terminal& terminal;
     base::Clock& clock;
     std::string default_agent;
+    service::Caller caller{};
+    std::filesystem::path cwd{};  // Where relative paths of the command line start.
+};
+
+struct DaemonContext {
+    service::Daemon& daemon;
+    const Terminal& terminal;
+    base::Clock& clock;
 };
 
 struct SettingsContext {
@@ -22,6 +31,7 @@ struct SettingsContext {
 
 // On a terminal people get sentences and tables; piped or with --json the output is JSON.
 Exit execute(const Command& command, const Context& context);
+Exit execute(const DaemonCommand& command, const DaemonContext& context);
 Exit execute(const SettingsCommand& command, const SettingsContext& context);
 
 // "Error: …" on standard error.
