@@ -112,7 +112,10 @@ json::object struct_schema(const Type& type) {
     json::object properties;
     json::array required;
     for (const auto& field : type.fields) {
-        properties[view(field.name)] = described(schema(*field.type), field.doc);
+        json::object own = schema(*field.type);
+        if (field.doc && field.doc->null_when_absent)
+            own = {{"anyOf", {std::move(own), json::object{{"type", "null"}}}}};
+        properties[view(field.name)] = described(std::move(own), field.doc);
         if (!may_be_absent(field)) required.push_back(json::value(view(field.name)));
     }
     json::object out{{"type", "object"}, {"properties", std::move(properties)}};

@@ -1,0 +1,83 @@
+#include "service/views/envelope.h"
+
+namespace views {
+namespace {
+
+constexpr std::size_t kRedactionsMax = 64;
+
+std::optional<json::value> member(const json::value& payload, std::string_view name) {
+    const auto* value = base::find(payload, name);
+    if (!value || value->is_null()) return std::nullopt;
+    return *value;
+}
+
+std::optional<json::value> first_of(const json::value& payload, std::string_view name,
+                                    std::string_view other) {
+    auto value = member(payload, name);
+    return value ? value : member(payload, other);
+}
+
+// Payloads that are whole records name themselves `id`.
+bool is_message_record(std::string_view kind) {
+    return kind == "message_enqueued" || kind == "message_processing_started";
+}
+bool is_task_record(std::string_view kind, const json::value& payload) {
+    return (kind.starts_with("task_") || kind.starts_with("command_task_")) &&
+           base::find(payload, "recovery");
+}
+
+Provenance provenance_of(std::string_view kind, const json::value& payload) {
+    Provenance out{.origin = member(payload, "origin"),
+                   .trust = member(payload, "trust"),
+                   .authority_class = member(payload, "authority_class"),
+                   .delivery_surface = member(payload, "delivery_surface"),
+                   .admission_context = member(payload, "admission_context"),
+                   .transport = member(payload, "transport"),
+                   .source = member(payload, "source"),
+                   .reply_route = first_of(payload, "reply_route", "reply_route_id"),
+                   .message_id = first_of(payload, "message_id", "related_message_id"),
+                   .task_id = first_of(payload, "task_id", "related_task_id"),
+                   .work_item_id = member(payload, "work_item_id"),
+                   .correlation_id = member(payload, "correlation_id"),
+                   .causation_id = member(payload, "causation_id")};
+    if (is_message_record(kind)) out.message_id = member(payload, "id");
+    if (is_task_record(kind, payload)) {
+        out.task_id = member(payload, "id");
+        out.message_id = member(payload, "parent_message_id");
+    }
+    return out;
+}
+
+void collect_redactions(const json::value& value, const std::string& pointer,
+                        std::vector<std::string>& out) {
+    if (out.size() >= kRedactionsMax) return;
+    if (const auto* text = value.if_string()) {
+        if (std::string_view(*text) == kRedacted) out.push_back(pointer);
+    } else if (const auto* object = value.if_object()) {
+        for (const auto& entry : *object)
+            collect_redactions(entry.value(),
+                               base::typed::child_pointer(pointer, std::string_view(entry.key())),
+                               out);
+    } else if (const auto* array = value.if_array()) {
+        for (std::size_t i = 0; i < array->size(); ++i)
+            collect_redactions((*array)[i], pointer + "/" + std::to_string(i), out);
+    }
+}
+
+}  // namespace
+
+EventEnvelope envelope(const domain::AgentId& agent, const domain::Event& event,
+                       ProjectionName projection) {
+    EventEnvelope out{.id = event.id,
+                      .event_seq = event.event_seq,
+                      .ts = event.created_at,
+                      .agent_id = agent,
+                      .type = event.kind,
+                      .projection = {.name = projection},
+                      .provenance = provenance_of(event.kind, event.data),
+                      .payload = event.data};
+    collect_redactions(event.data, "", out.projection.redactions);
+    return out;
+}
+
+}  // namespace views

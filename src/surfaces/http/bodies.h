@@ -1,0 +1,159 @@
+// Request bodies as types: decoding, checking and the OpenAPI document come from these.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/typed.h"
+#include "domain/labels.h"
+#include "domain/message.h"
+#include "service/service.h"
+
+namespace http_surface {
+
+struct PromptBody {
+    std::string text;
+};
+BOOST_DESCRIBE_STRUCT(PromptBody, (), (text))
+
+struct WakeBody {
+    std::string reason;
+    std::optional<std::string> source{};
+    std::optional<std::string> correlation_id{};
+    std::optional<std::string> causation_id{};
+};
+BOOST_DESCRIBE_STRUCT(WakeBody, (), (reason, source, correlation_id, causation_id))
+
+struct ControlBody {
+    service::LifecycleAction action{service::LifecycleAction::Start};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(ControlBody, (), (action, trust))
+
+struct AbortBody {
+    std::optional<std::string> run_id{};
+    std::optional<std::string> mode{};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(AbortBody, (), (run_id, mode, trust))
+
+struct CreateBody {
+    std::optional<std::string> template_{};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(CreateBody, (), (template_, trust))
+
+struct TaskBody {
+    std::string summary;
+    std::string cmd;
+    std::optional<std::string> workdir{};
+    std::optional<std::string> shell{};
+    bool login{true};
+    bool tty{false};
+    std::optional<std::int64_t> yield_time_ms{};
+    std::optional<std::int64_t> max_output_tokens{};
+    bool accepts_input{false};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(TaskBody, (),
+                      (summary, cmd, workdir, shell, login, tty, yield_time_ms, max_output_tokens,
+                       accepts_input, trust))
+constexpr auto describe_fields(const TaskBody*) {
+    return std::to_array<base::FieldDoc>(
+        {{.field = "login", .keywords = R"("default":true)", .has_default = true},
+         {.field = "tty", .keywords = R"("default":false)", .has_default = true},
+         {.field = "yield_time_ms", .keywords = R"("default":10000,"minimum":0)"},
+         {.field = "max_output_tokens", .keywords = R"("minimum":0)"},
+         {.field = "accepts_input", .keywords = R"("default":false)", .has_default = true}});
+}
+
+struct TimerBody {
+    std::int64_t duration_ms{0};
+    std::optional<std::int64_t> interval_ms{};
+    std::optional<std::string> summary{};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(TimerBody, (), (duration_ms, interval_ms, summary, trust))
+constexpr auto describe_fields(const TimerBody*) {
+    return std::to_array<base::FieldDoc>(
+        {{.field = "duration_ms", .text = "Until it first fires.", .keywords = R"("minimum":0)"},
+         {.field = "interval_ms", .text = "Between further firings.", .keywords = R"("minimum":1)"}});
+}
+
+struct DebugPromptBody {
+    std::string text;
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(DebugPromptBody, (), (text, trust))
+
+struct ModelBody {
+    std::string model;
+    std::optional<std::string> reasoning_effort{};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(ModelBody, (), (model, reasoning_effort, trust))
+constexpr auto describe_fields(const ModelBody*) {
+    return std::to_array<base::FieldDoc>(
+        {{.field = "model", .text = "provider/model"},
+         {.field = "reasoning_effort",
+          .keywords = R"("enum":["low","medium","high","xhigh"])"}});
+}
+
+// Nothing but what every control request may say.
+struct TrustBody {
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(TrustBody, (), (trust))
+
+struct AttachBody {
+    std::string path;
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(AttachBody, (), (path, trust))
+
+struct DetachBody {
+    std::string workspace_id;
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(DetachBody, (), (workspace_id, trust))
+
+struct TriggerBody {
+    bool rotate{false};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(TriggerBody, (), (rotate, trust))
+constexpr auto describe_fields(const TriggerBody*) {
+    return std::to_array<base::FieldDoc>({{.field = "rotate",
+                                           .text = "Replaces the secret; the old URL fails then.",
+                                           .keywords = R"("default":false)",
+                                           .has_default = true}});
+}
+
+// Kinds, priorities and origins that this door does not let in are refused (403), not malformed,
+// so they are read as plain words first.
+struct EnqueueBody {
+    std::optional<std::string> kind{};
+    std::optional<std::string> priority{};
+    std::optional<json::value> origin{};
+    std::optional<json::value> trust{};
+    std::optional<domain::Body> body{};
+    std::optional<std::string> text{};
+    std::optional<json::value> json{};
+    std::optional<json::value> metadata{};
+    std::optional<std::string> correlation_id{};
+    std::optional<std::string> causation_id{};
+};
+BOOST_DESCRIBE_STRUCT(EnqueueBody, (),
+                      (kind, priority, origin, trust, body, text, json, metadata, correlation_id,
+                       causation_id))
+constexpr auto describe_fields(const EnqueueBody*) {
+    return std::to_array<base::FieldDoc>(
+        {{.field = "kind", .keywords = R"("enum":["webhook_event","channel_event"])"},
+         {.field = "priority", .keywords = R"("enum":["next","normal","background"])"},
+         {.field = "origin", .text = "{kind: webhook, source, event_type?} or {kind: channel, "
+                                     "channel_id, sender_id?}; default webhook from http."},
+         {.field = "trust", .text = "Always refused: authority comes from the door, not from words."},
+         {.field = "body", .text = "Wins over `text`, which wins over `json`."}});
+}
+
+}  // namespace http_surface

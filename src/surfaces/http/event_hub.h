@@ -1,0 +1,97 @@
+// Live events for many readers: each event is read and encoded once, whoever follows.
+//
+// An agent that somebody follows has a channel: a ring of its newest frames, filled when the
+// service says that there are more. A reader behind the ring reads pages of its own, at its own
+// pace. Nothing is polled, and a reader that stalls holds no more than its cursor and one page.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "service/service.h"
+#include "surfaces/http/exchange.h"
+
+namespace http_surface {
+
+using FrameText = std::shared_ptr<const std::string>;
+
+struct Frame {
+    std::int64_t seq{0};
+    FrameText text;
+};
+
+// "id: 42\nevent: kind\ndata: {envelope}\n\n"
+std::string encode_frame(const std::string& agent, const domain::Event& event);
+
+inline constexpr std::size_t kRingFramesMax = 1024;
+inline constexpr std::size_t kRingBytesMax = 1024 * 1024;
+inline constexpr std::int64_t kPageEvents = 256;
+inline constexpr std::size_t kPageBytesMax = 256 * 1024;
+
+class EventHub;
+class Channel;
+
+// One reader's place in the events of one agent. Lives on the hub's loop.
+class Subscription {
+public:
+    ~Subscription();
+    Subscription(const Subscription&) = delete;
+    Subscription& operator=(const Subscription&) = delete;
+
+    // The next frames, at most about `bytes_max` of them but at least one if there is any; they
+    // are not given again. Empty: `wake` will be called when there are more, or when it failed.
+    std::vector<FrameText> take(std::size_t bytes_max);
+
+    // Set when events can no longer be read, or those after the cursor are no longer kept.
+    const std::optional<base::Error>& failure() const { return failure_; }
+
+private:
+    friend class EventHub;
+    friend class Channel;
+    Subscription(EventHub& hub, std::shared_ptr<Channel> channel, std::int64_t after_seq,
+                 std::function<void()> wake);
+    void read_page();
+
+    EventHub& hub_;
+    std::shared_ptr<Channel> channel_;
+    std::int64_t cursor_;
+    std::function<void()> wake_;
+    std::deque<Frame> page_;
+    bool reading_{false};
+    std::optional<base::Error> failure_;
+    std::shared_ptr<Subscription*> self_;  // Emptied when this goes; page reads may come later.
+};
+
+// All members on the loop's thread. `submit` runs a task on a thread that may block.
+class EventHub {
+public:
+    using Submit = std::function<void(base::Task)>;
+    EventHub(service::Service& service, base::Loop& loop, Submit submit);
+    ~EventHub();  // All subscriptions are gone by then.
+
+    // Frames behind `follow.after_seq`, which the caller has found to be a valid cursor. `wake` must
+    // only make a note of it.
+    std::unique_ptr<Subscription> subscribe(const Follow& follow, std::function<void()> wake);
+    std::size_t channel_count() const { return channels_.size(); }
+
+private:
+    friend class Subscription;
+    friend class Channel;
+    // Outlives the hub in callbacks of the service that are under way when it goes.
+    struct Bell;
+
+    service::Service& service_;
+    base::Loop& loop_;
+    Submit submit_;
+    std::shared_ptr<Bell> bell_;
+    std::map<std::string, std::weak_ptr<Channel>, std::less<>> channels_;
+};
+
+}  // namespace http_surface

@@ -1,0 +1,70 @@
+// One request and its response as values: what handlers see of HTTP.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "domain/labels.h"
+
+namespace http_surface {
+
+enum class Method { Get, Head, Post, Other };
+
+// What of a request is known before its body is read.
+struct Head {
+    Method method{Method::Get};
+    std::string path;   // As sent, percent-encoded, without the query.
+    std::string query;  // As sent, without '?'.
+    std::optional<std::string> authorization{};
+    std::optional<std::string> content_type{};
+    std::optional<std::string> host{};
+    std::optional<std::string> origin{};
+    std::optional<std::string> last_event_id{};
+};
+
+// Who asks, as the listener and the token tell.
+struct Peer {
+    std::string key;  // Equal for one client: its address; "unix" for the socket.
+    bool is_unix{false};
+    bool token_required{false};
+};
+
+struct Rights {
+    domain::AdmissionContext admission{domain::AdmissionContext::LocalProcess};
+    bool control{true};
+    bool replay{true};
+};
+
+struct Request {
+    Head head;
+    Peer peer;
+    Rights rights;
+    std::map<std::string, std::string, std::less<>> params{};  // From the path, decoded.
+    std::map<std::string, std::string, std::less<>> query{};   // Decoded.
+    std::string body{};
+};
+
+// A response that goes on: the events of `agent` behind `after_seq`.
+struct Follow {
+    std::string agent;
+    std::int64_t after_seq{0};
+    std::int64_t newest_seq{0};  // When the cursor was checked.
+};
+
+struct Response {
+    unsigned status{200};
+    std::string body{};
+    std::string content_type{"application/json"};
+    std::vector<std::pair<std::string, std::string>> headers{};
+    std::optional<Follow> follow{};
+};
+
+Response json_response(const json::value& body, unsigned status = 200);
+
+}  // namespace http_surface
