@@ -140,8 +140,8 @@ base::Result<json::object> FakeService::clear_model(const std::string& agent) {
     return json::object{{"effective_model", "a/b"}};
 }
 
-base::Result<std::vector<domain::TranscriptEntry>> FakeService::transcript(
-    const std::string& agent, std::int64_t limit) {
+base::Result<std::vector<domain::TranscriptEntry>> FakeService::transcript(const std::string& agent,
+                                                                           std::int64_t limit) {
     TRY(note(agent, fmt::format("transcript {} {}", agent, limit)));
     return std::vector<domain::TranscriptEntry>{
         {.id = "entry-1", .agent_id = {agent}, .run_id = {"run-1"}, .data = json::object{}}};
@@ -362,13 +362,21 @@ void FakeService::fail_next(base::Error error) {
     failure_ = std::move(error);
 }
 
-base::Result<json::value> FakeSettings::get(const std::string&) { return unused(); }
+base::Result<json::value> FakeSettings::get(const std::string&) {
+    return unused();
+}
 base::Result<json::value> FakeSettings::set(const std::string&, const std::string&) {
     return unused();
 }
-base::Status FakeSettings::unset(const std::string&) { return unused(); }
-base::Result<json::object> FakeSettings::list() { return unused(); }
-std::vector<service::SettingDescription> FakeSettings::schema() { return {}; }
+base::Status FakeSettings::unset(const std::string&) {
+    return unused();
+}
+base::Result<json::object> FakeSettings::list() {
+    return unused();
+}
+std::vector<service::SettingDescription> FakeSettings::schema() {
+    return {};
+}
 base::Result<std::vector<service::ModelAvailability>> FakeSettings::models() {
     return std::vector<service::ModelAvailability>{
         {.model = "a/b",
@@ -385,19 +393,29 @@ base::Result<std::vector<service::ModelAvailability>> FakeSettings::models() {
 base::Result<service::ProviderView> FakeSettings::set_provider(const service::ProviderChange&) {
     return unused();
 }
-base::Result<service::ProviderView> FakeSettings::provider(const std::string&) { return unused(); }
-base::Result<std::vector<service::ProviderView>> FakeSettings::providers() { return unused(); }
-base::Result<bool> FakeSettings::remove_provider(const std::string&) { return unused(); }
+base::Result<service::ProviderView> FakeSettings::provider(const std::string&) {
+    return unused();
+}
+base::Result<std::vector<service::ProviderView>> FakeSettings::providers() {
+    return unused();
+}
+base::Result<bool> FakeSettings::remove_provider(const std::string&) {
+    return unused();
+}
 base::Result<service::CredentialView> FakeSettings::set_credential(const std::string&,
                                                                    const std::string&,
                                                                    const std::string&) {
     return unused();
 }
-base::Result<std::vector<service::CredentialView>> FakeSettings::credentials() { return unused(); }
+base::Result<std::vector<service::CredentialView>> FakeSettings::credentials() {
+    return unused();
+}
 base::Result<service::CredentialView> FakeSettings::remove_credential(const std::string&) {
     return unused();
 }
-base::Result<json::object> FakeSettings::doctor(bool) { return unused(); }
+base::Result<json::object> FakeSettings::doctor(bool) {
+    return unused();
+}
 base::Result<json::object> FakeSettings::doctor_provider(const std::string&, bool) {
     return unused();
 }

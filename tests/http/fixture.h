@@ -139,7 +139,7 @@ public:
 };
 
 struct Received {
-    int status{0};  // 0: the connection ended first.
+    int status{0};                               // 0: the connection ended first.
     std::map<std::string, std::string> headers;  // Names in lower case.
     std::string body;
 

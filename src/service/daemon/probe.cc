@@ -36,6 +36,9 @@ DaemonFacts look_at(const RunFiles& files, const std::filesystem::path& home) {
     if (std::error_code failed; !std::filesystem::exists(files.socket, failed)) return facts;
     const Client client({.socket = files.socket});
     auto answer = client.ask({.path = "/control/runtime/status", .timeout = kProbeTimeout});
+    // A runtime whose store is in trouble can still say who it is.
+    if (!answer && answer.error().kind != kUnreachable)
+        answer = client.ask({.path = "/control/runtime/readiness", .timeout = kProbeTimeout});
     facts.control = judge(answer, home);
     if (facts.control == Control::Answers) facts.runtime = std::move(answer->get_object());
     return facts;

@@ -99,7 +99,7 @@ base::Error answer_error(long status, std::string_view body, bool token_was_sent
         error.message = fmt::format("the runtime answered with HTTP {}{}", status,
                                     text.empty() ? "" : ": " + text);
     }
-    if (status == 401 || (status == 403 && error.kind == "unauthorized")) {
+    if (status == 401 || (status == 403 && error.kind == "forbidden" && token_was_sent)) {
         error.kind = token_was_sent ? kWrongToken : kTokenMissing;
         error.message = token_was_sent
                             ? "the runtime refused the control token; set HOLON_CONTROL_TOKEN to "

@@ -130,10 +130,10 @@ base::Result<std::vector<domain::Timer>> RemoteService::timers(const std::string
 }
 
 base::Result<json::object> RemoteService::activity() {
-    const json::object all = TRY(get_object("/control/runtime/status"));
-    json::object activity;
-    for (const char* name : {"activity", "last_failure"})
-        if (const auto* value = base::find(all, name)) activity[name] = *value;
+    json::object all = TRY(get_object("/control/runtime/status"));
+    auto activity = TRY(as_object(std::move(all["activity"]), "activity"));
+    // Over there it stands beside the counts.
+    if (const auto* failure = base::find(all, "last_failure")) activity["last_failure"] = *failure;
     return activity;
 }
 
@@ -302,7 +302,7 @@ base::Result<domain::Timer> RemoteService::cancel_timer(const std::string& agent
 
 base::Result<json::object> RemoteService::external_trigger(const std::string& agent, bool rotate,
                                                            const Caller& /*caller*/) {
-    return control(agent, rotate ? "/external-trigger/rotate" : "/external-trigger", {});
+    return control(agent, "/external-trigger", {{"rotate", rotate}});
 }
 
 base::Status RemoteService::revoke_trigger(const std::string& agent, const Caller& /*caller*/) {

@@ -54,11 +54,12 @@ void add_agents(CLI::App& app, Invocation& invocation) {
         "  holon agent stop reviewer");
     agent->add_option("--home", invocation.home, kHomeHelp);
     // Without a subcommand it is the list.
-    agent->preparse_callback([&invocation](std::size_t) { invocation.command = Command(AgentListCommand{}); });
+    agent->preparse_callback(
+        [&invocation](std::size_t) { invocation.command = Command(AgentListCommand{}); });
     add_command<AgentListCommand>(*agent, invocation, "list", "List all agents");
     add_named<StatusCommand>(*agent, invocation, "status", "Show an agent, as holon status does");
-    const auto create = add_command<AgentCreateCommand>(*agent, invocation, "create",
-                                                        "Make an agent that stays");
+    const auto create =
+        add_command<AgentCreateCommand>(*agent, invocation, "create", "Make an agent that stays");
     create.sub->add_option("agent", create.action->agent, "Its id")->required();
     create.sub->add_option("--template", create.action->template_name, "What to start it from");
     add_lifecycle(*agent, invocation);

@@ -15,10 +15,9 @@ Exit list_tasks(const std::string& agent, bool json, const Context& context) {
     if (!tasks) return report(context.terminal, tasks.error());
     if (wants_json(context, json)) return tell(context, json, json_list(*tasks), "");
     for (const auto& task : *tasks)
-        context.terminal.print_line(fmt::format("{:<36} {:<10} {:<9} {}", task.id,
-                                                base::enum_name(task.status),
-                                                age_of(task.updated_at, context),
-                                                base::printable(task.summary.value_or(""))));
+        context.terminal.print_line(fmt::format(
+            "{:<36} {:<10} {:<9} {}", task.id, base::enum_name(task.status),
+            age_of(task.updated_at, context), base::printable(task.summary.value_or(""))));
     if (tasks->empty()) context.terminal.note("No task is going on.");
     return Exit::Success;
 }
@@ -38,8 +37,8 @@ Exit list_timers(const std::string& agent, bool json, const Context& context) {
 Exit tell_timer(const base::Result<domain::Timer>& timer, bool json, const Context& context) {
     if (!timer) return report(context.terminal, timer.error());
     return tell(context, json, base::to_json(*timer),
-                fmt::format("timer {} is {}, next at {}", timer->id,
-                            base::enum_name(timer->status), next_fire(*timer)));
+                fmt::format("timer {} is {}, next at {}", timer->id, base::enum_name(timer->status),
+                            next_fire(*timer)));
 }
 
 }  // namespace
@@ -101,15 +100,13 @@ Exit on(const WorkspaceExitCommand& command, const Context& context) {
 
 Exit on(const WorkspaceDetachCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
-    const auto done =
-        context.service.detach_workspace(agent, command.workspace_id, context.caller);
+    const auto done = context.service.detach_workspace(agent, command.workspace_id, context.caller);
     if (!done) return report(context.terminal, done.error());
-    return tell(context, command.json,
-                json::object{{"ok", true},
-                             {"agent_id", agent},
-                             {"workspace_id", command.workspace_id}},
-                fmt::format("workspace {} was taken from agent {}",
-                            base::printable(command.workspace_id), base::printable(agent)));
+    return tell(
+        context, command.json,
+        json::object{{"ok", true}, {"agent_id", agent}, {"workspace_id", command.workspace_id}},
+        fmt::format("workspace {} was taken from agent {}", base::printable(command.workspace_id),
+                    base::printable(agent)));
 }
 
 Exit on(const TriggerCommand& command, const Context& context) {

@@ -17,7 +17,8 @@ void add_task(CLI::App& app, Invocation& invocation) {
         ->check(CLI::NonNegativeNumber);
     task.sub->add_option("--max-output-tokens", request.max_output_tokens, "Show at most this much")
         ->check(CLI::PositiveNumber);
-    auto* list = task.sub->add_flag("--list", task.action->list, "Show the tasks that are going on");
+    auto* list =
+        task.sub->add_flag("--list", task.action->list, "Show the tasks that are going on");
     task.sub->footer("\nExample:\n  holon task \"nightly tests\" --cmd \"make test\"");
     task.sub->callback([&invocation, action = task.action, summary, cmd, list] {
         if (list->count() == 0 && summary->count() == 0) throw CLI::RequiredError("SUMMARY");
@@ -68,7 +69,8 @@ void add_workspaces(CLI::App& app, Invocation& invocation) {
 void add_trigger(CLI::App& app, Invocation& invocation) {
     auto* trigger = app.add_subcommand("trigger", "The URL by which others may wake an agent");
     trigger->require_subcommand(1);
-    trigger->footer("\nExample:\n  curl -X POST \"$(holon trigger show --json | jq -r .trigger_url)\"");
+    trigger->footer(
+        "\nExample:\n  curl -X POST \"$(holon trigger show --json | jq -r .trigger_url)\"");
     struct Entry {
         const char* name;
         const char* help;

@@ -23,8 +23,7 @@ Report carry_out(const DaemonCommand& command, service::Daemon& daemon) {
 std::string age_at(const json::value& object, std::string_view name, base::Clock& clock) {
     const auto time = base::parse_time(base::string_at(object, name));
     if (!time) return "";
-    return age_text(
-        std::chrono::duration_cast<std::chrono::seconds>(clock.now() - *time).count());
+    return age_text(std::chrono::duration_cast<std::chrono::seconds>(clock.now() - *time).count());
 }
 
 std::string failure_text(const json::value& failure, base::Clock& clock) {
@@ -49,24 +48,26 @@ void show_status(const json::value& report, const DaemonContext& context) {
     std::string state = base::string_at(report, "state");
     if (state == "running")
         state += base::bool_at(report, "healthy") ? ", healthy" : ", does not answer";
-    if (const auto pid = base::int_at(report, "pid"); pid > 0) state += fmt::format(" (pid {})", pid);
+    if (const auto pid = base::int_at(report, "pid"); pid > 0)
+        state += fmt::format(" (pid {})", pid);
     if (const auto age = age_at(report, "started_at", context.clock); !age.empty())
         state += ", started " + age;
     lines.add("runtime", state);
-    for (const auto& [label, name] : {std::pair{"home", "home_dir"}, {"socket", "socket_path"}, {"http", "http_addr"}})
+    for (const auto& [label, name] :
+         {std::pair{"home", "home_dir"}, {"socket", "socket_path"}, {"http", "http_addr"}})
         lines.add(label, base::printable(base::string_at(report, name)));
     if (const auto* activity = base::find(report, "activity"))
-        lines.add("activity",
-                  fmt::format("{}: {} agents, {} processing, {} waiting, {} tasks",
-                              pointer_text(*activity, "/state"),
-                              pointer_text(*activity, "/active_agent_count"),
-                              pointer_text(*activity, "/processing_agent_count"),
-                              pointer_text(*activity, "/waiting_agent_count"),
-                              pointer_text(*activity, "/active_task_count")));
+        lines.add("activity", fmt::format("{}: {} agents, {} processing, {} waiting, {} tasks",
+                                          pointer_text(*activity, "/state"),
+                                          pointer_text(*activity, "/active_agent_count"),
+                                          pointer_text(*activity, "/processing_agent_count"),
+                                          pointer_text(*activity, "/waiting_agent_count"),
+                                          pointer_text(*activity, "/active_task_count")));
     if (const auto* match = base::find(report, "config_fingerprint_match"))
-        lines.add("config", match->is_bool() && match->get_bool()
-                                ? "as it was started with"
-                                : "has changed since it was started; apply it with: holon daemon restart");
+        lines.add("config",
+                  match->is_bool() && match->get_bool()
+                      ? "as it was started with"
+                      : "has changed since it was started; apply it with: holon daemon restart");
     if (const auto* failure = base::find(report, "last_failure"))
         lines.add("failure", failure_text(*failure, context.clock));
     context.terminal.print_line(base::printable(base::string_at(report, "message")));

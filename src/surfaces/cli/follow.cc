@@ -44,7 +44,8 @@ Exit follow(const std::string& agent, std::int64_t after_seq, const Context& con
         const std::int64_t told = news.count();
         const auto events = context.service.events(agent, after_seq, kPage);
         // A runtime that is being restarted is waited for; the watch tells when it is back.
-        const bool is_away = !events && token && events.error().code == base::ErrorCode::Unavailable;
+        const bool is_away =
+            !events && token && events.error().code == base::ErrorCode::Unavailable;
         if (!events && !is_away) return report(context.terminal, events.error());
         if (events) {
             for (const auto& event : *events) {

@@ -29,7 +29,8 @@ Added<T> add_command(CLI::App& group, Invocation& invocation, const char* name, 
     auto action = std::make_shared<T>();
     auto* sub = group.add_subcommand(name, help);
     if constexpr (requires { action->agent.has_value(); })
-        if (names_agent == NamesAgent::ByOption) sub->add_option("--agent", action->agent, kAgentHelp);
+        if (names_agent == NamesAgent::ByOption)
+            sub->add_option("--agent", action->agent, kAgentHelp);
     if constexpr (requires { action->limit; })
         sub->add_option("--limit", action->limit, "How many at most")
             ->check(CLI::Range(std::int64_t{1}, kListMax))

@@ -8,9 +8,8 @@ const std::map<std::string, Display> kDisplays{
     {"3", Display::Info},    {"4", Display::Verbose},       {"5", Display::Debug}};
 
 void add_tail(CLI::App& app, Invocation& invocation) {
-    const auto tail =
-        add_command<TailCommand>(app, invocation, "tail",
-                                 "Show the newest briefs: what the agent told its operator");
+    const auto tail = add_command<TailCommand>(
+        app, invocation, "tail", "Show the newest briefs: what the agent told its operator");
     auto* follow = tail.sub->add_flag("-f,--follow", tail.action->follow,
                                       "Go on: show what happens as it happens, until Ctrl-C");
     tail.sub->add_option("--display", tail.action->display, "How much of it, with --follow")
@@ -32,18 +31,19 @@ void add_readers(CLI::App& app, Invocation& invocation) {
     add_tail(app, invocation);
     add_command<TranscriptCommand>(app, invocation, "transcript",
                                    "Show what was said and done, round by round");
-    const auto events = add_command<EventsCommand>(app, invocation, "events",
-                                                   "Print an agent's events, one JSON object a line");
-    events.sub
-        ->add_option("--after-seq", events.action->after_seq, "Only events behind this one")
+    const auto events = add_command<EventsCommand>(
+        app, invocation, "events", "Print an agent's events, one JSON object a line");
+    events.sub->add_option("--after-seq", events.action->after_seq, "Only events behind this one")
         ->capture_default_str();
     events.sub->add_flag("-f,--follow", events.action->follow, "Go on until Ctrl-C");
     auto* debug = app.add_subcommand("debug", "Look inside");
     debug->require_subcommand(1);
-    debug->footer("\nExamples:\n  holon debug prompt \"what would you be asked?\"\n"
-                  "  holon debug latency --agent main");
+    debug->footer(
+        "\nExamples:\n  holon debug prompt \"what would you be asked?\"\n"
+        "  holon debug latency --agent main");
     const auto prompt = add_command<DebugPromptCommand>(
-        *debug, invocation, "prompt", "Print the prompt that a text would be sent with; runs nothing");
+        *debug, invocation, "prompt",
+        "Print the prompt that a text would be sent with; runs nothing");
     prompt.sub->add_option("text", prompt.action->text, "What would be said")->required();
     add_trust(*prompt.sub, prompt.action->trust);
     const auto latency = add_command<DebugLatencyCommand>(

@@ -98,8 +98,8 @@ Exit on(const EventsCommand& command, const Context& context) {
 }
 
 Exit on(const DebugPromptCommand& command, const Context& context) {
-    const auto dump = context.service.debug_prompt(agent_of(command.agent, context), command.text,
-                                                   command.trust);
+    const auto dump =
+        context.service.debug_prompt(agent_of(command.agent, context), command.text, command.trust);
     if (!dump) return report(context.terminal, dump.error());
     context.terminal.print_line(base::printable(*dump, true));
     return Exit::Success;

@@ -42,8 +42,7 @@ std::string origin_host(std::string_view origin) {
 bool is_loopback(std::string_view host) {
     const std::string name = lower(host);
     return name == "localhost" || name.ends_with(".localhost") || name == "::1" ||
-           (name.starts_with("127.") &&
-            name.find_first_not_of("0123456789.") == std::string::npos);
+           (name.starts_with("127.") && name.find_first_not_of("0123456789.") == std::string::npos);
 }
 
 bool requires_token(AuthMode mode, bool token_configured, std::string_view listen_host) {
@@ -135,8 +134,9 @@ std::variant<Rights, Response> Access::check_token(const Head& head, const Peer&
 // by a name that it lets point here (the Host tells), or by a form (the Origin tells).
 std::optional<Response> Access::check_browser(const Head& head) const {
     if (!head.host || !is_known_host(host_of(*head.host)))
-        return refusal(403, "host_not_allowed",
-                       "this listener answers to loopback names only; use localhost, or set a token");
+        return refusal(
+            403, "host_not_allowed",
+            "this listener answers to loopback names only; use localhost, or set a token");
     if (head.origin && !is_known_host(origin_host(*head.origin)))
         return refusal(403, "origin_not_allowed",
                        "pages of other sites may not use this listener; set a token");

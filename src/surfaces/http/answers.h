@@ -85,7 +85,8 @@ BOOST_DESCRIBE_STRUCT(CalledBack, (),
                       (ok, agent_id, waiting_intent_id, external_trigger_id, scope, delivery_mode,
                        disposition))
 constexpr auto describe_fields(const CalledBack*) {
-    return std::to_array<base::FieldDoc>({{.field = "waiting_intent_id", .null_when_absent = true}});
+    return std::to_array<base::FieldDoc>(
+        {{.field = "waiting_intent_id", .null_when_absent = true}});
 }
 
 struct Aborted {

@@ -30,8 +30,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 // One type for TCP and Unix sockets, so that there is one connection class.
-using Stream =
-    beast::basic_stream<net::generic::stream_protocol, net::io_context::executor_type>;
+using Stream = beast::basic_stream<net::generic::stream_protocol, net::io_context::executor_type>;
 using TlsStream = beast::ssl_stream<Stream>;
 
 }  // namespace http_surface

@@ -77,7 +77,9 @@ BOOST_DESCRIBE_STRUCT(TimerBody, (), (duration_ms, interval_ms, summary, trust))
 constexpr auto describe_fields(const TimerBody*) {
     return std::to_array<base::FieldDoc>(
         {{.field = "duration_ms", .text = "Until it first fires.", .keywords = R"("minimum":0)"},
-         {.field = "interval_ms", .text = "Between further firings.", .keywords = R"("minimum":1)"}});
+         {.field = "interval_ms",
+          .text = "Between further firings.",
+          .keywords = R"("minimum":1)"}});
 }
 
 struct DebugPromptBody {
@@ -95,8 +97,7 @@ BOOST_DESCRIBE_STRUCT(ModelBody, (), (model, reasoning_effort, trust))
 constexpr auto describe_fields(const ModelBody*) {
     return std::to_array<base::FieldDoc>(
         {{.field = "model", .text = "provider/model"},
-         {.field = "reasoning_effort",
-          .keywords = R"("enum":["low","medium","high","xhigh"])"}});
+         {.field = "reasoning_effort", .keywords = R"("enum":["low","medium","high","xhigh"])"}});
 }
 
 // Nothing but what every control request may say.
@@ -150,9 +151,11 @@ constexpr auto describe_fields(const EnqueueBody*) {
     return std::to_array<base::FieldDoc>(
         {{.field = "kind", .keywords = R"("enum":["webhook_event","channel_event"])"},
          {.field = "priority", .keywords = R"("enum":["next","normal","background"])"},
-         {.field = "origin", .text = "{kind: webhook, source, event_type?} or {kind: channel, "
-                                     "channel_id, sender_id?}; default webhook from http."},
-         {.field = "trust", .text = "Always refused: authority comes from the door, not from words."},
+         {.field = "origin",
+          .text = "{kind: webhook, source, event_type?} or {kind: channel, "
+                  "channel_id, sender_id?}; default webhook from http."},
+         {.field = "trust",
+          .text = "Always refused: authority comes from the door, not from words."},
          {.field = "body", .text = "Wins over `text`, which wins over `json`."}});
 }
 

@@ -133,8 +133,7 @@ Response too_large(std::size_t bytes_max) {
 }
 
 template <class S>
-class Connection final : public OpenConnection,
-                         public std::enable_shared_from_this<Connection<S>> {
+class Connection final : public OpenConnection, public std::enable_shared_from_this<Connection<S>> {
 public:
     template <class... Args>
     Connection(Core& core, Peer peer, Stream stream, Args&... tls)
@@ -273,9 +272,9 @@ private:
 
     // Answers a request whose body may not have been read; what is left of it ends the connection.
     net::awaitable<bool> refuse(Response response) {
-        const bool whole = parser_->is_done() ||
-                           (parser_->is_header_done() && !parser_->chunked() &&
-                            parser_->content_length().value_or(0) == 0);
+        const bool whole =
+            parser_->is_done() || (parser_->is_header_done() && !parser_->chunked() &&
+                                   parser_->content_length().value_or(0) == 0);
         keep_ = keep_ && whole;
         core_.metrics.answered("refused", response.status, std::chrono::microseconds(0));
         co_return co_await write(std::move(response));
@@ -313,8 +312,7 @@ private:
         if (chunked) message.chunked(true);
         lowest().expires_after(limits_.write);
         http::response_serializer<http::empty_body> serializer(message);
-        const auto [error, bytes] =
-            co_await http::async_write_header(stream_, serializer, kResult);
+        const auto [error, bytes] = co_await http::async_write_header(stream_, serializer, kResult);
         if (error) co_return;
         ++core_.metrics.streams_open;
         auto subscription = core_.hub.subscribe(plan, [this] { wake_.cancel(); });
@@ -420,8 +418,8 @@ private:
             std::tm parts{};
             gmtime_r(&time, &parts);
             std::array<char, 40> buffer{};
-            const auto size = std::strftime(buffer.data(), buffer.size(),
-                                            "%a, %d %b %Y %H:%M:%S GMT", &parts);
+            const auto size =
+                std::strftime(buffer.data(), buffer.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
             text.assign(buffer.data(), size);
         }
         return text;

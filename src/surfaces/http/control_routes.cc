@@ -54,19 +54,18 @@ Answer create(const Context& context, const Request& request) {
 Answer start_task(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<TaskBody>(request, base::Unknown::Reject));
-    const auto task =
-        TRY(context.service.start_task(agent,
-                                       {.summary = body.summary,
-                                        .cmd = body.cmd,
-                                        .workdir = body.workdir,
-                                        .shell = body.shell,
-                                        .login = body.login,
-                                        .tty = body.tty,
-                                        .accepts_input = body.accepts_input,
-                                        .yield_time_ms = body.yield_time_ms,
-                                        .max_output_tokens = body.max_output_tokens,
-                                        .trust = body.trust},
-                                       caller_of(request)));
+    const auto task = TRY(context.service.start_task(agent,
+                                                     {.summary = body.summary,
+                                                      .cmd = body.cmd,
+                                                      .workdir = body.workdir,
+                                                      .shell = body.shell,
+                                                      .login = body.login,
+                                                      .tty = body.tty,
+                                                      .accepts_input = body.accepts_input,
+                                                      .yield_time_ms = body.yield_time_ms,
+                                                      .max_output_tokens = body.max_output_tokens,
+                                                      .trust = body.trust},
+                                                     caller_of(request)));
     return told(task);
 }
 
@@ -77,11 +76,10 @@ Answer create_timer(const Context& context, const Request& request) {
         return std::unexpected(base::Error{
             base::ErrorCode::InvalidInput,
             "duration_ms has to be 0 or more, and interval_ms 1 or more", "invalid_body"});
-    const auto timer = TRY(context.service.create_timer(agent,
-                                                        {.duration_ms = body.duration_ms,
-                                                         .interval_ms = body.interval_ms,
-                                                         .summary = body.summary},
-                                                        caller_of(request)));
+    const auto timer = TRY(context.service.create_timer(
+        agent,
+        {.duration_ms = body.duration_ms, .interval_ms = body.interval_ms, .summary = body.summary},
+        caller_of(request)));
     return told(timer);
 }
 
@@ -118,15 +116,13 @@ Answer set_model(const Context& context, const Request& request) {
 Answer clear_model(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     TRY(body_of<TrustBody>(request));
-    return told(
-        ModelChanged{.agent_id = agent, .model = TRY(context.service.clear_model(agent))});
+    return told(ModelChanged{.agent_id = agent, .model = TRY(context.service.clear_model(agent))});
 }
 
 Answer attach_workspace(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<AttachBody>(request, base::Unknown::Reject));
-    const auto entry =
-        TRY(context.service.attach_workspace(agent, body.path, caller_of(request)));
+    const auto entry = TRY(context.service.attach_workspace(agent, body.path, caller_of(request)));
     return told(Attached{.agent_id = agent,
                          .workspace_id = entry.workspace_id,
                          .workspace_anchor = entry.workspace_anchor});

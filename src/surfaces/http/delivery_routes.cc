@@ -47,8 +47,9 @@ base::Result<domain::MessageKind> kind_of(const EnqueueBody& body, const domain:
     const std::string kind = body.kind.value_or("webhook_event");
     if (!channel && kind == "webhook_event") return domain::MessageKind::WebhookEvent;
     if (channel && kind == "channel_event") return domain::MessageKind::ChannelEvent;
-    return refused("the kind of a message has to match its origin: webhook_event for a webhook, "
-                   "channel_event for a channel");
+    return refused(
+        "the kind of a message has to match its origin: webhook_event for a webhook, "
+        "channel_event for a channel");
 }
 
 domain::Body content_of(const EnqueueBody& body) {
@@ -109,7 +110,8 @@ Answer callback(const Context& context, const Request& request, std::string_view
 Answer enqueue(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<EnqueueBody>(request));
-    if (body.trust) return refused("trust follows from the door a message came through; leave it out");
+    if (body.trust)
+        return refused("trust follows from the door a message came through; leave it out");
     service::EnqueueRequest message{.priority = TRY(priority_of(body)),
                                     .body = content_of(body),
                                     .metadata = body.metadata,

@@ -28,9 +28,9 @@ Page read_frames(service::Service& service, const std::string& agent, std::int64
     for (const auto& event : *events) {
         if (event.event_seq != after + 1) {
             if (page.frames.empty())
-                page.failure = base::Error{base::ErrorCode::NotFound,
-                                           "events behind the cursor are no longer kept",
-                                           "cursor_not_found"};
+                page.failure =
+                    base::Error{base::ErrorCode::NotFound,
+                                "events behind the cursor are no longer kept", "cursor_not_found"};
             break;
         }
         auto text = std::make_shared<const std::string>(encode_frame(agent, event));
@@ -70,8 +70,9 @@ public:
         auto rung = std::make_shared<Rung>();
         hub_.submit_([&service = hub_.service_, agent = agent_, bell = hub_.bell_, rung,
                       weak = weak_from_this()]() mutable {
-            auto watch = service.watch(
-                agent, [bell, rung, weak](std::int64_t newest) { ring(*bell, rung, weak, newest); });
+            auto watch = service.watch(agent, [bell, rung, weak](std::int64_t newest) {
+                ring(*bell, rung, weak, newest);
+            });
             const auto newest = service.newest_event(agent);
             bell->post([weak = std::move(weak), watch = std::move(watch),
                         newest = newest.value_or(0)]() mutable {
@@ -222,9 +223,8 @@ void Subscription::read_page() {
             if (!reader) return;
             reader->reading_ = false;
             if (page.frames.empty() && !page.failure)
-                page.failure =
-                    base::Error{base::ErrorCode::NotFound, "events behind the cursor are gone",
-                                "cursor_not_found"};
+                page.failure = base::Error{base::ErrorCode::NotFound,
+                                           "events behind the cursor are gone", "cursor_not_found"};
             reader->failure_ = std::move(page.failure);
             reader->page_ = std::move(page.frames);
             reader->wake_();

@@ -76,8 +76,8 @@ public:
     EventHub(service::Service& service, base::Loop& loop, Submit submit);
     ~EventHub();  // All subscriptions are gone by then.
 
-    // Frames behind `follow.after_seq`, which the caller has found to be a valid cursor. `wake` must
-    // only make a note of it.
+    // Frames behind `follow.after_seq`, which the caller has found to be a valid cursor. `wake`
+    // must only make a note of it.
     std::unique_ptr<Subscription> subscribe(const Follow& follow, std::function<void()> wake);
     std::size_t channel_count() const { return channels_.size(); }
 

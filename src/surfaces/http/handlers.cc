@@ -56,9 +56,9 @@ base::Result<std::int64_t> number_of(const Request& request, std::string_view ke
 base::Status only_keys(const Request& request, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : request.query)
         if (std::ranges::find(known, key) == known.end())
-            return std::unexpected(error(
-                base::ErrorCode::InvalidInput, "invalid_query",
-                fmt::format("the query has no key '{}'", base::printable(base::ellipsize(key, 40)))));
+            return std::unexpected(error(base::ErrorCode::InvalidInput, "invalid_query",
+                                         fmt::format("the query has no key '{}'",
+                                                     base::printable(base::ellipsize(key, 40)))));
     return {};
 }
 

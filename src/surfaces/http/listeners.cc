@@ -14,7 +14,7 @@ constexpr mode_t kOwnerOnly = 0600;
 
 // Clears `path` when it holds a socket that nobody listens at.
 base::Status remove_stale(const std::filesystem::path& path, const sockaddr_un& address) {
-    struct stat found {};
+    struct stat found{};
     if (::lstat(path.c_str(), &found) != 0) {
         if (errno == ENOENT) return {};
         return base::fail_errno("look at " + path.string());
@@ -59,7 +59,7 @@ base::Result<UnixSocket> UnixSocket::listen(const std::filesystem::path& path) {
                               "another program has just taken {}; try again", path.string());
         return base::fail_errno("bind the socket " + path.string());
     }
-    struct stat made {};
+    struct stat made{};
     if (::lstat(path.c_str(), &made) != 0) return base::fail_errno("look at " + path.string());
     UnixSocket socket(std::move(fd), path, made.st_ino, made.st_dev);
     if (::chmod(path.c_str(), kOwnerOnly) != 0) return base::fail_errno("protect the socket");
@@ -70,7 +70,7 @@ base::Result<UnixSocket> UnixSocket::listen(const std::filesystem::path& path) {
 
 UnixSocket::~UnixSocket() {
     if (path_.empty()) return;  // Moved from.
-    struct stat found {};
+    struct stat found{};
     if (::lstat(path_.c_str(), &found) == 0 && found.st_ino == inode_ && found.st_dev == device_)
         ::unlink(path_.c_str());
 }

@@ -41,13 +41,15 @@ std::string Metrics::text() const {
            auth_failures);
     const std::lock_guard lock(mutex_);
     auto end = std::back_inserter(out);
-    fmt::format_to(end, "# HELP holon_http_requests_total Requests answered.\n"
-                        "# TYPE holon_http_requests_total counter\n");
+    fmt::format_to(end,
+                   "# HELP holon_http_requests_total Requests answered.\n"
+                   "# TYPE holon_http_requests_total counter\n");
     for (const auto& [key, count] : answered_)
         fmt::format_to(end, "holon_http_requests_total{{route=\"{}\",status=\"{}\"}} {}\n",
                        key.first, key.second, count);
-    fmt::format_to(end, "# HELP holon_http_request_seconds Time from head to answer.\n"
-                        "# TYPE holon_http_request_seconds histogram\n");
+    fmt::format_to(end,
+                   "# HELP holon_http_request_seconds Time from head to answer.\n"
+                   "# TYPE holon_http_request_seconds histogram\n");
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < kBucketSeconds.size(); ++i) {
         below += took_[i];

@@ -30,8 +30,7 @@ public:
     std::string text() const;
 
 private:
-    static constexpr std::array<double, 8> kBucketSeconds{0.001, 0.005, 0.01, 0.05,
-                                                          0.1,   0.5,   1,    5};
+    static constexpr std::array<double, 8> kBucketSeconds{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5};
     mutable std::mutex mutex_;
     std::map<std::pair<std::string, unsigned>, std::uint64_t> answered_;
     std::array<std::uint64_t, kBucketSeconds.size() + 1> took_{};

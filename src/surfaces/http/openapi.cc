@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::string_view kAbout =
     "The control surface of holon, the same on TCP and on the Unix socket. For being told about an "
-    "agent, use /agents/{agent_id}/status: its shape is a promise. To keep a view of an agent, read "
+    "agent, use /agents/{agent_id}/status: its shape is a promise. To keep a view of an agent, "
+    "read "
     "/agents/{agent_id}/state once and go on from /agents/{agent_id}/events/stream with its "
     "event_seq; /state is the bootstrap of holon's own clients and may change with them, not a "
     "general snapshot for third parties.";
@@ -50,8 +51,8 @@ json::object operation(const Route& route) {
     json::object out{{"summary", route.summary}};
     if (auto list = parameters(route); !list.empty()) out["parameters"] = std::move(list);
     if (route.request_schema)
-        out["requestBody"] = json::object{{"required", true},
-                                          {"content", with_schema(route.request_schema())}};
+        out["requestBody"] =
+            json::object{{"required", true}, {"content", with_schema(route.request_schema())}};
     else if (route.body == BodyRule::Bytes)
         out["requestBody"] = json::object{
             {"required", false},
@@ -59,8 +60,9 @@ json::object operation(const Route& route) {
     json::object responses;
     if (route.supported) responses["200"] = success(route);
     if (!route.supported)
-        responses["501"] = json::object{{"description", "Not supported by this runtime yet."},
-                                        {"content", with_schema({{"$ref", "#/components/schemas/Failure"}})}};
+        responses["501"] =
+            json::object{{"description", "Not supported by this runtime yet."},
+                         {"content", with_schema({{"$ref", "#/components/schemas/Failure"}})}};
     responses["default"] =
         json::object{{"description", "What went wrong."},
                      {"content", with_schema({{"$ref", "#/components/schemas/Failure"}})}};
@@ -85,8 +87,7 @@ json::object openapi_document(std::span<const Route> routes) {
             {"paths", std::move(paths)},
             {"components",
              {{"schemas", {{"Failure", base::schema_of<Failure>()}}},
-              {"securitySchemes",
-               {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+              {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
 }
 
 }  // namespace http_surface

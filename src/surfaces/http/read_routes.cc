@@ -52,12 +52,12 @@ base::Result<PageQuery> page_query(const Request& request) {
     PageQuery query;
     query.events.after_seq = TRY(cursor_of(request, "after_seq"));
     query.events.before_seq = TRY(cursor_of(request, "before_seq"));
-    query.events.limit = std::clamp(TRY(number_of(request, "limit", kEventsShown)),
-                                    std::int64_t{1}, kEventsShownMax);
+    query.events.limit = std::clamp(TRY(number_of(request, "limit", kEventsShown)), std::int64_t{1},
+                                    kEventsShownMax);
     const auto order = request.query.find("order");
     if (order != request.query.end() && order->second != "asc" && order->second != "desc")
-        return std::unexpected(base::Error{base::ErrorCode::InvalidInput,
-                                           "'order' is asc or desc", "invalid_query"});
+        return std::unexpected(
+            base::Error{base::ErrorCode::InvalidInput, "'order' is asc or desc", "invalid_query"});
     query.events.newest_first = order == request.query.end() || order->second == "desc";
     query.projection = TRY(projection_of(request));
     return query;

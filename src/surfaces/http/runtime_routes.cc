@@ -57,8 +57,8 @@ Answer shutdown(const Context& context, const Request&) {
                                            "this runtime is embedded and ends with its program",
                                            "not_supported"});
     context.request_shutdown();
-    return json_response(base::to_json(
-        ShutdownRequested{.pid = ::getpid(), .home_dir = context.facts.home_dir}));
+    return json_response(
+        base::to_json(ShutdownRequested{.pid = ::getpid(), .home_dir = context.facts.home_dir}));
 }
 
 Answer metrics(const Context& context, const Request&) {

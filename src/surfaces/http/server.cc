@@ -35,8 +35,8 @@ std::string peer_key(const net::ip::address& address) {
 
 base::Result<Tcp::endpoint> resolve(const TcpAddress& address) {
     boost::system::error_code error;
-    const auto host = net::ip::make_address(address.host == "localhost" ? "127.0.0.1" : address.host,
-                                            error);
+    const auto host =
+        net::ip::make_address(address.host == "localhost" ? "127.0.0.1" : address.host, error);
     if (error)
         return base::fail(base::ErrorCode::InvalidInput,
                           "'{}' is not an address to listen on; give a numeric one, such as "
@@ -67,8 +67,8 @@ public:
     RealServer(Parts parts, Options options)
         : parts_(std::move(parts)),
           options_(std::move(options)),
-          context_{parts_.service,          parts_.settings,         parts_.facts,
-                   options_,                parts_.request_shutdown, metrics_text_},
+          context_{parts_.service, parts_.settings,         parts_.facts,
+                   options_,       parts_.request_shutdown, metrics_text_},
           access_({.token = options_.token,
                    .viewer_token = options_.viewer_token,
                    .allowed_hosts = options_.allowed_hosts,
@@ -149,9 +149,9 @@ private:
         const std::string host = local.address().to_string();
         addresses_.push_back(
             fmt::format("{}:{}", local.address().is_v6() ? "[" + host + "]" : host, local.port()));
-        tcp_.push_back({std::move(acceptor),
-                        requires_token(options_.auth_mode, options_.token.has_value(),
-                                       local.address().to_string())});
+        tcp_.push_back(
+            {std::move(acceptor), requires_token(options_.auth_mode, options_.token.has_value(),
+                                                 local.address().to_string())});
         return {};
     }
 
@@ -168,8 +168,8 @@ private:
         while (acceptor.is_open()) {
             Socket socket(loop_.context());
             typename Protocol::endpoint from;
-            const auto [error] = co_await acceptor.async_accept(
-                socket, from, net::as_tuple(net::use_awaitable));
+            const auto [error] =
+                co_await acceptor.async_accept(socket, from, net::as_tuple(net::use_awaitable));
             if (error == net::error::operation_aborted) break;
             if (error) {
                 // Out of descriptors, most likely: connections that end make room.
