@@ -29,8 +29,7 @@ void Notify::send(std::string_view state) const {
     if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // The abstract namespace.
     const base::Fd fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!fd) return;
-    const auto size =
-        static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
     sendto(fd.get(), state.data(), state.size(), MSG_NOSIGNAL,
            reinterpret_cast<const sockaddr*>(&address), size);
 }

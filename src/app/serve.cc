@@ -56,12 +56,12 @@ http_surface::Options http_options(const service::ServePlan& plan) {
         .auth_mode = auth_mode(plan.auth_mode)};
     if (!plan.token.empty()) options.token = plan.token;
     if (plan.tls)
-        options.tls = http_surface::TlsFiles{.certificate = plan.tls->certificate,
-                                             .key = plan.tls->key};
+        options.tls =
+            http_surface::TlsFiles{.certificate = plan.tls->certificate, .key = plan.tls->key};
     if (plan.advertise_url) {
         const auto start = plan.advertise_url->find("//") + 2;
-        const auto authority = plan.advertise_url->substr(
-            start, plan.advertise_url->find('/', start) - start);
+        const auto authority =
+            plan.advertise_url->substr(start, plan.advertise_url->find('/', start) - start);
         if (const auto host = config::parse_host_port(authority))
             options.allowed_hosts.push_back(host->host);
     }
@@ -168,8 +168,8 @@ void Serving::announce() {
     base::log_info("runtime {} serves {} at {}", getpid(), parts_.config.home.string(),
                    plan_.http_addr());
     service::tell_starter(service::kReady);
-    notify_.send(fmt::format("READY=1\nMAINPID={}\nSTATUS=listening on {}", getpid(),
-                             plan_.http_addr()));
+    notify_.send(
+        fmt::format("READY=1\nMAINPID={}\nSTATUS=listening on {}", getpid(), plan_.http_addr()));
     if (notify_.watchdog()) keep_watchdog_quiet();
 }
 
@@ -178,11 +178,10 @@ cli::Exit Serving::fail_to_start(const base::Error& error) {
     // Without the lock the files belong to the runtime that has it.
     if (lock_) {
         base::SystemClock clock;
-        (void)service::record_failure(files_,
-                                      {.occurred_at = clock.now(),
-                                       .summary = error.message,
-                                       .phase = service::FailurePhase::Startup,
-                                       .detail_hint = "holon daemon logs"});
+        (void)service::record_failure(files_, {.occurred_at = clock.now(),
+                                               .summary = error.message,
+                                               .phase = service::FailurePhase::Startup,
+                                               .detail_hint = "holon daemon logs"});
     }
     service::tell_starter(error.message);
     notify_.send("STATUS=" + error.message);
@@ -207,8 +206,7 @@ void Serving::drain(const std::string& why) {
     if (std::exchange(is_draining_, true)) return;
     base::log_info("the runtime ends: {}", why);
     notify_.send("STOPPING=1\nSTATUS=draining");
-    runtime_->loop().offload([this] { server_->drain(kRequestGrace); },
-                             [this] { finish(); });
+    runtime_->loop().offload([this] { server_->drain(kRequestGrace); }, [this] { finish(); });
 }
 
 void Serving::finish() {

@@ -46,11 +46,10 @@ bool tcp_accepts(const config::HostPort& target) {
 std::string url_of(const DaemonMetadata& metadata) {
     auto address = config::parse_host_port(metadata.http_addr);
     if (!address) return "";
-    const ServePlan plan{
-        .listen = *address,
-        .tls = metadata.serve_options && metadata.serve_options->tls_cert
-                   ? std::optional(TlsFiles{})
-                   : std::nullopt};
+    const ServePlan plan{.listen = *address,
+                         .tls = metadata.serve_options && metadata.serve_options->tls_cert
+                                    ? std::optional(TlsFiles{})
+                                    : std::nullopt};
     return plan.local_url();
 }
 

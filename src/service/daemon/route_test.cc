@@ -17,7 +17,8 @@ TEST(Route, TakesTheSocketFirstAndTcpOnlyBesideALivingRuntime) {
     const auto alone =
         choose_route({.socket_accepts = true, .running_url = "http://127.0.0.1:1"}, kServer);
     EXPECT_EQ(alone->url, "");
-    const auto gone = choose_route({.lock_held = true, .running_url = "http://127.0.0.1:1"}, kServer);
+    const auto gone =
+        choose_route({.lock_held = true, .running_url = "http://127.0.0.1:1"}, kServer);
     EXPECT_EQ(gone->socket, std::nullopt);
     EXPECT_EQ(gone->token, "t");
 }

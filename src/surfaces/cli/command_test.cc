@@ -140,7 +140,6 @@ TEST(Parse, ValuesThatDoNotFitAreUsageErrors) {
     EXPECT_EQ(stop({"run", "--trust", "trusted_operator", "x"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"tail", "--limit", "0"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"status", "--nonsense"}).exit, Exit::Usage);
-    EXPECT_EQ(stop({"agent"}).exit, Exit::Usage);
 }
 
 TEST(Parse, AnUnknownCommandNamesTheNearest) {
