@@ -44,8 +44,8 @@ TEST_P(RemoteTest, WhatIsAskedHereArrivesThere) {
     EXPECT_TRUE(there.prompt("main", "hello", {}));
     EXPECT_TRUE(there.wake("main", {.reason = "look"}, {}));
     EXPECT_TRUE(there.create_agent("new", "t", {}));
-    for (const auto action : {LifecycleAction::Start, LifecycleAction::Stop,
-                              LifecycleAction::Pause, LifecycleAction::Resume})
+    for (const auto action : {LifecycleAction::Start, LifecycleAction::Stop, LifecycleAction::Pause,
+                              LifecycleAction::Resume})
         EXPECT_TRUE(there.set_lifecycle("main", action, {}));
     EXPECT_EQ(base::string_at(there.abort_run("main", "r", {}).value(), "run_id"), "run-9");
     EXPECT_EQ(there.start_task("main", {.summary = "s", .cmd = "ls", .login = false}, {})->id.value,
@@ -61,14 +61,14 @@ TEST_P(RemoteTest, WhatIsAskedHereArrivesThere) {
     EXPECT_TRUE(there.clear_model("main"));
     EXPECT_TRUE(there.debug_prompt("main", "x", domain::TrustLevel::TrustedSystem));
     EXPECT_TRUE(there.enqueue("main", {.body = domain::TextBody{"from outside"}}));
-    EXPECT_THAT(service_.calls(),
-                ElementsAre("prompt main hello", "wake main look", "create new t",
-                            "lifecycle main start", "lifecycle main stop", "lifecycle main pause",
-                            "lifecycle main resume", "abort main r", "task main ls false",
-                            "timer main 5", "cancel_timer main timer 1", "trigger main true",
-                            "revoke main", "attach main /p", "exit main", "detach main ws-1",
-                            "set_model main a/b", "clear_model main",
-                            "debug_prompt main x trusted_system", "enqueue main"));
+    EXPECT_THAT(
+        service_.calls(),
+        ElementsAre("prompt main hello", "wake main look", "create new t", "lifecycle main start",
+                    "lifecycle main stop", "lifecycle main pause", "lifecycle main resume",
+                    "abort main r", "task main ls false", "timer main 5",
+                    "cancel_timer main timer 1", "trigger main true", "revoke main",
+                    "attach main /p", "exit main", "detach main ws-1", "set_model main a/b",
+                    "clear_model main", "debug_prompt main x trusted_system", "enqueue main"));
 }
 
 TEST_P(RemoteTest, WhatIsReadThereComesOutHere) {
@@ -92,7 +92,9 @@ TEST_P(RemoteTest, WhatIsReadThereComesOutHere) {
 
 TEST_P(RemoteTest, AnErrorKeepsItsKindItsDetailsAndItsHint) {
     auto there = remote();
-    service_.fail_next({base::ErrorCode::Conflict, "agent main is stopped", "agent_stopped",
+    service_.fail_next({base::ErrorCode::Conflict,
+                        "agent main is stopped",
+                        "agent_stopped",
                         {{"agent_id", "main"}, {"hint", "start it"}}});
     const auto refused = there.prompt("main", "hello", {});
     ASSERT_FALSE(refused);
@@ -232,8 +234,8 @@ TEST_F(RemoteTest, SaysWhatToDoAboutATokenAndAboutNobody) {
 
 TEST_F(RemoteTest, ARunBelongsToTheRuntimeAndSaysSo) {
     Observer observer;
-    const auto refused =
-        RemoteService({.address = address(Door::Socket)}).run({.text = "x", .agent = "main"}, observer);
+    const auto refused = RemoteService({.address = address(Door::Socket)})
+                             .run({.text = "x", .agent = "main"}, observer);
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("holon prompt --agent main"));
 }

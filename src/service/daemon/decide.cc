@@ -12,7 +12,7 @@ constexpr std::string_view kUnresponsive =
     "a runtime{} holds this home but does not answer; see holon daemon logs, or end it with holon "
     "daemon stop";
 constexpr std::string_view kNoPid =
-    "a process holds this home but says nowhere which it is; see holon daemon logs";
+    "a process holds this home but cannot be seen from here, as in another container; end it there";
 
 std::string pid_text(const DaemonFacts& facts) {
     const auto pid = pid_of(facts);
@@ -34,8 +34,7 @@ std::optional<pid_t> pid_of(const DaemonFacts& facts) {
         const auto pid = base::int_at(facts.runtime, "pid");
         if (pid > 0) return static_cast<pid_t>(pid);
     }
-    // A pid file counts only while its writer holds the lock; else the number may be anyone's.
-    return facts.lock_held ? facts.pid_file : std::nullopt;
+    return facts.holder;
 }
 
 StartDecision decide_start(const DaemonFacts& facts, const std::string& wanted_fingerprint) {
@@ -64,9 +63,9 @@ StartDecision decide_start(const DaemonFacts& facts, const std::string& wanted_f
 StopDecision decide_stop(const DaemonFacts& facts) {
     switch (state_of(facts)) {
         case DaemonState::Running:
-            return AskToStop{pid_of(facts)};
+            return AskToStop{facts.holder};
         case DaemonState::Unresponsive:
-            if (const auto pid = pid_of(facts)) return Terminate{*pid};
+            if (facts.holder) return Terminate{*facts.holder};
             return RefuseStop{std::string(kNoPid)};
         case DaemonState::Foreign:
             return RefuseStop{std::string(kForeign)};

@@ -32,7 +32,7 @@ struct DaemonFacts {
 enum class DaemonState { Running, Unresponsive, Foreign, Stale, Stopped };
 
 DaemonState state_of(const DaemonFacts& facts);
-// The process that runs the home, as far as is known.
+// The process that runs the home as it is shown, by its own word before ours.
 std::optional<pid_t> pid_of(const DaemonFacts& facts);
 
 struct Launch {

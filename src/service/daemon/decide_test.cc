@@ -14,18 +14,18 @@ DaemonFacts running() {
     return {.control = Control::Answers,
             .runtime = {{"ok", true}, {"pid", 41}, {"config_fingerprint", kPrint}},
             .lock_held = true,
-            .pid_file = 41,
+            .holder = 41,
             .left_behind = {"holon.pid", "daemon.json", "holon.sock"}};
 }
-// What a crash leaves: files, and a pid that may be anyone's by now.
+// What a crash leaves: files, and nobody who holds the lock.
 DaemonFacts crashed() {
-    return {.pid_file = 41, .left_behind = {"holon.pid", "daemon.json", "holon.sock"}};
+    return {.left_behind = {"holon.pid", "daemon.json", "holon.sock"}};
 }
 DaemonFacts foreign(Control control) {
     return {.control = control, .left_behind = {"holon.sock"}};
 }
 DaemonFacts stuck(Control control) {
-    return {.control = control, .lock_held = true, .pid_file = 41, .left_behind = {"holon.pid"}};
+    return {.control = control, .lock_held = true, .holder = 41, .left_behind = {"holon.pid"}};
 }
 
 TEST(DaemonDecide, NamesTheStateOfAHome) {
@@ -38,7 +38,7 @@ TEST(DaemonDecide, NamesTheStateOfAHome) {
         EXPECT_EQ(state_of(stuck(control)), DaemonState::Unresponsive);
 }
 
-TEST(DaemonDecide, TrustsAPidFileOnlyWhileItsWriterLives) {
+TEST(DaemonDecide, ShowsAPidOnlyOfWhoLives) {
     EXPECT_EQ(pid_of(crashed()), std::nullopt);
     EXPECT_EQ(pid_of(stuck(Control::Absent)), 41);
     EXPECT_EQ(pid_of(running()), 41);
@@ -72,7 +72,7 @@ TEST(DaemonDecide, StopAsksBeforeItSignalsAndLeavesOthersAlone) {
     EXPECT_EQ(decide_stop(stuck(Control::Silent)), StopDecision(Terminate{41}));
     EXPECT_TRUE(std::holds_alternative<RefuseStop>(decide_stop(foreign(Control::Foreign))));
     auto nameless = stuck(Control::Absent);
-    nameless.pid_file.reset();
+    nameless.holder.reset();
     EXPECT_TRUE(std::holds_alternative<RefuseStop>(decide_stop(nameless)));
 }
 
@@ -80,7 +80,13 @@ TEST(DaemonDecide, LivesWithARuntimeThatTellsLess) {
     auto facts = running();
     facts.runtime = {{"ok", true}};
     EXPECT_EQ(decide_stop(facts), StopDecision(AskToStop{41}));
-    facts.lock_held = false;
+}
+
+// Its own number for itself is never signalled: in another container it is another process.
+TEST(DaemonDecide, SignalsNobodyWhoWasNotSeenToHoldTheLock) {
+    auto facts = running();
+    facts.holder.reset();
+    EXPECT_EQ(pid_of(facts), 41);
     EXPECT_EQ(decide_stop(facts), StopDecision(AskToStop{}));
 }
 

@@ -31,13 +31,15 @@ Control judge(const base::Result<json::value>& answer, const std::filesystem::pa
 }
 
 DaemonFacts look_at(const RunFiles& files, const std::filesystem::path& home) {
-    DaemonFacts facts{.lock_held = is_runtime_locked(files), .pid_file = read_pid(files)};
+    DaemonFacts facts{.lock_held = is_runtime_locked(files)};
+    const auto written = read_pid(files);
+    if (facts.lock_held && written && has_lock_open(files, *written)) facts.holder = written;
     for (const auto& file : files.left_behind()) facts.left_behind.push_back(file.string());
     if (std::error_code failed; !std::filesystem::exists(files.socket, failed)) return facts;
     const Client client({.socket = files.socket});
     auto answer = client.ask({.path = "/control/runtime/status", .timeout = kProbeTimeout});
     // A runtime whose store is in trouble can still say who it is.
-    if (!answer && answer.error().kind != kUnreachable)
+    if (!answer && !answer.error().details.empty())
         answer = client.ask({.path = "/control/runtime/readiness", .timeout = kProbeTimeout});
     facts.control = judge(answer, home);
     if (facts.control == Control::Answers) facts.runtime = std::move(answer->get_object());

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -66,6 +67,21 @@ base::Result<base::Fd> lock_runtime(const RunFiles& files) {
 bool is_runtime_locked(const RunFiles& files) {
     const base::Fd fd(open(files.runtime_lock().c_str(), O_RDONLY | O_CLOEXEC));
     return fd && flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+bool has_lock_open(const RunFiles& files, pid_t pid) {
+    struct stat lock{};
+    if (stat(files.runtime_lock().c_str(), &lock) != 0) return false;
+    std::error_code failed;
+    const std::filesystem::path folder = fmt::format("/proc/{}/fd", pid);
+    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        struct stat open{};
+        if (stat(entry->path().c_str(), &open) == 0 && open.st_dev == lock.st_dev &&
+            open.st_ino == lock.st_ino)
+            return true;
+    }
+    return false;
 }
 
 base::Result<base::Fd> lock_lifecycle(const RunFiles& files) {

@@ -63,6 +63,8 @@ struct RunFiles {
 // Who runs a home holds its lock for life. Conflict while another process does.
 base::Result<base::Fd> lock_runtime(const RunFiles& files);
 bool is_runtime_locked(const RunFiles& files);
+// Whether this process has the lock file open, as nobody but its holder does for long.
+bool has_lock_open(const RunFiles& files, pid_t pid);
 // Waits for whoever starts or stops the runtime of this home right now; each of them is bounded.
 base::Result<base::Fd> lock_lifecycle(const RunFiles& files);
 

@@ -39,6 +39,8 @@ TEST_F(RunFilesTest, OnlyOneCanHoldAHome) {
     auto lock = lock_runtime(files_);
     ASSERT_TRUE(lock);
     EXPECT_TRUE(is_runtime_locked(files_));
+    EXPECT_TRUE(has_lock_open(files_, getpid()));
+    EXPECT_FALSE(has_lock_open(files_, getppid()));
     const auto second = lock_runtime(files_);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, base::ErrorCode::Conflict);
