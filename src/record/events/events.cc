@@ -1,5 +1,7 @@
 #include "record/events/events.h"
 
+#include "record/events/redact.h"
+
 namespace events {
 
 base::Status Log::append(const domain::AgentId& agent, std::string_view kind, json::object data) {
@@ -7,6 +9,7 @@ base::Status Log::append(const domain::AgentId& agent, std::string_view kind, js
                         .created_at = now_,
                         .kind = std::string(kind),
                         .data = std::move(data)};
+    redact_secrets(event.data);
     event.event_seq = TRY(tx_.append_event(agent, event));
     appended_.push_back({agent, std::move(event)});
     return {};

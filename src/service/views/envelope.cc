@@ -1,5 +1,7 @@
 #include "service/views/envelope.h"
 
+#include "record/events/redact.h"
+
 namespace views {
 namespace {
 
@@ -52,7 +54,8 @@ void collect_redactions(const json::value& value, const std::string& pointer,
                         std::vector<std::string>& out) {
     if (out.size() >= kRedactionsMax) return;
     if (const auto* text = value.if_string()) {
-        if (std::string_view(*text) == kRedacted) out.push_back(pointer);
+        if (std::string_view(*text).find(events::kRedacted) != std::string_view::npos)
+            out.push_back(pointer);
     } else if (const auto* object = value.if_object()) {
         for (const auto& entry : *object)
             collect_redactions(entry.value(),

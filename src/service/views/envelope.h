@@ -64,7 +64,4 @@ BOOST_DESCRIBE_STRUCT(EventEnvelope, (),
 EventEnvelope envelope(const domain::AgentId& agent, const domain::Event& event,
                        ProjectionName projection = ProjectionName::Operator);
 
-// What stands in a stored payload where a secret would have been.
-inline constexpr std::string_view kRedacted = "[redacted]";
-
 }  // namespace views

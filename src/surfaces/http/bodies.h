@@ -118,18 +118,6 @@ struct DetachBody {
 };
 BOOST_DESCRIBE_STRUCT(DetachBody, (), (workspace_id, trust))
 
-struct TriggerBody {
-    bool rotate{false};
-    std::optional<domain::TrustLevel> trust{};
-};
-BOOST_DESCRIBE_STRUCT(TriggerBody, (), (rotate, trust))
-constexpr auto describe_fields(const TriggerBody*) {
-    return std::to_array<base::FieldDoc>({{.field = "rotate",
-                                           .text = "Replaces the secret; the old URL fails then.",
-                                           .keywords = R"("default":false)",
-                                           .has_default = true}});
-}
-
 // Kinds, priorities and origins that this door does not let in are refused (403), not malformed,
 // so they are read as plain words first.
 struct EnqueueBody {

@@ -214,7 +214,10 @@ private:
         }
         const auto began = std::chrono::steady_clock::now();
         keep_ = !last && !core_.draining && parser_->keep_alive();
-        if (auto odd = odd_head(*parser_, limits_)) co_return co_await refuse(std::move(*odd));
+        if (auto odd = odd_head(*parser_, limits_)) {
+            keep_ = false;  // Where the next request starts is in doubt.
+            co_return co_await refuse(std::move(*odd));
+        }
         auto admitted = admit(core_, head_of(parser_->get()), peer_);
         if (auto* refused = std::get_if<Response>(&admitted))
             co_return co_await refuse(std::move(*refused));

@@ -16,6 +16,15 @@ Response told(const T& body) {
     return json_response(base::to_json(body));
 }
 
+Answer show_trigger(const Context& context, const Request& request, bool rotate) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request, base::Unknown::Reject));
+    auto trigger = TRY(context.service.external_trigger(agent, rotate, caller_of(request)));
+    trigger["ok"] = true;
+    trigger["agent_id"] = agent;
+    return json_response(trigger);
+}
+
 }  // namespace
 
 Answer control(const Context& context, const Request& request) {
@@ -143,12 +152,11 @@ Answer detach_workspace(const Context& context, const Request& request) {
 }
 
 Answer external_trigger(const Context& context, const Request& request) {
-    const auto agent = TRY(agent_of(context, request));
-    const auto body = TRY(body_of<TriggerBody>(request, base::Unknown::Reject));
-    auto trigger = TRY(context.service.external_trigger(agent, body.rotate, caller_of(request)));
-    trigger["ok"] = true;
-    trigger["agent_id"] = agent;
-    return json_response(trigger);
+    return show_trigger(context, request, false);
+}
+
+Answer rotate_trigger(const Context& context, const Request& request) {
+    return show_trigger(context, request, true);
 }
 
 Answer revoke_trigger(const Context& context, const Request& request) {

@@ -71,6 +71,7 @@ Answer attach_workspace(const Context&, const Request&);
 Answer exit_workspace(const Context&, const Request&);
 Answer detach_workspace(const Context&, const Request&);
 Answer external_trigger(const Context&, const Request&);
+Answer rotate_trigger(const Context&, const Request&);
 Answer revoke_trigger(const Context&, const Request&);
 }  // namespace controls
 

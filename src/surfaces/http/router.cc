@@ -124,7 +124,7 @@ Response answer(const Context& context, const Route& route, const Request& reque
         auto response = route.handle(context, request);
         if (response) return std::move(*response);
         Response told = error_response(response.error());
-        if (told.status >= 500)
+        if (told.status == 500)
             base::log_error("{} failed: {}", route.pattern, response.error().message);
         return told;
     } catch (const std::exception& failure) {

@@ -1,0 +1,83 @@
+// Events in words for people. Every surface gets its sentence from here, so that a console and a
+// log tell the same of one event; what a surface shows of it, it decides by visibility, category
+// and its own mode.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/typed.h"
+#include "domain/record.h"
+
+namespace views {
+
+// From what an operator has to act on to what only diagnosis needs; levels 1 to 5.
+enum class Visibility { ActionRequired, WorkDone, TurnResult, Progress, Trace };
+BOOST_DESCRIBE_ENUM(Visibility, ActionRequired, WorkDone, TurnResult, Progress, Trace)
+constexpr int level_of(Visibility visibility) {
+    return static_cast<int>(visibility) + 1;
+}
+
+enum class Category {
+    OperatorNotification,
+    Brief,
+    Message,
+    WorkItem,
+    Task,
+    Waiting,
+    Workspace,
+    Runtime,
+    AssistantProgress,
+    Tool,
+    StateSync,
+    Trace,
+};
+BOOST_DESCRIBE_ENUM(Category, OperatorNotification, Brief, Message, WorkItem, Task, Waiting,
+                    Workspace, Runtime, AssistantProgress, Tool, StateSync, Trace)
+
+inline constexpr std::size_t kTitleChars = 32;
+inline constexpr std::size_t kSummaryChars = 120;
+
+struct PresentedEvent {
+    Visibility visibility{Visibility::Trace};
+    Category category{Category::Trace};
+    std::string title;                  // At most kTitleChars.
+    std::optional<std::string> body{};  // Detail, perhaps of several lines.
+    std::string summary;                // One line, at most kSummaryChars.
+    std::string source_event_kind;
+    friend bool operator==(const PresentedEvent&, const PresentedEvent&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PresentedEvent, (),
+                      (visibility, category, title, body, summary, source_event_kind))
+
+// What else decides how much an event matters.
+struct PresentationContext {
+    bool awaiting_operator_input{false};  // By the agent's closure.
+    std::set<std::string> completed_work_items{};
+};
+
+Category category_of(std::string_view kind);
+PresentedEvent present(const domain::Event& event, const PresentationContext& context = {});
+
+// What the main conversation shows: results; activity, too; or execution in detail. The raw record
+// is no mode: it is what the events themselves are for.
+enum class DisplayMode { Info, Verbose, Debug };
+BOOST_DESCRIBE_ENUM(DisplayMode, Info, Verbose, Debug)
+// 3, 4, 5
+constexpr int number_of(DisplayMode mode) {
+    return static_cast<int>(mode) + 3;
+}
+// A name in any case, or its number.
+std::optional<DisplayMode> parse_display_mode(std::string_view text);
+
+// Whether the conversation has a row for the event in this mode.
+bool is_shown(const domain::Event& event, const PresentedEvent& presented, DisplayMode mode);
+
+// What the agent is doing right now, in one line; empty at rest. It belongs to one turn: what ends
+// a turn or starts another empties it.
+std::string activity_after(std::string_view activity, const domain::Event& event);
+
+}  // namespace views
