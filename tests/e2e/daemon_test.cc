@@ -71,8 +71,7 @@ TEST(Daemon, FailsClosedWhenAnotherConfigurationRuns) {
     DaemonWorld world;
     world.daemon({"start"});
     const pid_t pid = world.pid();
-    const auto refused =
-        world.run({"daemon", "start", "--port", std::to_string(free_port())});
+    const auto refused = world.run({"daemon", "start", "--port", std::to_string(free_port())});
     EXPECT_EQ(refused.exit_code, 1);
     EXPECT_THAT(refused.err, HasSubstr("holon daemon restart"));
     EXPECT_EQ(world.pid(), pid);
@@ -189,8 +188,7 @@ TEST(Daemon, AsksBeforeItSignalsAndLivesWithARuntimeThatTellsLess) {
     EXPECT_EQ(base::find(status, "activity"), nullptr);
     const auto stopped = world.run({"daemon", "stop"});
     EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
-    EXPECT_THAT(stub.requests(),
-                testing::Contains("POST /control/runtime/shutdown"));
+    EXPECT_THAT(stub.requests(), testing::Contains("POST /control/runtime/shutdown"));
 }
 
 // contract: DAEMON-21, DAEMON-24
@@ -252,8 +250,7 @@ TEST(Daemon, SaysWhenItsAddressIsTaken) {
     DaemonWorld first;
     first.daemon({"start"});
     DaemonWorld second;
-    const auto taken =
-        second.run({"daemon", "start", "--port", std::to_string(first.port())});
+    const auto taken = second.run({"daemon", "start", "--port", std::to_string(first.port())});
     EXPECT_EQ(taken.exit_code, 1);
     EXPECT_THAT(taken.err, HasSubstr(std::to_string(first.port())));
     EXPECT_EQ(second.pid(), 0);

@@ -54,7 +54,8 @@ protected:
     Running serve(std::vector<std::string> words = {}) {
         words.insert(words.begin(), "serve");
         auto running = world.start(words);
-        EXPECT_THAT(manager.wait_for("READY=1"), HasSubstr("STATUS=listening")) << running.err_so_far();
+        EXPECT_THAT(manager.wait_for("READY=1"), HasSubstr("STATUS=listening"))
+            << running.err_so_far();
         return running;
     }
 
@@ -129,15 +130,14 @@ TEST_F(Serve, IsReachedByTheUrlThatItAdvertises) {
 // As the first process of a container: signals reach the runtime, orphans are reaped.
 TEST_F(Serve, WorksAsTheFirstProcess) {
     if (geteuid() != 0) GTEST_SKIP() << "needs the right to make a pid namespace";
-    auto running = world.start_command({"/usr/bin/unshare", "--pid", "--fork", "--kill-child",
-                                        HOLON_PROGRAM, "serve"});
+    auto running = world.start_command(
+        {"/usr/bin/unshare", "--pid", "--fork", "--kill-child", HOLON_PROGRAM, "serve"});
     if (running.ends_within(std::chrono::milliseconds(0))) GTEST_SKIP() << running.err_so_far();
     ASSERT_THAT(manager.wait_for("READY=1"), HasSubstr("READY=1")) << running.err_so_far();
     const auto status = world.by_socket().get("/control/runtime/readiness");
     ASSERT_TRUE(status) << status.error().message;
     // Of the children of unshare the first is the init, which passes the signal on.
-    const auto children = world.read(
-        fmt::format("/proc/{0}/task/{0}/children", running.pid()));
+    const auto children = world.read(fmt::format("/proc/{0}/task/{0}/children", running.pid()));
     ASSERT_EQ(kill(std::stoi("0" + children), SIGTERM), 0);
     EXPECT_EQ(running.wait().exit_code, 0);
 }

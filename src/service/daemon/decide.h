@@ -24,7 +24,9 @@ struct DaemonFacts {
     Control control{Control::Absent};
     json::object runtime{};  // Its own words, when it answers.
     bool lock_held{false};   // A runtime process lives on this home.
-    std::optional<pid_t> pid_file{};
+    // The process that was seen to hold the lock, and the only one to be signalled. In a container
+    // the runtime has another number for itself, which here may be anyone's.
+    std::optional<pid_t> holder{};
     std::vector<std::string> left_behind{};  // Files of a runtime, living or dead.
     bool same_token{true};  // Whether it takes the token that was asked for; true when none was.
 };
