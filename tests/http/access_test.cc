@@ -30,7 +30,8 @@ TEST_F(AccessTest, AConfiguredTokenIsEnforcedOnLoopback) {
     EXPECT_EQ(wrong.status, 403);
     EXPECT_FALSE(wrong.headers.contains("www-authenticate"));
     EXPECT_EQ(status_of(with_token("GET", "/status", "right")), 200);
-    EXPECT_EQ(status_of(with_token("GET", "/status", "right ")), 200);  // Trailing space is trimmed.
+    EXPECT_EQ(status_of(with_token("GET", "/status", "right ")),
+              200);  // Trailing space is trimmed.
     EXPECT_EQ(status_of(with_token("GET", "/status", "rightx")), 403);
     EXPECT_EQ(status_of(request("GET", "/status", {{"Authorization", "bearer right"}})), 403);
     EXPECT_EQ(status_of(request("GET", "/status?token=right")), 401);
@@ -61,7 +62,7 @@ TEST_F(AccessTest, AnAuthenticatedCallerIsKnownAsOne) {
 TEST_F(AccessTest, TheSocketNeedsNoTokenAndBelongsToItsOwner) {
     start({.token = "right"});
     EXPECT_EQ(local().ask(get("/status")).status, 200);
-    struct stat found {};
+    struct stat found{};
     ASSERT_EQ(::stat(socket_path().c_str(), &found), 0);
     EXPECT_EQ(found.st_mode & 0777, 0600U);
 }
@@ -115,10 +116,9 @@ TEST_F(AccessTest, AViewerSeesTheAgentButNotItsHistory) {
         EXPECT_EQ(refused.status, 403) << path;
         EXPECT_EQ(refused.json().at("code"), "replay_not_allowed");
     }
-    EXPECT_EQ(tcp().ask(with_token("POST", "/control/runtime/shutdown", "viewer"))
-                  .json()
-                  .at("code"),
-              "view_only");
+    EXPECT_EQ(
+        tcp().ask(with_token("POST", "/control/runtime/shutdown", "viewer")).json().at("code"),
+        "view_only");
     EXPECT_EQ(shutdowns_, 0);
     // What happens from now on may be shown.
     auto live = tcp();
@@ -127,7 +127,8 @@ TEST_F(AccessTest, AViewerSeesTheAgentButNotItsHistory) {
     service_.add_events("main", 1);
     EXPECT_THAT(live.read_until("\n\n"), HasSubstr("id: 6\n"));
     // Whoever may replay gets events of every visibility.
-    EXPECT_EQ(tcp().ask(with_token("GET", "/agents/main/events", "right"))
+    EXPECT_EQ(tcp()
+                  .ask(with_token("GET", "/agents/main/events", "right"))
                   .json()
                   .at("events")
                   .as_array()
@@ -157,8 +158,9 @@ TEST_F(AccessTest, PagesOfOtherSitesCannotReachAnUnprotectedListener) {
 
 TEST_F(AccessTest, ATokenMakesTheHostUnimportant) {
     start({.token = "right"});
-    EXPECT_EQ(tcp().ask("GET /status HTTP/1.1\r\nHost: any.example\r\n"
-                        "Authorization: Bearer right\r\n\r\n")
+    EXPECT_EQ(tcp()
+                  .ask("GET /status HTTP/1.1\r\nHost: any.example\r\n"
+                       "Authorization: Bearer right\r\n\r\n")
                   .status,
               200);
 }

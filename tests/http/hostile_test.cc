@@ -36,12 +36,12 @@ TEST_F(Hostile, RequestsThatTwoReadersCouldCutDifferentlyAreRefused) {
     for (const auto* headers :
          {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
           "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
-          "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5\r\nContent-Length: 5\r\n",
-          "Content-Length: +5\r\n", "Content-Length: 0x5\r\n", "Content-Length: -1\r\n",
+          "Content-Length: 5\r\nContent-Length: 6\r\n",
+          "Content-Length: 5\r\nContent-Length: 5\r\n", "Content-Length: +5\r\n",
+          "Content-Length: 0x5\r\n", "Content-Length: -1\r\n",
           "Content-Length: 99999999999999999999999\r\n", "Transfer-Encoding: xchunked\r\n",
           "Transfer-Encoding: chunked, identity\r\n", "Transfer-Encoding: gzip\r\n",
-          "Transfer-Encoding : chunked\r\n",
-          "Host: other\r\n"}) {
+          "Transfer-Encoding : chunked\r\n", "Host: other\r\n"}) {
         auto client = tcp();
         const auto answer = client.ask(prompt(headers, chunked));
         EXPECT_GE(answer.status, 400) << headers;
@@ -73,8 +73,8 @@ TEST_F(Hostile, BytesThatAreNoHttpAreRefused) {
 TEST_F(Hostile, HeadersAreBoundedInSizeAndNumber) {
     start();
     auto big = tcp();
-    const auto large = big.ask("GET / HTTP/1.1\r\nHost: localhost\r\nX: " +
-                               std::string(64 * 1024, 'x') + "\r\n\r\n");
+    const auto large = big.ask(
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(64 * 1024, 'x') + "\r\n\r\n");
     EXPECT_EQ(large.status, 431);
     EXPECT_EQ(large.json().at("code"), "headers_too_large");
     std::string many = "GET / HTTP/1.1\r\nHost: localhost\r\n";
@@ -88,17 +88,19 @@ TEST_F(Hostile, BodiesAreBounded) {
     start();
     const std::size_t two_megabytes = 2 * 1024 * 1024;
     // Announced: refused before it is sent.
-    EXPECT_EQ(tcp().ask(prompt(fmt::format("Content-Length: {}\r\n", two_megabytes + 1), ""))
-                  .status,
-              413);
-    EXPECT_EQ(tcp().ask("POST /callbacks/wake/cb_right HTTP/1.1\r\nHost: localhost\r\n"
-                        "Content-Length: 262145\r\n\r\n")
+    EXPECT_EQ(
+        tcp().ask(prompt(fmt::format("Content-Length: {}\r\n", two_megabytes + 1), "")).status,
+        413);
+    EXPECT_EQ(tcp()
+                  .ask("POST /callbacks/wake/cb_right HTTP/1.1\r\nHost: localhost\r\n"
+                       "Content-Length: 262145\r\n\r\n")
                   .status,
               413);
     // Not announced: refused as soon as it is too much.
     auto client = tcp();
-    client.send("POST /callbacks/wake/cb_right HTTP/1.1\r\nHost: localhost\r\n"
-                "Transfer-Encoding: chunked\r\n\r\n");
+    client.send(
+        "POST /callbacks/wake/cb_right HTTP/1.1\r\nHost: localhost\r\n"
+        "Transfer-Encoding: chunked\r\n\r\n");
     const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
     for (int i = 0; i < 5; ++i) client.send(chunk);
     EXPECT_EQ(client.receive().status, 413);
@@ -106,9 +108,9 @@ TEST_F(Hostile, BodiesAreBounded) {
     // Just within bounds is fine.
     auto largest = tcp();
     const std::string text(two_megabytes - 11, 'x');
-    EXPECT_EQ(largest.ask(post("/control/agents/main/prompt", R"({"text":")" + text + R"("})"))
-                  .status,
-              200);
+    EXPECT_EQ(
+        largest.ask(post("/control/agents/main/prompt", R"({"text":")" + text + R"("})")).status,
+        200);
 }
 
 TEST_F(Hostile, ASlowHeadIsCutOff) {

@@ -172,8 +172,7 @@ TEST_F(Stream, GivesManyReadersEveryEventInOrderAndReadsEachOnce) {
     constexpr int kReaders = 50;
     constexpr int kEvents = 2000;
     std::vector<Reader> readers;
-    for (int i = 0; i < kReaders; ++i)
-        readers.emplace_back(i % 2 == 0 ? tcp() : local(), kPath);
+    for (int i = 0; i < kReaders; ++i) readers.emplace_back(i % 2 == 0 ? tcp() : local(), kPath);
     std::jthread writer([&] {
         for (int i = 0; i < kEvents; ++i) service_.add_events("main", 1);
     });

@@ -302,7 +302,7 @@ base::Result<domain::Timer> RemoteService::cancel_timer(const std::string& agent
 
 base::Result<json::object> RemoteService::external_trigger(const std::string& agent, bool rotate,
                                                            const Caller& /*caller*/) {
-    return control(agent, "/external-trigger", {{"rotate", rotate}});
+    return control(agent, rotate ? "/external-trigger/rotate" : "/external-trigger", {});
 }
 
 base::Status RemoteService::revoke_trigger(const std::string& agent, const Caller& /*caller*/) {

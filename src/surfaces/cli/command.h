@@ -10,6 +10,7 @@
 #include "service/daemon/serve_options.h"
 #include "service/service.h"
 #include "service/settings.h"
+#include "service/views/presentation.h"
 
 namespace cli {
 
@@ -37,15 +38,12 @@ struct TranscriptCommand {
     std::int64_t limit{50};
     bool json{false};
 };
-// What of the events a person follows: results, activity, details.
-enum class Display { Info = 3, Verbose = 4, Debug = 5 };
-
 struct TailCommand {
     std::optional<std::string> agent{};
     std::int64_t limit{20};
     bool json{false};
     bool follow{false};
-    Display display{Display::Info};
+    views::DisplayMode display{views::DisplayMode::Info};
 };
 struct EventsCommand {
     std::optional<std::string> agent{};

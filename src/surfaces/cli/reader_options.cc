@@ -3,19 +3,23 @@
 namespace cli {
 namespace {
 
-const std::map<std::string, Display> kDisplays{
-    {"info", Display::Info}, {"verbose", Display::Verbose}, {"debug", Display::Debug},
-    {"3", Display::Info},    {"4", Display::Verbose},       {"5", Display::Debug}};
+constexpr const char* kDisplayHelp =
+    "How much of it: info (results, 3), verbose (activity, 4) or debug (details, 5)";
 
 void add_tail(CLI::App& app, Invocation& invocation) {
     const auto tail = add_command<TailCommand>(
         app, invocation, "tail", "Show the newest briefs: what the agent told its operator");
     auto* follow = tail.sub->add_flag("-f,--follow", tail.action->follow,
                                       "Go on: show what happens as it happens, until Ctrl-C");
-    tail.sub->add_option("--display", tail.action->display, "How much of it, with --follow")
-        ->transform(CLI::CheckedTransformer(kDisplays, CLI::ignore_case)
-                        .description("{info,verbose,debug} or {3,4,5}"))
-        ->default_str("info")
+    tail.sub
+        ->add_option_function<std::string>(
+            "--display",
+            [action = tail.action](const std::string& text) {
+                const auto mode = views::parse_display_mode(text);
+                if (!mode) throw CLI::ValidationError("--display", kDisplayHelp);
+                action->display = *mode;
+            },
+            kDisplayHelp)
         ->needs(follow);
     tail.sub->footer(
         "\nExamples:\n"
