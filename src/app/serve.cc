@@ -5,12 +5,12 @@
 
 #include <csignal>
 
-#include "app/log_file.h"
 #include "app/models.h"
 #include "app/notify.h"
 #include "app/providers.h"
 #include "app/runtime.h"
 #include "base/log.h"
+#include "base/log_file.h"
 #include "base/signals.h"
 #include "service/daemon/access.h"
 #include "service/daemon/background.h"
@@ -100,7 +100,7 @@ private:
     const service::RunFiles files_;
     const Notify notify_;
     service::ServePlan plan_;
-    std::unique_ptr<LogFile> log_;
+    std::unique_ptr<base::LogFile> log_;
     base::Fd lock_;
     base::Time started_at_{};
     std::unique_ptr<Runtime> runtime_;
@@ -132,7 +132,7 @@ base::Status Serving::open() {
 
 base::Status Serving::open_log() {
     if (!options_.log_file) return {};
-    log_ = TRY(LogFile::open(*options_.log_file));
+    log_ = TRY(base::LogFile::open(*options_.log_file));
     base::set_log_sink([log = log_.get()](std::string_view line) { log->write(line); });
     return {};
 }

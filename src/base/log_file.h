@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 
-namespace app {
+namespace base {
 
 inline constexpr std::size_t kLogBytesMax = 8 * 1024 * 1024;
 inline constexpr int kOldLogsMax = 4;  // daemon.log.1 is the newest of them.
@@ -17,25 +17,25 @@ inline constexpr int kOldLogsMax = 4;  // daemon.log.1 is the newest of them.
 // is rotated.
 class LogFile {
 public:
-    static base::Result<std::unique_ptr<LogFile>> open(const std::filesystem::path& path,
-                                                       std::size_t bytes_max = kLogBytesMax);
+    static Result<std::unique_ptr<LogFile>> open(const std::filesystem::path& path,
+                                                 std::size_t bytes_max = kLogBytesMax);
 
     // One line, without its newline. A disk that is full costs the line, nothing else.
     void write(std::string_view line);
     // Opens the path anew, for who has moved the file away.
-    base::Status reopen();
+    Status reopen();
 
 private:
     LogFile(std::filesystem::path path, std::size_t bytes_max)
         : path_(std::move(path)), bytes_max_(bytes_max) {}
-    base::Status open_locked();
+    Status open_locked();
     void rotate();
 
     const std::filesystem::path path_;
     const std::size_t bytes_max_;
     std::mutex mutex_;
-    base::Fd fd_;
+    Fd fd_;
     std::size_t bytes_{0};
 };
 
-}  // namespace app
+}  // namespace base

@@ -1,4 +1,4 @@
-#include "app/log_file.h"
+#include "base/log_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace app {
+namespace base {
 namespace {
 
 bool is_same_file(int a, int b) {
@@ -21,17 +21,17 @@ std::filesystem::path numbered(const std::filesystem::path& path, int number) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<LogFile>> LogFile::open(const std::filesystem::path& path,
-                                                     std::size_t bytes_max) {
-    TRY(base::make_folders(path.parent_path(), 0700));
+Result<std::unique_ptr<LogFile>> LogFile::open(const std::filesystem::path& path,
+                                               std::size_t bytes_max) {
+    TRY(make_folders(path.parent_path(), 0700));
     std::unique_ptr<LogFile> log(new LogFile(path, bytes_max));
     TRY(log->open_locked());
     return log;
 }
 
-base::Status LogFile::open_locked() {
-    base::Fd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    if (!fd) return base::fail_errno("open " + path_.string());
+Status LogFile::open_locked() {
+    Fd fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (!fd) return fail_errno("open " + path_.string());
     struct stat info{};
     bytes_ = fstat(fd.get(), &info) == 0 ? static_cast<std::size_t>(info.st_size) : 0;
     for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
@@ -43,7 +43,7 @@ base::Status LogFile::open_locked() {
 void LogFile::write(std::string_view line) {
     const std::scoped_lock lock(mutex_);
     if (bytes_ > 0 && bytes_ + line.size() + 1 > bytes_max_) rotate();
-    base::write_all(fd_.get(), std::string(line) + "\n");
+    write_all(fd_.get(), std::string(line) + "\n");
     bytes_ += line.size() + 1;
 }
 
@@ -56,9 +56,9 @@ void LogFile::rotate() {
     if (!open_locked()) bytes_ = 0;
 }
 
-base::Status LogFile::reopen() {
+Status LogFile::reopen() {
     const std::scoped_lock lock(mutex_);
     return open_locked();
 }
 
-}  // namespace app
+}  // namespace base
