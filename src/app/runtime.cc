@@ -67,6 +67,7 @@ public:
     service::LocalService& service() override { return service_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
+    events::Feed& feed() override { return feed_; }
 
 private:
     // Names of models are checked before they get this far; one that an earlier program stored is

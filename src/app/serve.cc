@@ -16,6 +16,7 @@
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/surface.h"
+#include "service/views/presentation.h"
 #include "surfaces/http/server.h"
 
 namespace app {
@@ -23,6 +24,7 @@ namespace {
 
 constexpr rlim_t kOpenFilesWanted = 8192;
 constexpr std::chrono::milliseconds kRequestGrace{3000};
+constexpr int kLoggedLevel = views::level_of(views::Visibility::TurnResult);
 
 // "fd limits: soft 8192, hard 524288"
 std::string raise_file_limit() {
@@ -68,6 +70,27 @@ http_surface::Options http_options(const service::ServePlan& plan) {
     return options;
 }
 
+// An event in the log, in the words that every surface uses for it.
+void log_event(const events::Committed& committed) {
+    const auto presented = views::present(committed.event);
+    const bool is_error = committed.event.kind == "runtime_error";
+    const auto level = is_error                                                ? base::Level::Warn
+                       : views::level_of(presented.visibility) <= kLoggedLevel ? base::Level::Info
+                                                                               : base::Level::Debug;
+    if (presented.category == views::Category::StateSync || !base::is_logged(level)) return;
+    const auto text = fmt::format("agent {} #{}: {}", committed.agent_id, committed.event.event_seq,
+                                  presented.summary);
+    switch (level) {
+        case base::Level::Warn:
+            return base::log_warn("{}", text);
+        case base::Level::Info:
+            return base::log_info("{}", text);
+        case base::Level::Error:
+        case base::Level::Debug:
+            return base::log_debug("{}", text);
+    }
+}
+
 // Lives as long as the runtime serves.
 class Serving {
 public:
@@ -104,6 +127,7 @@ private:
     base::Fd lock_;
     base::Time started_at_{};
     std::unique_ptr<Runtime> runtime_;
+    std::shared_ptr<void> logged_events_;
     std::unique_ptr<http_surface::Server> server_;
     std::optional<base::Signals> signals_;
     bool is_draining_{false};
@@ -117,6 +141,7 @@ base::Status Serving::open() {
     TRY(check_run(parts_.config, model ? model->text() : ""));
     runtime_ = TRY(Runtime::open(parts_.config));
     started_at_ = runtime_->clock().now();
+    logged_events_ = runtime_->feed().subscribe(log_event);
     signals_.emplace(runtime_->loop(), std::vector{SIGINT, SIGTERM, SIGHUP},
                      [this](int number) { on_signal(number); });
     TRY(start_server());

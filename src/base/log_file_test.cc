@@ -14,7 +14,8 @@ namespace {
 class LogFileTest : public testing::Test {
 protected:
     LogFileTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "holon-log-XXXXXX").string();
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "holon-log-XXXXXX").string();
         CHECK(mkdtemp(pattern.data()) != nullptr, "mkdtemp");
         folder_ = pattern;
     }

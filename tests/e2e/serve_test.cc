@@ -127,6 +127,26 @@ TEST_F(Serve, IsReachedByTheUrlThatItAdvertises) {
     EXPECT_THAT(running.wait().out, HasSubstr("Holon advertised at https://h.example\n"));
 }
 
+TEST_F(Serve, SpeaksTlsWithTheFilesItIsGiven) {
+    auto maker = world.start_command(
+        {"/bin/sh", "-c",
+         "exec openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+         "-subj /CN=holon -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"});
+    const auto made = maker.wait();
+    if (made.exit_code != 0) GTEST_SKIP() << "needs openssl: " << made.err;
+    auto running = serve({"--tls-cert", "cert.pem", "--tls-key", "key.pem"});
+    const service::Client secure({.url = fmt::format("https://127.0.0.1:{}", world.port()),
+                                  .ca_file = world.repo() / "cert.pem"});
+    const auto shake = secure.get("/handshake");
+    EXPECT_TRUE(shake) << shake.error().message;
+    EXPECT_FALSE(world.by_tcp().get("/handshake"));  // In the clear: not understood.
+    // Without trust in its certificate nobody is talked to.
+    const service::Client distrustful({.url = fmt::format("https://127.0.0.1:{}", world.port())});
+    EXPECT_FALSE(distrustful.get("/handshake"));
+    running.send(SIGTERM);
+    EXPECT_EQ(running.wait().exit_code, 0);
+}
+
 // As the first process of a container: signals reach the runtime, orphans are reaped.
 TEST_F(Serve, WorksAsTheFirstProcess) {
     if (geteuid() != 0) GTEST_SKIP() << "needs the right to make a pid namespace";

@@ -19,7 +19,8 @@ public:
     std::vector<std::string> calls;
     std::optional<base::Error> failure;
 
-    base::Result<service::RunResponse> run(const service::RunRequest&, service::Observer&) override {
+    base::Result<service::RunResponse> run(const service::RunRequest&,
+                                           service::Observer&) override {
         return service::not_served();
     }
     base::Result<json::object> status(const std::string&) override { return json::object{}; }
@@ -152,13 +153,13 @@ TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
         EXPECT_EQ(type(words, captured), Exit::Success) << words[0];
         EXPECT_TRUE(base::parse_json(captured.out())) << words[0] << ": " << captured.out();
     }
-    EXPECT_THAT(service.calls,
-                ElementsAre("prompt a how far?", "create a t", "start a", "stop main", "pause main",
-                            "resume main", "abort a r", "stop a", "abort main -",
-                            "task main tests make test in /here/sub", "timer main 5",
-                            "cancel main t-2", "attach main /there", "exit main",
-                            "detach main ws-1", "trigger main false", "trigger a true",
-                            "revoke main"));
+    EXPECT_THAT(
+        service.calls,
+        ElementsAre("prompt a how far?", "create a t", "start a", "stop main", "pause main",
+                    "resume main", "abort a r", "stop a", "abort main -",
+                    "task main tests make test in /here/sub", "timer main 5", "cancel main t-2",
+                    "attach main /there", "exit main", "detach main ws-1", "trigger main false",
+                    "trigger a true", "revoke main"));
 }
 
 TEST_F(Control, APersonIsToldWhatToDoNext) {
@@ -177,7 +178,8 @@ TEST_F(Control, AScriptGetsTheJsonOfTheReference) {
 }
 
 TEST_F(Control, AFailureIsOneLineAndExitsOne) {
-    service.failure = base::Error{base::ErrorCode::Conflict, "agent main is stopped", "agent_stopped"};
+    service.failure =
+        base::Error{base::ErrorCode::Conflict, "agent main is stopped", "agent_stopped"};
     EXPECT_EQ(type({"prompt", "hello"}, piped), Exit::Error);
     EXPECT_EQ(piped.out(), "");
     EXPECT_EQ(piped.err(), "Error: agent main is stopped\n");
@@ -194,13 +196,23 @@ TEST(Latency, TellsWhereTheNewestTurnsSpentTheirTime) {
     const std::vector<domain::Event> events{
         at(1, 0, "message_enqueued", {{"id", "m"}}),
         at(2, 40, "turn_started",
-           {{"run_id", "r"}, {"turn_index", 1}, {"message_kind", "operator_prompt"}, {"message_id", "m"}}),
+           {{"run_id", "r"},
+            {"turn_index", 1},
+            {"message_kind", "operator_prompt"},
+            {"message_id", "m"}}),
         at(3, 45, "turn_context_built", {{"run_id", "r"}, {"duration_ms", 5}}),
         at(4, 1245, "provider_round_completed",
-           {{"run_id", "r"}, {"round", 1}, {"provider_round_ms", 1200}, {"active_model", "a/b"},
-            {"input_tokens", 10}, {"output_tokens", 2}}),
+           {{"run_id", "r"},
+            {"round", 1},
+            {"provider_round_ms", 1200},
+            {"active_model", "a/b"},
+            {"input_tokens", 10},
+            {"output_tokens", 2}}),
         at(5, 1345, "tool_executed",
-           {{"run_id", "r"}, {"tool_name", "ExecCommand"}, {"duration_ms", 100}, {"summary", "ls"}}),
+           {{"run_id", "r"},
+            {"tool_name", "ExecCommand"},
+            {"duration_ms", 100},
+            {"summary", "ls"}}),
         at(6, 1350, "turn_terminal", {{"run_id", "r"}, {"duration_ms", 1310}}),
         at(7, 2000, "turn_started", {{"run_id", "s"}, {"turn_index", 2}})};
     EXPECT_THAT(
