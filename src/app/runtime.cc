@@ -2,6 +2,7 @@
 
 #include "app/models.h"
 #include "app/providers.h"
+#include "app/trigger_key.h"
 #include "base/files.h"
 #include "base/process_runner.h"
 #include "exec/tools/builtin/builtin.h"
@@ -25,7 +26,8 @@ builtin::ShellOptions shell_options(const config::Config& config) {
 
 class RealRuntime final : public Runtime {
 public:
-    RealRuntime(const config::Config& config, std::unique_ptr<store::Store> store)
+    RealRuntime(const config::Config& config, std::unique_ptr<store::Store> store,
+                std::string trigger_key)
         : config_(config),
           store_(std::move(store)),
           processes_(loop_),
@@ -62,7 +64,9 @@ public:
                .workspace_dir = config.workspace_dir,
                .started_in = config.cwd,
                .run_loop = [this] { loop_.run(); },
-               .stop_loop = [this] { loop_.stop(); }}) {}
+               .stop_loop = [this] { loop_.stop(); },
+               .default_agent = config.default_agent,
+               .trigger_key = std::move(trigger_key)}) {}
 
     service::LocalService& service() override { return service_; }
     base::AsioLoop& loop() override { return loop_; }
@@ -116,7 +120,7 @@ private:
 base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config) {
     TRY(base::make_folders(config.home, 0700));
     auto store = TRY(sqlite::open({.file = config.database()}));
-    return std::make_unique<RealRuntime>(config, std::move(store));
+    return std::make_unique<RealRuntime>(config, std::move(store), TRY(trigger_key(config.home)));
 }
 
 }  // namespace app

@@ -1,6 +1,7 @@
 #include "base/hash.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "base/result.h"
 
@@ -42,6 +43,18 @@ std::string sha256_hex(std::string_view bytes) {
     Sha256 hash;
     hash.add(bytes);
     return hash.finish_hex();
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
+    unsigned char digest[32];
+    unsigned size = 0;
+    const auto* made =
+        HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+             reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest, &size);
+    CHECK(made && size == sizeof digest, "HMAC-SHA-256 is missing");
+    std::string hex;
+    for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+    return hex;
 }
 
 }  // namespace base

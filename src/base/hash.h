@@ -1,4 +1,4 @@
-// SHA-256, whole and in pieces.
+// SHA-256, whole and in pieces, and keyed.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,9 @@ namespace base {
 
 // The digest of `bytes` as 64 lower-case hex digits.
 std::string sha256_hex(std::string_view bytes);
+
+// HMAC-SHA-256 of `bytes` under `key`, as 64 lower-case hex digits.
+std::string hmac_sha256_hex(std::string_view key, std::string_view bytes);
 
 class Sha256 {
 public:

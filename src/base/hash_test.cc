@@ -38,5 +38,13 @@ TEST(Sha256, GoesOnAfterAMove) {
     EXPECT_EQ(third.finish_hex(), kAbc);
 }
 
+// RFC 4231, test case 2.
+TEST(Hmac, HasTheDigestOfThePublishedExample) {
+    EXPECT_EQ(hmac_sha256_hex("Jefe", "what do ya want for nothing?"),
+              "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    EXPECT_NE(hmac_sha256_hex("jefe", "what do ya want for nothing?"),
+              hmac_sha256_hex("Jefe", "what do ya want for nothing?"));
+}
+
 }  // namespace
 }  // namespace base

@@ -107,9 +107,10 @@ struct Rest {
     Time since{};
     std::string reason;
     std::optional<Time> until{};
+    std::optional<TimerId> timer_id{};  // The timer that ends it.
     friend bool operator==(const Rest&, const Rest&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Rest, (), (since, reason, until))
+BOOST_DESCRIBE_STRUCT(Rest, (), (since, reason, until, timer_id))
 
 struct ToolLatency {
     std::string tool_name;
@@ -123,6 +124,7 @@ BOOST_DESCRIBE_STRUCT(ToolLatency, (), (tool_name, calls, total_ms, max_ms))
 struct Agent {
     AgentId agent_id;
     AgentIdentity identity{};
+    bool booting{false};  // Its home is being made; nothing runs before that is done.
     bool paused{false};
     bool stopped{false};
     std::optional<Rest> rest{};
@@ -137,6 +139,7 @@ struct Agent {
     std::int64_t total_input_tokens{0};
     std::int64_t total_output_tokens{0};
     std::int64_t total_model_rounds{0};
+    std::int64_t total_turn_ms{0};  // Time spent in turns that are closed.
     std::optional<TokenUsage> last_turn_token_usage{};
     std::vector<ToolLatency> tool_latency{};
     std::vector<std::string> attached_workspaces{};
@@ -146,12 +149,16 @@ struct Agent {
     friend bool operator==(const Agent&, const Agent&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Agent, (),
-                      (agent_id, identity, paused, stopped, rest, turn_index, last_turn_terminal,
+                      (agent_id, identity, booting, paused, stopped, rest, turn_index, last_turn_terminal,
                        last_runtime_failure, last_continuation, last_wake_reason, last_brief_at,
                        total_message_count, compacted_message_count, total_input_tokens,
-                       total_output_tokens, total_model_rounds, last_turn_token_usage, tool_latency,
+                       total_output_tokens, total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency,
                        attached_workspaces, active_workspace_entry, model_override,
                        current_work_item_id))
+constexpr auto describe_fields(const Agent*) {
+    return std::to_array<base::FieldDoc>({{.field = "booting", .has_default = true},
+                                          {.field = "total_turn_ms", .has_default = true}});
+}
 
 // ASCII letters, digits, '.', '-', '_', at most 64 of them, and not only dots: one path component.
 bool is_agent_id(std::string_view text);

@@ -16,5 +16,6 @@ using WaitId = base::Id<struct WaitTag>;
 using BriefId = base::Id<struct BriefTag>;
 using WorkItemId = base::Id<struct WorkItemTag>;
 using EventId = base::Id<struct EventTag>;
+using ExternalTriggerId = base::Id<struct ExternalTriggerTag>;
 
 }  // namespace domain

@@ -142,13 +142,14 @@ struct QueueEntry {
     Priority priority{Priority::Normal};
     QueueStatus status{QueueStatus::Queued};
     std::int64_t tries{0};  // How many attempts have claimed it, counted across restarts.
+    std::int64_t failures{0};  // How often no turn could be opened for it.
     std::optional<std::string> reason{};  // Why it was dropped or interrupted.
     Time created_at{};
     Time updated_at{};
     friend bool operator==(const QueueEntry&, const QueueEntry&) = default;
 };
 BOOST_DESCRIBE_STRUCT(QueueEntry, (),
-                      (message_id, agent_id, priority, status, tries, reason, created_at,
+                      (message_id, agent_id, priority, status, tries, failures, reason, created_at,
                        updated_at))
 
 }  // namespace domain

@@ -59,6 +59,9 @@ constexpr auto describe_fields(const TranscriptEntry*) {
 
 enum class BriefKind { Ack, Result, Failure };
 BOOST_DESCRIBE_ENUM(BriefKind, Ack, Result, Failure)
+// What it means to the operator: an answer is needed, work is done, or a turn has ended.
+enum class BriefVisibility { ActionRequired, WorkDone, TurnResult };
+BOOST_DESCRIBE_ENUM(BriefVisibility, ActionRequired, WorkDone, TurnResult)
 
 // What the agent tells its operator. Never reasoning, never tool output.
 struct Brief {
@@ -67,6 +70,7 @@ struct Brief {
     std::string workspace_id;
     std::optional<WorkItemId> work_item_id{};
     BriefKind kind{BriefKind::Result};
+    std::optional<BriefVisibility> visibility{};  // Absent for an acknowledgement.
     Time created_at{};
     std::string text;
     std::optional<std::vector<BriefAttachment>> attachments{};
@@ -75,7 +79,7 @@ struct Brief {
     friend bool operator==(const Brief&, const Brief&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Brief, (),
-                      (id, agent_id, workspace_id, work_item_id, kind, created_at, text,
+                      (id, agent_id, workspace_id, work_item_id, kind, visibility, created_at, text,
                        attachments, related_message_id, related_task_id))
 constexpr auto describe_fields(const Brief*) {
     return std::to_array<base::FieldDoc>({{.field = "attachments", .null_when_absent = true},

@@ -5,6 +5,7 @@
 #include "domain/message.h"
 #include "domain/record.h"
 #include "domain/tool.h"
+#include "domain/trigger.h"
 #include "domain/turn.h"
 #include "domain/waiting.h"
 
@@ -221,7 +222,8 @@ TEST(Records, WaitsTimersAndTasksReadBackAndWriteTheirNulls) {
                            kThen,
                            kThen});
     expect_round_trip(
-        Timer{{"t"}, {"main"}, kThen, 5, 10, true, TimerStatus::Completed, "tea", kThen, kThen, 2});
+        Timer{{"t"}, {"main"}, kThen, 5, 10, true, TimerStatus::Completed, "tea", kThen, kThen, 2,
+              MessageId{"m"}, WaitId{"w"}});
     EXPECT_EQ(text_of(Timer{.id = {"t"}, .agent_id = {"main"}, .created_at = kThen}),
               canonical(R"({"id":"t","agent_id":"main","created_at":"2031-01-01T02:13:20.000000Z",
         "duration_ms":0,"interval_ms":null,"repeat":false,"status":"active","summary":null,
@@ -251,6 +253,7 @@ TEST(Records, ABriefHasTheKeysPeopleAndScriptsRead) {
                             "ws-1",
                             WorkItemId{"work_1"},
                             BriefKind::Failure,
+                            BriefVisibility::ActionRequired,
                             kThen,
                             "it failed",
                             std::vector<BriefAttachment>{{.uri = "file:///log"}},
@@ -283,10 +286,43 @@ TEST(Records, ATranscriptEntryWritesWhatItLacksAsNull) {
                                       json::value{{"results", json::array{}}}});
 }
 
+TEST(Records, TriggersAndHintsReadBackAndWriteTheirNulls) {
+    expect_round_trip(ExternalTrigger{.external_trigger_id = {"x"},
+                                      .target_agent_id = {"main"},
+                                      .delivery_mode = DeliveryMode::EnqueueMessage,
+                                      .token_hash = "h",
+                                      .status = TriggerStatus::Revoked,
+                                      .created_at = kThen,
+                                      .revoked_at = kThen,
+                                      .last_delivered_at = kThen,
+                                      .delivery_count = 2});
+    expect_round_trip(WakeHint{.target_agent_id = {"main"},
+                               .reason = "r",
+                               .description = "d",
+                               .source = "s",
+                               .scope = TriggerScope::Agent,
+                               .delivery_mode = DeliveryMode::WakeHint,
+                               .waiting_intent_id = "w",
+                               .external_trigger_id = ExternalTriggerId{"x"},
+                               .resource = "pr",
+                               .body = TextBody{"news"},
+                               .content_type = "text/plain",
+                               .correlation_id = "c",
+                               .causation_id = "k",
+                               .trust = TrustLevel::TrustedIntegration,
+                               .created_at = kThen,
+                               .merged_count = 1,
+                               .merged = {{.reason = "q", .created_at = kThen}}});
+    EXPECT_EQ(text_of(WakeHint{.target_agent_id = {"main"}, .reason = "r", .created_at = kThen}),
+              canonical(R"({"target_agent_id":"main","reason":"r","source":null,"body":null,
+        "content_type":null,"correlation_id":null,"causation_id":null,"trust":"trusted_system",
+        "created_at":"2031-01-01T02:13:20.000000Z","merged_count":0,"merged":[]})"));
+}
+
 TEST(Records, EventsAndQueueEntriesReadBack) {
     expect_round_trip(Event{{"e"}, 7, kThen, "turn_started", json::value{{"round", 1}}});
     expect_round_trip(QueueEntry{
-        {"m"}, {"main"}, Priority::Next, QueueStatus::Dropped, 3, "too old", kThen, kThen});
+        {"m"}, {"main"}, Priority::Next, QueueStatus::Dropped, 3, 1, "too old", kThen, kThen});
     expect_round_trip(QueueEntry{.message_id = {"m"}, .agent_id = {"main"}});
 }
 

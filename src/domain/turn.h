@@ -56,6 +56,11 @@ BOOST_DESCRIBE_ENUM(TerminalKind, Completed, Aborted, BaselineOverBudget)
 inline constexpr std::string_view kReasonInterrupted = "interrupted";
 // The reason of a turn that used up its rounds.
 inline constexpr std::string_view kReasonRoundLimit = "max_turns_exceeded";
+// The reasons of a turn that used up another of its budgets.
+inline constexpr std::string_view kReasonTokenLimit = "max_turn_tokens_exceeded";
+inline constexpr std::string_view kReasonTimeLimit = "max_turn_time_exceeded";
+// The reason of a turn that its operator ended for good.
+inline constexpr std::string_view kReasonAborted = "aborted_by_operator";
 
 struct TurnTerminal {
     std::int64_t turn_index{0};
@@ -85,6 +90,9 @@ struct Attempt {
     std::int64_t turn_index{0};
     TurnState state{};
     std::int64_t rounds_max{0};  // No request is made beyond it.
+    std::optional<std::int64_t> tokens_max{};  // No further round once it has used as many.
+    std::optional<Time> deadline{};            // It is ended then, whatever it is doing.
+    bool is_aborted{false};                    // Its operator wants no more of it.
     std::int64_t output_limit_recoveries{0};
     std::int64_t restarts{0};  // How often a new process has picked it up.
     std::int64_t parks{0};     // How often it has waited for a provider's limit to reset.
@@ -98,12 +106,14 @@ struct Attempt {
     friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Attempt, (),
-                      (run_id, agent_id, message_id, turn_index, state, rounds_max,
+                      (run_id, agent_id, message_id, turn_index, state, rounds_max, tokens_max,
+                       deadline, is_aborted,
                        output_limit_recoveries, restarts, parks, model_ref, token_usage, rest_wish,
                        last_assistant_message, opened_at, closed_at, terminal))
 
 constexpr auto describe_fields(const Attempt*) {
-    return std::to_array<base::FieldDoc>({{.field = "parks", .has_default = true}});
+    return std::to_array<base::FieldDoc>({{.field = "parks", .has_default = true},
+                                          {.field = "is_aborted", .has_default = true}});
 }
 
 enum class ClosureOutcome { Completed, Continuable, Failed, Waiting };

@@ -48,11 +48,15 @@ struct Timer {
     std::optional<Time> next_fire_at{};
     std::optional<Time> last_fired_at{};
     std::int64_t fire_count{0};
+    // The tick of its last fire: while that is still queued, a further fire adds none.
+    std::optional<MessageId> last_tick_message_id{};
+    std::optional<WaitId> wait_id{};  // The wait that expires when it fires.
     friend bool operator==(const Timer&, const Timer&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Timer, (),
                       (id, agent_id, created_at, duration_ms, interval_ms, repeat, status, summary,
-                       next_fire_at, last_fired_at, fire_count))
+                       next_fire_at, last_fired_at, fire_count, last_tick_message_id,
+                       wait_id))
 constexpr auto describe_fields(const Timer*) {
     return std::to_array<base::FieldDoc>({{.field = "interval_ms", .null_when_absent = true},
                                           {.field = "summary", .null_when_absent = true},

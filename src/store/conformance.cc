@@ -137,7 +137,7 @@ Result<std::vector<std::size_t>> census(Tx& tx, const std::string& agent) {
                                     TRY(tx.transcript_of({agent + "-m"})).size(),
                                     TRY(tx.briefs(id, {})).size(),
                                     TRY(tx.open_waits(id)).size(),
-                                    TRY(tx.active_timers(id)).size(),
+                                    TRY(tx.active_timers(id, 9)).size(),
                                     TRY(tx.active_tasks(id)).size(),
                                     TRY(tx.tasks(id, 10)).size(),
                                     TRY(tx.outbox(id)).size()};

@@ -223,10 +223,10 @@ TEST_P(StoreConformance, AgentsWithPendingMessagesAreListedOnceEach) {
         return tx.set_queue_status({"c1"}, QueueStatus::Interrupted, "crash", {});
     });
     read([](Tx& tx) -> Status {
-        EXPECT_THAT(TRY(tx.agents_with_pending(10)),
+        EXPECT_THAT(TRY(tx.agents_with_pending({}, 10)),
                     ElementsAre(AgentId{"ada"}, AgentId{"cyd"}, AgentId{"dan"}));
-        EXPECT_THAT(TRY(tx.agents_with_pending(1)), ElementsAre(AgentId{"ada"}));
-        EXPECT_THAT(TRY(tx.agents_with_pending(0)), IsEmpty());
+        EXPECT_THAT(TRY(tx.agents_with_pending({}, 1)), ElementsAre(AgentId{"ada"}));
+        EXPECT_THAT(TRY(tx.agents_with_pending({}, 0)), IsEmpty());
         return {};
     });
 }

@@ -19,6 +19,7 @@
 #include "domain/message.h"
 #include "domain/record.h"
 #include "domain/tool.h"
+#include "domain/trigger.h"
 #include "domain/turn.h"
 #include "domain/waiting.h"
 
@@ -58,6 +59,15 @@ struct OutboxEntry {
     friend bool operator==(const OutboxEntry&, const OutboxEntry&) = default;
 };
 
+// How much there is of what is going on, over all agents.
+struct Counts {
+    std::int64_t listed_agents{0};
+    std::int64_t open_attempts{0};
+    std::int64_t active_tasks{0};
+    std::int64_t waiting_agents{0};  // With an open wait.
+    friend bool operator==(const Counts&, const Counts&) = default;
+};
+
 // A bounded page of an agent's records, oldest first unless `newest_first`.
 struct Page {
     std::int64_t after_seq{0};   // Only records behind this one (0: from the start).
@@ -82,6 +92,10 @@ public:
     // Agents -----------------------------------------------------------------------------------
     virtual Result<std::optional<domain::Agent>> agent(const AgentId& id) = 0;
     virtual Result<std::vector<AgentId>> agents(std::int64_t limit) = 0;  // By id.
+    // Public ones that are not archived, by id, behind `after`.
+    virtual Result<std::vector<AgentId>> listed_agents(const AgentId& after,
+                                                       std::int64_t limit) = 0;
+    virtual Result<Counts> counts() = 0;
     // Inserts or replaces the facts of one agent.
     virtual Status put_agent(const domain::Agent& agent) = 0;
     // Removes the agent and every row that belongs to it. Unknown agents are no error.
@@ -104,9 +118,17 @@ public:
     // Moves an entry. Claiming counts a try.
     virtual Status set_queue_status(const MessageId& id, domain::QueueStatus status,
                                     const std::optional<std::string>& reason, base::Time now) = 0;
+    // Notes that no turn could be opened for the message, and returns how often that was so.
+    virtual Result<std::int64_t> count_failure(const MessageId& id, const std::string& reason,
+                                               base::Time now) = 0;
     // Messages that are queued or interrupted.
     virtual Result<std::int64_t> pending_count(const AgentId& agent) = 0;
-    virtual Result<std::vector<AgentId>> agents_with_pending(std::int64_t limit) = 0;
+    // Those of them with the priority Interject, oldest first.
+    virtual Result<std::vector<QueuedMessage>> pending_interjections(const AgentId& agent,
+                                                                     std::int64_t limit) = 0;
+    // By id, behind `after`.
+    virtual Result<std::vector<AgentId>> agents_with_pending(const AgentId& after,
+                                                             std::int64_t limit) = 0;
 
     // Attempts ---------------------------------------------------------------------------------
     // Conflict when the agent already has an open one.
@@ -116,6 +138,9 @@ public:
     virtual Result<std::optional<domain::Attempt>> attempt(const RunId& id) = 0;
     virtual Result<std::optional<domain::Attempt>> open_attempt_of(const AgentId& agent) = 0;
     virtual Result<std::vector<domain::Attempt>> open_attempts(std::int64_t limit) = 0;
+    // By id, behind `after`.
+    virtual Result<std::vector<AgentId>> agents_with_open_attempt(const AgentId& after,
+                                                                  std::int64_t limit) = 0;
     // The prompt frame an attempt was opened with: kept apart, because it is large and never
     // changes.
     virtual Status put_frame(const RunId& id, const std::string& frame) = 0;
@@ -151,7 +176,11 @@ public:
         const AgentId& agent) = 0;  // Active or triggered.
     virtual Status put_timer(const domain::Timer& timer) = 0;
     virtual Result<std::optional<domain::Timer>> timer(const domain::TimerId& id) = 0;
-    virtual Result<std::vector<domain::Timer>> active_timers(const AgentId& agent) = 0;
+    virtual Result<std::vector<domain::Timer>> active_timers(const AgentId& agent,
+                                                             std::int64_t limit) = 0;
+    virtual Result<std::int64_t> active_timer_count(const AgentId& agent) = 0;
+    virtual Result<std::vector<domain::Timer>> timers(const AgentId& agent,
+                                                      std::int64_t limit) = 0;  // Newest first.
     // Active timers of all agents whose next_fire_at is not after `now`, earliest first.
     virtual Result<std::vector<domain::Timer>> due_timers(base::Time now, std::int64_t limit) = 0;
     virtual Result<std::optional<base::Time>> next_due() = 0;
@@ -161,6 +190,25 @@ public:
     virtual Result<std::vector<domain::Task>> active_tasks(const AgentId& agent) = 0;
     virtual Result<std::vector<domain::Task>> tasks(const AgentId& agent,
                                                     std::int64_t limit) = 0;  // Newest first.
+
+    // Waking from outside ------------------------------------------------------------------------
+    // Inserts or replaces. Conflict when the agent already has another active one.
+    virtual Status put_trigger(const domain::ExternalTrigger& trigger) = 0;
+    virtual Result<std::optional<domain::ExternalTrigger>> trigger_by_token(
+        const std::string& token_hash) = 0;
+    virtual Result<std::optional<domain::ExternalTrigger>> active_trigger(const AgentId& agent) = 0;
+    virtual Result<std::vector<domain::ExternalTrigger>> triggers(
+        const AgentId& agent, std::int64_t limit) = 0;  // Newest first.
+    // The one hint that waits for the agent to be free.
+    virtual Status put_wake_hint(const domain::WakeHint& hint) = 0;
+    virtual Result<std::optional<domain::WakeHint>> wake_hint(const AgentId& agent) = 0;
+    virtual Status erase_wake_hint(const AgentId& agent) = 0;
+    virtual Result<std::vector<AgentId>> agents_with_wake_hint(const AgentId& after,
+                                                               std::int64_t limit) = 0;
+
+    // Workspaces known to this host ----------------------------------------------------------------
+    virtual Status put_workspace(const domain::WorkspaceEntry& entry) = 0;
+    virtual Result<std::optional<domain::WorkspaceEntry>> workspace(const std::string& id) = 0;
 
     // Outbox -------------------------------------------------------------------------------------
     virtual Status put_outbox(

@@ -66,7 +66,8 @@ protected:
                 .dispatcher = *dispatcher_,
                 .feed = feed_,
                 .home_of = [](const auto&) { return std::filesystem::path("/nonexistent"); }},
-            Options{.model_ref = "scripted/test", .rounds_total = rounds});
+            Options{.model_ref = "scripted/test"});
+        scheduler_->limit_rounds(agent_, rounds);
         scheduler_->on_rest = [&](const auto&, const std::string& reason) {
             rest_reason_ = reason;
         };
@@ -77,13 +78,15 @@ protected:
 
     void send(std::string text, domain::Origin origin = domain::OperatorOrigin{},
               domain::MessageKind kind = domain::MessageKind::OperatorPrompt,
-              domain::AdmissionContext admission = domain::AdmissionContext::LocalProcess) {
+              domain::AdmissionContext admission = domain::AdmissionContext::LocalProcess,
+              std::optional<domain::Priority> priority = {}) {
         const auto message = ingress::receive({.agent_id = agent_,
                                                .kind = kind,
                                                .origin = std::move(origin),
                                                .body = domain::TextBody{std::move(text)},
                                                .surface = domain::DeliverySurface::RunOnce,
-                                               .admission = admission},
+                                               .admission = admission,
+                                               .priority = priority},
                                               loop_.now(), ids_)
                                  .value();
         ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {

@@ -89,7 +89,7 @@ TEST_F(SchedulerTest, SleepWithoutADurationRestsUntilWoken) {
     EXPECT_EQ(agent().rest->reason, "nothing to do");
     EXPECT_FALSE(agent().rest->until);
     EXPECT_TRUE(read<std::vector<domain::Timer>>([&](store::Tx& tx) {
-                    return tx.active_timers(agent_);
+                    return tx.active_timers(agent_, 9);
                 }).empty());
     EXPECT_THAT(kinds(), Contains("scheduler_posture_decision"));
     EXPECT_EQ(model_->requests.size(), 1U);
@@ -102,7 +102,7 @@ TEST_F(SchedulerTest, ATimedSleepNamesTheTimerThatEndsIt) {
     run();
     ASSERT_TRUE(agent().rest && agent().rest->until);
     const auto timers =
-        read<std::vector<domain::Timer>>([&](store::Tx& tx) { return tx.active_timers(agent_); });
+        read<std::vector<domain::Timer>>([&](store::Tx& tx) { return tx.active_timers(agent_, 9); });
     ASSERT_EQ(timers.size(), 1U);
     EXPECT_EQ(timers[0].next_fire_at, agent().rest->until);
 }
@@ -298,7 +298,7 @@ TEST_F(SchedulerTest, AParkedTurnOutlivesItsProcessAndCanBeInterrupted) {
     };
     loop_.run_until(is_parked);
     start(kLimited);  // Another process; the timer of the first one finds nobody.
-    scheduler_->recover({agent_});
+    scheduler_->wake(agent_);
     loop_.run_until([&] { return has("attempt_resumed"); });
     EXPECT_TRUE(is_parked());
     scheduler_->interrupt(agent_, "operator_interrupt");

@@ -61,7 +61,7 @@ public:
         scheduler.on_stuck = [&](const domain::AgentId&, const base::Error&) { stuck = true; };
         for (const auto& agent : agents())
             if (!create(agent)) return false;
-        scheduler.recover(agents());
+        for (const auto& agent : agents()) scheduler.wake(agent);
         for (int prompt = 0; prompt < kPromptsPerAgent; ++prompt)
             for (const auto& agent : agents()) {
                 if (!deliver(agent, prompt, acknowledged)) return false;

@@ -103,6 +103,9 @@ Frame build_frame(const FrameInput& input) {
                     base::ellipsize(base::to_utf8(guidance.text), kGuidanceCharsMax)));
     frame.context.push_back(section(Stability::AgentScoped, "execution_environment",
                                     environment_lines(input.agent, input.workspace)));
+    if (input.capability)
+        frame.context.push_back(section(Stability::AgentScoped, kCapabilitySection,
+                                        capability_text(*input.capability)));
     if (!input.recent_messages.empty())
         frame.context.push_back(
             section(Stability::TurnScoped, "recent_messages", recent_lines(input.recent_messages)));
@@ -112,6 +115,8 @@ Frame build_frame(const FrameInput& input) {
                                         base::ellipsize(brief->text, kResultChars)));
         break;
     }
+    if (const std::string hint = hint_text(input.message); !hint.empty())
+        frame.context.push_back(section(Stability::TurnScoped, "continuation_context", hint));
     frame.context.push_back(
         section(Stability::TurnScoped, "current_input", input_text(input.message)));
     return frame;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/context/capability.h"
 #include "base/typed.h"
 #include "domain/agent.h"
 #include "domain/message.h"
@@ -39,6 +40,7 @@ struct FrameInput {
     std::vector<domain::Message> recent_messages{};  // Oldest first, without `message`.
     std::vector<domain::Brief> recent_briefs{};      // Oldest first.
     std::vector<Guidance> guidance{};
+    std::optional<Capability> capability{};
 };
 
 // Equal inputs give equal bytes. The system part does not depend on the message.

@@ -67,15 +67,19 @@ domain::ClosureDecision decide_closure(const AgentFacts& facts) {
     return decision;
 }
 
+bool is_blocked_by_task(const AgentFacts& facts) {
+    return std::ranges::any_of(facts.open_waits, [](const domain::Wait& wait) {
+        return wait.kind == domain::WaitKind::Task && wait.status == domain::WaitStatus::Active;
+    });
+}
+
 domain::AgentStatus status_of(const AgentFacts& facts) {
     using domain::AgentStatus;
     if (facts.agent.stopped) return AgentStatus::Stopped;
     if (facts.agent.paused) return AgentStatus::Paused;
+    if (facts.agent.booting) return AgentStatus::Booting;
     if (facts.open_attempt) return AgentStatus::AwakeRunning;
-    const bool blocked = std::ranges::any_of(facts.open_waits, [](const domain::Wait& wait) {
-        return wait.kind == domain::WaitKind::Task && wait.status == domain::WaitStatus::Active;
-    });
-    if (blocked) return AgentStatus::AwaitingTask;
+    if (is_blocked_by_task(facts)) return AgentStatus::AwaitingTask;
     return facts.agent.rest ? AgentStatus::Asleep : AgentStatus::AwakeIdle;
 }
 

@@ -10,6 +10,9 @@ namespace identity {
 // resume the agent; only an observed terminal turn counts as completion.
 domain::ClosureDecision decide_closure(const AgentFacts& facts);
 
+// Does it wait for a task's result before anything else?
+bool is_blocked_by_task(const AgentFacts& facts);
+
 // The label people read. Code never branches on it.
 domain::AgentStatus status_of(const AgentFacts& facts);
 

@@ -14,7 +14,9 @@ base::Result<AgentFacts> load_facts(store::Tx& tx, const domain::AgentId& id) {
     facts.pending = TRY(tx.pending_count(id));
     facts.active_tasks = TRY(tx.active_tasks(id));
     facts.open_waits = TRY(tx.open_waits(id));
-    facts.active_timers = TRY(tx.active_timers(id));
+    facts.active_timers = TRY(tx.active_timers(id, kTimersShown));
+    facts.pending_wake_hint = TRY(tx.wake_hint(id));
+    facts.active_trigger = TRY(tx.active_trigger(id));
     return facts;
 }
 

@@ -10,13 +10,18 @@
 
 namespace identity {
 
+// An agent may have thousands of timers; views and rules need to know of some.
+inline constexpr std::int64_t kTimersShown = 64;
+
 struct AgentFacts {
     domain::Agent agent;
     std::optional<domain::Attempt> open_attempt{};
     std::int64_t pending{0};
     std::vector<domain::Task> active_tasks{};
     std::vector<domain::Wait> open_waits{};
-    std::vector<domain::Timer> active_timers{};
+    std::vector<domain::Timer> active_timers{};  // The oldest kTimersShown of them.
+    std::optional<domain::WakeHint> pending_wake_hint{};
+    std::optional<domain::ExternalTrigger> active_trigger{};
 };
 
 // NotFound, with a hint, when there is no such agent.

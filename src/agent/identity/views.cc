@@ -11,6 +11,12 @@ json::value or_null(const std::optional<T>& value) {
     return value ? base::to_json(*value) : json::value(nullptr);
 }
 
+json::object identity_view(const domain::Agent& agent) {
+    json::object view = base::to_json(agent.identity).as_object();
+    view["is_default_agent"] = agent.identity.kind == domain::AgentKind::Default;
+    return view;
+}
+
 json::object lifecycle(const domain::Agent& agent) {
     json::object out{{"resume_required", agent.stopped},
                      {"accepts_external_messages", !agent.stopped},
@@ -24,14 +30,8 @@ json::object lifecycle(const domain::Agent& agent) {
     return out;
 }
 
-std::string posture(const AgentFacts& facts) {
-    if (facts.agent.stopped) return "archived";
-    if (facts.open_attempt) return "active_turn";
-    if (facts.pending > 0) return "has_queued_input";
-    const auto closure = decide_closure(facts);
-    if (closure.outcome != domain::ClosureOutcome::Waiting || !closure.waiting_reason)
-        return "idle";
-    switch (*closure.waiting_reason) {
+std::string_view waiting_posture(domain::WaitingReason reason) {
+    switch (reason) {
         case domain::WaitingReason::AwaitingTaskResult:
             return "waiting_for_task";
         case domain::WaitingReason::AwaitingOperatorInput:
@@ -41,6 +41,23 @@ std::string posture(const AgentFacts& facts) {
             return "waiting_for_external";
     }
     return "unknown";
+}
+
+// AgentPostureProjection: what the agent is about, and the fact that says so.
+json::object posture(const AgentFacts& facts) {
+    if (facts.agent.stopped) return {{"posture", "archived"}, {"reason", "the agent is stopped"}};
+    if (facts.open_attempt)
+        return {{"posture", "active_turn"},
+                {"reason", "a turn is open"},
+                {"run_id", facts.open_attempt->run_id.value}};
+    if (facts.pending > 0)
+        return {{"posture", "has_queued_input"},
+                {"reason", fmt::format("{} messages are waiting", facts.pending)}};
+    const auto closure = decide_closure(facts);
+    const std::string reason = closure.evidence.empty() ? "" : closure.evidence.front();
+    if (closure.outcome != domain::ClosureOutcome::Waiting || !closure.waiting_reason)
+        return {{"posture", "idle"}, {"reason", reason}};
+    return {{"posture", waiting_posture(*closure.waiting_reason)}, {"reason", reason}};
 }
 
 }  // namespace
@@ -76,7 +93,7 @@ json::object agent_state(const AgentFacts& facts) {
         {"attached_workspaces", base::to_json(agent.attached_workspaces)},
         {"active_workspace_entry", or_null(agent.active_workspace_entry)},
         {"worktree_session", nullptr},
-        {"pending_wake_hint", nullptr}};
+        {"pending_wake_hint", or_null(facts.pending_wake_hint)}};
     if (agent.active_workspace_entry) {
         state["active_workspace_id"] = agent.active_workspace_entry->workspace_id;
         state["cwd"] = agent.active_workspace_entry->cwd;
@@ -109,6 +126,30 @@ json::object model_state(const domain::Agent& agent, const ModelFacts& models) {
     return state;
 }
 
+json::object trigger_view(const domain::ExternalTrigger& trigger) {
+    json::object view = base::to_json(trigger).as_object();
+    view.erase("token_hash");
+    return view;
+}
+
+json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models) {
+    const auto& agent = facts.agent;
+    json::object model = model_state(agent, models);
+    model.erase("resolved_policy");
+    json::object entry{{"identity", identity_view(agent)},
+                       {"status", base::enum_name(status_of(facts))},
+                       {"scheduling_posture", posture(facts)},
+                       {"lifecycle", lifecycle(agent)},
+                       {"pending", facts.pending},
+                       {"model", std::move(model)}};
+    if (facts.open_attempt) entry["current_run_id"] = facts.open_attempt->run_id.value;
+    if (const auto closure = decide_closure(facts); closure.waiting_reason)
+        entry["waiting_reason"] = base::enum_name(*closure.waiting_reason);
+    if (agent.active_workspace_entry)
+        entry["active_workspace_entry"] = base::to_json(*agent.active_workspace_entry);
+    return entry;
+}
+
 json::object agent_summary(const AgentFacts& facts, const ModelFacts& models) {
     const auto& agent = facts.agent;
     json::object usage{{"total",
@@ -118,17 +159,21 @@ json::object agent_summary(const AgentFacts& facts, const ModelFacts& models) {
                        {"total_model_rounds", agent.total_model_rounds}};
     if (agent.last_turn_token_usage)
         usage["last_turn"] = base::to_json(*agent.last_turn_token_usage);
-    json::object identity = base::to_json(agent.identity).as_object();
-    identity["is_default_agent"] = agent.identity.kind == domain::AgentKind::Default;
-    json::object summary{{"identity", std::move(identity)},
+    json::object summary{{"identity", identity_view(agent)},
                          {"agent", agent_state(facts)},
-                         {"scheduling_posture", {{"posture", posture(facts)}}},
+                         {"scheduling_posture", posture(facts)},
                          {"active_task_count", facts.active_tasks.size()},
                          {"lifecycle", lifecycle(agent)},
                          {"model", model_state(agent, models)},
                          {"token_usage", std::move(usage)},
                          {"closure", base::to_json(decide_closure(facts))},
-                         {"active_wait_conditions", base::to_json(facts.open_waits)}};
+                         {"active_waiting_intents", json::array{}},
+                         {"active_wait_conditions", base::to_json(facts.open_waits)},
+                         {"active_external_triggers", json::array{}},
+                         {"recent_operator_notifications", json::array{}}};
+    if (facts.active_trigger)
+        summary["active_external_triggers"].as_array().push_back(
+            trigger_view(*facts.active_trigger));
     if (agent.active_workspace_entry)
         summary["execution"] = workspace::execution_snapshot(agent, *agent.active_workspace_entry);
     return summary;

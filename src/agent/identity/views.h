@@ -28,5 +28,8 @@ const std::string& effective_model(const domain::Agent& agent, const ModelFacts&
 json::object agent_state(const AgentFacts& facts);
 json::object model_state(const domain::Agent& agent, const ModelFacts& models);
 json::object agent_summary(const AgentFacts& facts, const ModelFacts& models);
+json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models);
+// Without the digest of its token.
+json::object trigger_view(const domain::ExternalTrigger& trigger);
 
 }  // namespace identity

@@ -1,8 +1,25 @@
 #include "flow/admission/admission.h"
 
+#include "agent/identity/closure.h"
+#include "agent/identity/transition.h"
 #include "flow/queue/queue.h"
+#include "flow/queue/waits.h"
 
 namespace admission {
+namespace {
+
+// A wait that ends may change what the agent is seen to do: no longer awaiting a task.
+base::Status trigger_waits(events::Log& log, const domain::Message& message) {
+    if (TRY(log.tx().open_waits(message.agent_id)).empty()) return {};
+    const auto before =
+        identity::status_of(TRY(identity::load_facts(log.tx(), message.agent_id)));
+    TRY(queue::trigger_waits(log, message));
+    const auto after = identity::status_of(TRY(identity::load_facts(log.tx(), message.agent_id)));
+    return before == after ? base::Status{}
+                           : identity::record_state(log, message.agent_id, before);
+}
+
+}  // namespace
 
 base::Result<Outcome> admit(events::Log& log, const domain::Message& message,
                             const std::optional<std::string>& dedupe_key) {
@@ -20,6 +37,7 @@ base::Result<Outcome> admit(events::Log& log, const domain::Message& message,
     const auto appended = TRY(queue::append(log, message, dedupe_key));
     if (const auto* first = std::get_if<store::AlreadyHave>(&appended))
         return Outcome{AlreadyHave{first->message_id}};
+    TRY(trigger_waits(log, message));
     return Outcome{Admitted{message.id}};
 }
 

@@ -62,7 +62,9 @@ base::Status check_content(const Raw& raw) {
     if (!raw.metadata) return {};
     if (!raw.metadata->is_object())
         return fail(ErrorCode::InvalidInput, "the message's metadata is not an object");
-    return check_text("the message's metadata", base::json_text(*raw.metadata), kMetadataBytesMax);
+    const bool ours = raw.admission == domain::AdmissionContext::RuntimeOwned;
+    return check_text("the message's metadata", base::json_text(*raw.metadata),
+                      ours ? kRuntimeMetadataBytesMax : kMetadataBytesMax);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@ namespace ingress {
 
 inline constexpr std::size_t kBodyBytesMax = 1024 * 1024;
 inline constexpr std::size_t kMetadataBytesMax = 64 * 1024;
+// What the runtime itself writes there may hold what came with a wake hint.
+inline constexpr std::size_t kRuntimeMetadataBytesMax = 1024 * 1024;
 // Everything else together: origin, references, correlation. Short by nature, but callers name
 // some.
 inline constexpr std::size_t kLabelsBytesMax = 16 * 1024;

@@ -43,18 +43,23 @@ bool reaches_model(TriggerKind trigger, bool contentful) {
 
 }  // namespace
 
+bool is_contentful(const domain::Body& body) {
+    if (const auto* text = std::get_if<domain::TextBody>(&body))
+        return !base::trim(text->text).empty();
+    if (const auto* brief = std::get_if<domain::BriefBody>(&body))
+        return !base::trim(brief->text).empty();
+    return true;
+}
+
 bool is_contentful(const domain::Message& message) {
     if (message.metadata)
         if (const auto* hint = base::find(*message.metadata, "wake_hint")) {
-            const auto* body = base::find(*hint, "body");
-            if (!body || body->is_null()) return false;
-            return !body->is_string() || !base::trim(std::string_view(body->get_string())).empty();
+            const auto* carried = base::find(*hint, "body");
+            if (!carried || carried->is_null()) return false;
+            const auto body = base::from_json<domain::Body>(*carried);
+            return body && is_contentful(*body);
         }
-    if (const auto* text = std::get_if<domain::TextBody>(&message.body))
-        return !base::trim(text->text).empty();
-    if (const auto* brief = std::get_if<domain::BriefBody>(&message.body))
-        return !base::trim(brief->text).empty();
-    return true;
+    return is_contentful(message.body);
 }
 
 domain::ContinuationResolution resolve(const domain::ClosureDecision& prior,

@@ -13,7 +13,8 @@ namespace scheduler {
 domain::ContinuationResolution resolve(const domain::ClosureDecision& prior,
                                        const domain::Message& message);
 
-// Does the message say something, or is it a bare wake?
+// Does the message say something, or is it a bare wake? A tick says what its hint carries.
 bool is_contentful(const domain::Message& message);
+bool is_contentful(const domain::Body& body);
 
 }  // namespace scheduler

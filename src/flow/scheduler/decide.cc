@@ -6,16 +6,53 @@
 
 namespace scheduler {
 
+namespace {
+
+using Bound = std::optional<std::int64_t>;
+
+Bound least(const Bound& one, const Bound& other) {
+    if (!one || !other) return one ? one : other;
+    return std::min(*one, *other);
+}
+
+Bound rest_of(const Bound& limit, std::int64_t used) {
+    return limit ? Bound(*limit - used) : std::nullopt;
+}
+
+bool is_spent(const Bound& rest) {
+    return rest && *rest <= 0;
+}
+
+Suspend suspend(std::string_view setting, std::int64_t limit, std::string_view unit) {
+    return {std::string(setting),
+            fmt::format("the agent has used up its limit of {} {} ({})", limit, unit, setting)};
+}
+
+}  // namespace
+
 Choice choose(const identity::AgentFacts& facts, const RoundBudget& budget) {
     if (facts.agent.stopped) return Rest{"the agent is stopped"};
     if (facts.agent.paused) return Rest{"the agent is paused"};
+    if (facts.agent.booting) return Rest{"the agent is booting"};
     if (facts.open_attempt) return Rest{"a turn is open"};
     if (facts.pending == 0) return Rest{std::string(kNothingQueued)};
-    std::int64_t rounds_max = turn::kRoundsMax;
-    if (budget.rounds_total)
-        rounds_max = std::min(rounds_max, *budget.rounds_total - budget.rounds_used);
-    if (rounds_max <= 0) return Rest{std::string(kBudgetSpent)};
-    return TakeNext{rounds_max};
+    const auto& agent = facts.agent;
+    const auto& limits = budget.limits;
+    const Bound rounds = rest_of(limits.agent_rounds, agent.total_model_rounds);
+    if (is_spent(rounds))
+        return suspend("runtime.max_agent_rounds", *limits.agent_rounds, "model rounds");
+    const Bound tokens =
+        rest_of(limits.agent_tokens, agent.total_input_tokens + agent.total_output_tokens);
+    if (is_spent(tokens)) return suspend("runtime.max_agent_tokens", *limits.agent_tokens, "tokens");
+    const Bound wall_ms = rest_of(limits.agent_wall_ms, agent.total_turn_ms);
+    if (is_spent(wall_ms))
+        return suspend("runtime.max_agent_wall_ms", *limits.agent_wall_ms, "ms spent in turns");
+    const Bound left = rest_of(budget.rounds_total, budget.rounds_used);
+    if (is_spent(left)) return Rest{std::string(kBudgetSpent)};
+    const Bound most = least(least(turn::kRoundsMax, limits.turn_rounds), least(rounds, left));
+    return TakeNext{.rounds_max = *most,
+                    .tokens_max = least(limits.turn_tokens, tokens),
+                    .wall_ms_max = least(limits.turn_wall_ms, wall_ms)};
 }
 
 }  // namespace scheduler

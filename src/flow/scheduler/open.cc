@@ -3,10 +3,14 @@
 #include <algorithm>
 
 #include "agent/identity/closure.h"
-#include "agent/identity/views.h"
+#include "agent/identity/transition.h"
 #include "base/text.h"
 #include "flow/queue/queue.h"
+#include "flow/queue/waits.h"
 #include "flow/scheduler/continuation.h"
+#include "flow/scheduler/hints.h"
+#include "flow/scheduler/timers.h"
+#include "flow/scheduler/triggers.h"
 #include "flow/turn/apply.h"
 #include "record/briefs/briefs.h"
 
@@ -69,28 +73,6 @@ base::Status begin_record(events::Log& log, const domain::Message& message,
     return log.tx().append_transcript(note);
 }
 
-base::Result<context::Frame> plan_frame(events::Log& log, const domain::Agent& agent,
-                                        const domain::Message& message, const OpenInput& input) {
-    context::FrameInput facts{.agent = agent,
-                              .workspace = agent.active_workspace_entry.value(),
-                              .message = message,
-                              .guidance = input.guidance};
-    auto recent = TRY(log.tx().messages(
-        agent.agent_id,
-        {.limit = static_cast<std::int64_t>(context::kRecentMessages), .newest_first = true}));
-    for (auto entry = recent.rbegin(); entry != recent.rend(); ++entry)
-        if (entry->record.message.id != message.id &&
-            entry->record.message.kind != domain::MessageKind::SystemTick &&
-            entry->record.entry.status == domain::QueueStatus::Processed)
-            facts.recent_messages.push_back(std::move(entry->record.message));
-    auto briefs = TRY(log.tx().briefs(
-        agent.agent_id,
-        {.limit = static_cast<std::int64_t>(context::kRecentBriefs), .newest_first = true}));
-    for (auto entry = briefs.rbegin(); entry != briefs.rend(); ++entry)
-        facts.recent_briefs.push_back(std::move(entry->record));
-    return context::build_frame(facts);
-}
-
 std::size_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
     std::size_t chars = 0;
     for (const auto& block : blocks) chars += base::char_count(block.text);
@@ -114,22 +96,13 @@ base::Status record_opening(events::Log& log, const turn::Facts& facts,
     return log.append(facts.agent.agent_id, "turn_context_built", std::move(built));
 }
 
-// Rest ends because there is something to do; its timer and wait end with it.
+// Rest ends because there is something to do; its timer and the wait for it end with it.
 base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::Message& message) {
     auto& agent = facts.agent;
     agent.last_wake_reason = std::string(base::enum_name(message.kind));
     if (!agent.rest) return {};
-    for (auto& timer : facts.active_timers) {
-        if (timer.summary != "sleep_duration") continue;
-        timer.status = domain::TimerStatus::Cancelled;
-        TRY(log.tx().put_timer(timer));
-    }
-    for (auto& wait : facts.open_waits) {
-        if (wait.kind != domain::WaitKind::Timer) continue;
-        wait.status = domain::WaitStatus::Cancelled;
-        wait.updated_at = log.now();
-        TRY(log.tx().put_wait(wait));
-    }
+    if (agent.rest->timer_id)
+        TRY(cancel_timer(log, agent.agent_id, *agent.rest->timer_id));
     agent.rest.reset();
     return log.append(agent.agent_id, "scheduler_posture_decision",
                       {{"boundary", "message_admission"},
@@ -139,8 +112,9 @@ base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::M
                        {"evidence", json::array{message.id.value}}});
 }
 
-base::Result<Outcome> reduce(events::Log& log, const domain::Agent& agent,
-                             const domain::Message& message) {
+base::Result<Outcome> reduce(events::Log& log, const identity::AgentFacts& before,
+                             const domain::Agent& agent, const domain::Message& message) {
+    TRY(queue::resolve_waits(log, message, std::nullopt));
     TRY(queue::release(log, message.id, domain::QueueStatus::Processed, "liveness only"));
     TRY(log.append(agent.agent_id, "scheduler_decision",
                    {{"decision", "ReduceMessageOnly"},
@@ -150,18 +124,115 @@ base::Result<Outcome> reduce(events::Log& log, const domain::Agent& agent,
                     {"message_id", message.id.value},
                     {"boundary", "message_processing"}}));
     TRY(log.tx().put_agent(agent));
+    const auto was = identity::status_of(before);
+    const auto now = identity::status_of(TRY(identity::load_facts(log.tx(), agent.agent_id)));
+    if (was != now) TRY(identity::record_state(log, agent.agent_id, was));
     return Outcome{Reduced{message.id}};
+}
+
+// The facts with every wait still active that has been triggered: what was waited for before the
+// messages came that are to be taken up.
+identity::AgentFacts before_triggers(identity::AgentFacts facts) {
+    for (auto& wait : facts.open_waits) wait.status = domain::WaitStatus::Active;
+    return facts;
+}
+
+// A limit of the agent is reached: it is paused by policy, and its input is kept.
+base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, const Suspend& spent) {
+    auto& agent = facts.agent;
+    const auto before = identity::status_of(facts);
+    agent.paused = true;
+    TRY(log.append(agent.agent_id, "agent_budget_exhausted",
+                   {{"agent_id", agent.agent_id.value},
+                    {"limit", spent.limit},
+                    {"pending", facts.pending}}));
+    TRY(briefs::publish(
+        log, agent,
+        {.kind = domain::BriefKind::Failure,
+         .visibility = domain::BriefVisibility::ActionRequired,
+         .text = fmt::format("The agent is paused: {}. {} messages wait. Raise the limit, then "
+                             "resume it: holon agent resume {}",
+                             spent.text, facts.pending, agent.agent_id)}));
+    TRY(log.tx().put_agent(agent));
+    TRY(identity::record_state(log, agent.agent_id, before));
+    return Outcome{Rest{spent.text}};
 }
 
 }  // namespace
 
+base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agent,
+                                        const domain::Message& message, const OpenInput& input) {
+    context::FrameInput facts{.agent = agent,
+                              .workspace = agent.active_workspace_entry.value(),
+                              .message = message,
+                              .guidance = input.guidance};
+    auto recent = TRY(tx.messages(
+        agent.agent_id,
+        {.limit = static_cast<std::int64_t>(context::kRecentMessages), .newest_first = true}));
+    for (auto entry = recent.rbegin(); entry != recent.rend(); ++entry)
+        if (entry->record.message.id != message.id &&
+            entry->record.message.kind != domain::MessageKind::SystemTick &&
+            entry->record.entry.status == domain::QueueStatus::Processed)
+            facts.recent_messages.push_back(std::move(entry->record.message));
+    auto briefs = TRY(tx.briefs(
+        agent.agent_id,
+        {.limit = static_cast<std::int64_t>(context::kRecentBriefs), .newest_first = true}));
+    for (auto entry = briefs.rbegin(); entry != briefs.rend(); ++entry)
+        facts.recent_briefs.push_back(std::move(entry->record));
+    if (const auto trigger = TRY(tx.active_trigger(agent.agent_id)))
+        facts.capability = context::Capability{trigger->external_trigger_id};
+    return context::build_frame(facts);
+}
+
+base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
+                          const base::Error& error) {
+    const auto next = TRY(log.tx().next_message(agent_id));
+    auto agent = TRY(log.tx().agent(agent_id));
+    if (!next || !agent) return {};
+    const auto& message = next->message;
+    const std::int64_t failures =
+        TRY(log.tx().count_failure(message.id, error.message, log.now()));
+    TRY(log.append(agent_id, "runtime_error",
+                   {{"message_id", message.id.value},
+                    {"message_kind", base::enum_name(message.kind)},
+                    {"error", error.message},
+                    {"failures", failures}}));
+    if (failures < kOpenFailuresMax) return {};
+    TRY(queue::release(log, message.id, domain::QueueStatus::Dropped,
+                       "quarantined: " + error.message));
+    TRY(queue::resolve_waits(log, message, std::nullopt));
+    TRY(log.append(agent_id, "message_quarantined",
+                   {{"message_id", message.id.value},
+                    {"message_kind", base::enum_name(message.kind)},
+                    {"failures", failures},
+                    {"error", error.message}}));
+    TRY(briefs::publish(log, *agent,
+                        {.kind = domain::BriefKind::Failure,
+                         .visibility = domain::BriefVisibility::TurnResult,
+                         .text = fmt::format("A message was set aside: no turn could be opened for "
+                                             "it in {} tries. {}",
+                                             failures, error.message),
+                         .related_message_id = message.id}));
+    return log.tx().put_agent(*agent);
+}
+
 base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_id,
                                 const OpenInput& input) {
     auto facts = TRY(identity::load_facts(log.tx(), agent_id));
+    if (facts.agent.booting && input.is_booted) {
+        facts.agent.booting = false;
+        TRY(log.tx().put_agent(facts.agent));
+        TRY(identity::record_state(log, agent_id, domain::AgentStatus::Booting));
+    }
+    if (TRY(emit_pending(log, facts))) return Outcome{Ticked{}};
     const Choice choice = choose(facts, input.budget);
     if (const auto* rest = std::get_if<Rest>(&choice)) return Outcome{*rest};
+    if (const auto* spent = std::get_if<Suspend>(&choice))
+        return suspend(log, std::move(facts), *spent);
+    const auto& taken = std::get<TakeNext>(choice);
     // As things stood before this message became the active run.
-    const auto prior = identity::decide_closure(facts);
+    const auto before = facts;
+    const auto prior = identity::decide_closure(before_triggers(facts));
     auto claimed = TRY(queue::claim(log, agent_id));
     if (!claimed) return Outcome{Rest{std::string(kNothingQueued)}};
     const domain::Message& message = claimed->message;
@@ -170,9 +241,10 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     TRY(record_continuation(log, message, *agent.last_continuation));
     TRY(wake(log, facts, message));
     if (claimed->entry.tries == 0) ++agent.total_message_count;
-    if (!agent.last_continuation->model_visible) return reduce(log, agent, message);
+    if (!agent.last_continuation->model_visible) return reduce(log, before, agent, message);
 
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
+    if (input.token_hash_of) TRY(provision(log, agent_id, input.token_hash_of));
     ++agent.turn_index;
     turn::Facts opened{.agent = agent, .message = message};
     opened.attempt = {.run_id = log.ids().fresh<domain::RunId>(),
@@ -180,12 +252,16 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .message_id = message.id,
                       .turn_index = agent.turn_index,
                       .state = domain::Thinking{1},
-                      .rounds_max = std::get<TakeNext>(choice).rounds_max,
+                      .rounds_max = taken.rounds_max,
+                      .tokens_max = taken.tokens_max,
                       .model_ref = agent.model_override.value_or(input.model_ref),
                       .opened_at = log.now()};
-    const auto frame = TRY(plan_frame(log, agent, message, input));
+    if (taken.wall_ms_max)
+        opened.attempt.deadline = log.now() + std::chrono::milliseconds(*taken.wall_ms_max);
+    const auto frame = TRY(plan_frame(log.tx(), agent, message, input));
     TRY(begin_record(log, message, opened.attempt.run_id));
     TRY(log.tx().open_attempt(opened.attempt));
+    TRY(queue::resolve_waits(log, message, opened.attempt.run_id));
     TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));
     TRY(record_opening(log, opened, frame));
     if (claimed->entry.tries == 0)
@@ -193,8 +269,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     TRY(log.tx().put_agent(opened.agent));
     const std::vector<turn::Effect> effects{turn::AskModel{1}};
     TRY(turn::put_effects(log, opened.attempt, effects));
-    TRY(log.append(agent_id, "agent_state_changed",
-                   identity::agent_state(TRY(identity::load_facts(log.tx(), agent_id)))));
+    TRY(identity::record_state(log, agent_id, identity::status_of(before)));
     return Outcome{Opened{std::move(opened), frame, effects}};
 }
 

@@ -2,6 +2,7 @@
 // attempt with its prompt frame, in the caller's transaction.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -22,14 +23,30 @@ struct Opened {
 struct Reduced {
     domain::MessageId message_id;
 };
-using Outcome = std::variant<Opened, Reduced, Rest>;
+// A hint that was waiting is now a message in the queue.
+struct Ticked {};
+using Outcome = std::variant<Opened, Reduced, Ticked, Rest>;
+
+// A message that no turn can be opened for is set aside after so many tries.
+inline constexpr std::int64_t kOpenFailuresMax = 3;
 
 struct OpenInput {
     RoundBudget budget{};
     std::string model_ref;
     std::vector<context::Guidance> guidance{};
     domain::WorkspaceEntry home_workspace;  // Used until a project is chosen.
+    bool is_booted{false};                  // What a booting agent needs has been made.
+    // The digest of the token of a capability, by its id; see context/capability.h.
+    std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
 };
+
+// The prompt that `message` would be answered with, were it the next.
+base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agent,
+                                        const domain::Message& message, const OpenInput& input);
+
+// Opening the next turn failed with `error`, through no fault of the disk: counts it, and sets the
+// message aside, with a brief, when it has failed kOpenFailuresMax times.
+base::Status note_failure(events::Log& log, const domain::AgentId& agent, const base::Error& error);
 
 base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent,
                                 const OpenInput& input);

@@ -1,10 +1,12 @@
 #include "flow/turn/apply.h"
 
 #include "agent/identity/closure.h"
-#include "agent/identity/views.h"
+#include "agent/identity/transition.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 #include "flow/queue/queue.h"
+#include "flow/queue/waits.h"
+#include "flow/turn/interject.h"
 #include "record/briefs/briefs.h"
 
 namespace turn {
@@ -40,6 +42,16 @@ base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish
              {"previous_status", "awake_running"},
              {"next_status", "awake_idle"},
              {"evidence", json::array{fmt::format("{} messages are waiting", pending)}}});
+    const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
+    if (identity::is_blocked_by_task(facts) || facts.pending_wake_hint)
+        return log.append(
+            agent.agent_id, "scheduler_posture_decision",
+            {{"boundary", "lifecycle_sleep"},
+             {"reason", "sleep_overridden_runnable_work"},
+             {"previous_status", "awake_running"},
+             {"next_status", facts.pending_wake_hint ? "awake_idle" : "awaiting_task"},
+             {"evidence", json::array{facts.pending_wake_hint ? "a wake hint is waiting"
+                                                              : "a task's result is awaited"}}});
     agent.rest = domain::Rest{.since = log.now(), .reason = wish.reason};
     json::object evidence{{"reason", wish.reason}, {"since", base::to_text(log.now())}};
     if (wish.duration_ms) {
@@ -51,6 +63,7 @@ base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish
                                   .duration_ms = *wish.duration_ms,
                                   .summary = "sleep_duration",
                                   .next_fire_at = agent.rest->until};
+        agent.rest->timer_id = timer.id;
         TRY(log.tx().put_timer(timer));
         TRY(log.tx().put_wait({.id = log.ids().fresh<domain::WaitId>(),
                                .agent_id = agent.agent_id,
@@ -76,12 +89,29 @@ base::Status drop_effects(store::Tx& tx, const domain::Attempt& attempt) {
     return {};
 }
 
-base::Status record_closed(events::Log& log, const domain::AgentId& agent) {
-    const auto facts = TRY(identity::load_facts(log.tx(), agent));
-    TRY(log.append(
-        agent, "closure_decided",
-        {{"agent_id", agent.value}, {"closure", base::to_json(identity::decide_closure(facts))}}));
-    return log.append(agent, "agent_state_changed", identity::agent_state(facts));
+base::Status record_closed(events::Log& log, const domain::Agent& agent) {
+    const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
+    TRY(log.append(agent.agent_id, "closure_decided",
+                   {{"agent_id", agent.agent_id.value},
+                    {"closure", base::to_json(identity::decide_closure(facts))}}));
+    // Control may have come before the end: then it was running no more to those who looked.
+    const identity::AgentFacts before{.agent = agent, .open_attempt = domain::Attempt{}};
+    return identity::record_state(log, agent.agent_id, identity::status_of(before));
+}
+
+// What the brief means to its operator, as things stand now that the turn is over.
+base::Result<domain::BriefVisibility> visibility(store::Tx& tx, const domain::AgentId& agent) {
+    for (const auto& wait : TRY(tx.open_waits(agent)))
+        if (wait.kind == domain::WaitKind::Operator && wait.status == domain::WaitStatus::Active)
+            return domain::BriefVisibility::ActionRequired;
+    return domain::BriefVisibility::TurnResult;
+}
+
+base::Status take_in(events::Log& log, const Facts& facts, const domain::MessageId& id) {
+    TRY(queue::release(log, id, domain::QueueStatus::Interjected, facts.attempt.run_id.value));
+    if (const auto queued = TRY(log.tx().message(id)))
+        TRY(queue::resolve_waits(log, queued->message, facts.attempt.run_id));
+    return {};
 }
 
 }  // namespace
@@ -99,6 +129,7 @@ base::Result<Facts> load(store::Tx& tx, const domain::RunId& run) {
                 .message = std::move(queued->message)};
     if (const auto* tools = std::get_if<domain::AwaitingTools>(&facts.attempt.state))
         facts.executions = TRY(tx.tool_executions(run, tools->round));
+    facts.interjections = TRY(waiting_interjections(tx, facts.agent.agent_id));
     return facts;
 }
 
@@ -150,13 +181,17 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     TRY(tx.put_attempt(step.attempt));
     if (step.release)
         TRY(queue::release(log, facts.message.id, step.release->status, step.release->reason));
-    for (auto& brief : step.briefs) TRY(briefs::publish(log, step.agent, std::move(brief)));
+    for (const auto& message : step.interjected) TRY(take_in(log, facts, message));
+    for (auto& brief : step.briefs) {
+        if (!brief.visibility) brief.visibility = TRY(visibility(tx, agent_id));
+        TRY(briefs::publish(log, step.agent, std::move(brief)));
+    }
     if (step.closed()) TRY(drop_effects(tx, facts.attempt));
     const bool completed = step.closed() && step.attempt.terminal &&
                            step.attempt.terminal->kind == domain::TerminalKind::Completed;
     if (completed && step.attempt.rest_wish) TRY(rest(log, step.agent, *step.attempt.rest_wish));
     TRY(tx.put_agent(step.agent));
-    return step.closed() ? record_closed(log, agent_id) : base::Status{};
+    return step.closed() ? record_closed(log, step.agent) : base::Status{};
 }
 
 base::Result<std::optional<provider::ConversationTurn>> conversation_turn(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flow/turn/interject.h"
 #include "flow/turn/settle.h"
 
 namespace turn {
@@ -16,9 +17,11 @@ Step on(const Facts& facts, const domain::Closed&, const E&, const Input&) {
 }  // namespace
 
 Step decide(const Facts& facts, const Event& event, const Input& input) {
-    return std::visit(
+    Step step = std::visit(
         [&](const auto& state, const auto& happened) { return on(facts, state, happened, input); },
         facts.attempt.state, event);
+    take_interjections(step, facts);
+    return step;
 }
 
 bool needs_disk(const Step& step, const Input& input) {

@@ -38,6 +38,7 @@ struct Facts {
     domain::Attempt attempt;
     domain::Message message;
     std::vector<domain::ToolExecution> executions{};  // Of the current round, in order.
+    std::vector<domain::Message> interjections{};     // What the operator has said meanwhile.
 };
 
 struct RoundTiming {
@@ -66,10 +67,17 @@ struct ToolFinished {
     domain::ToolCallId call_id;
     tools::Dispatched dispatched;
 };
+// What becomes of the message of a turn that is stopped.
+enum class StopKind {
+    Interrupt,  // It waits for whoever resumes the agent.
+    Abort,      // It is dropped: its operator wants no more of it.
+    Limit,      // It has failed: a limit is reached.
+};
 // Somebody asked the turn to stop. `last` is how the call that was running ended.
 struct Interrupted {
     std::string reason;
     std::optional<ToolFinished> last{};
+    StopKind kind{StopKind::Interrupt};
 };
 // A new process found the turn open. `unknown` stands for the call that was running and may have
 // touched the world; it is absent when that call can simply be made again.
@@ -120,6 +128,7 @@ struct Step {
     std::vector<domain::Brief> briefs{};
     std::vector<tools::FollowUp> follow_ups{};
     std::optional<Release> release{};
+    std::vector<domain::MessageId> interjected{};  // Taken into this turn.
     std::vector<Effect> effects{};
 
     bool closed() const { return std::holds_alternative<domain::Closed>(attempt.state); }

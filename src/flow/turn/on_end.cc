@@ -7,10 +7,29 @@
 namespace turn {
 namespace {
 
-void interrupt(Step& step, const Facts& facts, const std::string& reason, base::Time now) {
-    step.events.push_back(processing_aborted(facts, reason));
+void abort(Step& step, const Facts& facts, const std::string& reason, base::Time now) {
+    close(step, facts, domain::TerminalKind::Aborted, std::string(domain::kReasonAborted), now);
+    step.briefs.push_back({.kind = domain::BriefKind::Failure,
+                           .text = "The turn was ended by its operator: " + reason,
+                           .related_message_id = facts.message.id});
+    step.release = Release{domain::QueueStatus::Dropped, reason};
+}
+
+void interrupt(Step& step, const Facts& facts, std::int64_t round, const Interrupted& asked,
+               base::Time now) {
+    if (asked.kind == StopKind::Limit) {
+        const domain::FailureArtifact artifact{
+            .category = domain::FailureCategory::Runtime,
+            .kind = std::string(domain::kReasonTimeLimit),
+            .summary = fmt::format("the turn reached its limit of {} ms before it was done",
+                                   base::millis_between(facts.attempt.opened_at,
+                                                        facts.attempt.deadline.value_or(now)))};
+        return give_up(step, facts, round, artifact, nullptr, domain::kReasonTimeLimit, now);
+    }
+    step.events.push_back(processing_aborted(facts, asked.reason));
+    if (asked.kind == StopKind::Abort) return abort(step, facts, asked.reason, now);
     close(step, facts, domain::TerminalKind::Aborted, std::string(domain::kReasonInterrupted), now);
-    step.release = Release{domain::QueueStatus::Interrupted, reason};
+    step.release = Release{domain::QueueStatus::Interrupted, asked.reason};
 }
 
 domain::ToolError not_made(std::string_view why) {
@@ -59,17 +78,17 @@ void give_up_restarting(Step& step, const Facts& facts, std::int64_t round, base
 
 }  // namespace
 
-Step on(const Facts& facts, const domain::Thinking&, const Interrupted& interrupted,
+Step on(const Facts& facts, const domain::Thinking& state, const Interrupted& interrupted,
         const Input& input) {
     Step step = stay(facts);
-    interrupt(step, facts, interrupted.reason, input.now);
+    interrupt(step, facts, state.round, interrupted, input.now);
     return step;
 }
 
-Step on(const Facts& facts, const domain::Parked&, const Interrupted& interrupted,
+Step on(const Facts& facts, const domain::Parked& state, const Interrupted& interrupted,
         const Input& input) {
     Step step = stay(facts);
-    interrupt(step, facts, interrupted.reason, input.now);
+    interrupt(step, facts, state.round, interrupted, input.now);
     return step;
 }
 
@@ -77,7 +96,7 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const Interrupte
         const Input& input) {
     Step step = stay(facts);
     pair_calls(step, facts, state, interrupted.last, "the turn was interrupted", input);
-    interrupt(step, facts, interrupted.reason, input.now);
+    interrupt(step, facts, state.round, interrupted, input.now);
     return step;
 }
 

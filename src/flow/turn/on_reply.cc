@@ -79,17 +79,33 @@ void record_round(Step& step, const Facts& facts, const domain::Thinking& state,
     step.events.push_back(round_recorded(facts, replied));
 }
 
-// Ends the turn because it has used up its rounds; the calls it still wanted are not made.
+struct Limit {
+    std::string_view reason;
+    std::string text;
+};
+
+// The limit that keeps the turn from another round, or nothing.
+std::optional<Limit> reached(const domain::Attempt& attempt, std::int64_t round) {
+    if (round >= attempt.rounds_max)
+        return Limit{
+            domain::kReasonRoundLimit,
+            fmt::format("the turn reached its limit of {} model rounds", attempt.rounds_max)};
+    const auto used = attempt.token_usage.input_tokens + attempt.token_usage.output_tokens;
+    if (attempt.tokens_max && used >= *attempt.tokens_max)
+        return Limit{domain::kReasonTokenLimit,
+                     fmt::format("the turn reached its limit of {} tokens", *attempt.tokens_max)};
+    return std::nullopt;
+}
+
+// Ends the turn because a limit is reached; the calls it still wanted are not made.
 void end_at_limit(Step& step, const Facts& facts, std::vector<domain::ToolExecution> executions,
-                  std::int64_t round, const Input& input) {
-    const std::string text =
-        fmt::format("the turn reached its limit of {} model rounds", facts.attempt.rounds_max);
-    finish_unmade_calls(step, executions, input, over_limit(text));
+                  std::int64_t round, const Limit& limit, const Input& input) {
+    finish_unmade_calls(step, executions, input, over_limit(limit.text));
     step.transcript.push_back(results_entry(facts, round, executions));
     const domain::FailureArtifact artifact{.category = domain::FailureCategory::Runtime,
-                                           .kind = std::string(domain::kReasonRoundLimit),
-                                           .summary = text + " before it was done"};
-    give_up(step, facts, round, artifact, nullptr, domain::kReasonRoundLimit, input.now);
+                                           .kind = std::string(limit.reason),
+                                           .summary = limit.text + " before it was done"};
+    give_up(step, facts, round, artifact, nullptr, limit.reason, input.now);
 }
 
 void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecution> executions,
@@ -170,17 +186,17 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& r
     if (replied.round != state.round) return step;  // An answer to a question no longer asked.
     record_round(step, facts, state, replied);
     auto executions = executions_of(facts, replied);
-    const bool last_round = state.round >= facts.attempt.rounds_max;
+    const auto limit = reached(step.attempt, state.round);
     if (!executions.empty()) {
-        if (last_round)
-            end_at_limit(step, facts, std::move(executions), state.round, input);
+        if (limit)
+            end_at_limit(step, facts, std::move(executions), state.round, *limit, input);
         else
             start_calls(step, facts, std::move(executions), replied, input);
         return step;
     }
     const bool cut_off = hit_output_limit(replied.reply.stop_reason);
     if (cut_off && facts.attempt.output_limit_recoveries < kOutputLimitRecoveriesMax &&
-        !last_round) {
+        !limit) {
         ++step.attempt.output_limit_recoveries;
         step.transcript.push_back(
             continuation_entry(facts, state.round, kContinuePrompt, "max_output_tokens"));

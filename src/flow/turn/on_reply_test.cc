@@ -34,6 +34,7 @@ TEST(OnReply, AReplyWithoutCallsCompletesTheTurnAndIsItsResult) {
     agent.total_input_tokens = 10;
     agent.total_output_tokens = 5;
     agent.total_model_rounds = 1;
+    agent.total_turn_ms = 1500;
     agent.last_turn_token_usage = domain::TokenUsage{10, 5, 15};
     EXPECT_EQ(step.agent, agent);
     EXPECT_THAT(step.briefs,

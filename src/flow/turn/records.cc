@@ -1,5 +1,6 @@
 #include "flow/turn/records.h"
 
+#include "agent/context/frame.h"
 #include "agent/workspace/workspace.h"
 #include "base/text.h"
 #include "exec/tools/builtin/command_text.h"
@@ -7,6 +8,9 @@
 
 namespace turn {
 namespace {
+
+constexpr std::string_view kInterjectionHeader =
+    "Your operator says this while you work. Take it into account from here on.";
 
 domain::TranscriptEntry entry(const Facts& facts, domain::TranscriptKind kind, std::int64_t round) {
     return {.agent_id = facts.agent.agent_id,
@@ -143,6 +147,33 @@ domain::TranscriptEntry continuation_entry(const Facts& facts, std::int64_t roun
     auto out = entry(facts, domain::TranscriptKind::ContinuationPrompt, round);
     out.data = json::object{{"text", text}, {"reason", reason}};
     return out;
+}
+
+domain::TranscriptEntry interjection_entry(const Facts& facts, std::int64_t round,
+                                           const domain::Message& message) {
+    json::object data{{"text", fmt::format("{}\n{}\n\n{}", kInterjectionHeader,
+                                           context::message_labels(message),
+                                           domain::readable(message.body))},
+                      {"reason", "operator_interjection"},
+                      {"message_id", message.id.value},
+                      {"kind", base::enum_name(message.kind)}};
+    add_labels(data, message);
+    auto out = entry(facts, domain::TranscriptKind::ContinuationPrompt, round);
+    out.data = std::move(data);
+    return out;
+}
+
+EventDraft interjection_admitted(const Facts& facts, std::int64_t round, std::string_view boundary,
+                                 const domain::Message& message) {
+    json::object data{
+        {"agent_id", facts.agent.agent_id.value},
+        {"run_id", facts.attempt.run_id.value},
+        {"round", round},
+        {"boundary", boundary},
+        {"message_id", message.id.value},
+        {"text_preview", base::ellipsize(domain::readable(message.body), kTextPreviewChars)}};
+    add_labels(data, message);
+    return {"operator_interjection_admitted", std::move(data)};
 }
 
 EventDraft round_completed(const Facts& facts, const ModelReplied& replied) {

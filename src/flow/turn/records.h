@@ -26,6 +26,12 @@ domain::TranscriptEntry failure_entry(const Facts& facts, std::int64_t round,
 domain::TranscriptEntry continuation_entry(const Facts& facts, std::int64_t round,
                                            std::string_view text, std::string_view reason);
 
+// What the operator said while the turn ran, as the model is told it.
+domain::TranscriptEntry interjection_entry(const Facts& facts, std::int64_t round,
+                                           const domain::Message& message);
+
+EventDraft interjection_admitted(const Facts& facts, std::int64_t round, std::string_view boundary,
+                                 const domain::Message& message);
 EventDraft round_completed(const Facts& facts, const ModelReplied& replied);
 EventDraft round_recorded(const Facts& facts, const ModelReplied& replied);
 // A command is about to run: what, where, for whom.

@@ -36,7 +36,8 @@ struct Runner::Live {
     std::shared_ptr<provider::Exchange> exchange;
     std::shared_ptr<tools::Running> running_tool;
     base::Loop::TimerHandle wait{base::Loop::TimerHandle::None};
-    std::optional<std::string> interrupt_reason;
+    base::Loop::TimerHandle deadline{base::Loop::TimerHandle::None};
+    std::optional<Interrupted> stop_wish;
 };
 
 std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
@@ -78,16 +79,14 @@ tools::Place Runner::place(const Live& live) const {
 
 void Runner::start(Facts facts, const context::Frame& frame, const std::vector<Effect>& effects) {
     auto live = std::make_shared<Live>(Live{.facts = std::move(facts), .frame = frame});
-    live->tools =
-        declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
-    live->cache_key = context::cache_key(live->facts.agent.agent_id, frame, live->tools);
-    live->fingerprint = context::fingerprint(live->frame);
+    prepare(*live);
     const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
         live->conversation = TRY(conversation_of(TRY(tx.transcript_of(live->facts.message.id))));
         return {};
     });
     if (!status) return on_stuck(live->facts.agent.agent_id, status.error());
     live_[live->facts.agent.agent_id] = live;
+    watch_deadline(live);
     act(live, effects);
 }
 
@@ -105,11 +104,9 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
         return {};
     });
     if (!status) return on_stuck(agent, status.error());
-    live->tools =
-        declarations(parts_.dispatcher.registry(), live->facts.agent.identity.profile_preset);
-    live->cache_key = context::cache_key(live->facts.agent.agent_id, live->frame, live->tools);
-    live->fingerprint = context::fingerprint(live->frame);
+    prepare(*live);
     live_[live->facts.agent.agent_id] = live;
+    watch_deadline(live);
 
     Resumed resumed{.rounds_more = rounds_more};
     std::optional<Effect> finished;
@@ -127,23 +124,66 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
     step(live, std::move(resumed), finished);
 }
 
-void Runner::interrupt(const domain::AgentId& agent, std::string reason) {
+// What a request is made of besides the conversation. The secret goes in last: neither the cache
+// key nor the fingerprint depends on it.
+void Runner::prepare(Live& live) {
+    live.tools =
+        declarations(parts_.dispatcher.registry(), live.facts.agent.identity.profile_preset);
+    live.cache_key = context::cache_key(live.facts.agent.agent_id, live.frame, live.tools);
+    live.fingerprint = context::fingerprint(live.frame);
+    if (parts_.trigger_url_of) context::reveal(live.frame.context, parts_.trigger_url_of);
+}
+
+void Runner::watch_deadline(const std::shared_ptr<Live>& live) {
+    const auto deadline = live->facts.attempt.deadline;
+    if (!deadline) return;
+    const auto left = std::max(*deadline - parts_.clock.now(), std::chrono::microseconds(0));
+    live->deadline = parts_.loop.after(
+        left, [this, alive = std::weak_ptr(self_), weak = std::weak_ptr(live)] {
+            const auto over = weak.lock();
+            if (!alive.lock() || !over) return;
+            over->deadline = base::Loop::TimerHandle::None;
+            stop(over, {.reason = std::string(domain::kReasonTimeLimit), .kind = StopKind::Limit});
+        });
+}
+
+void Runner::end_wait(Live& live) {
+    if (live.wait == base::Loop::TimerHandle::None) return;
+    parts_.loop.cancel(std::exchange(live.wait, base::Loop::TimerHandle::None));
+    --parked_;
+}
+
+void Runner::forget(const std::shared_ptr<Live>& live) {
+    end_wait(*live);
+    parts_.loop.cancel(std::exchange(live->deadline, base::Loop::TimerHandle::None));
+    live_.erase(live->facts.agent.agent_id);
+}
+
+std::vector<domain::AgentId> Runner::running() const {
+    std::vector<domain::AgentId> list;
+    for (const auto& [agent, live] : live_) list.push_back(agent);
+    return list;
+}
+
+void Runner::interrupt(const domain::AgentId& agent, std::string reason, StopKind kind) {
     const auto found = live_.find(agent);
-    if (found == live_.end()) return;
-    const auto live = found->second;
-    live->interrupt_reason = std::move(reason);
+    if (found != live_.end()) stop(found->second, {.reason = std::move(reason), .kind = kind});
+}
+
+// The first wish counts, but for an operator who wants no more of it.
+void Runner::stop(const std::shared_ptr<Live>& live, Interrupted wish) {
+    if (!live->stop_wish || wish.kind == StopKind::Abort) live->stop_wish = std::move(wish);
     if (live->exchange) live->exchange->cancel();
     if (live->running_tool) live->running_tool->cancel();
     if (live->wait != base::Loop::TimerHandle::None) {
-        parts_.loop.cancel(std::exchange(live->wait, base::Loop::TimerHandle::None));
-        step(live, Interrupted{*live->interrupt_reason}, std::nullopt);
+        end_wait(*live);
+        step(live, *live->stop_wish, std::nullopt);
     }
     // With nothing in flight but a commit, act() sees the wish when the commit is done.
 }
 
 void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects) {
-    if (live->interrupt_reason)
-        return step(live, Interrupted{*live->interrupt_reason}, std::nullopt);
+    if (live->stop_wish) return step(live, *live->stop_wish, std::nullopt);
     for (const auto& effect : effects) {
         if (const auto* ask = std::get_if<AskModel>(&effect))
             ask_model(live, *ask);
@@ -183,8 +223,7 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
             live->exchange = nullptr;
             timing.completed_at = parts_.clock.now();
             if (!outcome) {
-                if (live->interrupt_reason)
-                    return step(live, Interrupted{*live->interrupt_reason}, ask);
+                if (live->stop_wish) return step(live, *live->stop_wish, ask);
                 return step(live, ModelFailed{ask.round, std::move(outcome).error(), timing}, ask);
             }
             ModelReplied replied{.round = ask.round,
@@ -212,9 +251,11 @@ void Runner::wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait
     const auto delay = std::max(wait.until - parts_.clock.now(), std::chrono::microseconds(0));
     live->wait = parts_.loop.after(delay, [this, alive = std::weak_ptr(self_), live, wait] {
         if (!alive.lock()) return;
-        live->wait = base::Loop::TimerHandle::None;
+        end_wait(*live);
         step(live, WaitOver{wait.round}, wait);
     });
+    ++parked_;
+    if (on_parked) on_parked();
 }
 
 void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
@@ -231,10 +272,10 @@ void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
                     if (!alive.lock()) return;
                     live->running_tool = nullptr;
                     ToolFinished finished{run.call_id, std::move(dispatched)};
-                    if (live->interrupt_reason)
-                        step(live, Interrupted{*live->interrupt_reason, std::move(finished)}, run);
-                    else
-                        step(live, std::move(finished), run);
+                    if (!live->stop_wish) return step(live, std::move(finished), run);
+                    Interrupted wish = *live->stop_wish;
+                    wish.last = std::move(finished);
+                    step(live, std::move(wish), run);
                 });
         });
 }
@@ -267,7 +308,7 @@ void Runner::step(const std::shared_ptr<Live>& live, Event event,
             parts_.loop.post([this, alive, live, result, status = std::move(status)] {
                 if (!alive.lock()) return;
                 if (!status) {
-                    live_.erase(live->facts.agent.agent_id);
+                    forget(live);
                     return on_stuck(live->facts.agent.agent_id, status.error());
                 }
                 parts_.feed.publish(result->events);
@@ -293,7 +334,7 @@ void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
             live->conversation.push_back(std::move(**next));
     if (step.closed()) {
         const domain::AgentId agent = live->facts.agent.agent_id;
-        live_.erase(agent);
+        forget(live);
         return on_closed(agent);
     }
     act(live, step.effects);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "agent/context/capability.h"
 #include "agent/context/frame.h"
 #include "base/loop.h"
 #include "exec/tools/dispatcher.h"
@@ -32,6 +33,8 @@ struct Parts {
     // What the model of a turn may write in one round.
     std::function<std::int64_t(const std::string& model_ref)> max_output_tokens_of =
         [](const std::string&) { return std::int64_t{8192}; };
+    // The URL of a capability, for the prompt alone; see context/capability.h.
+    context::UrlOf trigger_url_of{};
 };
 
 // Used on the loop's thread only.
@@ -49,11 +52,17 @@ public:
                 std::optional<std::int64_t> rounds_more = {});
 
     // Asks the agent's open turn, if it has one, to stop: what it waits for is really ended, and
-    // the turn closes as interrupted.
-    void interrupt(const domain::AgentId& agent, std::string reason);
+    // the turn closes as `kind` says.
+    void interrupt(const domain::AgentId& agent, std::string reason,
+                   StopKind kind = StopKind::Interrupt);
 
     bool is_running(const domain::AgentId& agent) const;
+    std::vector<domain::AgentId> running() const;
+    // Turns that are open here and do not wait for a provider's limit to reset.
+    std::size_t active_count() const { return live_.size() - parked_; }
 
+    // A turn began to wait for a provider's limit.
+    std::function<void()> on_parked;
     // The agent's turn has closed.
     std::function<void(const domain::AgentId&)> on_closed;
     // A commit failed, so nothing more can be done for this agent here. Its attempt stays open.
@@ -71,11 +80,17 @@ private:
     void step(const std::shared_ptr<Live>& live, Event event,
               const std::optional<Effect>& finished);
     void committed(const std::shared_ptr<Live>& live, const Step& step);
+    void stop(const std::shared_ptr<Live>& live, Interrupted wish);
+    void prepare(Live& live);
+    void watch_deadline(const std::shared_ptr<Live>& live);
+    void forget(const std::shared_ptr<Live>& live);
+    void end_wait(Live& live);
     Input input(base::Time now) const;
     tools::Place place(const Live& live) const;
 
     Parts parts_;
     std::map<domain::AgentId, std::shared_ptr<Live>> live_;
+    std::size_t parked_{0};
     // Callbacks that outlive the Runner find this expired and do nothing.
     std::shared_ptr<Runner*> self_;
 };

@@ -40,6 +40,7 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
     step.attempt.closed_at = now;
     step.attempt.terminal = terminal;
     step.agent.last_turn_terminal = terminal;
+    step.agent.total_turn_ms += terminal.duration_ms;
     // Of this turn or of none: a turn that never got an answer must not show its predecessor's.
     step.agent.last_turn_token_usage.reset();
     if (step.attempt.token_usage != domain::TokenUsage{})

@@ -31,4 +31,17 @@ base::Result<base::Fd> lock_agent(const std::filesystem::path& agent_home,
     return fd;
 }
 
+base::Result<std::shared_ptr<void>> AgentLocks::take(const std::filesystem::path& agent_home,
+                                                     const std::string& agent) {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = held_.find(agent); known != held_.end()) {
+        if (auto held = known->second.lock()) return held;
+        held_.erase(known);
+    }
+    auto taken = std::make_shared<base::Fd>(TRY(lock_agent(agent_home, agent)));
+    std::erase_if(held_, [](const auto& entry) { return entry.second.expired(); });
+    held_.emplace(agent, taken);
+    return taken;
+}
+
 }  // namespace service

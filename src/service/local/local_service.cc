@@ -5,10 +5,8 @@
 
 #include "agent/identity/closure.h"
 #include "agent/workspace/workspace.h"
-#include "flow/admission/admission.h"
+#include "base/log.h"
 #include "flow/ingress/ingress.h"
-#include "flow/scheduler/scheduler.h"
-#include "service/local/agent_lock.h"
 #include "service/local/collector.h"
 
 namespace service {
@@ -18,24 +16,6 @@ using base::ErrorCode;
 using base::fail;
 
 constexpr std::string_view kTemporaryPrefix = "tmp_";
-constexpr std::int64_t kAgentsListMax = 1000;
-
-base::Result<domain::Agent> make_agent(events::Log& log, const domain::AgentId& id, bool temporary,
-                                       const std::filesystem::path& home) {
-    domain::Agent agent{.agent_id = id};
-    agent.identity = {.agent_id = id, .created_at = log.now(), .updated_at = log.now()};
-    if (temporary) {
-        agent.identity.kind = domain::AgentKind::Child;
-        agent.identity.visibility = domain::Visibility::Private;
-        agent.identity.profile_preset = domain::ProfilePreset::PrivateChild;
-    }
-    agent.active_workspace_entry = workspace::agent_home(id, home);
-    TRY(log.append(id, "agent_created",
-                   {{"target_agent_id", id.value},
-                    {"admission_context", "local_process"},
-                    {"boundary", workspace::boundary(*agent.active_workspace_entry)}}));
-    return agent;
-}
 
 base::Status enter_workspace(events::Log& log, domain::Agent& agent,
                              const domain::WorkspaceEntry& entry) {
@@ -83,16 +63,6 @@ base::Result<std::vector<std::string>> changed_files(store::Tx& tx,
     return std::vector<std::string>(changed.begin(), changed.end());
 }
 
-// Forgets the way to interrupt a run when the run is over, however it ends.
-class Reset {
-public:
-    explicit Reset(std::function<void(const std::string&)>& target) : target_(target) {}
-    ~Reset() { target_ = nullptr; }
-
-private:
-    std::function<void(const std::string&)>& target_;
-};
-
 std::unexpected<base::Error> no_such_agent(const domain::AgentId& id) {
     return fail(ErrorCode::NotFound, "there is no agent '{}'; add --create-agent to make it", id);
 }
@@ -102,11 +72,136 @@ std::unexpected<base::Error> no_such_agent(const domain::AgentId& id) {
 // What a run has seen so far.
 struct LocalService::Run {
     Collector collector;
-    std::optional<base::Error> stuck;
-    std::string rest_reason;
+    Observer* observer{nullptr};
+    std::optional<base::Error> stuck{};
+    std::string rest_reason{};
+    std::function<void()> on_end{};
+    bool is_over{false};
+
+    void end(const std::string& reason, const std::optional<base::Error>& error) {
+        if (is_over) return;
+        is_over = true;
+        rest_reason = reason;
+        stuck = error;
+        on_end();
+    }
 };
 
-LocalService::LocalService(LocalParts parts) : parts_(std::move(parts)) {}
+namespace {
+
+turn::Parts with_urls(turn::Parts parts, context::UrlOf url_of) {
+    parts.trigger_url_of = std::move(url_of);
+    return parts;
+}
+
+}  // namespace
+
+LocalService::LocalService(LocalParts parts)
+    : parts_(std::move(parts)),
+      callback_base_url_(parts_.callback_base_url),
+      self_(std::make_shared<LocalService*>(this)),
+      subscription_(parts_.turn.feed.subscribe(
+          [this](const events::Committed& committed) { notify(committed); })),
+      scheduler_(with_urls(parts_.turn,
+                           [this](const domain::ExternalTriggerId& id) { return url_of(id); }),
+                 {.model_ref = parts_.models.runtime_default_model,
+                  .limits = parts_.limits,
+                  .concurrent_turns_max = parts_.concurrent_turns_max,
+                  .hold =
+                      [this](const domain::AgentId& agent) {
+                          return locks_.take(parts_.turn.home_of(agent), agent.value);
+                      },
+                  .boot = [this](const domain::AgentId& agent) { return boot(agent); },
+                  .token_hash_of = token_hash_of()}) {
+    const auto run_of = [this](const domain::AgentId& agent) -> Run* {
+        const auto found = runs_.find(agent);
+        return found == runs_.end() ? nullptr : found->second;
+    };
+    scheduler_.on_rest = [run_of](const domain::AgentId& agent, const std::string& reason) {
+        if (Run* run = run_of(agent)) run->end(reason, std::nullopt);
+    };
+    scheduler_.on_stuck = [run_of](const domain::AgentId& agent, const base::Error& error) {
+        if (Run* run = run_of(agent)) return run->end("", error);
+        base::log_error("agent {} is stuck for now: {}", agent, error.message);
+    };
+    scheduler_.on_text = [run_of](const domain::AgentId& agent, std::string_view text) {
+        if (Run* run = run_of(agent)) run->observer->on_text(text);
+    };
+}
+
+LocalService::~LocalService() = default;
+
+void LocalService::start() {
+    is_resident_ = true;
+    post([this] { scheduler_.start(); });
+}
+
+void LocalService::drain(std::function<void()> done) {
+    post([this, done = std::move(done)]() mutable { scheduler_.drain(std::move(done)); });
+}
+
+void LocalService::post(std::move_only_function<void()> task) {
+    parts_.turn.loop.post([alive = std::weak_ptr(self_), task = std::move(task)]() mutable {
+        if (alive.lock()) task();
+    });
+}
+
+void LocalService::wake_agent(const domain::AgentId& agent) {
+    post([this, agent] { scheduler_.wake(agent); });
+}
+
+base::Status LocalService::write(const std::function<base::Status(events::Log&)>& work) {
+    auto& turn = parts_.turn;
+    std::vector<events::Committed> committed;
+    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        events::Log log(tx, turn.clock.now(), turn.ids);
+        TRY(work(log));
+        committed = log.take();
+        return {};
+    }));
+    post([this, committed = std::move(committed)] { parts_.turn.feed.publish(committed); });
+    return {};
+}
+
+base::Status LocalService::read(const std::function<base::Status(store::Tx&)>& work) {
+    return parts_.turn.store.read([&](store::Tx& tx) { return work(tx); });
+}
+
+// Watching --------------------------------------------------------------------------------------
+
+struct LocalService::Watcher {
+    std::function<void(std::int64_t)> changed;
+    std::int64_t newest{0};  // Events of two commits may be told of in either order.
+};
+
+std::shared_ptr<void> LocalService::watch(const std::string& agent,
+                                          std::function<void(std::int64_t)> changed) {
+    auto watcher = std::make_shared<Watcher>(Watcher{std::move(changed)});
+    const std::lock_guard lock(watchers_mutex_);
+    for (auto& [name, list] : watchers_)
+        std::erase_if(list, [](const auto& entry) { return entry.expired(); });
+    std::erase_if(watchers_, [](const auto& entry) { return entry.second.empty(); });
+    watchers_[agent].push_back(watcher);
+    return watcher;
+}
+
+void LocalService::notify(const events::Committed& committed) {
+    std::vector<std::shared_ptr<Watcher>> told;
+    {
+        const std::lock_guard lock(watchers_mutex_);
+        const auto found = watchers_.find(committed.agent_id.value);
+        if (found == watchers_.end()) return;
+        for (const auto& entry : found->second)
+            if (auto watcher = entry.lock()) told.push_back(std::move(watcher));
+    }
+    for (const auto& watcher : told) {
+        if (committed.event.event_seq <= watcher->newest) continue;
+        watcher->newest = committed.event.event_seq;
+        watcher->changed(watcher->newest);
+    }
+}
+
+// Running one prompt to its end -----------------------------------------------------------------
 
 void LocalService::interrupt(const std::string& reason) {
     if (interrupt_) interrupt_(reason);
@@ -163,15 +258,16 @@ base::Result<std::optional<domain::WorkspaceEntry>> LocalService::choose_workspa
 // may be running it.
 base::Status LocalService::prepare_agent(const RunRequest& request, const domain::AgentId& id,
                                          const std::optional<domain::WorkspaceEntry>& entry) {
-    auto& turn = parts_.turn;
-    return turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        events::Log log(tx, turn.clock.now(), turn.ids);
-        auto agent = TRY(tx.agent(id));
+    return write([&](events::Log& log) -> base::Status {
+        auto agent = TRY(log.tx().agent(id));
         if (!agent && !may_create(request)) return no_such_agent(id);
         if (agent && !entry) return {};
-        if (!agent) agent = TRY(make_agent(log, id, !request.agent, turn.home_of(id)));
-        if (entry) TRY(enter_workspace(log, *agent, *entry));
-        return tx.put_agent(*agent);
+        if (!agent) agent = TRY(make_agent(log, id, !request.agent, "local_process"));
+        if (entry) {
+            TRY(log.tx().put_workspace(*entry));
+            TRY(enter_workspace(log, *agent, *entry));
+        }
+        return log.tx().put_agent(*agent);
     });
 }
 
@@ -188,19 +284,50 @@ base::Result<domain::Message> LocalService::receive(const RunRequest& request,
     return ingress::receive(std::move(raw), turn.clock.now(), turn.ids);
 }
 
-base::Status LocalService::deliver(const domain::Message& message) {
-    auto& turn = parts_.turn;
-    std::vector<events::Committed> committed;
-    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        events::Log log(tx, turn.clock.now(), turn.ids);
-        const auto outcome = TRY(admission::admit(log, message, std::nullopt));
-        if (const auto* refused = std::get_if<admission::Refuse>(&outcome))
-            return fail(ErrorCode::Refused, "{}; {}", refused->reason, refused->hint);
-        committed = log.take();
-        return {};
-    }));
-    turn.feed.publish(committed);
-    return {};
+// Follows the agent on the loop until it rests. A program that serves runs the loop elsewhere; any
+// other one runs it here.
+void LocalService::carry(Run& run, const domain::AgentId& agent, const RunRequest& request,
+                         Observer& observer) {
+    std::mutex mutex;
+    std::condition_variable over;
+    bool is_over = false;
+    std::shared_ptr<void> subscription;
+    auto ticking = std::make_shared<std::function<void()>>();
+    *ticking = [this, &observer, weak = std::weak_ptr(ticking)] {
+        observer.on_tick();
+        parts_.turn.loop.after(observer.tick_interval(), [weak] {
+            if (const auto again = weak.lock()) (*again)();
+        });
+    };
+    run.on_end = [&] {
+        runs_.erase(agent);
+        subscription.reset();
+        interrupt_ = nullptr;
+        ticking.reset();
+        scheduler_.limit_rounds(agent, std::nullopt);
+        scheduler_.release(agent);
+        if (!is_resident_) return parts_.stop_loop();
+        const std::lock_guard lock(mutex);
+        is_over = true;
+        over.notify_one();
+    };
+    parts_.turn.loop.post([&] {
+        runs_[agent] = &run;
+        subscription = parts_.turn.feed.subscribe([&](const events::Committed& committed) {
+            if (committed.agent_id != agent) return;
+            run.collector.add(committed.event);
+            observer.on_event(committed.event);
+        });
+        interrupt_ = [this, agent](const std::string& reason) {
+            scheduler_.interrupt(agent, reason);
+        };
+        scheduler_.limit_rounds(agent, request.max_turns);
+        if (observer.tick_interval().count() > 0) (*ticking)();
+        scheduler_.wake(agent);
+    });
+    if (!is_resident_) return parts_.run_loop();
+    std::unique_lock lock(mutex);
+    over.wait(lock, [&] { return is_over; });
 }
 
 base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer& observer) {
@@ -214,41 +341,16 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
     const auto entry = TRY(choose_workspace(request, agent));
     std::optional<domain::Message> message;
     if (!request.text.empty()) message = TRY(receive(request, agent));
-    const base::Fd lock = TRY(lock_agent(turn.home_of(agent), agent.value));
+    const auto lock = TRY(locks_.take(turn.home_of(agent), agent.value));
     TRY(prepare_agent(request, agent, entry));
 
-    Run run;
-    scheduler::Scheduler scheduler(turn, {.model_ref = parts_.models.runtime_default_model,
-                                          .rounds_total = request.max_turns});
-    scheduler.on_rest = [&](const domain::AgentId&, const std::string& reason) {
-        run.rest_reason = reason;
-        parts_.stop_loop();
-    };
-    scheduler.on_stuck = [&](const domain::AgentId&, const base::Error& error) {
-        run.stuck = error;
-        parts_.stop_loop();
-    };
-    scheduler.on_text = [&](const domain::AgentId&, std::string_view text) {
-        observer.on_text(text);
-    };
-    const auto subscription = turn.feed.subscribe([&](const events::Committed& committed) {
-        if (committed.agent_id != agent) return;
-        run.collector.add(committed.event);
-        observer.on_event(committed.event);
-    });
-    std::function<void()> tick = [&] {
-        observer.on_tick();
-        turn.loop.after(observer.tick_interval(), [&] { tick(); });
-    };
-    const Reset reset(interrupt_);
-    interrupt_ = [&](const std::string& reason) { scheduler.interrupt(agent, reason); };
+    Run run{.observer = &observer};
     observer.on_started(agent.value, model);
-    if (message) TRY(deliver(*message));
-    turn.loop.post([&] {
-        scheduler.recover({agent});
-        if (observer.tick_interval().count() > 0) tick();
-    });
-    parts_.run_loop();
+    if (message) {
+        std::string id;
+        TRY(deliver(*message, std::nullopt, id));
+    }
+    carry(run, agent, request, observer);
     if (run.stuck) return std::unexpected(*run.stuck);
     auto response = TRY(conclude(run, agent));
     if (request.resume && response.message_count == 0 && response.model_rounds == 0 &&
@@ -294,111 +396,6 @@ base::Status LocalService::remove_agent(const domain::AgentId& agent) {
         return fail(ErrorCode::Io, "could not remove the temporary agent's folder: {}",
                     failed.message());
     return {};
-}
-
-base::Result<json::object> LocalService::status(const std::string& agent) {
-    json::object summary;
-    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
-        summary = identity::agent_summary(TRY(identity::load_facts(tx, domain::AgentId{agent})),
-                                          parts_.models);
-        return {};
-    }));
-    return summary;
-}
-
-base::Result<json::object> LocalService::model(const std::string& agent) {
-    json::object state;
-    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
-        const auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
-        state = identity::model_state(facts.agent, parts_.models);
-        return {};
-    }));
-    return state;
-}
-
-base::Result<json::object> LocalService::set_model(const std::string& agent,
-                                                   const std::string& model_ref) {
-    return put_model(agent, TRY(parts_.name_model(model_ref)));
-}
-
-base::Result<json::object> LocalService::clear_model(const std::string& agent) {
-    return put_model(agent, std::nullopt);
-}
-
-// Needs no lock on the agent: a turn keeps the model that its attempt was opened with, and reads
-// the agent afresh in each of its transactions.
-base::Result<json::object> LocalService::put_model(const std::string& agent,
-                                                   const std::optional<std::string>& model_ref) {
-    auto& turn = parts_.turn;
-    json::object state;
-    std::vector<events::Committed> committed;
-    TRY(turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
-        const bool is_changed = facts.agent.model_override != model_ref;
-        facts.agent.model_override = model_ref;
-        state = identity::model_state(facts.agent, parts_.models);
-        if (!is_changed) return {};
-        events::Log log(tx, turn.clock.now(), turn.ids);
-        TRY(log.append(facts.agent.agent_id,
-                       model_ref ? "agent_model_override_set" : "agent_model_override_cleared",
-                       {{"agent_id", agent},
-                        {"model", identity::effective_model(facts.agent, parts_.models)},
-                        {"pending_next_turn", facts.open_attempt.has_value()}}));
-        TRY(tx.put_agent(facts.agent));
-        committed = log.take();
-        return {};
-    }));
-    turn.feed.publish(committed);
-    return state;
-}
-
-base::Result<std::vector<std::string>> LocalService::agents() {
-    std::vector<std::string> list;
-    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
-        for (const auto& id : TRY(tx.agents(kAgentsListMax))) list.push_back(id.value);
-        return {};
-    }));
-    return list;
-}
-
-base::Result<std::vector<domain::TranscriptEntry>> LocalService::transcript(
-    const std::string& agent, std::int64_t limit) {
-    std::vector<domain::TranscriptEntry> list;
-    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
-        TRY(identity::load_facts(tx, domain::AgentId{agent}));
-        for (auto& entry :
-             TRY(tx.transcript(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
-            list.push_back(std::move(entry.record));
-        return {};
-    }));
-    std::ranges::reverse(list);
-    return list;
-}
-
-base::Result<std::vector<domain::Brief>> LocalService::briefs(const std::string& agent,
-                                                              std::int64_t limit) {
-    std::vector<domain::Brief> list;
-    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
-        TRY(identity::load_facts(tx, domain::AgentId{agent}));
-        for (auto& entry :
-             TRY(tx.briefs(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
-            list.push_back(std::move(entry.record));
-        return {};
-    }));
-    std::ranges::reverse(list);
-    return list;
-}
-
-base::Result<std::vector<domain::Event>> LocalService::events(const std::string& agent,
-                                                              std::int64_t after_seq,
-                                                              std::int64_t limit) {
-    std::vector<domain::Event> list;
-    TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
-        TRY(identity::load_facts(tx, domain::AgentId{agent}));
-        list = TRY(tx.events(domain::AgentId{agent}, {.after_seq = after_seq, .limit = limit}));
-        return {};
-    }));
-    return list;
 }
 
 }  // namespace service

@@ -1,6 +1,7 @@
 #include "store/migrations/migrations.h"
 
 #include "store/migrations/0001_ground.h"
+#include "store/migrations/0002_lifecycle.h"
 
 namespace migrations {
 
@@ -10,7 +11,7 @@ using base::Status;
 
 namespace {
 
-constexpr Step kSteps[] = {{1, "ground", kGround}};
+constexpr Step kSteps[] = {{1, "ground", kGround}, {2, "lifecycle", kLifecycle}};
 
 Result<std::int64_t> applied(sql::Connection& connection) {
     std::int64_t number = 0;

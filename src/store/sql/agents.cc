@@ -31,20 +31,43 @@ Result<std::optional<domain::Agent>> SqlTx::agent(const AgentId& id) {
 }
 
 Result<std::vector<AgentId>> SqlTx::agents(std::int64_t limit) {
+    return agent_ids("SELECT agent_id FROM agents ORDER BY agent_id LIMIT $1", {bounded(limit)});
+}
+
+Result<std::vector<AgentId>> SqlTx::listed_agents(const AgentId& after, std::int64_t limit) {
+    return agent_ids(
+        "SELECT agent_id FROM agents WHERE agent_id > $1 AND is_listed = 1 "
+        "ORDER BY agent_id LIMIT $2",
+        {after, bounded(limit)});
+}
+
+Result<std::vector<AgentId>> SqlTx::agent_ids(std::string_view statement, Params params) {
     std::vector<AgentId> ids;
-    TRY(connection_.query("SELECT agent_id FROM agents ORDER BY agent_id LIMIT $1",
-                          {bounded(limit)}, [&](const Row& row) -> Status {
-                              ids.push_back({std::string(row.text(0))});
-                              return {};
-                          }));
+    TRY(connection_.query(statement, params, [&](const Row& row) -> Status {
+        ids.push_back({std::string(row.text(0))});
+        return {};
+    }));
     return ids;
 }
 
+// Each counts the entries of an index that holds nothing else.
+Result<store::Counts> SqlTx::counts() {
+    return store::Counts{
+        .listed_agents = TRY(number("SELECT COUNT(*) FROM agents WHERE is_listed = 1", {})),
+        .open_attempts = TRY(number("SELECT COUNT(*) FROM attempts WHERE is_open = 1", {})),
+        .active_tasks = TRY(number("SELECT COUNT(*) FROM tasks WHERE is_active = 1", {})),
+        .waiting_agents =
+            TRY(number("SELECT COUNT(DISTINCT agent_id) FROM waits WHERE is_open = 1", {}))};
+}
+
 Status SqlTx::put_agent(const domain::Agent& agent) {
+    const bool is_listed = agent.identity.visibility == domain::Visibility::Public &&
+                           agent.identity.status == domain::IdentityStatus::Active;
     TRY(
-        change("INSERT INTO agents (agent_id, record) VALUES ($1, $2) "
-               "ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record",
-               {agent.agent_id, TRY(encode(agent))}));
+        change("INSERT INTO agents (agent_id, is_listed, record) VALUES ($1, $2, $3) "
+               "ON CONFLICT (agent_id) DO UPDATE SET is_listed = excluded.is_listed, "
+               "record = excluded.record",
+               {agent.agent_id, std::int64_t{is_listed}, TRY(encode(agent))}));
     return {};
 }
 
@@ -64,6 +87,8 @@ Status SqlTx::erase_agent(const AgentId& id) {
              "DELETE FROM timers WHERE agent_id = $1",
              "DELETE FROM tasks WHERE agent_id = $1",
              "DELETE FROM outbox WHERE agent_id = $1",
+             "DELETE FROM external_triggers WHERE agent_id = $1",
+             "DELETE FROM wake_hints WHERE agent_id = $1",
              "DELETE FROM stream_heads WHERE agent_id = $1",
              "DELETE FROM agents WHERE agent_id = $1",
          })

@@ -49,6 +49,14 @@ Result<std::vector<Attempt>> SqlTx::open_attempts(std::int64_t limit) {
         {bounded(limit)});
 }
 
+Result<std::vector<AgentId>> SqlTx::agents_with_open_attempt(const AgentId& after,
+                                                             std::int64_t limit) {
+    return agent_ids(
+        "SELECT agent_id FROM attempts WHERE agent_id > $1 AND is_open = 1 "
+        "ORDER BY agent_id LIMIT $2",
+        {after, bounded(limit)});
+}
+
 // A frame is stored as a JSON string: not every engine takes NUL bytes in text.
 Status SqlTx::put_frame(const RunId& id, const std::string& frame) {
     TRY(

@@ -11,7 +11,7 @@ namespace {
 // Column 0 is the message's seq, 1 its record; the rest is its queue entry.
 #define HOLON_QUEUED_COLUMNS                                                                      \
     "SELECT m.seq, m.record, q.message_id, q.agent_id, q.priority, q.status, q.tries, q.reason, " \
-    "q.created_at, q.updated_at "
+    "q.created_at, q.updated_at, q.failures "
 
 Result<store::QueuedMessage> queued_message(const Row& row) {
     const auto status = base::enum_from<QueueStatus>(row.text(5));
@@ -24,6 +24,7 @@ Result<store::QueuedMessage> queued_message(const Row& row) {
                     .priority = static_cast<domain::Priority>(row.integer(4)),
                     .status = *status,
                     .tries = row.integer(6),
+                    .failures = row.integer(10),
                     .created_at = from_micros(row.integer(8)),
                     .updated_at = from_micros(row.integer(9))};
     if (!row.is_null(7)) queued.entry.reason = std::string(row.text(7));
@@ -128,6 +129,29 @@ Status SqlTx::set_queue_status(const MessageId& id, QueueStatus status,
     return {};
 }
 
+Result<std::int64_t> SqlTx::count_failure(const MessageId& id, const std::string& reason,
+                                          base::Time now) {
+    if (TRY(change("UPDATE queue_entries SET failures = failures + 1, reason = $2, "
+                   "updated_at = $3 WHERE message_id = $1",
+                   {id, reason, to_micros(now)})) == 0)
+        return fail(ErrorCode::NotFound, "there is no message {}", id);
+    return number("SELECT failures FROM queue_entries WHERE message_id = $1", {id});
+}
+
+Result<std::vector<store::QueuedMessage>> SqlTx::pending_interjections(const AgentId& agent,
+                                                                       std::int64_t limit) {
+    std::vector<store::QueuedMessage> list;
+    for (auto& numbered : TRY(queued_messages(
+             connection_,
+             HOLON_QUEUED_COLUMNS
+             "FROM queue_entries q JOIN messages m ON m.id = q.message_id "
+             "WHERE q.agent_id = $1 AND q.priority = $2 "
+             "AND q.status IN ('interrupted', 'queued') ORDER BY q.status, q.seq LIMIT $3",
+             {agent, static_cast<std::int64_t>(domain::Priority::Interject), bounded(limit)})))
+        list.push_back(std::move(numbered.record));
+    return list;
+}
+
 Result<std::int64_t> SqlTx::pending_count(const AgentId& agent) {
     return number(
         "SELECT COUNT(*) FROM queue_entries "
@@ -135,10 +159,11 @@ Result<std::int64_t> SqlTx::pending_count(const AgentId& agent) {
         {agent});
 }
 
-Result<std::vector<AgentId>> SqlTx::agents_with_pending(std::int64_t limit) {
+Result<std::vector<AgentId>> SqlTx::agents_with_pending(const AgentId& after,
+                                                        std::int64_t limit) {
     // One step in the index per agent: a DISTINCT would read every pending message of all of them.
     std::vector<AgentId> ids;
-    std::string last;
+    std::string last = after.value;
     while (std::ssize(ids) < limit) {
         const std::size_t found = ids.size();
         TRY(

@@ -1,6 +1,7 @@
 // The operations of store::Tx over any SQL engine, written once.
 //
-// The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc.
+// The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc,
+// outside.cc.
 #pragma once
 
 #include "store/sql/codec.h"
@@ -20,6 +21,9 @@ public:
 
     Result<std::optional<domain::Agent>> agent(const domain::AgentId& id) override;
     Result<std::vector<domain::AgentId>> agents(std::int64_t limit) override;
+    Result<std::vector<domain::AgentId>> listed_agents(const domain::AgentId& after,
+                                                       std::int64_t limit) override;
+    Result<store::Counts> counts() override;
     Status put_agent(const domain::Agent& agent) override;
     Status erase_agent(const domain::AgentId& id) override;
 
@@ -33,14 +37,21 @@ public:
     Result<std::optional<store::QueuedMessage>> next_message(const domain::AgentId& agent) override;
     Status set_queue_status(const domain::MessageId& id, domain::QueueStatus status,
                             const std::optional<std::string>& reason, base::Time now) override;
+    Result<std::int64_t> count_failure(const domain::MessageId& id, const std::string& reason,
+                                       base::Time now) override;
     Result<std::int64_t> pending_count(const domain::AgentId& agent) override;
-    Result<std::vector<domain::AgentId>> agents_with_pending(std::int64_t limit) override;
+    Result<std::vector<store::QueuedMessage>> pending_interjections(const domain::AgentId& agent,
+                                                                    std::int64_t limit) override;
+    Result<std::vector<domain::AgentId>> agents_with_pending(const domain::AgentId& after,
+                                                             std::int64_t limit) override;
 
     Status open_attempt(const domain::Attempt& attempt) override;
     Status put_attempt(const domain::Attempt& attempt) override;
     Result<std::optional<domain::Attempt>> attempt(const domain::RunId& id) override;
     Result<std::optional<domain::Attempt>> open_attempt_of(const domain::AgentId& agent) override;
     Result<std::vector<domain::Attempt>> open_attempts(std::int64_t limit) override;
+    Result<std::vector<domain::AgentId>> agents_with_open_attempt(const domain::AgentId& after,
+                                                                  std::int64_t limit) override;
     Status put_frame(const domain::RunId& id, const std::string& frame) override;
     Result<std::optional<std::string>> frame(const domain::RunId& id) override;
 
@@ -69,7 +80,11 @@ public:
     Result<std::vector<domain::Wait>> open_waits(const domain::AgentId& agent) override;
     Status put_timer(const domain::Timer& timer) override;
     Result<std::optional<domain::Timer>> timer(const domain::TimerId& id) override;
-    Result<std::vector<domain::Timer>> active_timers(const domain::AgentId& agent) override;
+    Result<std::vector<domain::Timer>> active_timers(const domain::AgentId& agent,
+                                                     std::int64_t limit) override;
+    Result<std::int64_t> active_timer_count(const domain::AgentId& agent) override;
+    Result<std::vector<domain::Timer>> timers(const domain::AgentId& agent,
+                                              std::int64_t limit) override;
     Result<std::vector<domain::Timer>> due_timers(base::Time now, std::int64_t limit) override;
     Result<std::optional<base::Time>> next_due() override;
     Status put_task(const domain::Task& task) override;
@@ -77,6 +92,22 @@ public:
     Result<std::vector<domain::Task>> active_tasks(const domain::AgentId& agent) override;
     Result<std::vector<domain::Task>> tasks(const domain::AgentId& agent,
                                             std::int64_t limit) override;
+
+    Status put_trigger(const domain::ExternalTrigger& trigger) override;
+    Result<std::optional<domain::ExternalTrigger>> trigger_by_token(
+        const std::string& token_hash) override;
+    Result<std::optional<domain::ExternalTrigger>> active_trigger(
+        const domain::AgentId& agent) override;
+    Result<std::vector<domain::ExternalTrigger>> triggers(const domain::AgentId& agent,
+                                                          std::int64_t limit) override;
+    Status put_wake_hint(const domain::WakeHint& hint) override;
+    Result<std::optional<domain::WakeHint>> wake_hint(const domain::AgentId& agent) override;
+    Status erase_wake_hint(const domain::AgentId& agent) override;
+    Result<std::vector<domain::AgentId>> agents_with_wake_hint(const domain::AgentId& after,
+                                                               std::int64_t limit) override;
+
+    Status put_workspace(const domain::WorkspaceEntry& entry) override;
+    Result<std::optional<domain::WorkspaceEntry>> workspace(const std::string& id) override;
 
     Status put_outbox(const store::OutboxEntry& entry) override;
     Status erase_outbox(const std::string& effect_id) override;
@@ -88,6 +119,9 @@ private:
 
     // The next number of one of the agent's streams. Undone with the transaction, so without gaps.
     Result<std::int64_t> next_seq(const domain::AgentId& agent, std::string_view stream);
+
+    // The agent ids in the first column.
+    Result<std::vector<domain::AgentId>> agent_ids(std::string_view statement, Params params);
 
     // The number in the first column of the first row, or 0.
     Result<std::int64_t> number(std::string_view statement, Params params);

@@ -76,11 +76,20 @@ Result<std::optional<Timer>> SqlTx::timer(const domain::TimerId& id) {
     return record<Timer>("SELECT record FROM timers WHERE id = $1", {id});
 }
 
-Result<std::vector<Timer>> SqlTx::active_timers(const AgentId& agent) {
-    return whole(
-        records<Timer>("SELECT record FROM timers WHERE agent_id = $1 AND is_active = 1 "
-                       "ORDER BY seq LIMIT $2",
-                       {agent, kListRowsMax + 1}));
+Result<std::vector<Timer>> SqlTx::active_timers(const AgentId& agent, std::int64_t limit) {
+    return records<Timer>(
+        "SELECT record FROM timers WHERE agent_id = $1 AND is_active = 1 ORDER BY seq LIMIT $2",
+        {agent, bounded(limit)});
+}
+
+Result<std::int64_t> SqlTx::active_timer_count(const AgentId& agent) {
+    return number("SELECT COUNT(*) FROM timers WHERE agent_id = $1 AND is_active = 1", {agent});
+}
+
+Result<std::vector<Timer>> SqlTx::timers(const AgentId& agent, std::int64_t limit) {
+    return records<Timer>(
+        "SELECT record FROM timers WHERE agent_id = $1 ORDER BY seq DESC LIMIT $2",
+        {agent, bounded(limit)});
 }
 
 Result<std::vector<Timer>> SqlTx::due_timers(base::Time now, std::int64_t limit) {

@@ -1,0 +1,168 @@
+#include "flow/queue/waits.h"
+
+#include <algorithm>
+
+namespace queue {
+namespace {
+
+using domain::MessageKind;
+using domain::QueueStatus;
+using domain::WaitKind;
+using domain::WaitStatus;
+
+std::string_view wake_source(WaitKind kind) {
+    switch (kind) {
+        case WaitKind::Task:
+            return "task_result";
+        case WaitKind::External:
+            return "external_ingress";
+        case WaitKind::Operator:
+            return "operator_input";
+        case WaitKind::Timer:
+            return "timer";
+        case WaitKind::System:
+            return "system_tick";
+    }
+    return "system_tick";
+}
+
+bool is_external(const domain::Message& message) {
+    return message.kind == MessageKind::WebhookEvent || message.kind == MessageKind::ChannelEvent ||
+           message.kind == MessageKind::CallbackEvent;
+}
+
+// The names a message gives to what it is about.
+bool names(const domain::Message& message, const std::string& subject) {
+    if (!message.source_refs) return false;
+    return std::ranges::any_of(*message.source_refs,
+                               [&](const auto& ref) { return ref.second == subject; });
+}
+
+base::Status record_trigger(events::Log& log, const domain::Wait& wait,
+                            const domain::Message& message) {
+    json::object data{{"dedupe_key", fmt::format("{}:{}", wait.id, message.id)},
+                      {"message_id", message.id.value},
+                      {"wait_condition_id", wait.id.value},
+                      {"wake_source", wake_source(wait.kind)},
+                      {"waiting_for", wait.waiting_for}};
+    data["trigger_kind"] = message.trigger_kind
+                               ? json::value(base::enum_name(*message.trigger_kind))
+                               : json::value(nullptr);
+    data["subject_ref"] = wait.subject_ref ? json::value(*wait.subject_ref) : json::value(nullptr);
+    return log.append(wait.agent_id, "wait_reconciliation_requested", std::move(data));
+}
+
+base::Status trigger(events::Log& log, domain::Wait& wait, const domain::Message& message) {
+    wait.status = WaitStatus::Triggered;
+    wait.triggered_by = message.id;
+    wait.updated_at = log.now();
+    TRY(log.tx().put_wait(wait));
+    return record_trigger(log, wait, message);
+}
+
+// The message that the wait would be for, when it came first.
+base::Result<std::optional<store::QueuedMessage>> earlier(store::Tx& tx, const domain::Wait& wait) {
+    std::optional<domain::MessageId> id;
+    if (wait.kind == WaitKind::Task && wait.subject_ref)
+        id = TRY(tx.known_message({.agent_id = wait.agent_id},
+                                  task_result_key(domain::TaskId{*wait.subject_ref})));
+    if (wait.kind == WaitKind::Timer && wait.subject_ref)
+        if (const auto timer = TRY(tx.timer(domain::TimerId{*wait.subject_ref}));
+            timer && timer->status != domain::TimerStatus::Active)
+            id = timer->last_tick_message_id;
+    if (!id) return std::nullopt;
+    return tx.message(*id);
+}
+
+domain::Timer expiry_of(const domain::Wait& wait, domain::TimerId id, base::Time now) {
+    return {.id = std::move(id),
+            .agent_id = wait.agent_id,
+            .created_at = now,
+            .duration_ms = base::millis_between(now, *wait.expires_at),
+            .summary = "gave up waiting for " + wait.waiting_for,
+            .next_fire_at = wait.expires_at,
+            .wait_id = wait.id};
+}
+
+}  // namespace
+
+bool triggers(const domain::Message& message, const domain::Wait& wait) {
+    switch (wait.kind) {
+        case WaitKind::Task:
+            return message.kind == MessageKind::TaskResult && message.task_id &&
+                   message.task_id->value == wait.subject_ref;
+        case WaitKind::Timer: {
+            const auto* timer = std::get_if<domain::TimerOrigin>(&message.origin);
+            return timer && timer->timer_id.value == wait.subject_ref;
+        }
+        case WaitKind::External:
+            return is_external(message) && (!wait.subject_ref || names(message, *wait.subject_ref));
+        case WaitKind::Operator:
+            return message.kind == MessageKind::OperatorPrompt;
+        case WaitKind::System:
+            return message.kind == MessageKind::InternalFollowup;
+    }
+    return false;
+}
+
+base::Status trigger_waits(events::Log& log, const domain::Message& message) {
+    for (auto& wait : TRY(log.tx().open_waits(message.agent_id)))
+        if (wait.status == WaitStatus::Active && triggers(message, wait))
+            TRY(trigger(log, wait, message));
+    return {};
+}
+
+base::Status resolve_waits(events::Log& log, const domain::Message& message,
+                           const std::optional<domain::RunId>& run) {
+    for (auto& wait : TRY(log.tx().open_waits(message.agent_id))) {
+        if (wait.status != WaitStatus::Triggered || wait.triggered_by != message.id) continue;
+        wait.status = WaitStatus::Resolved;
+        wait.resolved_by = run;
+        wait.updated_at = log.now();
+        TRY(log.tx().put_wait(wait));
+        TRY(log.append(
+            wait.agent_id, "wait_condition_resolved",
+            {{"wait_condition_id", wait.id.value},
+             {"message_id", message.id.value},
+             {"run_id", run ? json::value(run->value) : json::value(nullptr)}}));
+    }
+    return {};
+}
+
+base::Result<domain::Wait> open_wait(events::Log& log, domain::Wait wait) {
+    auto& tx = log.tx();
+    if (std::ssize(TRY(tx.open_waits(wait.agent_id))) >= kOpenWaitsMax)
+        return base::fail(base::ErrorCode::Refused,
+                          "agent {} already has {} open waits; cancel some first", wait.agent_id,
+                          kOpenWaitsMax);
+    wait.status = WaitStatus::Active;
+    wait.created_at = wait.updated_at = log.now();
+    const auto result = TRY(earlier(tx, wait));
+    TRY(log.append(wait.agent_id, "wait_condition_created", base::to_json(wait).as_object()));
+    if (!result) {
+        if (wait.expires_at)
+            TRY(tx.put_timer(expiry_of(wait, log.ids().fresh<domain::TimerId>(), log.now())));
+        TRY(tx.put_wait(wait));
+        return wait;
+    }
+    TRY(trigger(log, wait, result->message));
+    const auto status = result->entry.status;
+    if (status == QueueStatus::Queued || status == QueueStatus::Interrupted) return wait;
+    TRY(resolve_waits(log, result->message, std::nullopt));
+    return TRY(tx.wait(wait.id)).value();
+}
+
+base::Status cancel_wait(events::Log& log, domain::Wait wait) {
+    if (wait.status != WaitStatus::Active) return {};
+    wait.status = WaitStatus::Cancelled;
+    wait.updated_at = log.now();
+    TRY(log.tx().put_wait(wait));
+    return log.append(wait.agent_id, "wait_condition_cancelled",
+                      {{"wait_condition_id", wait.id.value}});
+}
+
+std::string task_result_key(const domain::TaskId& task) {
+    return "task_result:" + task.value;
+}
+
+}  // namespace queue

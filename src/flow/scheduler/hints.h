@@ -1,0 +1,30 @@
+// Wake hints: something changed outside, another look may be worthwhile.
+//
+// A hint is no message. For an agent that is free it becomes one system tick at once; for any other
+// it waits, merged with those that come after it, and becomes one tick when the agent is next free.
+#pragma once
+
+#include "agent/identity/facts.h"
+#include "record/events/events.h"
+
+namespace scheduler {
+
+// How many of the hints that were merged are named; all are counted.
+inline constexpr std::size_t kMergedHintsMax = 32;
+
+enum class Disposition { Triggered, Coalesced };
+BOOST_DESCRIBE_ENUM(Disposition, Triggered, Coalesced)
+
+// Is it free to look: neither running, nor held back, nor with other input before it? Pure.
+bool is_free(const identity::AgentFacts& facts);
+
+// One hint that stands for both: the newer on top, the newest content kept, the lower trust. Pure.
+domain::WakeHint merge(const domain::WakeHint& pending, domain::WakeHint newer);
+
+// Takes the hint in, in the caller's transaction. The agent must not be stopped.
+base::Result<Disposition> submit(events::Log& log, domain::WakeHint hint);
+
+// Turns the hint that waits into a tick if the agent is free; tells whether it did.
+base::Result<bool> emit_pending(events::Log& log, const identity::AgentFacts& facts);
+
+}  // namespace scheduler

@@ -1,0 +1,53 @@
+#include "flow/scheduler/lifecycle.h"
+
+#include "agent/identity/closure.h"
+#include "agent/identity/transition.h"
+
+namespace scheduler {
+
+Controlled control(const domain::Agent& agent, Control command) {
+    Controlled out{.paused = agent.paused, .stopped = agent.stopped};
+    switch (command) {
+        case Control::Pause:
+            out.paused = !agent.stopped;
+            break;
+        case Control::Resume:
+            out.paused = out.stopped = false;
+            break;
+        case Control::Stop:
+            out.stopped = true;
+            out.paused = false;
+            break;
+    }
+    out.is_changed = out.paused != agent.paused || out.stopped != agent.stopped;
+    out.ends_turn = out.is_changed && (out.paused || out.stopped);
+    return out;
+}
+
+base::Result<Controlled> apply_control(events::Log& log, const domain::AgentId& agent,
+                                       Control command, const Commander& by) {
+    auto facts = TRY(identity::load_facts(log.tx(), agent));
+    const Controlled step = control(facts.agent, command);
+    if (!step.is_changed) return step;
+    const auto before = identity::status_of(facts);
+    facts.agent.paused = step.paused;
+    facts.agent.stopped = step.stopped;
+    TRY(log.tx().put_agent(facts.agent));
+    json::object applied{{"kind", "control"},
+                         {"action", base::enum_name(command)},
+                         {"agent_id", agent.value},
+                         {"admission_context", by.admission_context}};
+    if (by.actor_id) applied["actor_id"] = *by.actor_id;
+    TRY(log.append(agent, "control_applied", std::move(applied)));
+    TRY(log.append(agent, "scheduler_posture_decision",
+                   {{"boundary", "lifecycle_control"},
+                    {"reason", command == Control::Resume ? std::string_view("start")
+                                                          : base::enum_name(command)},
+                    {"previous_status", base::enum_name(before)},
+                    {"next_status", base::enum_name(identity::status_of(facts))},
+                    {"evidence", json::array{}}}));
+    TRY(identity::record_state(log, agent, before));
+    return step;
+}
+
+}  // namespace scheduler

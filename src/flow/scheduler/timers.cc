@@ -1,0 +1,156 @@
+#include "flow/scheduler/timers.h"
+
+#include "base/text.h"
+#include "flow/admission/admission.h"
+#include "flow/ingress/ingress.h"
+#include "flow/queue/waits.h"
+
+namespace scheduler {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using domain::Timer;
+using domain::TimerStatus;
+
+base::Result<bool> has_queued_tick(store::Tx& tx, const Timer& timer) {
+    if (!timer.last_tick_message_id) return false;
+    const auto tick = TRY(tx.message(*timer.last_tick_message_id));
+    return tick && (tick->entry.status == domain::QueueStatus::Queued ||
+                    tick->entry.status == domain::QueueStatus::Interrupted);
+}
+
+// What the agent is told. The end of a rest it asked for says so.
+base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
+                                      const std::optional<domain::Rest>& rest) {
+    const auto& timer = fired.timer;
+    json::object metadata{{"timer_id", timer.id.value},
+                          {"due_at", base::to_text(fired.due)},
+                          {"fire_count", timer.fire_count},
+                          {"missed", fired.missed}};
+    std::string text = "Timer: " + timer.summary.value_or(timer.id.value);
+    if (rest && rest->timer_id == timer.id) {
+        metadata["sleep_wait"] = {{"duration_ms", timer.duration_ms},
+                                  {"sleeping_until", base::to_text(fired.due)}};
+        text = "The rest you asked for is over: " + rest->reason;
+    }
+    if (fired.missed > 0) text += fmt::format(" ({} earlier times were missed)", fired.missed);
+    return ingress::receive({.agent_id = timer.agent_id,
+                             .kind = domain::MessageKind::TimerTick,
+                             .origin = domain::TimerOrigin{timer.id},
+                             .body = domain::TextBody{std::move(text)},
+                             .surface = domain::DeliverySurface::TimerScheduler,
+                             .admission = domain::AdmissionContext::RuntimeOwned,
+                             .metadata = json::value(std::move(metadata))},
+                            log.now(), log.ids());
+}
+
+// The wait that gave up has nothing to give up any more when what it waited for has come.
+base::Result<bool> expire_wait(events::Log& log, const domain::WaitId& id) {
+    auto wait = TRY(log.tx().wait(id));
+    if (!wait || wait->status != domain::WaitStatus::Active) return false;
+    wait->status = domain::WaitStatus::Expired;
+    wait->updated_at = log.now();
+    TRY(log.tx().put_wait(*wait));
+    TRY(log.append(wait->agent_id, "wait_condition_expired",
+                   {{"wait_condition_id", id.value}, {"waiting_for", wait->waiting_for}}));
+    return true;
+}
+
+base::Status check(const TimerWish& wish) {
+    if (wish.duration_ms < 0 || wish.duration_ms > kTimerMsMax)
+        return fail(ErrorCode::InvalidInput, "duration_ms is {}; it must be from 0 to {}",
+                    wish.duration_ms, kTimerMsMax);
+    if (wish.interval_ms && (*wish.interval_ms < kIntervalMsMin || *wish.interval_ms > kTimerMsMax))
+        return fail(ErrorCode::InvalidInput, "interval_ms is {}; it must be from {} to {}",
+                    *wish.interval_ms, kIntervalMsMin, kTimerMsMax);
+    return {};
+}
+
+}  // namespace
+
+base::Result<Timer> create_timer(events::Log& log, const TimerWish& wish) {
+    TRY(check(wish));
+    if (TRY(log.tx().active_timer_count(wish.agent_id)) >= kTimersPerAgentMax)
+        return fail(ErrorCode::Refused, "agent {} already has {} timers; cancel some first",
+                    wish.agent_id, kTimersPerAgentMax);
+    Timer timer{.id = log.ids().fresh<domain::TimerId>(),
+                .agent_id = wish.agent_id,
+                .created_at = log.now(),
+                .duration_ms = wish.duration_ms,
+                .interval_ms = wish.interval_ms,
+                .repeat = wish.interval_ms.has_value(),
+                .next_fire_at = log.now() + std::chrono::milliseconds(wish.duration_ms)};
+    if (wish.summary)
+        timer.summary = base::ellipsize(base::to_utf8(*wish.summary), kTimerSummaryCharsMax);
+    TRY(log.tx().put_timer(timer));
+    TRY(log.append(timer.agent_id, "timer_created", base::to_json(timer).as_object()));
+    return timer;
+}
+
+base::Result<Timer> cancel_timer(events::Log& log, const domain::AgentId& agent,
+                                 const domain::TimerId& id) {
+    auto timer = TRY(log.tx().timer(id));
+    if (!timer || timer->agent_id != agent)
+        return fail(ErrorCode::NotFound, "agent {} has no timer {}", agent, id);
+    if (timer->status != TimerStatus::Active) return *timer;
+    timer->status = TimerStatus::Cancelled;
+    timer->next_fire_at.reset();
+    TRY(log.tx().put_timer(*timer));
+    for (auto& wait : TRY(log.tx().open_waits(agent)))
+        if (wait.kind == domain::WaitKind::Timer && wait.subject_ref == id.value)
+            TRY(queue::cancel_wait(log, std::move(wait)));
+    TRY(log.append(agent, "timer_cancelled", base::to_json(*timer).as_object()));
+    return *timer;
+}
+
+Fired move_on(Timer timer, base::Time now) {
+    Fired fired{.timer = std::move(timer)};
+    auto& moved = fired.timer;
+    fired.due = moved.next_fire_at.value_or(now);
+    ++moved.fire_count;
+    moved.last_fired_at = now;
+    if (!moved.interval_ms || *moved.interval_ms <= 0) {
+        moved.status = TimerStatus::Completed;
+        moved.next_fire_at.reset();
+        return fired;
+    }
+    const std::chrono::milliseconds interval(*moved.interval_ms);
+    fired.missed = (now - fired.due) / interval;
+    moved.next_fire_at = fired.due + interval * (fired.missed + 1);
+    return fired;
+}
+
+base::Status fire(events::Log& log, const domain::TimerId& id) {
+    auto& tx = log.tx();
+    const auto timer = TRY(tx.timer(id));
+    if (!timer || timer->status != TimerStatus::Active || !timer->next_fire_at ||
+        *timer->next_fire_at > log.now())
+        return {};
+    const bool is_queued = TRY(has_queued_tick(tx, *timer));
+    Fired fired = move_on(*timer, log.now());
+    const auto agent = TRY(tx.agent(timer->agent_id));
+    if (!agent)
+        return fail(ErrorCode::Corrupt, "timer {} belongs to agent {}, who does not exist", id,
+                    timer->agent_id);
+    const bool is_moot = timer->wait_id && !TRY(expire_wait(log, *timer->wait_id));
+    std::optional<domain::Message> tick;
+    if (!is_queued && !is_moot) {
+        tick = TRY(tick_of(log, fired, agent->rest));
+        fired.timer.last_tick_message_id = tick->id;
+    }
+    TRY(tx.put_timer(fired.timer));
+    json::object data{{"timer_id", id.value},
+                      {"status", base::enum_name(fired.timer.status)},
+                      {"fire_count", fired.timer.fire_count},
+                      {"missed", fired.missed},
+                      {"message_id", tick ? json::value(tick->id.value) : json::value(nullptr)}};
+    data["next_fire_at"] = fired.timer.next_fire_at
+                               ? json::value(base::to_text(*fired.timer.next_fire_at))
+                               : json::value(nullptr);
+    TRY(log.append(timer->agent_id, "timer_fired", std::move(data)));
+    if (tick) TRY(admission::admit(log, *tick, std::nullopt));
+    return {};
+}
+
+}  // namespace scheduler

@@ -1,0 +1,42 @@
+#include "flow/scheduler/triggers.h"
+
+namespace scheduler {
+
+using domain::ExternalTrigger;
+
+base::Result<ExternalTrigger> ensure_trigger(events::Log& log, const domain::AgentId& agent,
+                                             const TokenHash& token_hash_of) {
+    if (auto known = TRY(log.tx().active_trigger(agent))) return std::move(*known);
+    ExternalTrigger trigger{.external_trigger_id = log.ids().fresh<domain::ExternalTriggerId>(),
+                            .target_agent_id = agent,
+                            .created_at = log.now()};
+    trigger.token_hash = token_hash_of(trigger.external_trigger_id);
+    TRY(log.tx().put_trigger(trigger));
+    TRY(log.append(agent, "external_trigger_created",
+                   {{"external_trigger_id", trigger.external_trigger_id.value},
+                    {"agent_id", agent.value},
+                    {"scope", base::enum_name(trigger.scope)},
+                    {"delivery_mode", base::enum_name(trigger.delivery_mode)}}));
+    return trigger;
+}
+
+base::Status provision(events::Log& log, const domain::AgentId& agent,
+                       const TokenHash& token_hash_of) {
+    if (!TRY(log.tx().triggers(agent, 1)).empty()) return {};
+    TRY(ensure_trigger(log, agent, token_hash_of));
+    return {};
+}
+
+base::Status revoke(events::Log& log, const domain::AgentId& agent) {
+    auto trigger = TRY(log.tx().active_trigger(agent));
+    if (!trigger) return {};
+    trigger->status = domain::TriggerStatus::Revoked;
+    trigger->revoked_at = log.now();
+    TRY(log.tx().put_trigger(*trigger));
+    return log.append(agent, "external_trigger_revoked",
+                      {{"external_trigger_id", trigger->external_trigger_id.value},
+                       {"agent_id", agent.value},
+                       {"delivery_mode", base::enum_name(trigger->delivery_mode)}});
+}
+
+}  // namespace scheduler

@@ -1,0 +1,326 @@
+// What operators do to agents. Each is on record; none of it is a message.
+#include <algorithm>
+
+#include "agent/identity/closure.h"
+#include "agent/identity/transition.h"
+#include "agent/workspace/workspace.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "flow/scheduler/lifecycle.h"
+#include "flow/scheduler/timers.h"
+#include "service/local/local_service.h"
+
+namespace service {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+
+scheduler::Commander commander(const Caller& caller) {
+    return {std::string(base::enum_name(caller.admission)), caller.actor_id};
+}
+
+// Everything here is the operator's.
+base::Status check_operator(const Caller& caller) {
+    if (caller.admission == domain::AdmissionContext::ControlAuthenticated ||
+        caller.admission == domain::AdmissionContext::LocalProcess)
+        return {};
+    return fail(ErrorCode::Refused, "only the operator may do this");
+}
+
+scheduler::Control command_of(LifecycleAction action) {
+    switch (action) {
+        case LifecycleAction::Pause:
+            return scheduler::Control::Pause;
+        case LifecycleAction::Resume:
+        case LifecycleAction::Start:
+            return scheduler::Control::Resume;
+        case LifecycleAction::Stop:
+            return scheduler::Control::Stop;
+    }
+    return scheduler::Control::Resume;
+}
+
+std::unexpected<base::Error> conflict(std::string kind, std::string message, json::object details) {
+    return std::unexpected(base::Error{ErrorCode::Conflict, std::move(message), std::move(kind),
+                                       std::move(details)});
+}
+
+// The open attempt that `run_id` names, or any when it names none.
+base::Result<domain::Attempt> current_run(store::Tx& tx, const domain::AgentId& agent,
+                                          const std::optional<std::string>& run_id) {
+    auto open = TRY(tx.open_attempt_of(agent));
+    if (!open)
+        return conflict("no_current_run", fmt::format("agent {} is not running anything", agent),
+                        {{"agent_id", agent.value}});
+    if (run_id && *run_id != open->run_id.value)
+        return conflict("stale_run_id",
+                        fmt::format("agent {} runs {}, not {}; look again", agent, open->run_id,
+                                    *run_id),
+                        {{"requested_run_id", *run_id}, {"current_run_id", open->run_id.value}});
+    return std::move(*open);
+}
+
+json::object workspace_event(const domain::WorkspaceEntry& entry) {
+    json::object data = base::to_json(entry).as_object();
+    data["boundary"] = workspace::boundary(entry);
+    return data;
+}
+
+}  // namespace
+
+// Agents ----------------------------------------------------------------------------------------
+
+base::Result<domain::Agent> LocalService::make_agent(events::Log& log, const domain::AgentId& id,
+                                                     bool temporary, std::string_view admission) {
+    domain::Agent agent{.agent_id = id};
+    agent.identity = {.agent_id = id, .created_at = log.now(), .updated_at = log.now()};
+    if (id.value == parts_.default_agent) agent.identity.kind = domain::AgentKind::Default;
+    if (temporary) {
+        agent.identity.kind = domain::AgentKind::Child;
+        agent.identity.visibility = domain::Visibility::Private;
+        agent.identity.profile_preset = domain::ProfilePreset::PrivateChild;
+    }
+    agent.active_workspace_entry = workspace::agent_home(id, parts_.turn.home_of(id));
+    TRY(log.append(id, "agent_created",
+                   {{"target_agent_id", id.value},
+                    {"admission_context", admission},
+                    {"boundary", workspace::boundary(*agent.active_workspace_entry)}}));
+    if (!temporary && !parts_.trigger_key.empty())
+        TRY(scheduler::provision(log, id, token_hash_of()));
+    return agent;
+}
+
+base::Status LocalService::boot(const domain::AgentId& agent) {
+    return base::make_folders(parts_.turn.home_of(agent), 0700);
+}
+
+base::Result<domain::AgentIdentity> LocalService::create_agent(
+    const std::string& agent, const std::optional<std::string>& template_name,
+    const Caller& caller) {
+    TRY(check_operator(caller));
+    const domain::AgentId id{agent};
+    if (!domain::is_agent_id(agent) || agent.starts_with("tmp_"))
+        return fail(ErrorCode::InvalidInput,
+                    "'{}' is not an agent id: use letters, digits, '.', '-' and '_', at most 64 of "
+                    "them, and do not start with tmp_",
+                    agent);
+    if (template_name)
+        return fail(ErrorCode::Unavailable, "this build has no agent templates; leave it out");
+    domain::Agent made;
+    TRY(write([&](events::Log& log) -> base::Status {
+        if (auto known = TRY(log.tx().agent(id))) {
+            made = std::move(*known);
+            return {};
+        }
+        made = TRY(make_agent(log, id, false, base::enum_name(caller.admission)));
+        made.booting = true;
+        return log.tx().put_agent(made);
+    }));
+    if (!made.booting) return made.identity;
+    // A crash before the second commit leaves it booting; the scheduler or the next caller goes on.
+    TRY(boot(id));
+    TRY(write([&](events::Log& log) -> base::Status {
+        auto known = TRY(log.tx().agent(id));
+        if (!known || !known->booting) return {};
+        known->booting = false;
+        TRY(log.tx().put_agent(*known));
+        return identity::record_state(log, id, domain::AgentStatus::Booting);
+    }));
+    return made.identity;
+}
+
+base::Status LocalService::set_lifecycle(const std::string& agent, LifecycleAction action,
+                                         const Caller& caller) {
+    TRY(check_operator(caller));
+    const domain::AgentId id{agent};
+    const auto command = command_of(action);
+    scheduler::Controlled step;
+    TRY(write([&](events::Log& log) -> base::Status {
+        TRY(known_agent(log.tx(), id));
+        step = TRY(scheduler::apply_control(log, id, command, commander(caller)));
+        return {};
+    }));
+    if (command == scheduler::Control::Pause && step.stopped)
+        return conflict("agent_stopped", fmt::format("agent {} is stopped already", id),
+                        {{"agent_id", agent}, {"hint", "holon agent start " + agent}});
+    if (command == scheduler::Control::Resume)
+        post([this, id] {
+            scheduler_.release(id);
+            scheduler_.wake(id);
+        });
+    else if (step.ends_turn)
+        post([this, id, stopped = step.stopped] {
+            scheduler_.halt(id, stopped ? "agent_stopped" : "agent_paused",
+                            turn::StopKind::Interrupt);
+        });
+    return {};
+}
+
+base::Result<json::object> LocalService::abort_run(const std::string& agent,
+                                                   const std::optional<std::string>& run_id,
+                                                   const Caller& caller) {
+    TRY(check_operator(caller));
+    const domain::AgentId id{agent};
+    domain::RunId run;
+    TRY(write([&](events::Log& log) -> base::Status {
+        TRY(known_agent(log.tx(), id));
+        auto attempt = TRY(current_run(log.tx(), id, run_id));
+        run = attempt.run_id;
+        // On record before anything is stopped: a crash in between ends the turn all the same.
+        attempt.is_aborted = true;
+        TRY(log.tx().put_attempt(attempt));
+        TRY(log.append(id, "run_abort_requested",
+                       {{"agent_id", agent},
+                        {"run_id", run.value},
+                        {"admission_context", base::enum_name(caller.admission)}}));
+        TRY(scheduler::apply_control(log, id, scheduler::Control::Stop, commander(caller)));
+        return {};
+    }));
+    post([this, id] {
+        scheduler_.halt(id, std::string(domain::kReasonAborted), turn::StopKind::Abort);
+    });
+    return json::object{{"aborted", true},
+                        {"agent_id", agent},
+                        {"run_id", run.value},
+                        {"mode", "stop_after_abort"},
+                        {"admission_context", base::enum_name(caller.admission)}};
+}
+
+// Timers ----------------------------------------------------------------------------------------
+
+base::Result<domain::Timer> LocalService::create_timer(const std::string& agent,
+                                                       const TimerRequest& request,
+                                                       const Caller& caller) {
+    TRY(check_operator(caller));
+    domain::Timer timer;
+    TRY(write([&](events::Log& log) -> base::Status {
+        TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        timer = TRY(scheduler::create_timer(log, {.agent_id = {agent},
+                                                  .duration_ms = request.duration_ms,
+                                                  .interval_ms = request.interval_ms,
+                                                  .summary = request.summary}));
+        return {};
+    }));
+    post([this] { scheduler_.timers_changed(); });
+    return timer;
+}
+
+base::Result<domain::Timer> LocalService::cancel_timer(const std::string& agent,
+                                                       const std::string& timer,
+                                                       const Caller& caller) {
+    TRY(check_operator(caller));
+    domain::Timer cancelled;
+    TRY(write([&](events::Log& log) -> base::Status {
+        TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        cancelled = TRY(scheduler::cancel_timer(log, {agent}, domain::TimerId{timer}));
+        return {};
+    }));
+    post([this] { scheduler_.timers_changed(); });
+    return cancelled;
+}
+
+// External triggers -----------------------------------------------------------------------------
+
+// Derived, so that nothing secret is stored; see docs/decisions/0002-capability-tokens.md.
+std::string LocalService::token_of(const domain::ExternalTriggerId& id) const {
+    constexpr std::size_t kTokenHexDigits = 32;
+    return "cb_" + base::hmac_sha256_hex(parts_.trigger_key, "external-trigger:" + id.value)
+                       .substr(0, kTokenHexDigits);
+}
+
+std::string LocalService::url_of(const domain::ExternalTriggerId& id) const {
+    return callback_base_url_ + "/callbacks/wake/" + token_of(id);
+}
+
+scheduler::TokenHash LocalService::token_hash_of() const {
+    if (parts_.trigger_key.empty()) return nullptr;
+    return [this](const domain::ExternalTriggerId& id) { return base::sha256_hex(token_of(id)); };
+}
+
+base::Result<json::object> LocalService::external_trigger(const std::string& agent, bool rotate,
+                                                          const Caller& caller) {
+    TRY(check_operator(caller));
+    if (parts_.trigger_key.empty())
+        return fail(ErrorCode::Unavailable, "this runtime has no key for external triggers");
+    domain::ExternalTrigger trigger;
+    TRY(write([&](events::Log& log) -> base::Status {
+        TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        if (rotate) TRY(scheduler::revoke(log, {agent}));
+        trigger = TRY(scheduler::ensure_trigger(log, {agent}, token_hash_of()));
+        return {};
+    }));
+    return json::object{{"external_trigger_id", trigger.external_trigger_id.value},
+                        {"trigger_url", url_of(trigger.external_trigger_id)},
+                        {"target_agent_id", agent},
+                        {"delivery_mode", "wake_hint"},
+                        {"status", base::enum_name(trigger.status)}};
+}
+
+base::Status LocalService::revoke_trigger(const std::string& agent, const Caller& caller) {
+    TRY(check_operator(caller));
+    return write([&](events::Log& log) -> base::Status {
+        TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        return scheduler::revoke(log, {agent});
+    });
+}
+
+// Workspaces ------------------------------------------------------------------------------------
+
+base::Result<domain::WorkspaceEntry> LocalService::attach_workspace(const std::string& agent,
+                                                                    const std::string& path,
+                                                                    const Caller& caller) {
+    TRY(check_operator(caller));
+    const auto entry = TRY(workspace::enter(path, ""));
+    TRY(write([&](events::Log& log) -> base::Status {
+        auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        TRY(log.tx().put_workspace(entry));
+        auto& attached = known.attached_workspaces;
+        if (std::ranges::find(attached, entry.workspace_id) != attached.end()) return {};
+        attached.push_back(entry.workspace_id);
+        TRY(log.tx().put_agent(known));
+        return log.append(known.agent_id, "workspace_attached", workspace_event(entry));
+    }));
+    return entry;
+}
+
+base::Status LocalService::exit_workspace(const std::string& agent, const Caller& caller) {
+    TRY(check_operator(caller));
+    return write([&](events::Log& log) -> base::Status {
+        auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        const auto home =
+            workspace::agent_home(known.agent_id, parts_.turn.home_of(known.agent_id));
+        if (known.active_workspace_entry == home) return {};
+        if (TRY(log.tx().open_attempt_of(known.agent_id)))
+            return fail(ErrorCode::Conflict,
+                        "agent {} is in a turn; wait for its end, then change its workspace",
+                        agent);
+        json::object left = known.active_workspace_entry
+                                ? workspace_event(*known.active_workspace_entry)
+                                : json::object{};
+        known.active_workspace_entry = home;
+        TRY(log.tx().put_agent(known));
+        return log.append(known.agent_id, "workspace_exited", std::move(left));
+    });
+}
+
+base::Status LocalService::detach_workspace(const std::string& agent,
+                                            const std::string& workspace_id,
+                                            const Caller& caller) {
+    TRY(check_operator(caller));
+    return write([&](events::Log& log) -> base::Status {
+        auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        if (std::erase(known.attached_workspaces, workspace_id) == 0)
+            return fail(ErrorCode::NotFound, "agent {} has no workspace {} attached", agent,
+                        workspace_id);
+        if (known.active_workspace_entry &&
+            known.active_workspace_entry->workspace_id == workspace_id)
+            return fail(ErrorCode::Conflict,
+                        "agent {} works in {}; let it leave first: holon workspace exit", agent,
+                        workspace_id);
+        TRY(log.tx().put_agent(known));
+        return log.append(known.agent_id, "workspace_detached", {{"workspace_id", workspace_id}});
+    });
+}
+
+}  // namespace service

@@ -1,0 +1,25 @@
+// What a console shows of one agent, within bounds.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "agent/identity/views.h"
+#include "store/store.h"
+
+namespace service {
+
+// AgentSummary, with the counts that need the store. NotFound for an unknown or archived agent.
+base::Result<json::object> summary_of(store::Tx& tx, const domain::AgentId& agent,
+                                      const identity::ModelFacts& models);
+
+// At most `limit` of them, the newest change first.
+std::vector<domain::Task> newest_changed(std::vector<domain::Task> tasks, std::int64_t limit);
+
+// The guidance files that a turn would be given now, by where they lie.
+void add_guidance_sources(json::object& summary, const std::filesystem::path& agent_home);
+
+base::Result<json::object> state_view(store::Tx& tx, const domain::AgentId& agent,
+                                      const identity::ModelFacts& models);
+
+}  // namespace service

@@ -1,0 +1,204 @@
+// The promises about agents that stay: who is listed, what is due, who may wake them from outside.
+#include <gmock/gmock.h>
+
+#include "store/conformance.h"
+
+namespace store {
+
+using base::ErrorCode;
+using base::from_micros;
+using domain::Priority;
+using domain::QueueStatus;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using namespace conformance;
+
+namespace {
+
+domain::ExternalTrigger trigger(const std::string& id, const std::string& agent = "ada") {
+    return {.external_trigger_id = {id}, .target_agent_id = {agent}, .token_hash = "hash-" + id};
+}
+
+domain::WakeHint hint(const std::string& agent, const std::string& reason) {
+    return {.target_agent_id = {agent},
+            .reason = reason,
+            .body = domain::JsonBody{json::object{{"n", 1}}},
+            .created_at = from_micros(5),
+            .merged_count = 1,
+            .merged = {{.reason = "earlier", .source = "forge"}}};
+}
+
+domain::Agent agent(const std::string& id) {
+    return {.agent_id = {id}, .identity = {.agent_id = {id}}};
+}
+
+}  // namespace
+
+TEST_P(StoreConformance, OnlyPublicAgentsThatAreNotArchivedAreListed) {
+    write([](Tx& tx) -> Status {
+        for (const auto* id : {"c", "a", "b", "d"}) TRY(tx.put_agent(agent(id)));
+        auto hidden = agent("b");
+        hidden.identity.visibility = domain::Visibility::Private;
+        TRY(tx.put_agent(hidden));
+        auto archived = agent("c");
+        archived.identity.status = domain::IdentityStatus::Archived;
+        return tx.put_agent(archived);
+    });
+    read([](Tx& tx) -> Status {
+        EXPECT_THAT(TRY(tx.listed_agents({}, 9)), ElementsAre(AgentId{"a"}, AgentId{"d"}));
+        EXPECT_THAT(TRY(tx.listed_agents({"a"}, 9)), ElementsAre(AgentId{"d"}));
+        EXPECT_THAT(TRY(tx.listed_agents({}, 1)), ElementsAre(AgentId{"a"}));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, CountsSayWhatIsGoingOnOverAllAgents) {
+    write([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.counts()), Counts{});
+        TRY(tx.put_agent(agent("ada")));
+        TRY(tx.open_attempt(attempt("r1")));
+        TRY(tx.put_task({.id = {"k"}, .agent_id = {"ada"}}));
+        TRY(tx.put_wait({.id = {"w1"}, .agent_id = {"ada"}}));
+        TRY(tx.put_wait({.id = {"w2"}, .agent_id = {"ada"}}));
+        TRY(tx.put_wait(
+            {.id = {"w3"}, .agent_id = {"bob"}, .status = domain::WaitStatus::Resolved}));
+        EXPECT_EQ(TRY(tx.counts()), (Counts{1, 1, 1, 1}));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, AgentsThatHaveSomethingDueAreGivenInPages) {
+    write([](Tx& tx) -> Status {
+        for (const auto* id : {"a", "b", "c"}) {
+            TRY(tx.append_message(message(std::string("m-") + id, id), std::nullopt));
+            TRY(tx.open_attempt(attempt(std::string("r-") + id, id)));
+            TRY(tx.put_wake_hint(hint(id, "look")));
+        }
+        auto closed = attempt("r-b", "b");
+        closed.state = domain::Closed{};
+        return tx.put_attempt(closed);
+    });
+    read([](Tx& tx) -> Status {
+        EXPECT_THAT(TRY(tx.agents_with_pending({}, 2)), ElementsAre(AgentId{"a"}, AgentId{"b"}));
+        EXPECT_THAT(TRY(tx.agents_with_pending({"b"}, 2)), ElementsAre(AgentId{"c"}));
+        EXPECT_THAT(TRY(tx.agents_with_open_attempt({}, 9)),
+                    ElementsAre(AgentId{"a"}, AgentId{"c"}));
+        EXPECT_THAT(TRY(tx.agents_with_open_attempt({"a"}, 9)), ElementsAre(AgentId{"c"}));
+        EXPECT_THAT(TRY(tx.agents_with_wake_hint({"a"}, 1)), ElementsAre(AgentId{"b"}));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, FailuresToOpenAreCountedAcrossRestartsAndChangeNothingElse) {
+    write(append({message("m1")}));
+    write([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.count_failure({"m1"}, "broken", from_micros(2'000))), 1);
+        return {};
+    });
+    reopen();
+    write([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.count_failure({"m1"}, "broken again", from_micros(3'000))), 2);
+        const auto entry = TRY(tx.message({"m1"}))->entry;
+        EXPECT_EQ(entry.failures, 2);
+        EXPECT_EQ(entry.tries, 0);
+        EXPECT_EQ(entry.status, QueueStatus::Queued);
+        EXPECT_EQ(entry.reason, "broken again");
+        EXPECT_EQ(tx.count_failure({"none"}, "", {}).error().code, ErrorCode::NotFound);
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, PendingInterjectionsAreThoseOfTheirPriorityOldestFirst) {
+    write(append({message("n1"), message("i1", "ada", Priority::Interject),
+                  message("i2", "ada", Priority::Interject),
+                  message("i3", "bob", Priority::Interject),
+                  message("i4", "ada", Priority::Interject)}));
+    write([](Tx& tx) -> Status {
+        TRY(tx.set_queue_status({"i2"}, QueueStatus::Interjected, "r1", {}));
+        std::vector<std::string> found;
+        for (const auto& one : TRY(tx.pending_interjections({"ada"}, 9)))
+            found.push_back(one.message.id.value);
+        EXPECT_THAT(found, ElementsAre("i1", "i4"));
+        EXPECT_EQ(TRY(tx.pending_interjections({"ada"}, 1)).size(), 1u);
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, TimersAreCountedAndListedNewestFirst) {
+    write([](Tx& tx) -> Status {
+        TRY(tx.put_timer(timer("t1", 10)));
+        TRY(tx.put_timer(timer("t2", 20)));
+        auto done = timer("t3", std::nullopt);
+        done.status = domain::TimerStatus::Completed;
+        TRY(tx.put_timer(done));
+        EXPECT_EQ(TRY(tx.active_timer_count({"ada"})), 2);
+        EXPECT_THAT(ids(TRY(tx.timers({"ada"}, 2))), ElementsAre("t3", "t2"));
+        EXPECT_THAT(ids(TRY(tx.active_timers({"ada"}, 1))), ElementsAre("t1"));
+        return {};
+    });
+}
+
+// contract: TRIG-10
+TEST_P(StoreConformance, AnAgentHasOneActiveTriggerAndATokenLeadsToIt) {
+    write([](Tx& tx) -> Status { return tx.put_trigger(trigger("x1")); });
+    const Status second =
+        store_->write(Durability::Process, [](Tx& tx) { return tx.put_trigger(trigger("x2")); });
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::Conflict);
+    reopen();
+    write([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.active_trigger({"ada"})), trigger("x1"));
+        auto revoked = trigger("x1");
+        revoked.status = domain::TriggerStatus::Revoked;
+        revoked.revoked_at = from_micros(9);
+        TRY(tx.put_trigger(revoked));
+        TRY(tx.put_trigger(trigger("x2")));
+        EXPECT_EQ(TRY(tx.active_trigger({"ada"})), trigger("x2"));
+        EXPECT_EQ(TRY(tx.trigger_by_token("hash-x1")), revoked);
+        EXPECT_EQ(TRY(tx.trigger_by_token("hash-x2")), trigger("x2"));
+        EXPECT_FALSE(TRY(tx.trigger_by_token("hash-x3")));
+        EXPECT_THAT(TRY(tx.triggers({"ada"}, 9)), ElementsAre(trigger("x2"), revoked));
+        EXPECT_FALSE(TRY(tx.active_trigger({"bob"})));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, AWakeHintIsKeptWholeOnceForEachAgent) {
+    write([](Tx& tx) -> Status {
+        TRY(tx.put_wake_hint(hint("ada", "first")));
+        TRY(tx.put_wake_hint(hint("bob", "other")));
+        return tx.put_wake_hint(hint("ada", "second"));
+    });
+    reopen();
+    write([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.wake_hint({"ada"})), hint("ada", "second"));
+        TRY(tx.erase_wake_hint({"ada"}));
+        EXPECT_FALSE(TRY(tx.wake_hint({"ada"})));
+        EXPECT_EQ(TRY(tx.wake_hint({"bob"})), hint("bob", "other"));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, AWorkspaceIsKnownToTheHostByItsId) {
+    const domain::WorkspaceEntry entry{.workspace_id = "ws-1", .workspace_anchor = "/p"};
+    write([&](Tx& tx) -> Status { return tx.put_workspace(entry); });
+    read([&](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.workspace("ws-1")), entry);
+        EXPECT_FALSE(TRY(tx.workspace("ws-2")));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, AnErasedAgentLeavesNoTriggerAndNoHint) {
+    write([](Tx& tx) -> Status {
+        TRY(tx.put_agent(agent("ada")));
+        TRY(tx.put_trigger(trigger("x1")));
+        TRY(tx.put_wake_hint(hint("ada", "look")));
+        TRY(tx.erase_agent({"ada"}));
+        EXPECT_THAT(TRY(tx.triggers({"ada"}, 9)), IsEmpty());
+        EXPECT_FALSE(TRY(tx.wake_hint({"ada"})));
+        return {};
+    });
+}
+
+}  // namespace store
