@@ -5,12 +5,18 @@
 
 #include <unistd.h>
 
+#include "app/init.h"
 #include "app/models.h"
 #include "app/providers.h"
 #include "app/runtime.h"
+#include "app/serve.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "service/daemon/background.h"
+#include "service/daemon/daemon.h"
+#include "service/daemon/route.h"
 #include "service/local/local_settings.h"
+#include "service/remote/remote_service.h"
 #include "surfaces/cli/cli.h"
 
 namespace {
@@ -35,8 +41,8 @@ void interrupt_on_signal(app::Runtime& runtime, const cli::Terminal& terminal, i
     runtime.service().interrupt("operator_interrupt");
 }
 
-cli::Exit execute(const cli::Command& command, const config::Config& config,
-                  const cli::Terminal& terminal) {
+cli::Exit in_process(const cli::Command& command, const config::Config& config,
+                     const cli::Terminal& terminal) {
     const auto runtime = app::Runtime::open(config);
     if (!runtime) return cli::report(terminal, runtime.error());
     int interrupts = 0;
@@ -47,7 +53,55 @@ cli::Exit execute(const cli::Command& command, const config::Config& config,
     return cli::execute(command, {.service = (*runtime)->service(),
                                   .terminal = terminal,
                                   .clock = (*runtime)->clock(),
-                                  .default_agent = config.default_agent});
+                                  .default_agent = config.default_agent,
+                                  .cwd = config.cwd});
+}
+
+cli::Exit over_there(const cli::Command& command, const service::Address& address,
+                     const config::Config& config, const cli::Terminal& terminal) {
+    base::SystemClock clock;
+    service::RemoteService service({.address = address, .on_lost = [&](const base::Error& error) {
+                                        terminal.note("lost the runtime (" + error.message +
+                                                      "); waiting for it to come back");
+                                    }});
+    return cli::execute(command, {.service = service,
+                                  .terminal = terminal,
+                                  .clock = clock,
+                                  .default_agent = config.default_agent,
+                                  .cwd = config.cwd});
+}
+
+// A run without --agent has an agent of its own, which no runtime knows of.
+bool is_private_run(const cli::Command& command) {
+    const auto* run = std::get_if<cli::RunCommand>(&command);
+    return run && !run->request.agent;
+}
+
+cli::Exit execute(const cli::Command& command, const config::Config& config,
+                  const cli::Terminal& terminal) {
+    if (is_private_run(command)) return in_process(command, config, terminal);
+    const auto files = service::Daemon::files_of(config);
+    if (const auto address = service::find_runtime(files, config.server))
+        return over_there(command, *address, config, terminal);
+    if (!cli::works_without_runtime(command))
+        return cli::report(terminal, {base::ErrorCode::Unavailable,
+                                      fmt::format("no runtime is running on {}; start one with: "
+                                                  "holon daemon start",
+                                                  config.home.string())});
+    return in_process(command, config, terminal);
+}
+
+cli::Exit execute(const cli::DaemonCommand& command, const config::Config& config,
+                  const std::optional<std::string>& home, const cli::Terminal& terminal) {
+    base::SystemClock clock;
+    std::error_code failed;
+    service::DaemonParts parts{.config = config,
+                               .clock = clock,
+                               .program = std::filesystem::read_symlink("/proc/self/exe", failed),
+                               .started_in = config.cwd};
+    if (home) parts.home_arguments = {"--home", config.home.string()};
+    service::Daemon daemon(std::move(parts));
+    return cli::execute(command, {.daemon = daemon, .terminal = terminal, .clock = clock});
 }
 
 // The first Ctrl-C ends the run with its calls; a second one ends the program at once, and the run
@@ -90,14 +144,27 @@ cli::Exit run(int argc, char** argv) {
         app::choose_model(config);
         return config;
     };
-    if (const auto* command = std::get_if<cli::SettingsCommand>(&invocation->command)) {
-        service::LocalSettings settings({.home = config::find_home(flags, environment(), cwd),
-                                         .load = load,
-                                         .check_model = app::check_model});
+    const auto variables = environment();
+    service::LocalSettings settings({.home = config::find_home(flags, variables, cwd),
+                                     .load = load,
+                                     .check_model = app::check_model});
+    if (const auto* command = std::get_if<cli::SettingsCommand>(&invocation->command))
         return cli::execute(*command, {.settings = settings, .terminal = terminal});
-    }
     const auto config = load();
-    if (!config) return cli::report(terminal, config.error());
+    if (!config) {
+        service::tell_starter(config.error().message);
+        return cli::report(terminal, config.error());
+    }
+    if (const auto* command = std::get_if<cli::DaemonCommand>(&invocation->command))
+        return execute(*command, *config, invocation->home, terminal);
+    if (const auto* command = std::get_if<cli::ServeCommand>(&invocation->command)) {
+        if (const auto exit = app::act_as_init()) return static_cast<cli::Exit>(*exit);
+        base::set_log_level(base::Level::Info);
+        return app::serve(command->options, {.config = *config,
+                                             .environment = variables,
+                                             .terminal = terminal,
+                                             .settings = settings});
+    }
     if (const auto* command = std::get_if<cli::PlanCommand>(&invocation->command))
         return execute(*command, *config, terminal);
     return execute(std::get<cli::Command>(invocation->command), *config, terminal);

@@ -101,6 +101,7 @@ public:
     service::LocalPlans& plans() override { return plans_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
+    events::Feed& feed() override { return feed_; }
 
 private:
     // Names of models are checked before they get this far; one that an earlier program stored is

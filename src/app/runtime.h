@@ -6,6 +6,7 @@
 #include "base/asio_loop.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "record/events/events.h"
 #include "service/local/local_plans.h"
 #include "service/local/local_service.h"
 
@@ -20,6 +21,7 @@ public:
     virtual service::LocalPlans& plans() = 0;
     virtual base::AsioLoop& loop() = 0;
     virtual base::Clock& clock() = 0;
+    virtual events::Feed& feed() = 0;
 };
 
 }  // namespace app

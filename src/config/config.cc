@@ -273,7 +273,9 @@ Status describe_models(ModelSettings& models, const ConfigFile& file) {
 }
 
 Environment without_secrets(Environment environment, const Config& config) {
-    environment.erase("HOLON_CONTROL_TOKEN");
+    // What belongs to this process and its starter is no concern of commands either.
+    for (const char* name : {"HOLON_CONTROL_TOKEN", "HOLON_READY_FD", "NOTIFY_SOCKET"})
+        environment.erase(name);
     for (const auto& [id, provider] : config.providers)
         for (const auto& name : provider.credential_env) environment.erase(name);
     return environment;
@@ -299,6 +301,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     config.home = find_home(flags, environment, cwd);
     config.cwd = cwd;
     config.default_agent = lookup(environment, "HOLON_AGENT_ID").value_or("main");
+    config.server = TRY(load_server(config.home, environment));
     config.workspace_dir = lookup(environment, "HOLON_WORKSPACE_DIR").value_or(cwd.string());
     if (const auto codex = lookup(environment, "CODEX_HOME"))
         config.codex_home = *codex;

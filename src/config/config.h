@@ -15,6 +15,7 @@
 #include "config/auth.h"
 #include "config/catalogue.h"
 #include "config/model_ref.h"
+#include "config/server.h"
 
 namespace config {
 
@@ -93,6 +94,7 @@ struct Config {
     std::string default_shell{"sh"};
     // The environment of commands: ours, without the secrets of the runtime and its providers.
     Environment command_environment{};
+    Server server{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // Where supervised commands are found again.

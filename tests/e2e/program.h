@@ -76,6 +76,8 @@ public:
     std::string read(const std::filesystem::path& file) const;
 
     Running start(const std::vector<std::string>& arguments);
+    // Another program, with all of this around it.
+    Running start_command(std::vector<std::string> argv) { return spawn(std::move(argv)); }
     Finished run(const std::vector<std::string>& arguments);
     // A shell runs `commands` and then becomes the program.
     Finished run_after(std::string_view commands, const std::vector<std::string>& arguments);

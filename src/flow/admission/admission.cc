@@ -11,12 +11,10 @@ namespace {
 // A wait that ends may change what the agent is seen to do: no longer awaiting a task.
 base::Status trigger_waits(events::Log& log, const domain::Message& message) {
     if (TRY(log.tx().open_waits(message.agent_id)).empty()) return {};
-    const auto before =
-        identity::status_of(TRY(identity::load_facts(log.tx(), message.agent_id)));
+    const auto before = identity::status_of(TRY(identity::load_facts(log.tx(), message.agent_id)));
     TRY(queue::trigger_waits(log, message));
     const auto after = identity::status_of(TRY(identity::load_facts(log.tx(), message.agent_id)));
-    return before == after ? base::Status{}
-                           : identity::record_state(log, message.agent_id, before);
+    return before == after ? base::Status{} : identity::record_state(log, message.agent_id, before);
 }
 
 }  // namespace

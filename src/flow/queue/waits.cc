@@ -120,11 +120,10 @@ base::Status resolve_waits(events::Log& log, const domain::Message& message,
         wait.resolved_by = run;
         wait.updated_at = log.now();
         TRY(log.tx().put_wait(wait));
-        TRY(log.append(
-            wait.agent_id, "wait_condition_resolved",
-            {{"wait_condition_id", wait.id.value},
-             {"message_id", message.id.value},
-             {"run_id", run ? json::value(run->value) : json::value(nullptr)}}));
+        TRY(log.append(wait.agent_id, "wait_condition_resolved",
+                       {{"wait_condition_id", wait.id.value},
+                        {"message_id", message.id.value},
+                        {"run_id", run ? json::value(run->value) : json::value(nullptr)}}));
     }
     return {};
 }

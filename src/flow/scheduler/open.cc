@@ -101,8 +101,7 @@ base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::M
     auto& agent = facts.agent;
     agent.last_wake_reason = std::string(base::enum_name(message.kind));
     if (!agent.rest) return {};
-    if (agent.rest->timer_id)
-        TRY(cancel_timer(log, agent.agent_id, *agent.rest->timer_id));
+    if (agent.rest->timer_id) TRY(cancel_timer(log, agent.agent_id, *agent.rest->timer_id));
     agent.rest.reset();
     return log.append(agent.agent_id, "scheduler_posture_decision",
                       {{"boundary", "message_admission"},
@@ -142,10 +141,9 @@ base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, cons
     auto& agent = facts.agent;
     const auto before = identity::status_of(facts);
     agent.paused = true;
-    TRY(log.append(agent.agent_id, "agent_budget_exhausted",
-                   {{"agent_id", agent.agent_id.value},
-                    {"limit", spent.limit},
-                    {"pending", facts.pending}}));
+    TRY(log.append(
+        agent.agent_id, "agent_budget_exhausted",
+        {{"agent_id", agent.agent_id.value}, {"limit", spent.limit}, {"pending", facts.pending}}));
     TRY(briefs::publish(
         log, agent,
         {.kind = domain::BriefKind::Failure,
@@ -175,9 +173,9 @@ base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agen
             entry->record.message.kind != domain::MessageKind::SystemTick &&
             entry->record.entry.status == domain::QueueStatus::Processed)
             facts.recent_messages.push_back(std::move(entry->record.message));
-    auto briefs = TRY(tx.briefs(
-        agent.agent_id,
-        {.limit = static_cast<std::int64_t>(context::kRecentBriefs), .newest_first = true}));
+    auto briefs =
+        TRY(tx.briefs(agent.agent_id, {.limit = static_cast<std::int64_t>(context::kRecentBriefs),
+                                       .newest_first = true}));
     for (auto entry = briefs.rbegin(); entry != briefs.rend(); ++entry)
         facts.recent_briefs.push_back(std::move(entry->record));
     if (const auto trigger = TRY(tx.active_trigger(agent.agent_id)))
@@ -191,8 +189,7 @@ base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
     auto agent = TRY(log.tx().agent(agent_id));
     if (!next || !agent) return {};
     const auto& message = next->message;
-    const std::int64_t failures =
-        TRY(log.tx().count_failure(message.id, error.message, log.now()));
+    const std::int64_t failures = TRY(log.tx().count_failure(message.id, error.message, log.now()));
     TRY(log.append(agent_id, "runtime_error",
                    {{"message_id", message.id.value},
                     {"message_kind", base::enum_name(message.kind)},

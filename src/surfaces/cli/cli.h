@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.h"
+#include "service/daemon/daemon.h"
 #include "service/plans.h"
 #include "service/service.h"
 #include "surfaces/cli/command.h"
@@ -14,6 +15,14 @@ struct Context {
     const Terminal& terminal;
     base::Clock& clock;
     std::string default_agent;
+    service::Caller caller{};
+    std::filesystem::path cwd{};  // Where relative paths of the command line start.
+};
+
+struct DaemonContext {
+    service::Daemon& daemon;
+    const Terminal& terminal;
+    base::Clock& clock;
 };
 
 struct SettingsContext {
@@ -30,6 +39,7 @@ struct PlanContext {
 
 // On a terminal people get sentences and tables; piped or with --json the output is JSON.
 Exit execute(const Command& command, const Context& context);
+Exit execute(const DaemonCommand& command, const DaemonContext& context);
 Exit execute(const SettingsCommand& command, const SettingsContext& context);
 Exit execute(const PlanCommand& command, const PlanContext& context);
 

@@ -1,10 +1,9 @@
 #include "surfaces/cli/command.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/text.h"
+#include "surfaces/cli/manual.h"
+#include "surfaces/cli/options.h"
 #include "surfaces/cli/plan_options.h"
-#include "surfaces/cli/settings_options.h"
 
 namespace cli {
 namespace {
@@ -14,6 +13,7 @@ Examples:
   holon run "make the failing test pass"
   holon run --agent main --create-agent "read the README and remember what this is"
   holon run --json "list the TODOs" | jq .final_text
+  holon daemon start && holon prompt "how far are you?" && holon tail -f
   holon transcript --agent main
   holon doctor
   holon config set model.default openrouter/some/model
@@ -25,6 +25,11 @@ Environment:
   HOLON_HOME    where everything is kept (default ~/.holon)
   HOLON_MODEL   provider/model to ask, for instance openrouter/some/model; when unset, the
                 first provider that has a key (see holon doctor)
+  HOLON_CONTROL_TOKEN
+                the control token of a runtime that asks for one
+
+Something is wrong: holon run --json, holon daemon status, holon daemon logs, holon status, tail and
+transcript, holon tui, holon serve; in this order.
 
 Exit codes:
   0 success   1 error   2 usage   3 the turn or plan failed, or went only in part
@@ -37,8 +42,6 @@ const std::map<std::string, domain::TrustLevel> kTrustLevels{
     {"trusted-integration", domain::TrustLevel::TrustedIntegration},
     {"untrusted-external", domain::TrustLevel::UntrustedExternal}};
 
-constexpr std::int64_t kListMax = 100'000;
-
 void add_run(CLI::App& app, Invocation& invocation) {
     auto run = std::make_shared<RunCommand>();
     auto* sub = app.add_subcommand("run", "Give an agent one prompt and wait for the answer");
@@ -48,12 +51,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
                   "Make the agent if it does not exist");
     sub->add_flag("--resume", run->request.resume,
                   "Go on with what an earlier run of --agent left open");
-    sub->add_option("--trust", run->request.trust, "How far the prompt is trusted")
-        ->transform(
-            CLI::CheckedTransformer(kTrustLevels)
-                .description(
-                    "{trusted-operator,trusted-system,trusted-integration,untrusted-external}"))
-        ->default_str("trusted-operator");
+    add_trust(*sub, run->request.trust);
     sub->add_option("--max-turns", run->request.max_turns, "Ask the model at most this often")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
     sub->add_option("--workspace-root", run->request.workspace_root,
@@ -74,77 +72,13 @@ void add_run(CLI::App& app, Invocation& invocation) {
     });
 }
 
-template <class T>
-std::shared_ptr<T> add_reader(CLI::App& app, Invocation& invocation, const char* name,
-                              const char* help) {
-    auto action = std::make_shared<T>();
-    auto* sub = app.add_subcommand(name, help);
-    sub->add_option("--agent", action->agent, "The agent (default: HOLON_AGENT_ID, else main)");
-    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
-    if constexpr (requires { action->limit; })
-        sub->add_option("--limit", action->limit, "How many at most")
-            ->check(CLI::Range(std::int64_t{1}, kListMax))
-            ->capture_default_str();
-    if constexpr (requires { action->after_seq; })
-        sub->add_option("--after-seq", action->after_seq, "Only events behind this one")
-            ->capture_default_str();
-    if constexpr (requires { action->json; })
-        sub->add_flag("--json", action->json, "Print JSON, also on a terminal");
-    sub->callback([&invocation, action] { invocation.command = Command(*action); });
-    return action;
-}
-
-// `holon agent model …`; the agent is named behind the command.
-template <class T>
-std::shared_ptr<T> add_agent_model(CLI::App& group, Invocation& invocation, const char* name,
-                                   const char* help) {
-    auto action = std::make_shared<T>();
-    auto* sub = group.add_subcommand(name, help);
-    if constexpr (requires { action->model; })
-        sub->add_option("model", action->model, "provider/model")->required();
-    sub->add_option("agent", action->agent, "The agent (default: HOLON_AGENT_ID, else main)");
-    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
-    sub->add_flag("--json", action->json, "Print JSON, also on a terminal");
-    sub->callback([&invocation, action] { invocation.command = Command(*action); });
-    return action;
-}
-
-void add_agents(CLI::App& app, Invocation& invocation) {
-    auto* agent = app.add_subcommand("agent", "Work with agents");
-    agent->require_subcommand(1);
-    auto list = std::make_shared<AgentListCommand>();
-    auto* sub = agent->add_subcommand("list", "List all agents");
-    sub->add_flag("--json", list->json, "Print JSON, also on a terminal");
-    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
-    sub->callback([&invocation, list] { invocation.command = Command(*list); });
-    auto* model = agent->add_subcommand("model", "Which model an agent asks");
-    model->require_subcommand(1);
-    model->footer("\nExample:\n  holon agent model set xai/grok-4 main");
-    add_agent_model<AgentModelGetCommand>(*model, invocation, "get", "Show the model of an agent");
-    add_agent_model<AgentModelSetCommand>(*model, invocation, "set",
-                                          "Give one agent its own model, from its next turn on");
-    add_agent_model<AgentModelClearCommand>(*model, invocation, "clear",
-                                            "Let it ask the default model again");
-}
-
-void add_debug(CLI::App& app, Invocation& invocation) {
-    auto* debug = app.add_subcommand("debug", "Look into what happened");
-    debug->require_subcommand(1);
-    auto action = std::make_shared<DebugLatencyCommand>();
-    auto* sub = debug->add_subcommand("latency", "Show where the time of an agent's turns went");
-    sub->add_option("--agent", action->agent, "The agent (default: HOLON_AGENT_ID, else main)");
-    sub->add_option("--limit", action->limit, "How many turns, the newest first")
-        ->check(CLI::PositiveNumber);
-    sub->add_option("--events-limit", action->events_limit, "How many of the newest events to read")
-        ->check(CLI::PositiveNumber);
-    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
-    sub->callback([&invocation, action] { invocation.command = Command(*action); });
-}
-
 // What to say to a word that is no command, or nothing when it is one.
 std::optional<Stop> unknown_command(const CLI::App& app, std::string_view word) {
     std::vector<std::string> names;
-    for (const auto* known : app.get_subcommands({})) names.push_back(known->get_name());
+    for (const auto* known : app.get_subcommands({})) {
+        names.push_back(known->get_name());
+        for (const auto& alias : known->get_aliases()) names.push_back(alias);
+    }
     if (word.empty() || word.starts_with('-') || std::ranges::find(names, word) != names.end())
         return std::nullopt;
     const std::string near = base::nearest(word, names);
@@ -154,7 +88,69 @@ std::optional<Stop> unknown_command(const CLI::App& app, std::string_view word) 
         Exit::Usage};
 }
 
+// `holon help`, `help COMMAND…`, `help --man` and `completion SHELL`: text made from the table of
+// commands. Nothing when it is another command.
+std::optional<Stop> about_the_program(const CLI::App& app, std::span<const char* const> words) {
+    const std::string_view word = words.empty() ? "" : words[0];
+    if (word == "completion") {
+        const auto text = completion(app, words.size() == 2 ? words[1] : "");
+        if (!text.empty()) return Stop{text, Exit::Success};
+        return Stop{"Error: say for which shell: holon completion bash, zsh or fish\n",
+                    Exit::Usage};
+    }
+    if (word != "help") return std::nullopt;
+    if (words.size() == 2 && std::string_view(words[1]) == "--man")
+        return Stop{man_page(app), Exit::Success};
+    const CLI::App* topic = &app;
+    for (const char* name : words.subspan(1)) {
+        const auto named = topic->get_subcommands(
+            [&](const CLI::App* candidate) { return candidate->check_name(name); });
+        topic = named.empty() ? nullptr : named.front();
+        if (!topic)
+            return Stop{fmt::format("Error: there is no command '{}'; see holon help\n",
+                                    base::printable(name)),
+                        Exit::Usage};
+    }
+    return Stop{topic->help(), Exit::Success};
+}
+
 }  // namespace
+
+void add_trust(CLI::App& sub, domain::TrustLevel& trust) {
+    sub.add_option("--trust", trust, "How far the prompt is trusted")
+        ->transform(
+            CLI::CheckedTransformer(kTrustLevels)
+                .description(
+                    "{trusted-operator,trusted-system,trusted-integration,untrusted-external}"))
+        ->default_str("trusted-operator");
+}
+
+bool works_without_runtime(const Command& command) {
+    struct Works {
+        bool operator()(const PromptCommand&) const { return false; }
+        bool operator()(const TaskCommand& task) const { return task.list; }
+        bool operator()(const TimerCommand& timer) const { return timer.list; }
+        bool operator()(const LifecycleCommand&) const { return false; }
+        bool operator()(const AbortCommand&) const { return false; }
+        bool operator()(const WorkspaceAttachCommand&) const { return false; }
+        bool operator()(const WorkspaceExitCommand&) const { return false; }
+        bool operator()(const WorkspaceDetachCommand&) const { return false; }
+        bool operator()(const TriggerCommand&) const { return false; }
+        bool operator()(const TailCommand& tail) const { return !tail.follow; }
+        bool operator()(const EventsCommand& events) const { return !events.follow; }
+        bool operator()(const RunCommand&) const { return true; }
+        bool operator()(const StatusCommand&) const { return true; }
+        bool operator()(const TranscriptCommand&) const { return true; }
+        bool operator()(const AgentListCommand&) const { return true; }
+        bool operator()(const AgentModelGetCommand&) const { return true; }
+        bool operator()(const AgentModelSetCommand&) const { return true; }
+        bool operator()(const AgentModelClearCommand&) const { return true; }
+        bool operator()(const AgentCreateCommand&) const { return true; }
+        bool operator()(const DebugPromptCommand&) const { return true; }
+        bool operator()(const DebugLatencyCommand&) const { return true; }
+    };
+    return std::visit(Works{}, command);
+}
 
 std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     Invocation invocation;
@@ -164,21 +160,17 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     app.footer(std::string(kFooter));
     app.require_subcommand(1);
     add_run(app, invocation);
-    add_reader<StatusCommand>(app, invocation, "status",
-                              "Show an agent: status, workspace, model, token use");
-    add_reader<TranscriptCommand>(app, invocation, "transcript",
-                                  "Show what was said and done, round by round");
-    add_reader<TailCommand>(app, invocation, "tail",
-                            "Show the newest briefs: what the agent told its operator");
-    add_reader<EventsCommand>(app, invocation, "events",
-                              "Print an agent's events, one JSON object a line");
-    add_debug(app, invocation);
+    add_readers(app, invocation);
     add_agents(app, invocation);
+    add_control(app, invocation);
+    add_daemon(app, invocation);
     add_plans(app, invocation);
     add_settings(app, invocation);
-    app.add_subcommand("help", "Show this help");
-    const std::string_view word = argc > 1 ? argv[1] : "";
-    if (word == "help") return std::unexpected(Stop{app.help(), Exit::Success});
+    app.add_subcommand("completion", "Print completions for bash, zsh or fish");
+    app.add_subcommand("help", "Show this help, that of a command, or the manual page (--man)");
+    const std::span words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
+    const std::string_view word = words.empty() ? "" : words[0];
+    if (auto stop = about_the_program(app, words)) return std::unexpected(*stop);
     if (auto stop = unknown_command(app, word)) return std::unexpected(*stop);
     if (argc <= 1) return std::unexpected(Stop{app.help(), Exit::Usage});
     try {

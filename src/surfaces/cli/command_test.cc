@@ -134,13 +134,98 @@ TEST(Parse, TheConfigurationHasItsCommands) {
         EXPECT_EQ(stop(bad).exit, Exit::Usage);
 }
 
+template <class T>
+T daemon(std::vector<const char*> arguments) {
+    const auto invocation = parsed(std::move(arguments));
+    EXPECT_TRUE(invocation) << invocation.error().text;
+    const auto* command = invocation ? std::get_if<DaemonCommand>(&invocation->command) : nullptr;
+    const T* found = command ? std::get_if<T>(&command->action) : nullptr;
+    EXPECT_NE(found, nullptr);
+    return found ? *found : T{};
+}
+
+TEST(Parse, ServeStartAndRestartTakeTheSameOptions) {
+    const std::vector<const char*> options{
+        "--access",  "lan",     "--host", "h",          "--port", "9",         "--advertise",
+        "https://h", "--token", "t",      "--tls-cert", "c",      "--tls-key", "k"};
+    const service::ServeOptions meant{.access = service::Access::Lan,
+                                      .host = "h",
+                                      .port = 9,
+                                      .advertise = "https://h",
+                                      .token = "t",
+                                      .tls_cert = "c",
+                                      .tls_key = "k"};
+    const auto with = [&](std::vector<const char*> words) {
+        words.insert(words.end(), options.begin(), options.end());
+        return words;
+    };
+    EXPECT_EQ(daemon<DaemonStartCommand>(with({"daemon", "start"})).options, meant);
+    EXPECT_EQ(daemon<DaemonRestartCommand>(with({"daemon", "restart"})).options, meant);
+    const auto serve = parsed(with({"serve"}));
+    ASSERT_TRUE(serve) << serve.error().text;
+    EXPECT_EQ(std::get<ServeCommand>(serve->command).options, meant);
+    daemon<DaemonStopCommand>({"daemon", "stop"});
+    daemon<DaemonStatusCommand>({"daemon", "status"});
+    EXPECT_EQ(daemon<DaemonLogsCommand>({"daemon", "logs"}).tail, 80);
+    for (const std::vector<const char*>& bad :
+         std::vector<std::vector<const char*>>{{"daemon"},
+                                               {"serve", "--port", "65536"},
+                                               {"serve", "--listen", "127.0.0.1:1", "--port", "2"},
+                                               {"serve", "--token", "a", "--token-file", "b"},
+                                               {"serve", "--access", "everyone"}})
+        EXPECT_EQ(stop(bad).exit, Exit::Usage);
+}
+
+TEST(Parse, ADisplayModeHasANameAndANumber) {
+    using views::DisplayMode;
+    for (const auto& [text, mode] : {std::pair{"info", DisplayMode::Info},
+                                     {"3", DisplayMode::Info},
+                                     {"verbose", DisplayMode::Verbose},
+                                     {"4", DisplayMode::Verbose},
+                                     {"DEBUG", DisplayMode::Debug},
+                                     {"5", DisplayMode::Debug}})
+        EXPECT_EQ(action<TailCommand>({"tail", "-f", "--display", text}).display, mode) << text;
+    for (const char* bad : {"trace", "9", ""})
+        EXPECT_EQ(stop({"tail", "-f", "--display", bad}).exit, Exit::Usage) << bad;
+    EXPECT_EQ(stop({"tail", "--display", "info"}).exit, Exit::Usage);
+}
+
+TEST(Parse, AgentsAloneAreListed) {
+    action<AgentListCommand>({"agent"});
+    action<AgentListCommand>({"agents"});
+    EXPECT_EQ(action<StatusCommand>({"agent", "status", "a"}).agent, "a");
+}
+
+TEST(Parse, OnlyWhatIsSafeOnTheStoreWorksWithoutARuntime) {
+    const auto works = [](std::vector<const char*> words) {
+        return works_without_runtime(std::get<Command>(parsed(std::move(words))->command));
+    };
+    for (const std::vector<const char*>& safe :
+         std::vector<std::vector<const char*>>{{"run", "x"},
+                                               {"status"},
+                                               {"tail"},
+                                               {"transcript"},
+                                               {"events"},
+                                               {"agent", "list"},
+                                               {"timer", "--list"},
+                                               {"debug", "latency"}})
+        EXPECT_TRUE(works(safe)) << safe[0];
+    for (const std::vector<const char*>& not_safe :
+         std::vector<std::vector<const char*>>{{"prompt", "x"},
+                                               {"tail", "-f"},
+                                               {"agent", "stop"},
+                                               {"timer", "--after-ms", "1"},
+                                               {"trigger", "show"},
+                                               {"workspace", "exit"}})
+        EXPECT_FALSE(works(not_safe)) << not_safe[0];
+}
+
 TEST(Parse, ValuesThatDoNotFitAreUsageErrors) {
     EXPECT_EQ(stop({"run", "--max-turns", "0", "x"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"run", "--max-turns", "many", "x"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"run", "--trust", "trusted_operator", "x"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"tail", "--limit", "0"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"status", "--nonsense"}).exit, Exit::Usage);
-    EXPECT_EQ(stop({"agent"}).exit, Exit::Usage);
 }
 
 TEST(Parse, AnUnknownCommandNamesTheNearest) {
@@ -161,6 +246,29 @@ TEST(Parse, HelpAndVersionSucceedAndNothingAtAllDoesNot) {
     EXPECT_THAT(stop({"run", "--help"}).text, HasSubstr("--max-turns"));
     EXPECT_EQ(stop({"--version"}).text, "holon " HOLON_VERSION "\n");
     EXPECT_EQ(stop({}).exit, Exit::Usage);
+    EXPECT_THAT(stop({"help", "daemon", "start"}).text, HasSubstr("--access"));
+    EXPECT_EQ(stop({"help", "nonsense"}).exit, Exit::Usage);
+}
+
+TEST(Manual, TellsOfEveryCommandAndOption) {
+    const auto page = stop({"help", "--man"});
+    EXPECT_EQ(page.exit, Exit::Success);
+    EXPECT_THAT(page.text, testing::StartsWith(".TH HOLON 1\n"));
+    for (const char* part :
+         {".SS holon daemon start", "\\-\\-access", ".SS holon config providers set",
+          "HOLON_CONTROL_TOKEN", "Exit codes:"})
+        EXPECT_THAT(page.text, HasSubstr(part));
+}
+
+TEST(Completion, KnowsTheCommandsOfEveryLevelForEachShell) {
+    for (const char* shell : {"bash", "zsh", "fish"}) {
+        const auto script = stop({"completion", shell});
+        EXPECT_EQ(script.exit, Exit::Success);
+        for (const char* word : {"daemon", "restart", "after-ms", "providers"})
+            EXPECT_THAT(script.text, HasSubstr(word)) << shell;
+    }
+    EXPECT_EQ(stop({"completion", "tcsh"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"completion"}).exit, Exit::Usage);
 }
 
 }  // namespace

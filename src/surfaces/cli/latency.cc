@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "surfaces/cli/actions.h"
 
 namespace cli {
 namespace {
@@ -110,6 +111,22 @@ std::string latency_text(const TurnLatency& turn) {
     text += fmt::format("  tool_execution {}\n", duration_text(turn.tool_ms()));
     text += fmt::format("  turn_cleanup {}\n", duration_text(turn.cleanup_ms()));
     return text;
+}
+
+Exit on(const DebugLatencyCommand& command, const Context& context) {
+    const std::string agent = agent_of(command.agent, context);
+    const auto newest = context.service.newest_event(agent);
+    if (!newest) return report(context.terminal, newest.error());
+    const auto events = context.service.events(
+        agent, std::max<std::int64_t>(*newest - command.events_limit, 0), command.events_limit);
+    if (!events) return report(context.terminal, events.error());
+    const auto turns = latency_of(*events, static_cast<std::size_t>(command.limit));
+    for (const auto& turn : turns) context.terminal.print(latency_text(turn));
+    if (turns.empty())
+        context.terminal.print_line(
+            fmt::format("agent {} has had no turn among its newest {} events",
+                        base::printable(agent), command.events_limit));
+    return Exit::Success;
 }
 
 }  // namespace cli

@@ -1,15 +1,7 @@
-#include "surfaces/cli/settings_options.h"
-
-#include <CLI/CLI.hpp>
+#include "surfaces/cli/options.h"
 
 namespace cli {
 namespace {
-
-template <class T>
-struct Added {
-    CLI::App* sub;
-    std::shared_ptr<T> action;
-};
 
 template <class T>
 Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const char* help) {

@@ -1,0 +1,29 @@
+// Tells a service manager how the program is getting on (the sd_notify protocol).
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+
+namespace app {
+
+// Silent when nobody asked to be told.
+class Notify {
+public:
+    // Reads NOTIFY_SOCKET and WATCHDOG_USEC.
+    explicit Notify(const config::Environment& environment);
+
+    // For instance "READY=1\nSTATUS=…".
+    void send(std::string_view state) const;
+    // How often to send "WATCHDOG=1": half of what the manager waits for.
+    std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
+
+private:
+    std::string socket_;
+    std::optional<std::chrono::microseconds> watchdog_;
+};
+
+}  // namespace app

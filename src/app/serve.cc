@@ -1,0 +1,262 @@
+#include "app/serve.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "app/models.h"
+#include "app/notify.h"
+#include "app/providers.h"
+#include "app/runtime.h"
+#include "base/log.h"
+#include "base/log_file.h"
+#include "base/signals.h"
+#include "service/daemon/access.h"
+#include "service/daemon/background.h"
+#include "service/daemon/daemon.h"
+#include "service/daemon/surface.h"
+#include "service/views/presentation.h"
+#include "surfaces/http/server.h"
+
+namespace app {
+namespace {
+
+constexpr rlim_t kOpenFilesWanted = 8192;
+constexpr std::chrono::milliseconds kRequestGrace{3000};
+constexpr int kLoggedLevel = views::level_of(views::Visibility::TurnResult);
+
+// "fd limits: soft 8192, hard 524288"
+std::string raise_file_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return "fd limits: unknown";
+    const rlim_t wanted = std::min(kOpenFilesWanted, limit.rlim_max);
+    if (limit.rlim_cur < wanted) {
+        limit.rlim_cur = wanted;
+        setrlimit(RLIMIT_NOFILE, &limit);
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return fmt::format("fd limits: soft {}, hard {}", limit.rlim_cur, limit.rlim_max);
+}
+
+http_surface::AuthMode auth_mode(config::AuthMode mode) {
+    switch (mode) {
+        case config::AuthMode::Auto:
+            return http_surface::AuthMode::Auto;
+        case config::AuthMode::Required:
+            return http_surface::AuthMode::Required;
+        case config::AuthMode::Disabled:
+            return http_surface::AuthMode::Disabled;
+    }
+    return http_surface::AuthMode::Required;
+}
+
+http_surface::Options http_options(const service::ServePlan& plan) {
+    http_surface::Options options{
+        .tcp = {{.host = plan.listen.host, .port = static_cast<std::uint16_t>(plan.listen.port)}},
+        .socket_path = plan.socket_path,
+        .auth_mode = auth_mode(plan.auth_mode)};
+    if (!plan.token.empty()) options.token = plan.token;
+    if (plan.tls)
+        options.tls =
+            http_surface::TlsFiles{.certificate = plan.tls->certificate, .key = plan.tls->key};
+    if (plan.advertise_url) {
+        const auto start = plan.advertise_url->find("//") + 2;
+        const auto authority =
+            plan.advertise_url->substr(start, plan.advertise_url->find('/', start) - start);
+        if (const auto host = config::parse_host_port(authority))
+            options.allowed_hosts.push_back(host->host);
+    }
+    return options;
+}
+
+// An event in the log, in the words that every surface uses for it.
+void log_event(const events::Committed& committed) {
+    const auto presented = views::present(committed.event);
+    const bool is_error = committed.event.kind == "runtime_error";
+    const auto level = is_error                                                ? base::Level::Warn
+                       : views::level_of(presented.visibility) <= kLoggedLevel ? base::Level::Info
+                                                                               : base::Level::Debug;
+    if (presented.category == views::Category::StateSync || !base::is_logged(level)) return;
+    const auto text = fmt::format("agent {} #{}: {}", committed.agent_id, committed.event.event_seq,
+                                  presented.summary);
+    switch (level) {
+        case base::Level::Warn:
+            return base::log_warn("{}", text);
+        case base::Level::Info:
+            return base::log_info("{}", text);
+        case base::Level::Error:
+        case base::Level::Debug:
+            return base::log_debug("{}", text);
+    }
+}
+
+// Lives as long as the runtime serves.
+class Serving {
+public:
+    Serving(const service::ServeOptions& options, const ServeParts& parts)
+        : options_(options),
+          parts_(parts),
+          files_(service::Daemon::files_of(parts.config)),
+          notify_(parts.environment) {}
+
+    cli::Exit run() {
+        if (const auto opened = open(); !opened) return fail_to_start(opened.error());
+        announce();
+        runtime_->loop().run();
+        return cli::Exit::Success;
+    }
+
+private:
+    base::Status open();
+    base::Status open_log();
+    base::Status start_server();
+    void announce();
+    cli::Exit fail_to_start(const base::Error& error);
+    void on_signal(int number);
+    void drain(const std::string& why);
+    void finish();
+    void keep_watchdog_quiet();
+
+    const service::ServeOptions& options_;
+    const ServeParts& parts_;
+    const service::RunFiles files_;
+    const Notify notify_;
+    service::ServePlan plan_;
+    std::unique_ptr<base::LogFile> log_;
+    base::Fd lock_;
+    base::Time started_at_{};
+    std::unique_ptr<Runtime> runtime_;
+    std::shared_ptr<void> logged_events_;
+    std::unique_ptr<http_surface::Server> server_;
+    std::optional<base::Signals> signals_;
+    bool is_draining_{false};
+};
+
+base::Status Serving::open() {
+    plan_ = TRY(service::resolve(options_, parts_.config.server));
+    TRY(open_log());
+    lock_ = TRY(service::lock_runtime(files_));
+    const auto& model = parts_.config.model;
+    TRY(check_run(parts_.config, model ? model->text() : ""));
+    runtime_ = TRY(Runtime::open(parts_.config));
+    started_at_ = runtime_->clock().now();
+    logged_events_ = runtime_->feed().subscribe(log_event);
+    signals_.emplace(runtime_->loop(), std::vector{SIGINT, SIGTERM, SIGHUP},
+                     [this](int number) { on_signal(number); });
+    runtime_->service().set_callback_base_url(plan_.callback_base_url);
+    // Whoever names no agent means this one, so it is there from the start.
+    TRY(runtime_->service().create_agent(parts_.config.default_agent, std::nullopt, {}));
+    TRY(start_server());
+    runtime_->service().start();
+    return service::write_metadata(
+        files_, {.pid = getpid(),
+                 .home_dir = parts_.config.home.string(),
+                 .socket_path = plan_.socket_path.string(),
+                 .http_addr = plan_.http_addr(),
+                 .started_at = started_at_,
+                 .config_fingerprint = service::fingerprint(parts_.config, plan_),
+                 .serve_options = service::recorded(options_)});
+}
+
+base::Status Serving::open_log() {
+    if (!options_.log_file) return {};
+    log_ = TRY(base::LogFile::open(*options_.log_file));
+    base::set_log_sink([log = log_.get()](std::string_view line) { log->write(line); });
+    return {};
+}
+
+base::Status Serving::start_server() {
+    const auto& config = parts_.config;
+    http_surface::Parts parts{
+        .service = runtime_->service(),
+        .settings = parts_.settings,
+        .clock = runtime_->clock(),
+        .facts = {.default_agent = config.default_agent,
+                  .workspace_dir = config.workspace_dir.string(),
+                  .home_dir = config.home.string(),
+                  .advertise_url = plan_.advertise_url,
+                  .http_addr = plan_.http_addr(),
+                  .config_fingerprint = service::fingerprint(config, plan_),
+                  .started_at = started_at_,
+                  .startup_surface = service::startup_surface(config, plan_),
+                  .runtime_surface = service::runtime_surface(config)},
+        .request_shutdown = [this] {
+            runtime_->loop().post([this] { drain("asked over the control surface"); });
+        }};
+    server_ = TRY(http_surface::Server::start(std::move(parts), http_options(plan_)));
+    return {};
+}
+
+void Serving::announce() {
+    const auto& terminal = parts_.terminal;
+    terminal.print_line(raise_file_limit());
+    terminal.print_line("Holon listening on " + plan_.http_addr());
+    if (plan_.advertise_url) terminal.print_line("Holon advertised at " + *plan_.advertise_url);
+    terminal.print_line("Holon control socket on " + plan_.socket_path.string());
+    base::log_info("runtime {} serves {} at {}", getpid(), parts_.config.home.string(),
+                   plan_.http_addr());
+    service::tell_starter(service::kReady);
+    notify_.send(
+        fmt::format("READY=1\nMAINPID={}\nSTATUS=listening on {}", getpid(), plan_.http_addr()));
+    if (notify_.watchdog()) keep_watchdog_quiet();
+}
+
+cli::Exit Serving::fail_to_start(const base::Error& error) {
+    base::log_error("the runtime could not start: {}", error.message);
+    // Without the lock the files belong to the runtime that has it.
+    if (lock_) {
+        base::SystemClock clock;
+        (void)service::record_failure(files_, {.occurred_at = clock.now(),
+                                               .summary = error.message,
+                                               .phase = service::FailurePhase::Startup,
+                                               .detail_hint = "holon daemon logs"});
+    }
+    service::tell_starter(error.message);
+    notify_.send("STATUS=" + error.message);
+    base::set_log_sink(nullptr);
+    return cli::report(parts_.terminal, error);
+}
+
+void Serving::on_signal(int number) {
+    if (number == SIGHUP) {
+        if (!log_) return;
+        if (const auto reopened = log_->reopen(); !reopened)
+            base::log_error("the log stays where it is: {}", reopened.error().message);
+        return;
+    }
+    // Whoever asks twice does not want to wait; what is committed stays.
+    if (is_draining_) std::_Exit(static_cast<int>(cli::Exit::Interrupted));
+    drain(number == SIGINT ? "interrupted" : "terminated");
+}
+
+// First the doors, while the runtime still answers; then the agents.
+void Serving::drain(const std::string& why) {
+    if (std::exchange(is_draining_, true)) return;
+    base::log_info("the runtime ends: {}", why);
+    notify_.send("STOPPING=1\nSTATUS=draining");
+    runtime_->loop().offload([this] { server_->drain(kRequestGrace); },
+                             [this] { runtime_->service().drain([this] { finish(); }); });
+}
+
+void Serving::finish() {
+    service::remove_state(files_);
+    base::log_info("the runtime has ended");
+    runtime_->loop().stop();
+}
+
+void Serving::keep_watchdog_quiet() {
+    notify_.send("WATCHDOG=1");
+    runtime_->loop().after(*notify_.watchdog(), [this] { keep_watchdog_quiet(); });
+}
+
+}  // namespace
+
+cli::Exit serve(const service::ServeOptions& options, const ServeParts& parts) {
+    Serving serving(options, parts);
+    const auto exit = serving.run();
+    base::set_log_sink(nullptr);
+    return exit;
+}
+
+}  // namespace app

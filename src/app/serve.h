@@ -1,0 +1,22 @@
+// The runtime in this process, until it is told to end: what `holon serve` is.
+#pragma once
+
+#include "config/config.h"
+#include "service/daemon/serve_options.h"
+#include "surfaces/cli/cli.h"
+
+namespace app {
+
+struct ServeParts {
+    config::Config config;
+    const config::Environment& environment;
+    const cli::Terminal& terminal;
+    service::Settings& settings;
+};
+
+// SIGTERM, SIGINT and POST /control/runtime/shutdown drain: no new requests, what runs is
+// interrupted and goes on after the next start. A second signal ends at once, which loses nothing
+// that was committed. SIGHUP opens the log file anew.
+cli::Exit serve(const service::ServeOptions& options, const ServeParts& parts);
+
+}  // namespace app

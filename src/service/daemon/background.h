@@ -1,0 +1,50 @@
+// Processes that outlive the command that starts or ends them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+
+namespace service {
+
+// A descriptor that the started process writes one line to: "ready", or what went wrong. Its number
+// is in this variable.
+inline constexpr const char* kReadyVariable = "HOLON_READY_FD";
+inline constexpr std::string_view kReady = "ready";
+
+struct BackgroundSpec {
+    std::vector<std::string> argv;
+    std::vector<std::pair<std::string, std::string>> environment;  // Added to ours.
+    std::filesystem::path log;  // What it prints before it has a log of its own.
+};
+
+// Starts it in a session of its own and waits until it says that it is ready. Whatever it says
+// instead, its end, or silence for `limit` is an error; then it has been ended.
+base::Result<pid_t> start_in_background(const BackgroundSpec& spec,
+                                        std::chrono::milliseconds limit);
+
+// For the started process: says the one line. No effect when nobody waits for it.
+void tell_starter(std::string_view line);
+
+// A process that is not ours, by a descriptor, so that a number used again is never mistaken for
+// it.
+class OtherProcess {
+public:
+    explicit OtherProcess(pid_t pid);
+    bool exists() const { return static_cast<bool>(fd_); }
+    base::Status send(int signal) const;
+    // True once it has ended.
+    bool ends_within(std::chrono::milliseconds limit) const;
+
+private:
+    pid_t pid_;
+    base::Fd fd_;
+};
+
+}  // namespace service

@@ -1,0 +1,68 @@
+// The life of the runtime in the background: one per home, and the very one that `serve` runs.
+//
+// Works on the files of the home, its control socket and its process; needs no runtime to be up.
+// Any number of processes may call at once: start, stop and restart of one home take turns.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+
+#include "base/time.h"
+#include "config/config.h"
+#include "service/daemon/access.h"
+#include "service/daemon/decide.h"
+#include "service/daemon/run_files.h"
+
+namespace service {
+
+using namespace std::chrono_literals;
+
+// Opening the store may have to migrate it first.
+inline constexpr std::chrono::milliseconds kStartTimeout = 60s;
+inline constexpr std::chrono::milliseconds kDrainTimeout = 20s;
+inline constexpr std::chrono::milliseconds kTerminateTimeout = 10s;
+inline constexpr std::chrono::milliseconds kKillTimeout = 5s;
+
+struct DaemonParts {
+    config::Config config;
+    base::Clock& clock;
+    std::filesystem::path program;              // What to start, as `program serve …`.
+    std::vector<std::string> home_arguments{};  // Say which home; empty: the environment does.
+    std::filesystem::path started_in;
+};
+
+// The answers are the objects that the command line prints: `ok`, `state`, `message` and the rest.
+class Daemon {
+public:
+    explicit Daemon(DaemonParts parts);
+
+    // Success when a runtime of the same effective configuration is up in the end. Fails closed
+    // when another configuration runs or the socket belongs to somebody else; options that cannot
+    // work are refused before anything is started.
+    base::Result<json::object> start(const ServeOptions& options);
+    // Asks over the control surface, then by SIGTERM, then by SIGKILL. A runtime that is not there
+    // is a success, and what it left is removed.
+    base::Result<json::object> stop();
+    base::Result<json::object> restart(const ServeOptions& options);
+    base::Result<json::object> status();
+    // Files only.
+    base::Result<json::object> logs(std::int64_t tail_lines);
+
+    static RunFiles files_of(const config::Config& config);
+
+private:
+    base::Status launch(const ServeOptions& options);
+    base::Result<std::string> end(const DaemonFacts& facts);
+    base::Status end_process(pid_t pid, std::string& how);
+    base::Result<json::object> start_locked(const ServeOptions& options, const ServePlan& plan);
+    base::Result<json::object> stop_locked();
+    json::object report(const DaemonFacts& facts, std::string message);
+    std::optional<bool> fingerprint_matches(const DaemonFacts& facts) const;
+    base::Error failed(FailurePhase phase, base::Error error);
+
+    DaemonParts parts_;
+    RunFiles files_;
+};
+
+}  // namespace service

@@ -1,0 +1,68 @@
+// Requests to a runtime that runs elsewhere: over its Unix socket, else over TCP.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace service {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::chrono::milliseconds kConnectTimeout = 2s;
+inline constexpr std::chrono::milliseconds kAnswerTimeout = 30s;
+inline constexpr std::chrono::milliseconds kQuietStreamTimeout = 45s;  // Three missed heartbeats.
+inline constexpr std::size_t kAnswerBytesMax = 64 * 1024 * 1024;
+
+// Where a runtime is. With both, the socket is tried first.
+struct Address {
+    std::optional<std::filesystem::path> socket{};
+    std::string url{};    // http://host:port, without a trailing slash; empty: the socket only.
+    std::string token{};  // A secret. Sent over TCP only: the socket is guarded by its mode.
+    std::optional<std::filesystem::path> ca_file{};  // Trusted besides the system's, for https.
+};
+
+enum class Method { Get, Post };
+
+struct Request {
+    Method method{Method::Get};
+    std::string path;    // With its query, percent-encoded.
+    std::string body{};  // JSON; POST only.
+    std::chrono::milliseconds timeout{kAnswerTimeout};
+};
+
+// Any thread may use one; a call blocks for the answer. Each request goes out once: TCP is tried
+// only when nobody could be reached at the socket, and never after a byte was sent there.
+class Client {
+public:
+    explicit Client(Address address);
+
+    // The body of a 2xx answer. Nobody there is Unavailable (kind runtime_unreachable); any other
+    // answer is the error that it names, with its code as kind and its members as details.
+    base::Result<json::value> ask(const Request& request) const;
+    base::Result<json::value> get(std::string path) const;
+    base::Result<json::value> post(std::string path, const json::value& body) const;
+
+    const Address& address() const { return address_; }
+
+private:
+    Address address_;
+};
+
+inline constexpr std::string_view kUnreachable = "runtime_unreachable";
+inline constexpr std::string_view kWrongToken = "wrong_token";
+inline constexpr std::string_view kTokenMissing = "token_missing";
+
+// What an answer that is no success means. Pure.
+base::Error answer_error(long status, std::string_view body, bool token_was_sent);
+
+// "a b" as a part of a path or query: "a%20b".
+std::string percent_encoded(std::string_view text);
+
+}  // namespace service

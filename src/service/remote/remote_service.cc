@@ -1,0 +1,333 @@
+#include "service/remote/remote_service.h"
+
+#include <algorithm>
+
+#include "service/remote/watch.h"
+
+namespace service {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+
+constexpr std::int64_t kEventPageMax = 512;
+constexpr std::chrono::milliseconds kTaskYieldDefault = 10s;
+
+std::string agent_path(const std::string& agent, std::string_view rest) {
+    return fmt::format("/agents/{}{}", percent_encoded(agent), rest);
+}
+
+std::unexpected<base::Error> unreadable(std::string_view what, const std::string& why) {
+    return fail(ErrorCode::Corrupt,
+                "the runtime's answer for {} cannot be read ({}); is it of another version? "
+                "Compare holon --version with holon daemon status",
+                what, why);
+}
+
+base::Result<json::object> as_object(json::value value, std::string_view what) {
+    if (!value.is_object()) return unreadable(what, "not an object");
+    return std::move(value.get_object());
+}
+
+template <class T>
+base::Result<T> decode(const json::value& value, std::string_view what) {
+    auto decoded = base::from_json<T>(value);
+    if (!decoded) return unreadable(what, decoded.error().message);
+    return decoded;
+}
+
+template <class T>
+base::Result<std::vector<T>> decode_list(const json::value& value, std::string_view what) {
+    if (!value.is_array()) return unreadable(what, "not a list");
+    std::vector<T> list;
+    for (const auto& item : value.get_array()) list.push_back(TRY(decode<T>(item, what)));
+    return list;
+}
+
+// An event as the stream has it, as the record has it.
+base::Result<domain::Event> decode_event(const json::value& envelope) {
+    const auto at = base::parse_time(base::string_at(envelope, "ts"));
+    if (!at) return unreadable("events", at.error().message);
+    const auto* payload = base::find(envelope, "payload");
+    return domain::Event{.id = {base::string_at(envelope, "id")},
+                         .event_seq = base::int_at(envelope, "event_seq"),
+                         .created_at = *at,
+                         .kind = base::string_at(envelope, "type"),
+                         .data = payload ? *payload : json::value(json::object{})};
+}
+
+std::string page_path(const std::string& agent, const EventsQuery& query) {
+    std::string path = agent_path(agent, "/events");
+    path += fmt::format("?limit={}&order={}", query.limit, query.newest_first ? "desc" : "asc");
+    if (query.after_seq) path += fmt::format("&after_seq={}", *query.after_seq);
+    if (query.before_seq) path += fmt::format("&before_seq={}", *query.before_seq);
+    return path;
+}
+
+template <class T>
+void put(json::object& body, std::string_view name, const std::optional<T>& value) {
+    if (value) body[name] = base::to_json(*value);
+}
+
+}  // namespace
+
+RemoteService::RemoteService(RemoteParts parts)
+    : client_(std::move(parts.address)), on_lost_(std::move(parts.on_lost)) {}
+
+base::Result<json::object> RemoteService::get_object(const std::string& path) {
+    return as_object(TRY(client_.get(path)), path);
+}
+
+base::Result<json::object> RemoteService::control(const std::string& agent, std::string_view action,
+                                                  json::object body,
+                                                  std::chrono::milliseconds timeout) {
+    std::string path = "/control" + agent_path(agent, action);
+    Request request{
+        .method = Method::Post, .path = path, .body = base::json_text(body), .timeout = timeout};
+    return as_object(TRY(client_.ask(request)), path);
+}
+
+// A run holds the loop that it runs on; the runtime over there has its own and takes prompts.
+base::Result<RunResponse> RemoteService::run(const RunRequest& request, Observer& /*observer*/) {
+    const std::string agent = request.agent.value_or("main");
+    return fail(ErrorCode::Conflict,
+                "agent {0} belongs to the runtime that is running; say it there with: holon prompt "
+                "--agent {0} \"...\", and watch with: holon tail -f --agent {0}",
+                agent);
+}
+
+base::Result<json::object> RemoteService::status(const std::string& agent) {
+    return get_object(agent_path(agent, "/status"));
+}
+
+base::Result<std::vector<json::object>> RemoteService::agent_list() {
+    return decode_list<json::object>(TRY(client_.get("/agents/list")), "/agents/list");
+}
+
+base::Result<std::vector<std::string>> RemoteService::agents() {
+    std::vector<std::string> names;
+    for (const auto& entry : TRY(agent_list())) {
+        const auto* identity = base::find(entry, "identity");
+        if (identity) names.push_back(base::string_at(*identity, "agent_id"));
+    }
+    return names;
+}
+
+base::Result<json::object> RemoteService::state(const std::string& agent) {
+    return get_object(agent_path(agent, "/state"));
+}
+
+base::Result<std::vector<domain::Task>> RemoteService::tasks(const std::string& agent,
+                                                             std::int64_t limit) {
+    return decode_list<domain::Task>(
+        TRY(client_.get(agent_path(agent, fmt::format("/tasks?limit={}", limit)))), "tasks");
+}
+
+base::Result<std::vector<domain::Timer>> RemoteService::timers(const std::string& agent,
+                                                               std::int64_t limit) {
+    return decode_list<domain::Timer>(
+        TRY(client_.get(agent_path(agent, fmt::format("/timers?limit={}", limit)))), "timers");
+}
+
+base::Result<json::object> RemoteService::activity() {
+    json::object all = TRY(get_object("/control/runtime/status"));
+    auto activity = TRY(as_object(std::move(all["activity"]), "activity"));
+    // Over there it stands beside the counts.
+    if (const auto* failure = base::find(all, "last_failure")) activity["last_failure"] = *failure;
+    return activity;
+}
+
+base::Result<std::string> RemoteService::debug_prompt(const std::string& agent,
+                                                      const std::string& text,
+                                                      domain::TrustLevel trust) {
+    const json::value answer =
+        TRY(control(agent, "/debug-prompt", {{"text", text}, {"trust", base::enum_name(trust)}}));
+    return base::string_at(answer, "dump");
+}
+
+base::Result<json::object> RemoteService::model(const std::string& agent) {
+    const json::object summary = TRY(status(agent));
+    const auto* model = base::find(summary, "model");
+    if (!model || !model->is_object()) return unreadable("status", "no model");
+    return model->get_object();
+}
+
+base::Result<json::object> RemoteService::set_model(const std::string& agent,
+                                                    const std::string& model_ref) {
+    auto answer = TRY(control(agent, "/model", {{"model", model_ref}}));
+    return as_object(answer["model"], "model");
+}
+
+base::Result<json::object> RemoteService::clear_model(const std::string& agent) {
+    auto answer = TRY(control(agent, "/model/clear", {}));
+    return as_object(answer["model"], "model");
+}
+
+base::Result<std::vector<domain::TranscriptEntry>> RemoteService::transcript(
+    const std::string& agent, std::int64_t limit) {
+    return decode_list<domain::TranscriptEntry>(
+        TRY(client_.get(agent_path(agent, fmt::format("/transcript?limit={}", limit)))),
+        "transcript");
+}
+
+base::Result<std::vector<domain::Brief>> RemoteService::briefs(const std::string& agent,
+                                                               std::int64_t limit) {
+    return decode_list<domain::Brief>(
+        TRY(client_.get(agent_path(agent, fmt::format("/briefs?limit={}", limit)))), "briefs");
+}
+
+base::Result<std::vector<domain::Event>> RemoteService::events(const std::string& agent,
+                                                               std::int64_t after_seq,
+                                                               std::int64_t limit) {
+    std::vector<domain::Event> list;
+    while (static_cast<std::int64_t>(list.size()) < limit) {
+        const std::int64_t left = limit - static_cast<std::int64_t>(list.size());
+        const std::int64_t size = std::min(left, kEventPageMax);
+        auto page =
+            TRY(event_page(agent, {.after_seq = after_seq, .limit = size, .newest_first = false}));
+        if (page.empty()) break;
+        after_seq = page.back().event_seq;
+        const bool is_last = static_cast<std::int64_t>(page.size()) < size;
+        std::ranges::move(page, std::back_inserter(list));
+        if (is_last) break;
+    }
+    return list;
+}
+
+base::Result<std::vector<domain::Event>> RemoteService::event_page(const std::string& agent,
+                                                                   const EventsQuery& query) {
+    const json::value page = TRY(client_.get(page_path(agent, query)));
+    const auto* events = base::find(page, "events");
+    if (!events || !events->is_array()) return unreadable("events", "no list of events");
+    std::vector<domain::Event> list;
+    for (const auto& envelope : events->get_array()) list.push_back(TRY(decode_event(envelope)));
+    return list;
+}
+
+base::Result<std::int64_t> RemoteService::newest_event(const std::string& agent) {
+    const auto page = TRY(event_page(agent, {.limit = 1}));
+    return page.empty() ? 0 : page.front().event_seq;
+}
+
+std::shared_ptr<void> RemoteService::watch(const std::string& agent,
+                                           std::function<void(std::int64_t)> changed) {
+    return follow(client_.address(), agent, {.changed = std::move(changed), .lost = on_lost_});
+}
+
+base::Result<std::string> RemoteService::prompt(const std::string& agent, const std::string& text,
+                                                const Caller& /*caller*/) {
+    const json::value answer = TRY(control(agent, "/prompt", {{"text", text}}));
+    return base::string_at(answer, "message_id");
+}
+
+base::Result<std::string> RemoteService::enqueue(const std::string& agent,
+                                                 const EnqueueRequest& request) {
+    json::object body{{"kind", base::enum_name(request.kind)},
+                      {"priority", base::enum_name(request.priority)},
+                      {"origin", base::to_json(request.origin)},
+                      {"body", base::to_json(request.body)}};
+    put(body, "metadata", request.metadata);
+    put(body, "correlation_id", request.correlation_id);
+    put(body, "causation_id", request.causation_id);
+    const auto answer = TRY(client_.post(agent_path(agent, "/enqueue"), body));
+    return base::string_at(answer, "message_id");
+}
+
+base::Result<json::object> RemoteService::wake(const std::string& agent, const WakeRequest& request,
+                                               const Caller& /*caller*/) {
+    json::object body{{"reason", request.reason}};
+    put(body, "source", request.source);
+    put(body, "correlation_id", request.correlation_id);
+    put(body, "causation_id", request.causation_id);
+    return control(agent, "/wake", std::move(body));
+}
+
+base::Result<domain::AgentIdentity> RemoteService::create_agent(
+    const std::string& agent, const std::optional<std::string>& template_name,
+    const Caller& /*caller*/) {
+    json::object body;
+    put(body, "template", template_name);
+    return decode<domain::AgentIdentity>(TRY(control(agent, "/create", std::move(body))), "create");
+}
+
+base::Status RemoteService::set_lifecycle(const std::string& agent, LifecycleAction action,
+                                          const Caller& /*caller*/) {
+    TRY(control(agent, "/control", {{"action", base::enum_name(action)}}));
+    return {};
+}
+
+base::Result<json::object> RemoteService::abort_run(const std::string& agent,
+                                                    const std::optional<std::string>& run_id,
+                                                    const Caller& /*caller*/) {
+    json::object body{{"mode", "stop_after_abort"}};
+    put(body, "run_id", run_id);
+    return control(agent, "/current-run/abort", std::move(body));
+}
+
+base::Result<domain::Task> RemoteService::start_task(const std::string& agent,
+                                                     const TaskRequest& request,
+                                                     const Caller& /*caller*/) {
+    json::object body{{"summary", request.summary},
+                      {"cmd", request.cmd},
+                      {"login", request.login},
+                      {"tty", request.tty},
+                      {"accepts_input", request.accepts_input}};
+    put(body, "workdir", request.workdir);
+    put(body, "shell", request.shell);
+    put(body, "yield_time_ms", request.yield_time_ms);
+    put(body, "max_output_tokens", request.max_output_tokens);
+    put(body, "trust", request.trust);
+    // The runtime may hold the answer back until the command has had this long.
+    const auto yield =
+        std::chrono::milliseconds(request.yield_time_ms.value_or(kTaskYieldDefault.count()));
+    return decode<domain::Task>(
+        TRY(control(agent, "/tasks", std::move(body), kAnswerTimeout + yield)), "task");
+}
+
+base::Result<domain::Timer> RemoteService::create_timer(const std::string& agent,
+                                                        const TimerRequest& request,
+                                                        const Caller& /*caller*/) {
+    json::object body{{"duration_ms", request.duration_ms}};
+    put(body, "interval_ms", request.interval_ms);
+    put(body, "summary", request.summary);
+    return decode<domain::Timer>(TRY(control(agent, "/timers", std::move(body))), "timer");
+}
+
+base::Result<domain::Timer> RemoteService::cancel_timer(const std::string& agent,
+                                                        const std::string& timer,
+                                                        const Caller& /*caller*/) {
+    return decode<domain::Timer>(
+        TRY(control(agent, fmt::format("/timers/{}/cancel", percent_encoded(timer)), {})), "timer");
+}
+
+base::Result<json::object> RemoteService::external_trigger(const std::string& agent, bool rotate,
+                                                           const Caller& /*caller*/) {
+    return control(agent, rotate ? "/external-trigger/rotate" : "/external-trigger", {});
+}
+
+base::Status RemoteService::revoke_trigger(const std::string& agent, const Caller& /*caller*/) {
+    TRY(control(agent, "/external-trigger/revoke", {}));
+    return {};
+}
+
+base::Result<domain::WorkspaceEntry> RemoteService::attach_workspace(const std::string& agent,
+                                                                     const std::string& path,
+                                                                     const Caller& /*caller*/) {
+    const json::value answer = TRY(control(agent, "/workspace/attach", {{"path", path}}));
+    return domain::WorkspaceEntry{.workspace_id = base::string_at(answer, "workspace_id"),
+                                  .workspace_anchor = base::string_at(answer, "workspace_anchor")};
+}
+
+base::Status RemoteService::exit_workspace(const std::string& agent, const Caller& /*caller*/) {
+    TRY(control(agent, "/workspace/exit", {}));
+    return {};
+}
+
+base::Status RemoteService::detach_workspace(const std::string& agent,
+                                             const std::string& workspace_id,
+                                             const Caller& /*caller*/) {
+    TRY(control(agent, "/workspace/detach", {{"workspace_id", workspace_id}}));
+    return {};
+}
+
+}  // namespace service

@@ -1,0 +1,94 @@
+// The service of a runtime in another process, over its control surface.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "service/remote/client.h"
+#include "service/service.h"
+
+namespace service {
+
+struct RemoteParts {
+    Address address;
+    // The event stream of a watch broke; it is being tried again. On a thread of the watch.
+    std::function<void(const base::Error&)> on_lost{};
+};
+
+// What a caller may do follows from the door that the runtime was reached by, so the Caller that is
+// passed here is of no account.
+class RemoteService final : public Service {
+public:
+    explicit RemoteService(RemoteParts parts);
+
+    base::Result<RunResponse> run(const RunRequest& request, Observer& observer) override;
+    base::Result<json::object> status(const std::string& agent) override;
+    base::Result<std::vector<std::string>> agents() override;
+    base::Result<std::vector<json::object>> agent_list() override;
+    base::Result<json::object> state(const std::string& agent) override;
+    base::Result<std::vector<domain::Task>> tasks(const std::string& agent,
+                                                  std::int64_t limit) override;
+    base::Result<std::vector<domain::Timer>> timers(const std::string& agent,
+                                                    std::int64_t limit) override;
+    base::Result<json::object> activity() override;
+    base::Result<std::string> debug_prompt(const std::string& agent, const std::string& text,
+                                           domain::TrustLevel trust) override;
+    base::Result<json::object> model(const std::string& agent) override;
+    base::Result<json::object> set_model(const std::string& agent,
+                                         const std::string& model_ref) override;
+    base::Result<json::object> clear_model(const std::string& agent) override;
+    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string& agent,
+                                                                  std::int64_t limit) override;
+    base::Result<std::vector<domain::Brief>> briefs(const std::string& agent,
+                                                    std::int64_t limit) override;
+    base::Result<std::vector<domain::Event>> events(const std::string& agent,
+                                                    std::int64_t after_seq,
+                                                    std::int64_t limit) override;
+    base::Result<std::vector<domain::Event>> event_page(const std::string& agent,
+                                                        const EventsQuery& query) override;
+    base::Result<std::int64_t> newest_event(const std::string& agent) override;
+    std::shared_ptr<void> watch(const std::string& agent,
+                                std::function<void(std::int64_t)> changed) override;
+
+    base::Result<std::string> prompt(const std::string& agent, const std::string& text,
+                                     const Caller& caller) override;
+    base::Result<std::string> enqueue(const std::string& agent,
+                                      const EnqueueRequest& request) override;
+    base::Result<json::object> wake(const std::string& agent, const WakeRequest& request,
+                                    const Caller& caller) override;
+
+    base::Result<domain::AgentIdentity> create_agent(
+        const std::string& agent, const std::optional<std::string>& template_name,
+        const Caller& caller) override;
+    base::Status set_lifecycle(const std::string& agent, LifecycleAction action,
+                               const Caller& caller) override;
+    base::Result<json::object> abort_run(const std::string& agent,
+                                         const std::optional<std::string>& run_id,
+                                         const Caller& caller) override;
+    base::Result<domain::Task> start_task(const std::string& agent, const TaskRequest& request,
+                                          const Caller& caller) override;
+    base::Result<domain::Timer> create_timer(const std::string& agent, const TimerRequest& request,
+                                             const Caller& caller) override;
+    base::Result<domain::Timer> cancel_timer(const std::string& agent, const std::string& timer,
+                                             const Caller& caller) override;
+    base::Result<json::object> external_trigger(const std::string& agent, bool rotate,
+                                                const Caller& caller) override;
+    base::Status revoke_trigger(const std::string& agent, const Caller& caller) override;
+    base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
+                                                          const std::string& path,
+                                                          const Caller& caller) override;
+    base::Status exit_workspace(const std::string& agent, const Caller& caller) override;
+    base::Status detach_workspace(const std::string& agent, const std::string& workspace_id,
+                                  const Caller& caller) override;
+
+private:
+    base::Result<json::object> get_object(const std::string& path);
+    base::Result<json::object> control(const std::string& agent, std::string_view action,
+                                       json::object body,
+                                       std::chrono::milliseconds timeout = kAnswerTimeout);
+
+    Client client_;
+    std::function<void(const base::Error&)> on_lost_;
+};
+
+}  // namespace service

@@ -1,0 +1,188 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "surfaces/cli/cli.h"
+#include "tests/support/captured_terminal.h"
+
+namespace cli {
+namespace {
+
+using test_support::CapturedTerminal;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Keeps what it is asked, as words.
+class Recorder final : public service::Service {
+public:
+    std::vector<std::string> calls;
+    std::optional<base::Error> failure;
+
+    base::Result<service::RunResponse> run(const service::RunRequest&,
+                                           service::Observer&) override {
+        return service::not_served();
+    }
+    base::Result<json::object> status(const std::string&) override { return json::object{}; }
+    base::Result<std::vector<std::string>> agents() override { return {}; }
+    base::Result<json::object> model(const std::string&) override { return json::object{}; }
+    base::Result<json::object> set_model(const std::string&, const std::string&) override {
+        return json::object{};
+    }
+    base::Result<json::object> clear_model(const std::string&) override { return json::object{}; }
+    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string&,
+                                                                  std::int64_t) override {
+        return {};
+    }
+    base::Result<std::vector<domain::Brief>> briefs(const std::string&, std::int64_t) override {
+        return {};
+    }
+    base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t,
+                                                    std::int64_t) override {
+        return {};
+    }
+    base::Result<std::string> prompt(const std::string& agent, const std::string& text,
+                                     const service::Caller&) override {
+        TRY(note(fmt::format("prompt {} {}", agent, text)));
+        return "m-1";
+    }
+    base::Result<domain::AgentIdentity> create_agent(const std::string& agent,
+                                                     const std::optional<std::string>& from,
+                                                     const service::Caller&) override {
+        TRY(note(fmt::format("create {} {}", agent, from.value_or("-"))));
+        return domain::AgentIdentity{.agent_id = {agent}};
+    }
+    base::Status set_lifecycle(const std::string& agent, service::LifecycleAction action,
+                               const service::Caller&) override {
+        return note(fmt::format("{} {}", base::enum_name(action), agent));
+    }
+    base::Result<json::object> abort_run(const std::string& agent,
+                                         const std::optional<std::string>& run_id,
+                                         const service::Caller&) override {
+        TRY(note(fmt::format("abort {} {}", agent, run_id.value_or("-"))));
+        return json::object{{"aborted", true}};
+    }
+    base::Result<domain::Task> start_task(const std::string& agent,
+                                          const service::TaskRequest& request,
+                                          const service::Caller&) override {
+        TRY(note(fmt::format("task {} {} {} in {}", agent, request.summary, request.cmd,
+                             request.workdir.value_or("-"))));
+        return domain::Task{.id = {"t-1"}, .agent_id = {agent}};
+    }
+    base::Result<domain::Timer> create_timer(const std::string& agent,
+                                             const service::TimerRequest& request,
+                                             const service::Caller&) override {
+        TRY(note(fmt::format("timer {} {}", agent, request.duration_ms)));
+        return domain::Timer{.id = {"t-2"}, .agent_id = {agent}};
+    }
+    base::Result<domain::Timer> cancel_timer(const std::string& agent, const std::string& timer,
+                                             const service::Caller&) override {
+        TRY(note(fmt::format("cancel {} {}", agent, timer)));
+        return domain::Timer{.id = {timer}, .agent_id = {agent}};
+    }
+    base::Result<json::object> external_trigger(const std::string& agent, bool rotate,
+                                                const service::Caller&) override {
+        TRY(note(fmt::format("trigger {} {}", agent, rotate)));
+        return json::object{{"trigger_url", "https://h/callbacks/wake/cb_1"}};
+    }
+    base::Status revoke_trigger(const std::string& agent, const service::Caller&) override {
+        return note("revoke " + agent);
+    }
+    base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
+                                                          const std::string& path,
+                                                          const service::Caller&) override {
+        TRY(note(fmt::format("attach {} {}", agent, path)));
+        return domain::WorkspaceEntry{.workspace_id = "ws-1", .workspace_anchor = path};
+    }
+    base::Status exit_workspace(const std::string& agent, const service::Caller&) override {
+        return note("exit " + agent);
+    }
+    base::Status detach_workspace(const std::string& agent, const std::string& id,
+                                  const service::Caller&) override {
+        return note(fmt::format("detach {} {}", agent, id));
+    }
+
+private:
+    base::Status note(std::string call) {
+        if (failure) return std::unexpected(*failure);
+        calls.push_back(std::move(call));
+        return {};
+    }
+};
+
+class Control : public testing::Test {
+protected:
+    // Parsed as typed, carried out, and its standard output.
+    Exit type(std::vector<const char*> words, const CapturedTerminal& captured) {
+        words.insert(words.begin(), "holon");
+        const auto invocation = parse(static_cast<int>(words.size()), words.data());
+        EXPECT_TRUE(invocation) << invocation.error().text;
+        if (!invocation) return Exit::Usage;
+        return execute(std::get<Command>(invocation->command),
+                       {service, captured.terminal, clock, "main", {}, "/here"});
+    }
+
+    Recorder service;
+    base::SystemClock clock;
+    const CapturedTerminal piped;
+    const CapturedTerminal shown{true};
+};
+
+TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
+    const std::vector<std::vector<const char*>> typed{
+        {"prompt", "how far?", "--agent", "a"},
+        {"agent", "create", "a", "--template", "t"},
+        {"agent", "start", "a"},
+        {"agent", "stop"},
+        {"agents", "pause"},
+        {"agent", "resume"},
+        {"agent", "abort", "a", "--run-id", "r"},
+        {"control", "stop", "--agent", "a"},
+        {"control", "abort"},
+        {"task", "tests", "--cmd", "make test", "--workdir", "sub"},
+        {"timer", "--after-ms", "5"},
+        {"timer", "--cancel", "t-2"},
+        {"workspace", "attach", "../there"},
+        {"workspace", "exit"},
+        {"workspace", "detach", "ws-1"},
+        {"trigger", "show"},
+        {"trigger", "rotate", "--agent", "a"},
+        {"trigger", "revoke"}};
+    for (const auto& words : typed) {
+        const CapturedTerminal captured;
+        EXPECT_EQ(type(words, captured), Exit::Success) << words[0];
+        EXPECT_TRUE(base::parse_json(captured.out())) << words[0] << ": " << captured.out();
+    }
+    EXPECT_THAT(
+        service.calls,
+        ElementsAre("prompt a how far?", "create a t", "start a", "stop main", "pause main",
+                    "resume main", "abort a r", "stop a", "abort main -",
+                    "task main tests make test in /here/sub", "timer main 5", "cancel main t-2",
+                    "attach main /there", "exit main", "detach main ws-1", "trigger main false",
+                    "trigger a true", "revoke main"));
+}
+
+TEST_F(Control, APersonIsToldWhatToDoNext) {
+    type({"prompt", "hello"}, shown);
+    type({"agent", "stop"}, shown);
+    type({"trigger", "show"}, shown);
+    EXPECT_THAT(shown.out(), HasSubstr("holon tail -f --agent main"));
+    EXPECT_THAT(shown.out(), HasSubstr("holon agent start"));
+    EXPECT_THAT(shown.out(), HasSubstr("\nhttps://h/callbacks/wake/cb_1\n"));
+}
+
+TEST_F(Control, AScriptGetsTheJsonOfTheReference) {
+    type({"prompt", "hello"}, piped);
+    EXPECT_EQ(base::parse_json(piped.out()).value(),
+              (json::object{{"ok", true}, {"agent_id", "main"}, {"message_id", "m-1"}}));
+}
+
+TEST_F(Control, AFailureIsOneLineAndExitsOne) {
+    service.failure =
+        base::Error{base::ErrorCode::Conflict, "agent main is stopped", "agent_stopped"};
+    EXPECT_EQ(type({"prompt", "hello"}, piped), Exit::Error);
+    EXPECT_EQ(piped.out(), "");
+    EXPECT_EQ(piped.err(), "Error: agent main is stopped\n");
+}
+
+}  // namespace
+}  // namespace cli

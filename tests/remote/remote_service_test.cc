@@ -1,0 +1,251 @@
+#include "service/remote/remote_service.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "service/remote/watch.h"
+#include "tests/http/fixture.h"
+
+namespace service {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kToken = "right-token";
+
+enum class Door { Tcp, Socket };
+
+class RemoteTest : public test_http::ServerTest, public testing::WithParamInterface<Door> {
+protected:
+    void SetUp() override { start({.token = kToken}); }
+
+    Address address(Door door) const {
+        if (door == Door::Socket) return {.socket = socket_path()};
+        return {.url = "http://" + server_->tcp_addresses().at(0), .token = kToken};
+    }
+    RemoteService remote() const { return RemoteService({.address = address(GetParam())}); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Doors, RemoteTest, testing::Values(Door::Tcp, Door::Socket),
+                         [](const auto& info) {
+                             return info.param == Door::Tcp ? "Tcp" : "Socket";
+                         });
+
+TEST_P(RemoteTest, WhatIsAskedHereArrivesThere) {
+    auto there = remote();
+    EXPECT_TRUE(there.prompt("main", "hello", {}));
+    EXPECT_TRUE(there.wake("main", {.reason = "look"}, {}));
+    EXPECT_TRUE(there.create_agent("new", "t", {}));
+    for (const auto action : {LifecycleAction::Start, LifecycleAction::Stop, LifecycleAction::Pause,
+                              LifecycleAction::Resume})
+        EXPECT_TRUE(there.set_lifecycle("main", action, {}));
+    EXPECT_EQ(base::string_at(there.abort_run("main", "r", {}).value(), "run_id"), "run-9");
+    EXPECT_EQ(there.start_task("main", {.summary = "s", .cmd = "ls", .login = false}, {})->id.value,
+              "task-1");
+    EXPECT_TRUE(there.create_timer("main", {.duration_ms = 5}, {}));
+    EXPECT_TRUE(there.cancel_timer("main", "timer 1", {}));
+    EXPECT_TRUE(there.external_trigger("main", true, {}));
+    EXPECT_TRUE(there.revoke_trigger("main", {}));
+    EXPECT_EQ(there.attach_workspace("main", "/p", {})->workspace_anchor, "/p");
+    EXPECT_TRUE(there.exit_workspace("main", {}));
+    EXPECT_TRUE(there.detach_workspace("main", "ws-1", {}));
+    EXPECT_TRUE(there.set_model("main", "a/b"));
+    EXPECT_TRUE(there.clear_model("main"));
+    EXPECT_TRUE(there.debug_prompt("main", "x", domain::TrustLevel::TrustedSystem));
+    EXPECT_TRUE(there.enqueue("main", {.body = domain::TextBody{"from outside"}}));
+    EXPECT_THAT(
+        service_.calls(),
+        ElementsAre("prompt main hello", "wake main look", "create new t", "lifecycle main start",
+                    "lifecycle main stop", "lifecycle main pause", "lifecycle main resume",
+                    "abort main r", "task main ls false", "timer main 5",
+                    "cancel_timer main timer 1", "trigger main true", "revoke main",
+                    "attach main /p", "exit main", "detach main ws-1", "set_model main a/b",
+                    "clear_model main", "debug_prompt main x trusted_system", "enqueue main"));
+}
+
+TEST_P(RemoteTest, WhatIsReadThereComesOutHere) {
+    auto there = remote();
+    service_.add_events("main", 1300);
+    EXPECT_EQ(there.status("main").value(), service_.status("main").value());
+    EXPECT_THAT(there.agents().value(), ElementsAre("main", "other"));
+    EXPECT_EQ(there.model("main").value(), service_.model("main").value());
+    EXPECT_EQ(there.activity().value(), service_.activity().value());
+    EXPECT_EQ(there.transcript("main", 7).value(), service_.transcript("main", 7).value());
+    EXPECT_EQ(there.briefs("main", 7).value(), service_.briefs("main", 7).value());
+    EXPECT_EQ(there.tasks("main", 7).value(), service_.tasks("main", 7).value());
+    EXPECT_EQ(there.timers("main", 7).value(), service_.timers("main", 7).value());
+    EXPECT_EQ(there.newest_event("main"), 1300);
+    EXPECT_EQ(there.newest_event("other"), 0);
+    // More than one page, and no more than was asked for.
+    EXPECT_EQ(there.events("main", 3, 1200).value(), service_.events("main", 3, 1200).value());
+    EXPECT_EQ(there.events("main", 1298, 1200)->size(), 2U);
+    EXPECT_TRUE(there.state("main"));
+}
+
+TEST_P(RemoteTest, AnErrorKeepsItsKindItsDetailsAndItsHint) {
+    auto there = remote();
+    service_.fail_next({base::ErrorCode::Conflict,
+                        "agent main is stopped",
+                        "agent_stopped",
+                        {{"agent_id", "main"}, {"hint", "start it"}}});
+    const auto refused = there.prompt("main", "hello", {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, base::ErrorCode::Conflict);
+    EXPECT_EQ(refused.error().kind, "agent_stopped");
+    EXPECT_EQ(refused.error().message, "agent main is stopped; start it");
+    EXPECT_EQ(base::string_at(refused.error().details, "agent_id"), "main");
+    const auto unknown = there.status("no such/agent");
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().code, base::ErrorCode::NotFound);
+    EXPECT_THAT(unknown.error().message, HasSubstr("no such/agent"));
+}
+
+TEST_P(RemoteTest, AWatchTellsOfWhatHappensUntilItIsDropped) {
+    auto there = remote();
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::int64_t newest = 0;
+    const auto reaches = [&](std::int64_t seq) {
+        std::unique_lock lock(mutex);
+        return changed.wait_for(lock, 20s, [&] { return newest >= seq; });
+    };
+    service_.add_events("main", 2);
+    auto token = there.watch("main", [&](std::int64_t seq) {
+        const std::lock_guard lock(mutex);
+        newest = std::max(newest, seq);
+        changed.notify_all();
+    });
+    EXPECT_TRUE(reaches(2));  // What was there before the stream was open.
+    service_.add_events("main", 3);
+    EXPECT_TRUE(reaches(5));
+    token.reset();  // Returns, although the stream is quiet.
+}
+
+TEST_P(RemoteTest, AWatchComesBackAfterTheRuntimeDid) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::int64_t newest = 0;
+    int losses = 0;
+    const auto token = follow(address(GetParam()), "main",
+                              {.changed =
+                                   [&](std::int64_t seq) {
+                                       const std::lock_guard lock(mutex);
+                                       newest = std::max(newest, seq);
+                                       changed.notify_all();
+                                   },
+                               .lost =
+                                   [&](const base::Error&) {
+                                       const std::lock_guard lock(mutex);
+                                       ++losses;
+                                       changed.notify_all();
+                                   }});
+    const auto until = [&](const auto& holds) {
+        std::unique_lock lock(mutex);
+        return changed.wait_for(lock, 30s, holds);
+    };
+    service_.add_events("main", 1);
+    ASSERT_TRUE(until([&] { return newest == 1; }));
+    const auto port = server_->tcp_addresses().at(0);
+    server_->drain(0ms);
+    ASSERT_TRUE(until([&] { return losses == 1; }));
+    service_.add_events("main", 1);  // Nobody hears of it yet.
+    server_.reset();
+    const auto number = static_cast<std::uint16_t>(std::stoi(port.substr(port.rfind(':') + 1)));
+    auto again = http_surface::Server::start(
+        {.service = service_, .settings = settings_, .clock = clock_},
+        {.tcp = {{.port = number}}, .socket_path = socket_path(), .token = kToken});
+    ASSERT_TRUE(again) << again.error().message;
+    server_ = std::move(*again);
+    EXPECT_TRUE(until([&] { return newest == 2; }));
+}
+
+TEST_F(RemoteTest, TheSocketComesFirstAndTcpOnlyWhenNobodyIsThere) {
+    Address both = address(Door::Tcp);
+    both.socket = folder_ / "nobody.sock";
+    EXPECT_TRUE(RemoteService({.address = both}).status("main"));
+    // A request that the socket's side refuses does not go out again by the other door.
+    both.socket = socket_path();
+    service_.fail_next({base::ErrorCode::Internal, "broken"});
+    EXPECT_FALSE(RemoteService({.address = both}).prompt("main", "once", {}));
+    EXPECT_TRUE(service_.calls().empty());
+}
+
+// Accepts, reads and hangs up: the request was sent, so it must not be sent again.
+class HangsUp {
+public:
+    explicit HangsUp(const std::filesystem::path& path)
+        : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+        std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+        CHECK(bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0, "bind");
+        CHECK(listen(fd_.get(), 8) == 0, "listen");
+        thread_ = std::jthread([this] {
+            while (true) {
+                const base::Fd peer(accept(fd_.get(), nullptr, nullptr));
+                if (!peer) return;
+                char bytes[4096];
+                if (read(peer.get(), bytes, sizeof bytes) > 0) ++requests_;
+            }
+        });
+    }
+    ~HangsUp() { shutdown(fd_.get(), SHUT_RDWR); }
+    int requests() const { return requests_; }
+
+private:
+    base::Fd fd_;
+    std::atomic<int> requests_{0};
+    std::jthread thread_;
+};
+
+TEST_F(RemoteTest, ARequestThatGotNoAnswerIsNotSentTwice) {
+    const HangsUp stub(folder_ / "stub.sock");
+    Address both = address(Door::Tcp);
+    both.socket = folder_ / "stub.sock";
+    const auto lost = RemoteService({.address = both}).prompt("main", "once", {});
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, base::ErrorCode::Unavailable);
+    EXPECT_THAT(lost.error().message, HasSubstr("may or may not"));
+    EXPECT_EQ(stub.requests(), 1);
+    EXPECT_TRUE(service_.calls().empty());
+}
+
+TEST_F(RemoteTest, SaysWhatToDoAboutATokenAndAboutNobody) {
+    Address wrong = address(Door::Tcp);
+    wrong.token = "wrong-token";
+    const auto refused = RemoteService({.address = wrong}).status("main");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, kWrongToken);
+    EXPECT_THAT(refused.error().message, HasSubstr("HOLON_CONTROL_TOKEN"));
+    EXPECT_THAT(refused.error().message, Not(HasSubstr("wrong-token")));
+    wrong.token.clear();
+    EXPECT_EQ(RemoteService({.address = wrong}).status("main").error().kind, kTokenMissing);
+    const auto nobody = RemoteService({.address = {.socket = folder_ / "no.sock"}}).status("main");
+    EXPECT_EQ(nobody.error().kind, kUnreachable);
+    EXPECT_THAT(nobody.error().message, HasSubstr("holon daemon status"));
+}
+
+TEST_F(RemoteTest, ARunBelongsToTheRuntimeAndSaysSo) {
+    Observer observer;
+    const auto refused = RemoteService({.address = address(Door::Socket)})
+                             .run({.text = "x", .agent = "main"}, observer);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("holon prompt --agent main"));
+}
+
+TEST(Reconnect, WaitsLongerEachTimeUpToABound) {
+    auto wait = kReconnectFirst;
+    for (int i = 0; i < 20; ++i) wait = next_reconnect(wait);
+    EXPECT_EQ(next_reconnect(kReconnectFirst), 2 * kReconnectFirst);
+    EXPECT_EQ(wait, kReconnectMax);
+}
+
+}  // namespace
+}  // namespace service
