@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "domain/agent.h"
+#include "domain/gate.h"
 #include "domain/message.h"
 #include "domain/record.h"
 #include "domain/tool.h"
@@ -167,6 +168,16 @@ public:
         const OutboxEntry& entry) = 0;  // The same effect_id again changes nothing.
     virtual Status erase_outbox(const std::string& effect_id) = 0;
     virtual Result<std::vector<OutboxEntry>> outbox(const AgentId& agent) = 0;  // Oldest first.
+
+    // The gate -----------------------------------------------------------------------------------
+    // Documents belong to their folders and outlive the agent that asked for them.
+    virtual Status put_gate_document(
+        const domain::GateDocument& document) = 0;  // Insert or replace.
+    virtual Result<std::optional<domain::GateDocument>> gate_document(
+        const std::string& document_id) = 0;
+    // Newest first; those of one place when it is given.
+    virtual Result<std::vector<domain::GateDocument>> gate_documents(
+        std::optional<domain::GatePlace> place, std::int64_t limit) = 0;
 };
 
 using Work = std::move_only_function<Status(Tx&)>;

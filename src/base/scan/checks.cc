@@ -109,9 +109,9 @@ bool base58_check(std::string_view value) {
         SHA256(digest.data(), digest.size(), twice.data());
         return twice;
     }();
-    return std::equal(digest.begin(), digest.begin() + kSumBytes,
-                      reinterpret_cast<const unsigned char*>(bytes.data()) + bytes.size() -
-                          kSumBytes);
+    return std::equal(
+        digest.begin(), digest.begin() + kSumBytes,
+        reinterpret_cast<const unsigned char*>(bytes.data()) + bytes.size() - kSumBytes);
 }
 
 bool mixed(std::string_view value) {
@@ -123,9 +123,13 @@ bool mixed(std::string_view value) {
     return digits >= 2 && letters >= 2 && signs * 6 <= std::ssize(value);
 }
 
-constexpr std::pair<std::string_view, Check> kChecks[] = {
-    {"crc32_base62_6", crc32_base62_6}, {"aws_key_id", aws_key_id}, {"luhn", luhn},  {"jwt", jwt},
-    {"basic_auth", basic_auth},         {"base58_check", base58_check}, {"mixed", mixed}};
+constexpr std::pair<std::string_view, Check> kChecks[] = {{"crc32_base62_6", crc32_base62_6},
+                                                          {"aws_key_id", aws_key_id},
+                                                          {"luhn", luhn},
+                                                          {"jwt", jwt},
+                                                          {"basic_auth", basic_auth},
+                                                          {"base58_check", base58_check},
+                                                          {"mixed", mixed}};
 
 }  // namespace
 
@@ -138,10 +142,10 @@ Check find_check(std::string_view name) {
 bool is_placeholder(std::string_view value) {
     std::string lower;
     for (const char c : value) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
-    constexpr std::string_view kParts[] = {"example", "placeholder", "changeme", "change_me",
-                                           "change-me", "your_", "your-", "yourtoken", "xxxxx",
-                                           "redacted", "dummy", "insert_", "replace_", "1234567890",
-                                           "abcdefgh", "0000000000", "process.env", "os.environ"};
+    constexpr std::string_view kParts[] = {
+        "example",  "placeholder", "changeme", "change_me",  "change-me",   "your_",
+        "your-",    "yourtoken",   "xxxxx",    "redacted",   "dummy",       "insert_",
+        "replace_", "1234567890",  "abcdefgh", "0000000000", "process.env", "os.environ"};
     for (const auto part : kParts)
         if (lower.find(part) != lower.npos) return true;
     constexpr std::string_view kWhole[] = {"password", "passw0rd", "password1", "password123",

@@ -18,10 +18,11 @@ TEST(Encodings, Base64IsReadBackInBothAlphabetsAndOverLines) {
 }
 
 TEST(Encodings, HexIsReadInTheFormsOfPrograms) {
-    for (const char* text : {"7f454c46", "7F 45 4C 46", R"(\x7f\x45\x4c\x46)", "0x7f, 0x45, 0x4c, 0x46",
-                             "%7f%45%4C%46", "7f:45:4c:46"})
-        EXPECT_EQ(decode_hex(text, 100), "\x7f"
-                                         "ELF")
+    for (const char* text : {"7f454c46", "7F 45 4C 46", R"(\x7f\x45\x4c\x46)",
+                             "0x7f, 0x45, 0x4c, 0x46", "%7f%45%4C%46", "7f:45:4c:46"})
+        EXPECT_EQ(decode_hex(text, 100),
+                  "\x7f"
+                  "ELF")
             << text;
     EXPECT_EQ(decode_hex("7", 100), "");
     EXPECT_EQ(decode_hex("zz", 100), "");

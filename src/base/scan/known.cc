@@ -32,8 +32,8 @@ std::vector<Needle> spellings(std::string_view credential) {
     std::vector<Needle> needles;
     const auto add = [&](const std::string& text, bool any_case) {
         const auto head = std::string_view(text).substr(0, kNeedleBytesMax);
-        needles.push_back({(any_case ? "(?i)" : "") + literal(head), head.size(),
-                           text.size() - head.size()});
+        needles.push_back(
+            {(any_case ? "(?i)" : "") + literal(head), head.size(), text.size() - head.size()});
     };
     for (const auto& text : plain) add(text, false);
     add(hex(credential), true);

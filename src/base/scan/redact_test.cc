@@ -37,7 +37,8 @@ TEST(Redactor, GivesTheSameForPiecesOfAnySize) {
     const auto redactor = Redactor::make({std::string(kSecret)}, Suspects::Redact).value();
     std::string text;
     for (std::size_t i = 0; i < secret_rules().size(); i += 3)
-        text += "before " + example(secret_rules()[i].good.back()) + " " + std::string(kSecret) + "\n";
+        text +=
+            "before " + example(secret_rules()[i].good.back()) + " " + std::string(kSecret) + "\n";
     const std::string whole = redactor.redact(text);
     EXPECT_EQ(whole.find(kSecret), whole.npos);
     for (const std::size_t size : {3U, 100U, 5000U, 1'000'000U})

@@ -47,8 +47,8 @@ base::Status check_rule(const Rule& rule) {
 }  // namespace
 
 base::Result<std::vector<Rule>> parse_rules(std::string_view text) {
-    auto rules = TRY(base::from_json<std::vector<Rule>>(TRY(base::parse_json(text)),
-                                                        base::Unknown::Reject));
+    auto rules =
+        TRY(base::from_json<std::vector<Rule>>(TRY(base::parse_json(text)), base::Unknown::Reject));
     for (const auto& rule : rules) TRY(check_rule(rule));
     return rules;
 }

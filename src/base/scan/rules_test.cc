@@ -74,14 +74,12 @@ TEST(Rules, ThatCannotBeUsedAreRefusedByName) {
 TEST(Rules, OfANewFileAreCheckedWhenTheyAreRead) {
     EXPECT_THAT(parse_rules(R"([{"id":"x","description":"d"}])").error().message,
                 HasSubstr("rule x needs either a pattern"));
-    EXPECT_THAT(parse_rules(R"([{"id":"x","description":"d","pattern":"a","check":"no"}])")
-                    .error()
-                    .message,
-                HasSubstr("a check 'no'"));
-    EXPECT_THAT(parse_rules(R"([{"id":"x","description":"d","pattern":"a","entrpy":1}])")
-                    .error()
-                    .message,
-                HasSubstr("entrpy"));
+    EXPECT_THAT(
+        parse_rules(R"([{"id":"x","description":"d","pattern":"a","check":"no"}])").error().message,
+        HasSubstr("a check 'no'"));
+    EXPECT_THAT(
+        parse_rules(R"([{"id":"x","description":"d","pattern":"a","entrpy":1}])").error().message,
+        HasSubstr("entrpy"));
 }
 
 }  // namespace

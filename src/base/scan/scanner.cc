@@ -92,7 +92,8 @@ bool Scanner::Stream::follow(Open& open, std::string_view piece) const {
     const auto find_in = [&](std::string_view text, std::uint64_t at) {
         const std::uint64_t from = std::max(open.finding.end, at);
         if (from - at >= text.size()) return false;
-        const auto found = text.substr(0, limit + open.until.size() - at).find(open.until, from - at);
+        const auto found =
+            text.substr(0, limit + open.until.size() - at).find(open.until, from - at);
         if (found == text.npos) return false;
         open.finding.end = at + found + open.until.size();
         return true;
@@ -125,7 +126,8 @@ std::vector<Finding> Scanner::Stream::take() {
 
 std::optional<std::uint64_t> Scanner::Stream::open_at() const {
     std::optional<std::uint64_t> first;
-    for (const auto& open : open_) first = std::min(first.value_or(open.finding.begin), open.finding.begin);
+    for (const auto& open : open_)
+        first = std::min(first.value_or(open.finding.begin), open.finding.begin);
     return first;
 }
 

@@ -39,10 +39,9 @@ TEST(Scanner, FindsAKnownCredentialInEverySpelling) {
     std::string backwards(secret.rbegin(), secret.rend());
     std::string upper = hex(secret);
     for (char& c : upper) c = static_cast<char>(std::toupper(c));
-    for (const auto& text :
-         {secret, backwards, base64(secret), base64("x" + secret + "yz"),
-          base64("user:" + secret + "\n", Alphabet::Url), base64("ab" + secret), hex(secret), upper,
-          percent_encoded(secret), json_escaped(secret)}) {
+    for (const auto& text : {secret, backwards, base64(secret), base64("x" + secret + "yz"),
+                             base64("user:" + secret + "\n", Alphabet::Url), base64("ab" + secret),
+                             hex(secret), upper, percent_encoded(secret), json_escaped(secret)}) {
         EXPECT_THAT(scanner->scan("before " + text + " after"),
                     ElementsAre(testing::Field(&Finding::rule, kKnownRule)))
             << text;
@@ -93,8 +92,7 @@ TEST(Scanner, FollowsAPrivateKeyToItsEnd) {
     std::string body;
     for (int i = 0; i < 30; ++i) body += base64(fmt::format("{:048}", i * 104729)) + "\n";
     const std::string kind = "RSA PRIVATE KEY";
-    const std::string key =
-        "-----BEGIN " + kind + "-----\n" + body + "-----END " + kind + "-----";
+    const std::string key = "-----BEGIN " + kind + "-----\n" + body + "-----END " + kind + "-----";
     const std::string text = "a\n" + key + "\nb";
     for (const auto& found : {scanner->scan(text), in_pieces(*scanner, text, 10)}) {
         const auto pem = std::ranges::find(found, "pem-rsa", &Finding::rule);

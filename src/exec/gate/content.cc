@@ -41,9 +41,8 @@ const Frames& frames() {
                 options.set_case_sensitive(false);
                 options.set_log_errors(false);
                 const auto& pattern = text.as_string();
-                list->push_back(
-                    std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()),
-                                               options));
+                list->push_back(std::make_unique<re2::RE2>(
+                    re2::StringPiece(pattern.data(), pattern.size()), options));
                 CHECK(list->back()->ok(), "the frames of reported speech are expressions");
             }
         return made;
@@ -51,8 +50,7 @@ const Frames& frames() {
     return all;
 }
 
-bool matches_any(const std::vector<std::unique_ptr<re2::RE2>>& expressions,
-                 std::string_view text) {
+bool matches_any(const std::vector<std::unique_ptr<re2::RE2>>& expressions, std::string_view text) {
     return std::ranges::any_of(expressions, [&](const auto& expression) {
         return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *expression);
     });
@@ -125,8 +123,7 @@ std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scop
     std::vector<Hit> hits;
     for (const auto& finding : scanner.scan(text)) {
         if (scope == Scope::Secrets && finding.family != "secret") continue;
-        const bool may_be_reported =
-            finding.family == "instruction" || finding.family == "policy";
+        const bool may_be_reported = finding.family == "instruction" || finding.family == "policy";
         if (may_be_reported && is_reported(text, finding.begin, finding.end)) continue;
         hits.push_back({finding, message_of(finding.rule)});
     }
@@ -141,8 +138,7 @@ std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scop
                                here.begin < hit.finding.end;
                     }))
                     continue;
-                hits.push_back({here,
-                                "behind an encoding: " + message_of(finding.rule)});
+                hits.push_back({here, "behind an encoding: " + message_of(finding.rule)});
             }
         });
     if (scope == Scope::Secrets) return hits;

@@ -36,9 +36,10 @@ std::vector<std::string> rules(std::string_view text) {
 }
 
 std::string elf() {
-    return std::string("\x7f"
-                       "ELF\x02\x01\x01",
-                       7) +
+    return std::string(
+               "\x7f"
+               "ELF\x02\x01\x01",
+               7) +
            std::string(200, '\0');
 }
 

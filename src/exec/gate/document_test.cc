@@ -53,10 +53,9 @@ TEST(Document, KeepsOutputThatLooksLikeADocument) {
 // contract: GATE-03
 TEST(Document, EachMissingFieldIsAFaultThatNamesIt) {
     const std::string text = render(sample());
-    for (const char* field :
-         {"result_type", "schema_version", "result_id", "created_utc", "request_id", "executor",
-          "backend", "exit_code", "runtime_sec", "network_used", "stdout_sha256",
-          "stderr_sha256"}) {
+    for (const char* field : {"result_type", "schema_version", "result_id", "created_utc",
+                              "request_id", "executor", "backend", "exit_code", "runtime_sec",
+                              "network_used", "stdout_sha256", "stderr_sha256"}) {
         const auto begin = text.find(std::string("\n") + field + ": ") + 1;
         const auto end = text.find('\n', begin) + 1;
         const auto parsed = parse(std::string(text).erase(begin, end - begin));
@@ -79,8 +78,8 @@ TEST(Document, EachMistypedFieldIsAFaultThatNamesIt) {
              {"result_id: \"TS-20310102", "result_id: \"TS-20319902", "/result_id"},
              {"created_utc: \"2031-01-02T03:04:05Z\"", "created_utc: \"yesterday\"",
               "/created_utc"},
-             {"created_utc: \"2031-01-02T03:04:05Z\"",
-              "created_utc: \"2031-01-02T03:04:05+01:00\"", "/created_utc"},
+             {"created_utc: \"2031-01-02T03:04:05Z\"", "created_utc: \"2031-01-02T03:04:05+01:00\"",
+              "/created_utc"},
              {"request_id: \"TR-", "request_id: \"XX-", "/request_id"},
              {"executor: \"tool-exec\"", "executor: \"\"", "/executor"},
              {"backend: \"ERA\"", "backend: [ERA]", "/backend"},
@@ -117,8 +116,9 @@ TEST(Document, EachMissingSectionIsAFault) {
         const std::string heading = std::string("## ") + name + "\n";
         const auto parsed = parse(replaced(render(sample()), heading, ""));
         EXPECT_THAT(parsed.faults,
-                    Contains(testing::AllOf(Field(&domain::GateReason::rule, "missing_section"),
-                                            Field(&domain::GateReason::section, Optional(std::string(name))))))
+                    Contains(testing::AllOf(
+                        Field(&domain::GateReason::rule, "missing_section"),
+                        Field(&domain::GateReason::section, Optional(std::string(name))))))
             << name;
     }
 }
@@ -232,7 +232,8 @@ TEST(FrontMatter, BombsAndTricksOfYamlAreFaults) {
 
 TEST(FrontMatter, ScalarsAreWhatTheyLookLikeUnlessQuoted) {
     const auto read = read_yaml(
-        "a: 1\nb: \"1\"\nc: 1.5\nd: true\ne: 'true'\nf:\ng: none\nh: -7\ni: 1e3\nj: ~\nk: [x, 2]\n");
+        "a: 1\nb: \"1\"\nc: 1.5\nd: true\ne: 'true'\nf:\ng: none\nh: -7\ni: 1e3\nj: ~\nk: [x, "
+        "2]\n");
     ASSERT_TRUE(read.faults.empty()) << read.faults[0].message;
     EXPECT_EQ(read.value, base::parse_json(R"({"a":1,"b":"1","c":1.5,"d":true,"e":"true","f":null,
         "g":"none","h":-7,"i":1000.0,"j":null,"k":["x",2]})")

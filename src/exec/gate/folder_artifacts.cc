@@ -46,12 +46,11 @@ int open_beneath(int folder, const std::string& path) {
 }  // namespace
 
 base::Result<std::unique_ptr<ByteSource>> FolderArtifacts::open(const std::string& path) {
-    const base::Fd folder(
-        ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    const base::Fd folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!folder) return fail(ErrorCode::NotFound, "there are no artifacts");
     base::Fd file(open_beneath(folder.get(), path));
-    if (!file && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO ||
-                  errno == ENOSYS))
+    if (!file &&
+        (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO || errno == ENOSYS))
         return base::fail_errno("open an artifact");
     struct stat info{};
     if (!file || ::fstat(file.get(), &info) != 0)
@@ -73,8 +72,7 @@ base::Result<std::vector<std::string>> FolderArtifacts::list(std::size_t paths_m
         paths.push_back(walk->path().lexically_relative(root).string());
         if (paths.size() > paths_max) break;
     }
-    if (failed)
-        return fail(ErrorCode::Io, "the artifacts cannot be listed: {}", failed.message());
+    if (failed) return fail(ErrorCode::Io, "the artifacts cannot be listed: {}", failed.message());
     return paths;
 }
 

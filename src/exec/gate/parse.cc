@@ -124,8 +124,9 @@ private:
             }
             at = line.end;
         }
-        fault("front_matter", fmt::format("the front matter has no closing line '---' within {} bytes",
-                                          kFrontMatterBytesMax));
+        fault("front_matter",
+              fmt::format("the front matter has no closing line '---' within {} bytes",
+                          kFrontMatterBytesMax));
         return at;
     }
 
@@ -156,8 +157,8 @@ private:
         expect(created && f.created_utc.ends_with('Z'), "/created_utc",
                "must be a time in UTC, like 2031-01-02T03:04:05Z");
         expect(is_result_id(f), "/result_id", "must be TS-YYYYMMDD-HHMMSSZ- and the request_id");
-        for (const auto& [field, value] : {std::pair{"/executor", &f.executor},
-                                           std::pair{"/backend", &f.backend}})
+        for (const auto& [field, value] :
+             {std::pair{"/executor", &f.executor}, std::pair{"/backend", &f.backend}})
             expect(!is_blank(*value) && value->size() <= kLabelBytesMax, field,
                    fmt::format("must be a name of at most {} bytes", kLabelBytesMax));
         expect(f.runtime_sec >= 0, "/runtime_sec", "must not be negative");
@@ -185,10 +186,10 @@ private:
             expect(f.network_destinations.empty(), "/network_destinations",
                    "must be empty when network_used is none");
         else
-            expect(!f.network_destinations.empty() &&
-                       f.network_destinations.size() <= kArtifactsMax,
-                   "/network_destinations",
-                   "must list what was reached when network_used is allowlist");
+            expect(
+                !f.network_destinations.empty() && f.network_destinations.size() <= kArtifactsMax,
+                "/network_destinations",
+                "must list what was reached when network_used is allowlist");
         for (const auto& name : f.network_destinations)
             expect(!is_blank(name) && name.size() <= kLabelBytesMax &&
                        name.find_first_of(" \t\r\n") == name.npos,
@@ -232,8 +233,7 @@ private:
             }
         }
         close_section(text_.size());
-        if (fences.is_open())
-            fault("open_block", "a block that starts with ``` has no end");
+        if (fences.is_open()) fault("open_block", "a block that starts with ``` has no end");
         if (has_stray) fault("stray_text", "there is text before the section '## Summary'");
         check_order();
     }
@@ -358,8 +358,9 @@ private:
             if (!line.text.starts_with("- ") || at == line.text.npos || at < 2) continue;
             auto path = line.text.substr(2, at - 2);
             if (path.starts_with("/out/")) path.remove_prefix(5);
-            outputs.push_back({.path = std::string(path),
-                               .sha256 = std::string(base::trim(line.text.substr(at + kDigest.size())))});
+            outputs.push_back(
+                {.path = std::string(path),
+                 .sha256 = std::string(base::trim(line.text.substr(at + kDigest.size())))});
         }
         check_outputs();
     }
@@ -367,16 +368,17 @@ private:
     void check_outputs() {
         const auto& outputs = out_.document.outputs;
         for (const auto& output : outputs) {
-            const auto listed = std::ranges::find(front().artifacts, output.path, &ArtifactRef::path);
+            const auto listed =
+                std::ranges::find(front().artifacts, output.path, &ArtifactRef::path);
             if (listed == front().artifacts.end() || listed->sha256 != output.sha256)
                 section_fault("outputs_mismatch", "Outputs",
                               fmt::format("'{}' is not an artifact of the front matter with this "
                                           "sha256",
                                           base::ellipsize(output.path, 120)));
             if (output.description.empty())
-                section_fault("missing_description", "Outputs",
-                              fmt::format("'{}' has no description",
-                                          base::ellipsize(output.path, 120)));
+                section_fault(
+                    "missing_description", "Outputs",
+                    fmt::format("'{}' has no description", base::ellipsize(output.path, 120)));
         }
         for (const auto& artifact : front().artifacts)
             if (std::ranges::find(outputs, artifact.path, &OutputEntry::path) == outputs.end())
@@ -415,8 +417,9 @@ private:
             section_fault("stream_shape", name, "there is more than one block of output");
         stream.text = text_.substr(begin, end - begin);
         if (shown > stream_lines_max_)
-            section_fault("too_many_lines", name,
-                          fmt::format("{} lines are shown, more than {}", shown, stream_lines_max_));
+            section_fault(
+                "too_many_lines", name,
+                fmt::format("{} lines are shown, more than {}", shown, stream_lines_max_));
         check_digest(name, stream, digest);
         return stream;
     }

@@ -128,8 +128,8 @@ private:
                 return true;
         }
         if (!kind.rule.empty()) {
-            out_.push_back({kind.rule, fmt::format("{} in {}", kind.name, via),
-                            place.begin, place.end});
+            out_.push_back(
+                {kind.rule, fmt::format("{} in {}", kind.name, via), place.begin, place.end});
             return true;
         }
         if (!is_aligned || !is_readable(decoded)) return false;

@@ -24,7 +24,8 @@ struct Payload {
     friend bool operator==(const Payload&, const Payload&) = default;
 };
 
-// What the first bytes of a file say it is, for the kinds that must not be inline; empty for others.
+// What the first bytes of a file say it is, for the kinds that must not be inline; empty for
+// others.
 struct FileKind {
     std::string_view rule;
     std::string_view name;

@@ -29,8 +29,9 @@ public:
     }
     std::vector<GateReason> take() {
         if (has_more_)
-            list_.push_back({.rule = "more_reasons",
-                             .message = fmt::format("there are more than {} reasons", kReasonsMax)});
+            list_.push_back(
+                {.rule = "more_reasons",
+                 .message = fmt::format("there are more than {} reasons", kReasonsMax)});
         return std::move(list_);
     }
 
@@ -51,8 +52,7 @@ void check_document_text(const scan::Scanner& scanner, std::string_view text, co
     for (const auto& hit : hits) {
         const auto at = static_cast<std::size_t>(hit.finding.begin);
         // The command is quoted as what ran. A secret must not be in it all the same.
-        if (hit.finding.family != "secret" && at >= parsed.command_begin &&
-            at < parsed.command_end)
+        if (hit.finding.family != "secret" && at >= parsed.command_begin && at < parsed.command_end)
             continue;
         GateReason reason = reason_of(text, hit, hits);
         reason.section = "front matter";
@@ -60,8 +60,7 @@ void check_document_text(const scan::Scanner& scanner, std::string_view text, co
             if (!section.name.empty() && at >= section.begin) reason.section = section.name;
         reason.line = 1 + std::ranges::count(text.substr(0, at), '\n');
         const auto newline = text.substr(0, at).rfind('\n');
-        reason.column =
-            static_cast<std::int64_t>(newline == text.npos ? at + 1 : at - newline);
+        reason.column = static_cast<std::int64_t>(newline == text.npos ? at + 1 : at - newline);
         reasons.add(std::move(reason));
     }
 }
@@ -85,8 +84,8 @@ public:
             hash.add(std::string_view(buffer).substr(kept));
             at_end = got < kPieceBytes;
             if (start + buffer.size() > kArtifactBytesMax) {
-                add("artifact_size", fmt::format("the artifact is larger than {} GiB",
-                                                 kArtifactBytesMax >> 30));
+                add("artifact_size",
+                    fmt::format("the artifact is larger than {} GiB", kArtifactBytesMax >> 30));
                 return {};
             }
             look(buffer, start, at_end);
@@ -102,9 +101,8 @@ public:
 
 private:
     void add(std::string rule, std::string message) {
-        reasons_.add({.rule = std::move(rule),
-                      .message = std::move(message),
-                      .artifact = artifact_.path});
+        reasons_.add(
+            {.rule = std::move(rule), .message = std::move(message), .artifact = artifact_.path});
     }
 
     // Hits near a border are left to the piece in which they stand in the middle.
@@ -171,8 +169,7 @@ base::Result<Verdict> Validator::validate(std::string_view name, std::string_vie
                      .message = "the file is not named after the result_id",
                      .field = "/result_id"});
     // What is too large to be a document is not read as one.
-    if (text.size() <= kDocumentBytesMax)
-        check_document_text(*scanner_, text, parsed, reasons);
+    if (text.size() <= kDocumentBytesMax) check_document_text(*scanner_, text, parsed, reasons);
     TRY(check_listing(front.artifacts, artifacts, reasons));
     for (const auto& artifact : front.artifacts) {
         if (!is_artifact_path(artifact.path) || reasons.is_full()) continue;  // Told already.

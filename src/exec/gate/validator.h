@@ -16,7 +16,8 @@
 
 namespace gate {
 
-inline constexpr std::size_t kReasonsMax = 100;  // The first ones; one more says that there are more.
+inline constexpr std::size_t kReasonsMax =
+    100;  // The first ones; one more says that there are more.
 inline constexpr std::uint64_t kArtifactBytesMax = std::uint64_t{64} << 30;
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // Read at a time.
 

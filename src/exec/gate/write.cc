@@ -98,10 +98,10 @@ public:
 
     base::Result<ResultDocument> write() {
         for (const auto& file : request_.files) TRY(add_file(file));
-        document_.stdout_excerpt = TRY(
-            add_stream(request_.stdout_file, "stdout", document_.front.stdout_sha256));
-        document_.stderr_excerpt = TRY(
-            add_stream(request_.stderr_file, "stderr", document_.front.stderr_sha256));
+        document_.stdout_excerpt =
+            TRY(add_stream(request_.stdout_file, "stdout", document_.front.stdout_sha256));
+        document_.stderr_excerpt =
+            TRY(add_stream(request_.stderr_file, "stderr", document_.front.stderr_sha256));
         fill_front();
         fill_text();
         return std::move(document_);
@@ -166,9 +166,8 @@ private:
         const auto count = document_.outputs.size();
         document_.summary = fmt::format(
             "Ran the command of request {} on {}. It {} (exit code {}) after {:.3f} s. {}",
-            request_.request_id, request_.backend,
-            request_.exit_code == 0 ? "succeeded" : "failed", request_.exit_code,
-            request_.runtime_sec,
+            request_.request_id, request_.backend, request_.exit_code == 0 ? "succeeded" : "failed",
+            request_.exit_code, request_.runtime_sec,
             count == 0 ? "No outputs were produced."
                        : fmt::format("Outputs produced: {}, listed below.", count));
         document_.provenance = {.command = base::to_utf8(request_.command),

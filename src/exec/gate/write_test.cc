@@ -67,8 +67,9 @@ TEST_F(Write, AFinishedRequestBecomesAnAcceptableDocument) {
                                                  HasSubstr("Outputs produced: 1")));
     EXPECT_EQ(document.provenance,
               (Provenance{"python3 stats.py --all", "bubble 1.2", {{"cpu_sec", "10"}}}));
-    EXPECT_EQ(document.outputs, (std::vector<OutputEntry>{
-                                    {"data/made.json", base::sha256_hex("{}"), "The numbers."}}));
+    EXPECT_EQ(
+        document.outputs,
+        (std::vector<OutputEntry>{{"data/made.json", base::sha256_hex("{}"), "The numbers."}}));
     EXPECT_EQ(validated().outcome, domain::GateOutcome::Accept);
 }
 
@@ -122,8 +123,7 @@ TEST_F(Write, RequestsThatMakeNoDocumentAreRefusedAndLeaveNothing) {
 
 TEST_F(Write, AResultIsWrittenOnce) {
     written();
-    EXPECT_EQ(write_result(request, folder.path("outbox")).error().code,
-              base::ErrorCode::Conflict);
+    EXPECT_EQ(write_result(request, folder.path("outbox")).error().code, base::ErrorCode::Conflict);
 }
 
 long peak_kib() {

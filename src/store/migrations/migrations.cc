@@ -1,6 +1,9 @@
 #include "store/migrations/migrations.h"
 
+#include <set>
+
 #include "store/migrations/0001_ground.h"
+#include "store/migrations/0005_gate.h"
 
 namespace migrations {
 
@@ -10,16 +13,17 @@ using base::Status;
 
 namespace {
 
-constexpr Step kSteps[] = {{1, "ground", kGround}};
+constexpr Step kSteps[] = {{1, "ground", kGround}, {5, "gate", kGate}};
 
-Result<std::int64_t> applied(sql::Connection& connection) {
-    std::int64_t number = 0;
-    TRY(connection.query("SELECT COALESCE(MAX(number), 0) FROM schema_migrations", {},
+// The numbers of the steps that the database has.
+Result<std::set<std::int64_t>> applied(sql::Connection& connection) {
+    std::set<std::int64_t> numbers;
+    TRY(connection.query("SELECT number FROM schema_migrations ORDER BY number", {},
                          [&](const sql::Row& row) -> Status {
-                             number = row.integer(0);
+                             numbers.insert(row.integer(0));
                              return {};
                          }));
-    return number;
+    return numbers;
 }
 
 // Runs `body` in a write transaction of its own.
@@ -35,7 +39,7 @@ Status in_transaction(sql::Connection& connection, Body body) {
 // Reads the state inside the transaction: another process may be migrating the same database.
 Status apply(sql::Connection& connection, const Step& step) {
     return in_transaction(connection, [&]() -> Status {
-        if (TRY(applied(connection)) >= step.number) return {};
+        if (TRY(applied(connection)).contains(step.number)) return {};
         if (Status done = connection.run_script(step.script); !done)
             return base::fail(done.error().code,
                               "migration {} ({}) failed and was undone: {} Start again to retry.",
@@ -58,16 +62,16 @@ Status migrate(sql::Connection& connection, std::span<const Step> known) {
             "CREATE TABLE IF NOT EXISTS schema_migrations ("
             "number BIGINT PRIMARY KEY, name TEXT NOT NULL)");
     }));
-    const std::int64_t have = TRY(applied(connection));
+    const auto have = TRY(applied(connection));
     const std::int64_t newest = known.empty() ? 0 : known.back().number;
-    if (have > newest)
+    if (!have.empty() && *have.rbegin() > newest)
         return base::fail(ErrorCode::Refused,
                           "the database has schema version {}, but this program knows only up to "
                           "{}: a newer version wrote it. Start that version again, or restore a "
                           "backup made before the upgrade.",
-                          have, newest);
+                          *have.rbegin(), newest);
     for (const Step& step : known)
-        if (step.number > have) TRY(apply(connection, step));
+        if (!have.contains(step.number)) TRY(apply(connection, step));
     return {};
 }
 

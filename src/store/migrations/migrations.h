@@ -13,7 +13,7 @@
 namespace migrations {
 
 struct Step {
-    std::int64_t number;  // 1, 2, 3, … without gaps.
+    std::int64_t number;  // Rising; a number that is left out may be filled in later.
     std::string_view name;
     std::string_view script;
 };

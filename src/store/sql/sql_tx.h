@@ -1,6 +1,7 @@
 // The operations of store::Tx over any SQL engine, written once.
 //
-// The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc.
+// The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc,
+// gate.cc.
 #pragma once
 
 #include "store/sql/codec.h"
@@ -81,6 +82,12 @@ public:
     Status put_outbox(const store::OutboxEntry& entry) override;
     Status erase_outbox(const std::string& effect_id) override;
     Result<std::vector<store::OutboxEntry>> outbox(const domain::AgentId& agent) override;
+
+    Status put_gate_document(const domain::GateDocument& document) override;
+    Result<std::optional<domain::GateDocument>> gate_document(
+        const std::string& document_id) override;
+    Result<std::vector<domain::GateDocument>> gate_documents(std::optional<domain::GatePlace> place,
+                                                             std::int64_t limit) override;
 
 private:
     // Every change goes through here: the number of changed rows, or Refused in a read.

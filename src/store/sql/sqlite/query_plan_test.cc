@@ -62,6 +62,10 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.put_outbox({.effect_id = "e", .agent_id = {"a"}}));
     TRY(tx.outbox({"a"}));
     TRY(tx.erase_outbox("e"));
+    TRY(tx.put_gate_document({.document_id = "TS-1"}));
+    TRY(tx.gate_document("TS-1"));
+    TRY(tx.gate_documents(std::nullopt, 1));
+    TRY(tx.gate_documents(domain::GatePlace::Outbox, 1));
     return tx.erase_agent({"a"});
 }
 
