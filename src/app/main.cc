@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "app/gate.h"
 #include "app/models.h"
 #include "app/providers.h"
 #include "app/runtime.h"
@@ -80,6 +81,11 @@ cli::Exit run(int argc, char** argv) {
     }
     const auto config = load();
     if (!config) return cli::report(terminal, config.error());
+    if (const auto* command = std::get_if<cli::GateCommand>(&invocation->command)) {
+        const auto gate = app::open_gate(*config);
+        if (!gate) return cli::report(terminal, gate.error());
+        return cli::execute(*command, {.gate = **gate, .terminal = terminal});
+    }
     return execute(std::get<cli::Command>(invocation->command), *config, terminal);
 }
 

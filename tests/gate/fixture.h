@@ -21,7 +21,7 @@ public:
         : gate({.store = store,
                 .clock = clock,
                 .ids = ids,
-                .validator = test_validator(),
+                .validator = [] { return &test_validator(); },
                 .folder = folder.path("gate"),
                 .default_agent = {"nobody"}}),
           store_(store) {}
@@ -48,8 +48,8 @@ public:
     // The places that have a folder of this name.
     std::vector<domain::GatePlace> places(const std::string& id) const {
         std::vector<domain::GatePlace> list;
-        for (const auto place : {domain::GatePlace::Outbox, domain::GatePlace::Inbound,
-                                 domain::GatePlace::Quarantine})
+        for (const auto place :
+             {domain::GatePlace::Outbox, domain::GatePlace::Inbound, domain::GatePlace::Quarantine})
             if (std::filesystem::exists(gate.place(place, id))) list.push_back(place);
         return list;
     }

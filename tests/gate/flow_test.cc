@@ -50,8 +50,8 @@ TEST_F(Flow, AGoodDocumentIsMovedInAndABadOneToQuarantine) {
     EXPECT_EQ(rejected.outcome, GateOutcome::Reject);
     ASSERT_EQ(rejected.reasons.size(), 1U);
     EXPECT_EQ(rejected.reasons[0].rule, "ignore-instructions");
-    EXPECT_THAT(bench.events("ada"), testing::UnorderedElementsAre("gate_accepted",
-                                                                   "gate_rejected"));
+    EXPECT_THAT(bench.events("ada"),
+                testing::UnorderedElementsAre("gate_accepted", "gate_rejected"));
     EXPECT_THAT(bench.gate.settle().value(), IsEmpty());
 }
 
@@ -89,8 +89,8 @@ TEST_F(Flow, ACrashAtAnyCommitLeavesEachDocumentInOnePlace) {
                 const auto row = bench.row(id);
                 ASSERT_TRUE(row) << id;
                 EXPECT_THAT(bench.places(id), ElementsAre(row->place)) << id;
-                EXPECT_EQ(row->place, id.ends_with("good") ? GatePlace::Inbound
-                                                           : GatePlace::Quarantine);
+                EXPECT_EQ(row->place,
+                          id.ends_with("good") ? GatePlace::Inbound : GatePlace::Quarantine);
                 ++verdicts;
             }
             EXPECT_EQ(bench.events("ada").size(), verdicts);  // Judged once, told once.
@@ -160,16 +160,14 @@ TEST_F(Flow, AnOperatorMayReleaseWithAReason) {
     ASSERT_TRUE(bench.gate.deposit({"ada"}, bad("TR-1")));
     ASSERT_TRUE(bench.gate.settle());
     EXPECT_FALSE(bench.gate.read_inbound(result("TR-1")));
-    EXPECT_EQ(bench.gate.release(result("TR-1"), " ").error().code,
-              base::ErrorCode::InvalidInput);
+    EXPECT_EQ(bench.gate.release(result("TR-1"), " ").error().code, base::ErrorCode::InvalidInput);
     EXPECT_EQ(bench.gate.release("TS-none", "x").error().code, base::ErrorCode::NotFound);
     const auto released = bench.gate.release(result("TR-1"), "I read it; it is a test text");
     ASSERT_TRUE(released) << released.error().message;
     EXPECT_THAT(bench.places(result("TR-1")), ElementsAre(GatePlace::Inbound));
     EXPECT_EQ(bench.row(result("TR-1"))->outcome, GateOutcome::Reject);
     EXPECT_TRUE(bench.gate.read_inbound(result("TR-1")));
-    EXPECT_EQ(bench.gate.release(result("TR-1"), "again").error().code,
-              base::ErrorCode::Conflict);
+    EXPECT_EQ(bench.gate.release(result("TR-1"), "again").error().code, base::ErrorCode::Conflict);
     EXPECT_THAT(bench.events("ada"), ElementsAre("gate_rejected", "gate_released"));
 }
 

@@ -74,7 +74,8 @@ TEST(Kill, EveryDepositedResultIsInOnePlaceAfterwards) {
                                                                            : GatePlace::Quarantine))
                 << id;
         for (const auto place : {GatePlace::Inbound, GatePlace::Quarantine})
-            for (const auto& entry : std::filesystem::directory_iterator(bench.gate.place(place, "")))
+            for (const auto& entry :
+                 std::filesystem::directory_iterator(bench.gate.place(place, "")))
                 EXPECT_EQ(bench.row(entry.path().filename().string())->place, place)
                     << entry.path();
     }

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     gate::Gate gate({.store = **store,
                      .clock = clock,
                      .ids = ids,
-                     .validator = *validator,
+                     .validator = [&] { return &*validator; },
                      .folder = folder / "gate",
                      .default_agent = {"nobody"}});
     if (!gate.settle()) return 1;

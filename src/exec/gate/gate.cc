@@ -145,12 +145,12 @@ base::Result<Verdict> Gate::verdict_of(const std::string& name, const fs::path& 
     const auto text = read_document(folder, name);
     if (!text) {
         if (text.error().code == ErrorCode::Io) return std::unexpected(text.error());
-        return Verdict{.reasons = {{.rule = "document_missing",
-                                    .message = "there is no document to judge: " +
-                                               text.error().message}}};
+        return Verdict{
+            .reasons = {{.rule = "document_missing",
+                         .message = "there is no document to judge: " + text.error().message}}};
     }
     FolderArtifacts artifacts((folder / kArtifactFolder).string());
-    auto verdict = TRY(parts_.validator.validate(name, *text, artifacts));
+    auto verdict = TRY(TRY(parts_.validator())->validate(name, *text, artifacts));
     for (const auto& other : TRY(names_in(folder))) {
         if (other == name + ".md" || other == kArtifactFolder) continue;
         verdict.outcome = GateOutcome::Reject;
@@ -178,11 +178,12 @@ base::Status Gate::carry(const GateDocument& document, GatePlace from) {
 
 base::Status Gate::judge(const std::string& name, std::vector<GateDocument>& judged) {
     const auto verdict = TRY(verdict_of(name, place(GatePlace::Outbox, name)));
-    GateDocument row = TRY(row_of(name)).value_or(GateDocument{
-        .document_id = name,
-        .agent_id = parts_.default_agent,
-        .created_at = parts_.clock.now(),
-    });
+    GateDocument row = TRY(row_of(name))
+                           .value_or(GateDocument{
+                               .document_id = name,
+                               .agent_id = parts_.default_agent,
+                               .created_at = parts_.clock.now(),
+                           });
     const bool is_accepted = verdict.outcome == GateOutcome::Accept;
     row.outcome = verdict.outcome;
     row.place = is_accepted ? GatePlace::Inbound : GatePlace::Quarantine;
@@ -204,8 +205,7 @@ base::Status Gate::settle_outbox(std::vector<GateDocument>& judged) {
             TRY(judge(name, judged));
             continue;
         }
-        const bool is_second =
-            row->place == GatePlace::Purged || is_there(place(row->place, name));
+        const bool is_second = row->place == GatePlace::Purged || is_there(place(row->place, name));
         if (is_second) {
             // A second document of one id. Under another name it is judged like any other, and
             // rejected, because that name is not its result_id.
@@ -250,7 +250,7 @@ base::Result<Verdict> Gate::check(const fs::path& file) const {
     const auto text = base::read_file(file, kDocumentBytesMax);
     if (!text) return std::unexpected(text.error());
     FolderArtifacts artifacts((fs::absolute(file).parent_path() / kArtifactFolder).string());
-    return parts_.validator.validate(file.stem().string(), *text, artifacts);
+    return TRY(parts_.validator())->validate(file.stem().string(), *text, artifacts);
 }
 
 base::Result<std::string> Gate::read_inbound(const std::string& document_id) const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,9 @@ struct GateParts {
     store::Store& store;
     base::Clock& clock;
     base::Ids& ids;
-    const Validator& validator;
-    std::filesystem::path folder;  // <home>/gate
+    // Asked for when something is to be judged; it outlives the gate.
+    std::function<base::Result<const Validator*>()> validator;
+    std::filesystem::path folder;   // <home>/gate
     domain::AgentId default_agent;  // For documents that came without a request of ours.
     std::function<void(const std::vector<events::Committed>&)> publish{};
 };

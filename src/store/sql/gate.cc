@@ -15,7 +15,8 @@ Status SqlTx::put_gate_document(const GateDocument& document) {
     if (TRY(change("UPDATE gate_documents SET place = $2, record = $3 WHERE document_id = $1",
                    {document.document_id, place, text})) > 0)
         return {};
-    TRY(change("INSERT INTO gate_documents (document_id, seq, place, record) "
+    TRY(
+        change("INSERT INTO gate_documents (document_id, seq, place, record) "
                "VALUES ($1, $2, $3, $4)",
                {document.document_id, TRY(next_seq(kNobody, "gate")), place, text}));
     return {};

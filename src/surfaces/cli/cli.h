@@ -20,9 +20,15 @@ struct SettingsContext {
     const Terminal& terminal;
 };
 
+struct GateContext {
+    service::Gate& gate;
+    const Terminal& terminal;
+};
+
 // On a terminal people get sentences and tables; piped or with --json the output is JSON.
 Exit execute(const Command& command, const Context& context);
 Exit execute(const SettingsCommand& command, const SettingsContext& context);
+Exit execute(const GateCommand& command, const GateContext& context);
 
 // "Error: …" on standard error.
 Exit report(const Terminal& terminal, const base::Error& error);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
+#include "surfaces/cli/gate_options.h"
 #include "surfaces/cli/settings_options.h"
 
 namespace cli {
@@ -24,7 +25,8 @@ Environment:
                 first provider that has a key (see holon doctor)
 
 Exit codes:
-  0 success   1 error   2 usage   3 the turn failed   4 round limit reached
+  0 success   1 error   2 usage   3 the turn failed, or gate check rejected
+  4 round limit reached
   5 waiting, not done   130 interrupted (resume with --resume))";
 
 const std::map<std::string, domain::TrustLevel> kTrustLevels{
@@ -155,6 +157,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
                               "Print an agent's events, one JSON object a line");
     add_agents(app, invocation);
     add_settings(app, invocation);
+    add_gate(app, invocation);
     app.add_subcommand("help", "Show this help");
     const std::string_view word = argc > 1 ? argv[1] : "";
     if (word == "help") return std::unexpected(Stop{app.help(), Exit::Success});

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "service/gate.h"
 #include "service/service.h"
 #include "service/settings.h"
 
@@ -16,7 +17,7 @@ enum class Exit : int {
     Success = 0,
     Error = 1,  // The command could not be carried out.
     Usage = 2,
-    Failed = 3,            // run: the turn failed.
+    Failed = 3,            // run: the turn failed. gate check: the document is rejected.
     MaxTurnsExceeded = 4,  // run: the round limit ended it.
     Waiting = 5,           // run: it waits for something and is not done.
     Interrupted = 130,
@@ -120,9 +121,35 @@ struct SettingsCommand {
         action{};
 };
 
+struct GateCheckCommand {
+    std::string file;
+};
+struct GateListCommand {
+    std::optional<domain::GatePlace> place{};
+    std::int64_t limit{50};
+};
+struct GateShowCommand {
+    std::string document_id;
+};
+struct GateReleaseCommand {
+    std::string document_id;
+    std::string reason;
+};
+struct GatePurgeCommand {
+    service::PurgeRequest request;
+};
+
+// What needs the store and the folders of the gate.
+struct GateCommand {
+    bool json{false};
+    std::variant<GateCheckCommand, GateListCommand, GateShowCommand, GateReleaseCommand,
+                 GatePurgeCommand>
+        action{};
+};
+
 struct Invocation {
     std::optional<std::string> home{};
-    std::variant<Command, SettingsCommand> command{};
+    std::variant<Command, SettingsCommand, GateCommand> command{};
 };
 
 // Nothing to do but to print `text` and to end: help, version, or a usage error.
