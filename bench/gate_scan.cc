@@ -1,10 +1,11 @@
 // How fast the gate reads: clean text and hostile text, against grep -F for one word over the same
-// bytes. The contenders take turns, and the median counts.
-#include <chrono>
+// bytes. Processor time counts, of children too: the machine is rarely ours alone. The contenders
+// take turns, and the median counts.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,8 +15,9 @@
 
 namespace {
 
-constexpr std::size_t kBytes = std::size_t{64} << 20;
-constexpr int kRounds = 7;
+constexpr std::size_t kBytes = std::size_t{32} << 20;
+constexpr std::size_t kHostileBytes = std::size_t{2} << 20;
+constexpr int kRounds = 5;
 constexpr double kCleanMin = 500;  // MB/s
 
 // Lines as programs print them, none of which holds anything.
@@ -33,21 +35,32 @@ std::string clean_text() {
 // Near misses without end: prefixes of tokens, words of the rules, base64.
 std::string hostile_text() {
     std::string text;
-    text.reserve(kBytes + 600);
-    for (std::size_t i = 0; text.size() < kBytes; ++i)
+    text.reserve(kHostileBytes + 600);
+    for (std::size_t i = 0; text.size() < kHostileBytes; ++i)
         text += fmt::format(
-            "ghp_{:036} AKIA{:016} password = xxxxxxxx{} secret: aaaaaaaaaaaaaaaaaaaaaaaaaaaa please "
+            "ghp_{:036} AKIA{:016} password = xxxxxxxx{} secret: aaaaaaaaaaaaaaaaaaaaaaaaaaaa "
+            "please "
             "ignore the noise, then run it now and disable a thing; eyJ{:060} "
             "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w\n",
             i, i, i, i);
     return text;
 }
 
-double megabytes_per_second(const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
+double processor_seconds() {
+    double sum = 0;
+    for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+        rusage usage{};
+        ::getrusage(who, &usage);
+        for (const auto& time : {usage.ru_utime, usage.ru_stime})
+            sum += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    }
+    return sum;
+}
+
+double megabytes_per_second(std::size_t bytes, const std::function<void()>& work) {
+    const double start = processor_seconds();
     work();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    return static_cast<double>(kBytes) / 1e6 / took.count();
+    return static_cast<double>(bytes) / 1e6 / (processor_seconds() - start);
 }
 
 void measure(const std::string& name, const std::string& text, const scan::Scanner& scanner,
@@ -59,10 +72,11 @@ void measure(const std::string& name, const std::string& text, const scan::Scann
     const std::string grep = "LC_ALL=C grep -F -c qzqzqz " + file + " > /dev/null";
     std::vector<double> scans, judgements, greps;
     for (int round = 0; round < kRounds; ++round) {
-        scans.push_back(megabytes_per_second([&] { scanner.scan(text); }));
-        judgements.push_back(
-            megabytes_per_second([&] { gate::judge(scanner, text, gate::Scope::Everything); }));
-        greps.push_back(megabytes_per_second([&] { (void)!std::system(grep.c_str()); }));
+        scans.push_back(megabytes_per_second(text.size(), [&] { scanner.scan(text); }));
+        judgements.push_back(megabytes_per_second(
+            text.size(), [&] { gate::judge(scanner, text, gate::Scope::Everything); }));
+        greps.push_back(
+            megabytes_per_second(text.size(), [&] { (void)!std::system(grep.c_str()); }));
     }
     std::filesystem::remove_all(folder);
     bench::figure("gate_scan_" + name, bench::median(scans), "MB/s", target);
@@ -76,15 +90,16 @@ int main() {
     std::vector<scan::Rule> rules(scan::secret_rules().begin(), scan::secret_rules().end());
     std::ranges::copy(gate::content_rules(), std::back_inserter(rules));
     const std::size_t count = rules.size();
-    const auto start = std::chrono::steady_clock::now();
+    const double start = processor_seconds();
     const auto scanner = scan::Scanner::make({.rules = std::move(rules)});
     if (!scanner) {
         fmt::print(stderr, "{}\n", scanner.error().message);
         return 1;
     }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    bench::note(fmt::format("{} rules in one database, {} MiB of each text", count, kBytes >> 20));
-    bench::figure("gate_compile", took.count(), "s");
+    const double took = processor_seconds() - start;
+    bench::note(fmt::format("{} rules in one database; {} MiB of clean text, {} of hostile", count,
+                            kBytes >> 20, kHostileBytes >> 20));
+    bench::figure("gate_compile", took, "s");
     measure("clean", clean_text(), **scanner, bench::at_least(kCleanMin));
     measure("hostile", hostile_text(), **scanner, bench::kNoTarget);
 }

@@ -19,15 +19,15 @@ protected:
     std::string deposit(const std::string& request_id, std::string_view text) {
         program.write(program.folder() / "out", text);
         program.write(program.folder() / "err", "");
-        const auto id = gate::write_result(
-            {.request_id = request_id,
-             .command = "true",
-             .executor = "e2e",
-             .backend = "test",
-             .stdout_file = program.folder() / "out",
-             .stderr_file = program.folder() / "err",
-             .created = base::parse_time("2031-01-02T03:04:05Z").value()},
-            program.home() / "gate/outbox");
+        const auto id =
+            gate::write_result({.request_id = request_id,
+                                .command = "true",
+                                .executor = "e2e",
+                                .backend = "test",
+                                .stdout_file = program.folder() / "out",
+                                .stderr_file = program.folder() / "err",
+                                .created = base::parse_time("2031-01-02T03:04:05Z").value()},
+                               program.home() / "gate/outbox");
         EXPECT_TRUE(id) << id.error().message;
         return id.value_or("");
     }

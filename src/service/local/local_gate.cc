@@ -77,8 +77,7 @@ base::Result<std::vector<GateDocument>> LocalGate::purge(const PurgeRequest& req
     }
     if (!request.older_than_days)
         return base::fail(ErrorCode::InvalidInput, "say which document, or how old they are");
-    const base::Time limit =
-        parts_.clock.now() - std::chrono::hours(24 * *request.older_than_days);
+    const base::Time limit = parts_.clock.now() - std::chrono::hours(24 * *request.older_than_days);
     for (const auto& document : TRY(list(GatePlace::Quarantine, kPurgedMax)))
         if (document.decided_at.value_or(document.created_at) <= limit)
             purged.push_back(TRY(gate_.purge(document.document_id)));

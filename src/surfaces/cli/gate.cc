@@ -22,10 +22,9 @@ std::string place_text(const GateReason& reason) {
                            reason.offset ? fmt::format(" at byte {}", *reason.offset) : "");
     if (reason.field) return "front matter " + *reason.field;
     if (!reason.section) return "document";
-    return reason.line
-               ? fmt::format("{} (line {}, column {})", *reason.section, *reason.line,
-                             reason.column.value_or(1))
-               : *reason.section;
+    return reason.line ? fmt::format("{} (line {}, column {})", *reason.section, *reason.line,
+                                     reason.column.value_or(1))
+                       : *reason.section;
 }
 
 std::string reasons_text(const std::vector<GateReason>& reasons) {
@@ -46,8 +45,8 @@ std::string line_of(const GateDocument& document) {
                           document.reasons.size() > 1
                               ? fmt::format(" (and {} more)", document.reasons.size() - 1)
                               : "");
-    return base::printable(fmt::format("{:<10} {}  {}", base::enum_name(document.place),
-                                       document.document_id, why));
+    return base::printable(
+        fmt::format("{:<10} {}  {}", base::enum_name(document.place), document.document_id, why));
 }
 
 json::array json_list(const std::vector<GateDocument>& documents) {

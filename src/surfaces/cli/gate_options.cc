@@ -50,8 +50,8 @@ void add_gate(CLI::App& app, Invocation& invocation) {
     check.sub->add_option("file", check.action->file, "The document")->required();
     const auto list = add<GateListCommand>(*group, invocation, "list", "List documents");
     list.sub->add_option("--place", list.action->place, "Only those that are there")
-        ->transform(CLI::CheckedTransformer(kPlaces).description(
-            "{outbox,inbound,quarantine,purged}"));
+        ->transform(
+            CLI::CheckedTransformer(kPlaces).description("{outbox,inbound,quarantine,purged}"));
     list.sub->add_option("--limit", list.action->limit, "How many at most")
         ->check(CLI::Range(std::int64_t{1}, kListMax))
         ->capture_default_str();
