@@ -71,3 +71,17 @@ function(holon_fuzzer name source)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()
+
+# holon_embeds(SOURCE FILE ...): SOURCE has these files in it by #embed. ccache does not look into
+# #embed, so the command line has to change when one of them does.
+function(holon_embeds source)
+  set(digests "")
+  foreach(file ${ARGN})
+    file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/${file} digest)
+    string(APPEND digests ${digest})
+  endforeach()
+  string(SHA256 digest "${digests}")
+  set_source_files_properties(${source} PROPERTIES
+    COMPILE_DEFINITIONS HOLON_EMBEDDED_${digest} COMPILE_OPTIONS -Wno-c23-extensions)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
+endfunction()

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "app/gate.h"
 #include "app/init.h"
 #include "app/models.h"
 #include "app/providers.h"
@@ -167,6 +168,11 @@ cli::Exit run(int argc, char** argv) {
     }
     if (const auto* command = std::get_if<cli::PlanCommand>(&invocation->command))
         return execute(*command, *config, terminal);
+    if (const auto* command = std::get_if<cli::GateCommand>(&invocation->command)) {
+        const auto gate = app::open_gate(*config);
+        if (!gate) return cli::report(terminal, gate.error());
+        return cli::execute(*command, {.gate = **gate, .terminal = terminal});
+    }
     return execute(std::get<cli::Command>(invocation->command), *config, terminal);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "domain/agent.h"
+#include "domain/gate.h"
 #include "domain/message.h"
 #include "domain/plan.h"
 #include "domain/record.h"
@@ -242,6 +243,16 @@ public:
     virtual Result<std::optional<domain::PlanAction>> plan_action(const std::string& name) = 0;
     virtual Result<std::vector<domain::PlanAction>> plan_actions(
         std::int64_t limit) = 0;  // By name.
+
+    // The gate -----------------------------------------------------------------------------------
+    // Documents belong to their folders and outlive the agent that asked for them.
+    virtual Status put_gate_document(
+        const domain::GateDocument& document) = 0;  // Insert or replace.
+    virtual Result<std::optional<domain::GateDocument>> gate_document(
+        const std::string& document_id) = 0;
+    // Newest first; those of one place when it is given.
+    virtual Result<std::vector<domain::GateDocument>> gate_documents(
+        std::optional<domain::GatePlace> place, std::int64_t limit) = 0;
 };
 
 using Work = std::move_only_function<Status(Tx&)>;

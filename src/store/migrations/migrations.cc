@@ -6,6 +6,7 @@
 #include "store/migrations/0001_ground.h"
 #include "store/migrations/0002_lifecycle.h"
 #include "store/migrations/0004_plan.h"
+#include "store/migrations/0005_gate.h"
 
 namespace migrations {
 
@@ -15,8 +16,12 @@ using base::Status;
 
 namespace {
 
-constexpr Step kSteps[] = {{1, "ground", kGround}, {2, "lifecycle", kLifecycle}, {4, "plan", kPlan}};
+constexpr Step kSteps[] = {{1, "ground", kGround},
+                           {2, "lifecycle", kLifecycle},
+                           {4, "plan", kPlan},
+                           {5, "gate", kGate}};
 
+// The numbers of the steps that the database has.
 Result<std::set<std::int64_t>> applied(sql::Connection& connection) {
     std::set<std::int64_t> numbers;
     TRY(connection.query("SELECT number FROM schema_migrations ORDER BY number", {},

@@ -1,7 +1,7 @@
 // The operations of store::Tx over any SQL engine, written once.
 //
 // The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc,
-// outside.cc, plans.cc.
+// outside.cc, plans.cc, gate.cc.
 #pragma once
 
 #include "store/sql/codec.h"
@@ -129,6 +129,12 @@ public:
     Status erase_plan_action(const std::string& name) override;
     Result<std::optional<domain::PlanAction>> plan_action(const std::string& name) override;
     Result<std::vector<domain::PlanAction>> plan_actions(std::int64_t limit) override;
+
+    Status put_gate_document(const domain::GateDocument& document) override;
+    Result<std::optional<domain::GateDocument>> gate_document(
+        const std::string& document_id) override;
+    Result<std::vector<domain::GateDocument>> gate_documents(std::optional<domain::GatePlace> place,
+                                                             std::int64_t limit) override;
 
 private:
     // Every change goes through here: the number of changed rows, or Refused in a read.

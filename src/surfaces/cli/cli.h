@@ -37,11 +37,17 @@ struct PlanContext {
     std::string user;  // Who approves what is approved here.
 };
 
+struct GateContext {
+    service::Gate& gate;
+    const Terminal& terminal;
+};
+
 // On a terminal people get sentences and tables; piped or with --json the output is JSON.
 Exit execute(const Command& command, const Context& context);
 Exit execute(const DaemonCommand& command, const DaemonContext& context);
 Exit execute(const SettingsCommand& command, const SettingsContext& context);
 Exit execute(const PlanCommand& command, const PlanContext& context);
+Exit execute(const GateCommand& command, const GateContext& context);
 
 // "Error: …" on standard error.
 Exit report(const Terminal& terminal, const base::Error& error);

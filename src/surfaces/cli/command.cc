@@ -1,6 +1,7 @@
 #include "surfaces/cli/command.h"
 
 #include "base/text.h"
+#include "surfaces/cli/gate_options.h"
 #include "surfaces/cli/manual.h"
 #include "surfaces/cli/options.h"
 #include "surfaces/cli/plan_options.h"
@@ -32,7 +33,8 @@ Something is wrong: holon run --json, holon daemon status, holon daemon logs, ho
 transcript, holon tui, holon serve; in this order.
 
 Exit codes:
-  0 success   1 error   2 usage   3 the turn or plan failed, or went only in part
+  0 success   1 error   2 usage
+  3 the turn or plan failed, or went only in part; gate check rejected the document
   4 round limit reached   5 waiting, not done (a plan: for approval)   6 the plan has faults
   130 interrupted (resume with --resume, or holon plan resume))";
 
@@ -166,6 +168,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     add_daemon(app, invocation);
     add_plans(app, invocation);
     add_settings(app, invocation);
+    add_gate(app, invocation);
     app.add_subcommand("completion", "Print completions for bash, zsh or fish");
     app.add_subcommand("help", "Show this help, that of a command, or the manual page (--man)");
     const std::span words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));

@@ -9,6 +9,7 @@
 
 #include "service/daemon/log_tail.h"
 #include "service/daemon/serve_options.h"
+#include "service/gate.h"
 #include "service/service.h"
 #include "service/settings.h"
 #include "service/views/presentation.h"
@@ -20,7 +21,7 @@ enum class Exit : int {
     Success = 0,
     Error = 1,  // The command could not be carried out.
     Usage = 2,
-    Failed = 3,            // run: the turn failed; plan: the run, or what it was held to.
+    Failed = 3,            // The turn or the plan failed; the document is rejected.
     MaxTurnsExceeded = 4,  // run: the round limit ended it.
     Waiting = 5,           // run: it waits for something and is not done; plan: for approval.
     Faults = 6,            // plan: the plan has faults; nothing was run.
@@ -315,9 +316,36 @@ struct PlanCommand {
         action{};
 };
 
+struct GateCheckCommand {
+    std::string file;
+};
+struct GateListCommand {
+    std::optional<domain::GatePlace> place{};
+    std::int64_t limit{50};
+};
+struct GateShowCommand {
+    std::string document_id;
+};
+struct GateReleaseCommand {
+    std::string document_id;
+    std::string reason;
+};
+struct GatePurgeCommand {
+    service::PurgeRequest request;
+};
+
+// What needs the store and the folders of the gate.
+struct GateCommand {
+    bool json{false};
+    std::variant<GateCheckCommand, GateListCommand, GateShowCommand, GateReleaseCommand,
+                 GatePurgeCommand>
+        action{};
+};
+
 struct Invocation {
     std::optional<std::string> home{};
-    std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand> command{};
+    std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand, GateCommand>
+        command{};
 };
 
 // Nothing to do but to print `text` and to end: help, version, or a usage error.

@@ -92,6 +92,10 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.plan_action("n"));
     TRY(tx.plan_actions(1));
     TRY(tx.erase_plan_action("n"));
+    TRY(tx.put_gate_document({.document_id = "TS-1"}));
+    TRY(tx.gate_document("TS-1"));
+    TRY(tx.gate_documents(std::nullopt, 1));
+    TRY(tx.gate_documents(domain::GatePlace::Outbox, 1));
     return tx.erase_agent({"a"});
 }
 

@@ -1,0 +1,105 @@
+// How fast the gate reads: clean text and hostile text, against grep -F for one word over the same
+// bytes. Processor time counts, of children too: the machine is rarely ours alone. The contenders
+// take turns, and the median counts.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/figures.h"
+#include "exec/gate/content.h"
+#include "exec/gate/validator.h"
+
+namespace {
+
+constexpr std::size_t kBytes = std::size_t{32} << 20;
+constexpr std::size_t kHostileBytes = std::size_t{2} << 20;
+constexpr int kRounds = 5;
+constexpr double kCleanMin = 500;  // MB/s
+
+// Lines as programs print them, none of which holds anything.
+std::string clean_text() {
+    std::string text;
+    text.reserve(kBytes + 200);
+    for (std::size_t i = 0; text.size() < kBytes; ++i)
+        text += fmt::format(
+            "2031-01-02T03:04:05.{:06} INFO worker {} read block {} of table orders in {} ms, "
+            "{} rows matched the filter and {} were written\n",
+            i * 7919 % 1'000'000, i % 17, i, i % 90, i * 31 % 5000, i % 400);
+    return text;
+}
+
+// Near misses without end: prefixes of tokens, words of the rules, base64.
+std::string hostile_text() {
+    std::string text;
+    text.reserve(kHostileBytes + 600);
+    for (std::size_t i = 0; text.size() < kHostileBytes; ++i)
+        text += fmt::format(
+            "ghp_{:036} AKIA{:016} password = xxxxxxxx{} secret: aaaaaaaaaaaaaaaaaaaaaaaaaaaa "
+            "please "
+            "ignore the noise, then run it now and disable a thing; eyJ{:060} "
+            "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w\n",
+            i, i, i, i);
+    return text;
+}
+
+double processor_seconds() {
+    double sum = 0;
+    for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+        rusage usage{};
+        ::getrusage(who, &usage);
+        for (const auto& time : {usage.ru_utime, usage.ru_stime})
+            sum += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    }
+    return sum;
+}
+
+double megabytes_per_second(std::size_t bytes, const std::function<void()>& work) {
+    const double start = processor_seconds();
+    work();
+    return static_cast<double>(bytes) / 1e6 / (processor_seconds() - start);
+}
+
+void measure(const std::string& name, const std::string& text, const scan::Scanner& scanner,
+             bench::Target target) {
+    std::string folder = (std::filesystem::temp_directory_path() / "holon-bench-XXXXXX").string();
+    if (!::mkdtemp(folder.data())) std::exit(1);
+    const std::string file = folder + "/text";
+    std::ofstream(file, std::ios::binary) << text;
+    const std::string grep = "LC_ALL=C grep -F -c qzqzqz " + file + " > /dev/null";
+    std::vector<double> scans, judgements, greps;
+    for (int round = 0; round < kRounds; ++round) {
+        scans.push_back(megabytes_per_second(text.size(), [&] { scanner.scan(text); }));
+        judgements.push_back(megabytes_per_second(
+            text.size(), [&] { gate::judge(scanner, text, gate::Scope::Everything); }));
+        greps.push_back(
+            megabytes_per_second(text.size(), [&] { (void)!std::system(grep.c_str()); }));
+    }
+    std::filesystem::remove_all(folder);
+    bench::figure("gate_scan_" + name, bench::median(scans), "MB/s", target);
+    bench::figure("gate_judge_" + name, bench::median(judgements), "MB/s");
+    bench::figure("grep_fixed_" + name, bench::median(greps), "MB/s");
+}
+
+}  // namespace
+
+int main() {
+    std::vector<scan::Rule> rules(scan::secret_rules().begin(), scan::secret_rules().end());
+    std::ranges::copy(gate::content_rules(), std::back_inserter(rules));
+    const std::size_t count = rules.size();
+    const double start = processor_seconds();
+    const auto scanner = scan::Scanner::make({.rules = std::move(rules)});
+    if (!scanner) {
+        fmt::print(stderr, "{}\n", scanner.error().message);
+        return 1;
+    }
+    const double took = processor_seconds() - start;
+    bench::note(fmt::format("{} rules in one database; {} MiB of clean text, {} of hostile", count,
+                            kBytes >> 20, kHostileBytes >> 20));
+    bench::figure("gate_compile", took, "s");
+    measure("clean", clean_text(), **scanner, bench::at_least(kCleanMin));
+    measure("hostile", hostile_text(), **scanner, bench::kNoTarget);
+}

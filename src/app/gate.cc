@@ -1,0 +1,62 @@
+#include "app/gate.h"
+
+#include "base/files.h"
+#include "service/local/local_gate.h"
+#include "store/sql/sqlite/sqlite_store.h"
+
+namespace app {
+namespace {
+
+class RealGate final : public service::Gate {
+public:
+    RealGate(const config::Config& config, std::unique_ptr<store::Store> store)
+        : store_(std::move(store)),
+          gate_({.store = *store_,
+                 .clock = clock_,
+                 .ids = ids_,
+                 .folder = config.home / "gate",
+                 .credentials = credentials_of(config),
+                 .default_agent = {config.default_agent}}) {}
+
+    base::Result<service::GateVerdict> check(const std::string& file) override {
+        return gate_.check(file);
+    }
+    base::Result<std::vector<domain::GateDocument>> list(std::optional<domain::GatePlace> place,
+                                                         std::int64_t limit) override {
+        return gate_.list(place, limit);
+    }
+    base::Result<service::GateView> show(const std::string& document_id) override {
+        return gate_.show(document_id);
+    }
+    base::Result<domain::GateDocument> release(const std::string& document_id,
+                                               const std::string& reason) override {
+        return gate_.release(document_id, reason);
+    }
+    base::Result<std::vector<domain::GateDocument>> purge(
+        const service::PurgeRequest& request) override {
+        return gate_.purge(request);
+    }
+
+private:
+    static std::vector<std::string> credentials_of(const config::Config& config) {
+        std::vector<std::string> list;
+        for (const auto& [id, provider] : config.providers)
+            if (!provider.credential.empty()) list.push_back(provider.credential);
+        return list;
+    }
+
+    base::SystemClock clock_;
+    base::RandomIds ids_{clock_};
+    std::unique_ptr<store::Store> store_;
+    service::LocalGate gate_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<service::Gate>> open_gate(const config::Config& config) {
+    TRY(base::make_folders(config.home, 0700));
+    auto store = TRY(sqlite::open({.file = config.database()}));
+    return std::make_unique<RealGate>(config, std::move(store));
+}
+
+}  // namespace app

@@ -1,0 +1,300 @@
+#include "base/scan/matcher.h"
+
+#include <hs/hs.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+namespace scan {
+
+using base::ErrorCode;
+using base::fail;
+
+namespace {
+
+// Vectorscan counts the bytes of one call in 32 bits.
+constexpr std::size_t kPieceBytesMax = std::size_t{1} << 30;
+constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+
+struct FreeDatabase {
+    void operator()(hs_database_t* database) const { hs_free_database(database); }
+};
+using Database = std::unique_ptr<hs_database_t, FreeDatabase>;
+
+struct FreeScratch {
+    void operator()(hs_scratch_t* scratch) const { hs_free_scratch(scratch); }
+};
+using Scratch = std::unique_ptr<hs_scratch_t, FreeScratch>;
+
+// What an expression is to RE2: its end is where Vectorscan said, its first group is the value.
+struct Bounds {
+    std::unique_ptr<re2::RE2> expression;
+    std::size_t width{0};  // The most bytes it matches, with one of context before it.
+};
+
+base::Result<std::size_t> width_of(const std::string& expression, const std::string& name) {
+    hs_expr_info_t* info = nullptr;
+    hs_compile_error_t* error = nullptr;
+    if (hs_expression_info(expression.c_str(), 0, &info, &error) != HS_SUCCESS) {
+        const std::string message = error ? error->message : "unknown";
+        hs_free_compile_error(error);
+        return fail(ErrorCode::InvalidInput, "the expression of {} cannot be used: {}", name,
+                    message);
+    }
+    const std::size_t width = info->max_width;
+    const bool is_empty = info->min_width == 0;
+    std::free(info);
+    if (width > kMatchBytesMax || is_empty)
+        return fail(ErrorCode::InvalidInput,
+                    "the expression of {} must match between 1 and {} bytes; bound its repeats",
+                    name, kMatchBytesMax);
+    return width;
+}
+
+base::Result<Bounds> bounds_of(const std::string& expression, const std::string& name) {
+    re2::RE2::Options options;
+    options.set_encoding(re2::RE2::Options::EncodingLatin1);
+    options.set_log_errors(false);
+    Bounds bounds;
+    bounds.width = TRY(width_of(expression, name)) + 1;
+    bounds.expression = std::make_unique<re2::RE2>("(?:" + expression + ")\\z", options);
+    if (!bounds.expression->ok())
+        return fail(ErrorCode::InvalidInput, "the expression of {} cannot be used: {}", name,
+                    bounds.expression->error());
+    return bounds;
+}
+
+base::Result<Database> database_of(const std::vector<std::string>& expressions,
+                                   const std::vector<std::string>& names, unsigned mode) {
+    std::vector<const char*> texts;
+    std::vector<unsigned> flags(expressions.size(), 0), ids(expressions.size());
+    for (std::size_t i = 0; i < expressions.size(); ++i) {
+        texts.push_back(expressions[i].c_str());
+        ids[i] = static_cast<unsigned>(i);
+    }
+    hs_database_t* made = nullptr;
+    hs_compile_error_t* error = nullptr;
+    if (hs_compile_multi(texts.data(), flags.data(), ids.data(),
+                         static_cast<unsigned>(texts.size()), mode, nullptr, &made,
+                         &error) == HS_SUCCESS)
+        return Database(made);
+    const bool is_named = error && error->expression >= 0;
+    const std::string name =
+        is_named ? names[static_cast<std::size_t>(error->expression)] : "the rules together";
+    const std::string message = error ? error->message : "unknown";
+    hs_free_compile_error(error);
+    return fail(ErrorCode::InvalidInput, "Vectorscan refuses {}: {}", name, message);
+}
+
+}  // namespace
+
+struct Matcher::Engines {
+    std::vector<Bounds> bounds;
+    std::vector<std::string> expressions, names;
+    Database block;
+    Scratch scratch;
+    std::size_t width_max{0};
+    // Most programs never read a stream, and the database for it takes as long as the other.
+    std::once_flag stream_once;
+    Database stream;
+
+    Scratch scratch_for(const hs_database_t* database) const {
+        hs_scratch_t* own = nullptr;
+        CHECK(hs_clone_scratch(scratch.get(), &own) == HS_SUCCESS &&
+                  hs_alloc_scratch(database, &own) == HS_SUCCESS,
+              "there is memory to scan with");
+        return Scratch(own);
+    }
+
+    // Built from expressions that were accepted for whole texts, so it cannot be refused.
+    const hs_database_t* for_streams() {
+        std::call_once(stream_once, [this] {
+            auto made = database_of(expressions, names, HS_MODE_STREAM);
+            CHECK(made.has_value(), "what is matched in a text is matched in a stream");
+            stream = std::move(*made);
+        });
+        return stream.get();
+    }
+};
+
+namespace {
+
+// Collects the ends that Vectorscan reports and has RE2 look before each. Expressions with a
+// repeat at their end are reported at byte after byte; only the last of such a run is looked at.
+class Collector {
+public:
+    Collector(const std::vector<Bounds>& bounds, const VisitMatch& visit)
+        : bounds_(bounds), visit_(visit), ends_(bounds.size(), kNone) {}
+
+    // The bytes that ends up to now may point into: `before` and then `text`, which is at `offset`.
+    void show(std::string_view before, std::string_view text, std::uint64_t offset) {
+        before_ = before;
+        text_ = text;
+        offset_ = offset;
+    }
+
+    static int on_match(unsigned id, unsigned long long /*from*/, unsigned long long to,
+                        unsigned /*flags*/, void* self) {
+        static_cast<Collector*>(self)->add(id, to);
+        return 0;
+    }
+
+    // Looks at what is still open; the bytes shown go away after this.
+    void settle() {
+        for (const std::size_t id : open_) look(id, std::exchange(ends_[id], kNone));
+        open_.clear();
+    }
+
+private:
+    void add(std::size_t id, std::uint64_t end) {
+        if (ends_[id] == kNone)
+            open_.push_back(id);
+        else if (end > ends_[id] + 1)
+            look(id, ends_[id]);
+        ends_[id] = end;
+    }
+
+    void look(std::size_t id, std::uint64_t end) {
+        const Bounds& bounds = bounds_[id];
+        const std::uint64_t start = end > bounds.width ? end - bounds.width : 0;
+        const std::string_view window = bytes(start, end);
+        re2::StringPiece groups[2];
+        const int wanted = bounds.expression->NumberOfCapturingGroups() > 0 ? 2 : 1;
+        if (!bounds.expression->Match({window.data(), window.size()}, 0, window.size(),
+                                      re2::RE2::UNANCHORED, groups, wanted))
+            return;
+        const auto& group = wanted == 2 && groups[1].data() ? groups[1] : groups[0];
+        const std::uint64_t begin =
+            end - window.size() + static_cast<std::uint64_t>(group.data() - window.data());
+        visit_({id, begin, begin + group.size(), {group.data(), group.size()}});
+    }
+
+    std::string_view bytes(std::uint64_t start, std::uint64_t end) {
+        if (start >= offset_) return text_.substr(start - offset_, end - start);
+        const std::uint64_t first = offset_ - before_.size();
+        joined_.assign(before_.substr(std::max(start, first) - first));
+        joined_.append(text_.substr(0, end > offset_ ? end - offset_ : 0));
+        if (end < offset_) joined_.resize(joined_.size() - (offset_ - end));
+        return joined_;
+    }
+
+    const std::vector<Bounds>& bounds_;
+    const VisitMatch& visit_;
+    std::string_view before_, text_;
+    std::uint64_t offset_{0};
+    std::vector<std::uint64_t> ends_;  // By expression; kNone unless it is in open_.
+    std::vector<std::size_t> open_;
+    std::string joined_;
+};
+
+}  // namespace
+
+Matcher::Matcher(std::unique_ptr<Engines> engines) : engines_(std::move(engines)) {}
+Matcher::~Matcher() = default;
+Matcher::Matcher(Matcher&&) noexcept = default;
+
+base::Result<Matcher> Matcher::compile(const std::vector<std::string>& expressions,
+                                       const std::vector<std::string>& names) {
+    auto engines = std::make_unique<Engines>();
+    for (std::size_t i = 0; i < expressions.size(); ++i) {
+        engines->bounds.push_back(TRY(bounds_of(expressions[i], names[i])));
+        engines->width_max = std::max(engines->width_max, engines->bounds.back().width + 1);
+    }
+    if (!expressions.empty()) {
+        if (hs_valid_platform() != HS_SUCCESS)
+            return fail(ErrorCode::Unavailable,
+                        "this processor lacks what Vectorscan needs (SSE4.2 on x86-64)");
+        engines->block = TRY(database_of(expressions, names, HS_MODE_BLOCK));
+        hs_scratch_t* scratch = nullptr;
+        if (hs_alloc_scratch(engines->block.get(), &scratch) != HS_SUCCESS)
+            return fail(ErrorCode::Unavailable, "there is no memory to scan with");
+        engines->scratch.reset(scratch);
+    }
+    engines->expressions = expressions;
+    engines->names = names;
+    return Matcher(std::move(engines));
+}
+
+std::size_t Matcher::width_max() const {
+    return engines_->width_max;
+}
+
+void Matcher::find(std::string_view text, const VisitMatch& visit) const {
+    if (engines_->bounds.empty() || text.empty()) return;
+    if (text.size() > kPieceBytesMax) {
+        Stream stream(*this, visit);
+        stream.feed(text);
+        stream.finish();
+        return;
+    }
+    const Scratch scratch = engines_->scratch_for(engines_->block.get());
+    Collector collector(engines_->bounds, visit);
+    collector.show({}, text, 0);
+    hs_scan(engines_->block.get(), text.data(), static_cast<unsigned>(text.size()), 0,
+            scratch.get(), Collector::on_match, &collector);
+    collector.settle();
+}
+
+struct Matcher::Stream::State {
+    State(Engines& engines, VisitMatch visitor)
+        : visit(std::move(visitor)),
+          keep(engines.width_max),
+          collector(engines.bounds, visit),
+          is_idle(engines.bounds.empty()) {
+        if (is_idle) return;
+        scratch = engines.scratch_for(engines.for_streams());
+        CHECK(hs_open_stream(engines.for_streams(), 0, &stream) == HS_SUCCESS,
+              "there is memory to scan with");
+    }
+
+    void remember(std::string_view piece) {
+        if (piece.size() >= keep) {
+            before.assign(piece.substr(piece.size() - keep));
+            return;
+        }
+        if (before.size() + piece.size() > keep)
+            before.erase(0, before.size() + piece.size() - keep);
+        before.append(piece);
+    }
+
+    VisitMatch visit;
+    std::size_t keep;
+    Collector collector;
+    bool is_idle;
+    Scratch scratch;
+    hs_stream_t* stream{nullptr};
+    std::string before;  // The last bytes before the next piece.
+    std::uint64_t offset{0};
+};
+
+Matcher::Stream::Stream(const Matcher& matcher, VisitMatch visit)
+    : state_(std::make_unique<State>(*matcher.engines_, std::move(visit))) {}
+
+Matcher::Stream::~Stream() {
+    if (state_->stream) hs_close_stream(state_->stream, nullptr, nullptr, nullptr);
+}
+
+void Matcher::Stream::feed(std::string_view piece) {
+    while (!state_->is_idle && !piece.empty()) {
+        const auto part = piece.substr(0, kPieceBytesMax);
+        piece.remove_prefix(part.size());
+        state_->collector.show(state_->before, part, state_->offset);
+        hs_scan_stream(state_->stream, part.data(), static_cast<unsigned>(part.size()), 0,
+                       state_->scratch.get(), Collector::on_match, &state_->collector);
+        state_->collector.settle();
+        state_->remember(part);
+        state_->offset += part.size();
+    }
+}
+
+void Matcher::Stream::finish() {
+    if (state_->is_idle || !state_->stream) return;
+    state_->collector.show(state_->before, {}, state_->offset);
+    hs_close_stream(std::exchange(state_->stream, nullptr), state_->scratch.get(),
+                    Collector::on_match, &state_->collector);
+    state_->collector.settle();
+}
+
+}  // namespace scan

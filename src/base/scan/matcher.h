@@ -1,0 +1,65 @@
+// Many expressions over bytes at once: Vectorscan finds where a match ends, RE2 where it begins.
+//
+// Asking Vectorscan for the start would cost it thirtyfold; RE2 sees only the few bytes before an
+// end. Any thread may use one Matcher; a Stream belongs to one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace scan {
+
+// No expression may match more bytes than this.
+inline constexpr std::size_t kMatchBytesMax = 4096;
+
+struct Match {
+    std::size_t expression{0};  // Its place in the list.
+    std::uint64_t begin{0};     // Offsets of the first group, or of the whole without one.
+    std::uint64_t end{0};
+    std::string_view value;  // The bytes between them; valid during the visit.
+};
+using VisitMatch = std::function<void(const Match&)>;
+
+class Matcher {
+public:
+    // InvalidInput when an expression is not one for both engines, or may match too many bytes; the
+    // message has `names[i]`.
+    static base::Result<Matcher> compile(const std::vector<std::string>& expressions,
+                                         const std::vector<std::string>& names);
+    ~Matcher();
+    Matcher(Matcher&&) noexcept;
+    Matcher& operator=(Matcher&&) = delete;
+
+    // Visits the matches in `text`. Of matches of one expression that end at neighbouring bytes
+    // only the longest is visited. Order is by end, roughly.
+    void find(std::string_view text, const VisitMatch& visit) const;
+
+    // The most bytes that a match can have, with a byte of context on each side.
+    std::size_t width_max() const;
+
+    // The same over pieces. A match may be visited in two parts when a piece ends inside it.
+    class Stream {
+    public:
+        Stream(const Matcher& matcher, VisitMatch visit);
+        ~Stream();
+        Stream(Stream&&) = delete;
+        void feed(std::string_view piece);
+        void finish();  // Matches that need the end of the text come now.
+
+    private:
+        struct State;
+        std::unique_ptr<State> state_;
+    };
+
+private:
+    struct Engines;
+    explicit Matcher(std::unique_ptr<Engines> engines);
+    std::unique_ptr<Engines> engines_;
+};
+
+}  // namespace scan

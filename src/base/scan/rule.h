@@ -1,0 +1,58 @@
+// What a rule is, and the rules that come with the program.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/typed.h"
+
+namespace scan {
+
+// Either a `pattern`, whose first group is the value, or `keywords` with the shape of a `value`
+// that is given to a name holding one of them: KEYWORD_TOKEN=value, "keyword": "value".
+// Patterns are what Vectorscan and RE2 both read, over bytes, and match at most kMatchBytesMax.
+struct Rule {
+    std::string id;
+    std::string description;
+    std::string family{"secret"};
+    std::optional<std::string> pattern{};
+    std::vector<std::string> keywords{};
+    std::optional<std::string> value{};
+    std::optional<std::string> until{};  // The value goes on to this text, when it follows soon.
+    double entropy{0};                   // Bits per byte that the value has at least.
+    std::optional<std::string> check{};  // A name in checks.h that the value passes.
+    std::vector<std::string> good{};     // Texts in which it finds something, for tests.
+    std::vector<std::string> bad{};      // Texts in which it finds nothing.
+};
+BOOST_DESCRIBE_STRUCT(Rule, (),
+                      (id, description, family, pattern, keywords, value, until, entropy, check,
+                       good, bad))
+constexpr auto describe_fields(const Rule*) {
+    return std::to_array<base::FieldDoc>({{.field = "family", .has_default = true},
+                                          {.field = "keywords", .has_default = true},
+                                          {.field = "entropy", .has_default = true},
+                                          {.field = "good", .has_default = true},
+                                          {.field = "bad", .has_default = true}});
+}
+
+// Rules from JSON text, a list of objects. An unknown member, a rule that is neither of the two
+// kinds, or an unknown check is an error that names it.
+base::Result<std::vector<Rule>> parse_rules(std::string_view text);
+
+// The rules for secrets that are built in. Read once; safe from any thread.
+std::span<const Rule> secret_rules();
+
+// The whole expression of a rule.
+std::string expression(const Rule& rule);
+
+// `text` so that an expression matches just it.
+std::string literal(std::string_view text);
+
+// An example of a rule as it is meant: without the marks that keep it from being found in its file.
+std::string example(std::string_view text);
+
+}  // namespace scan

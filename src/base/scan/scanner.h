@@ -1,0 +1,92 @@
+// Secrets in bytes: what a rule describes, and credentials whose value is known.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/scan/checks.h"
+#include "base/scan/matcher.h"
+#include "base/scan/rule.h"
+
+namespace scan {
+
+inline constexpr std::string_view kKnownRule = "known-credential";
+// A value that goes on to a closing text (Rule::until) is at most this long.
+inline constexpr std::size_t kUntilBytesMax = 16 * 1024;
+
+struct Finding {
+    std::string_view rule;    // The id; lives as long as the scanner.
+    std::string_view family;  // "secret" for known credentials.
+    std::uint64_t begin{0};   // The bytes of the value, never the value itself.
+    std::uint64_t end{0};
+    friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+struct ScannerOptions {
+    std::vector<Rule> rules{};
+    std::vector<std::string> known{};  // Credentials, as they are; see known.h for short ones.
+};
+
+// Any thread may use one.
+class Scanner {
+public:
+    // Takes some tenths of a second with all rules, and next to nothing with known credentials
+    // only. The error names the rule that cannot be used.
+    static base::Result<std::shared_ptr<const Scanner>> make(ScannerOptions options);
+
+    // Ordered by where they begin; findings of one rule never overlap.
+    std::vector<Finding> scan(std::string_view text) const;
+
+    // No match begins further than this before its end.
+    std::size_t reach() const { return matcher_->width_max(); }
+
+    // The same over a text that arrives in pieces.
+    class Stream {
+    public:
+        explicit Stream(const Scanner& scanner);
+        void feed(std::string_view piece);
+        void finish();
+        // What was found since the last take(), in the same order. A finding that two pieces share
+        // may come in two parts that touch.
+        std::vector<Finding> take();
+        // Where the first value begins that goes on until a closing text which has not come yet.
+        std::optional<std::uint64_t> open_at() const;
+
+    private:
+        struct Open {
+            Finding finding;
+            std::string_view until;
+        };
+        // True when it has ended, in this piece or by its length.
+        bool follow(Open& open, std::string_view piece) const;
+
+        const Scanner& scanner_;
+        std::vector<Finding> found_;
+        std::vector<Open> open_;
+        std::string last_;  // The end of what was fed, where a closing text may have begun.
+        std::uint64_t offset_{0};
+        Matcher::Stream stream_;
+    };
+
+private:
+    // What an expression of the matcher stands for.
+    struct Source {
+        const Rule* rule{nullptr};  // Null for a known credential.
+        Check check{nullptr};
+        std::size_t follow{0};
+    };
+    Scanner() = default;
+    std::optional<Finding> judge(const Match& match) const;
+
+    std::vector<Rule> rules_;
+    std::vector<Source> sources_;
+    std::optional<Matcher> matcher_;
+};
+
+// Sorts by beginning and joins findings of one rule that overlap or touch.
+std::vector<Finding> merged(std::vector<Finding> findings);
+
+}  // namespace scan

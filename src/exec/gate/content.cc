@@ -1,0 +1,172 @@
+#include "exec/gate/content.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+#include "exec/gate/payloads.h"
+
+namespace gate {
+namespace {
+
+constexpr char kInstructions[] = {
+#embed "rules/instructions.json"
+};
+constexpr char kPayloads[] = {
+#embed "rules/payloads.json"
+};
+constexpr char kReported[] = {
+#embed "rules/reported.json"
+};
+
+constexpr std::size_t kSentenceBytesMax = 400;  // Looked at on each side of a hit.
+constexpr std::size_t kExcerptBytes = 60;       // Shown on each side of a hit.
+constexpr std::size_t kHitBytesShown = 120;
+
+// How people put it when they report, before and after what is reported.
+struct Frames {
+    std::vector<std::unique_ptr<re2::RE2>> before, after;
+};
+
+const Frames& frames() {
+    static const Frames all = [] {
+        const auto value = base::parse_json({kReported, sizeof kReported});
+        CHECK(value && value->is_object(), "the frames of reported speech can be read");
+        Frames made;
+        for (auto& [name, list] : {std::pair{"before", &made.before}, {"after", &made.after}})
+            for (const auto& text : value->at(name).as_array()) {
+                re2::RE2::Options options;
+                options.set_case_sensitive(false);
+                options.set_log_errors(false);
+                const auto& pattern = text.as_string();
+                list->push_back(std::make_unique<re2::RE2>(
+                    re2::StringPiece(pattern.data(), pattern.size()), options));
+                CHECK(list->back()->ok(), "the frames of reported speech are expressions");
+            }
+        return made;
+    }();
+    return all;
+}
+
+bool matches_any(const std::vector<std::unique_ptr<re2::RE2>>& expressions, std::string_view text) {
+    return std::ranges::any_of(expressions, [&](const auto& expression) {
+        return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *expression);
+    });
+}
+
+// A sentence ends at its mark, and at a line end unless the next line goes on in lower case.
+bool is_border(std::string_view text, std::size_t at) {
+    const char c = text[at];
+    if (c == ';') return true;
+    const char next = at + 1 < text.size() ? text[at + 1] : '\n';
+    if (c == '.' || c == '!' || c == '?')
+        return next == ' ' || next == '\n' || next == '"' || next == '\'';
+    if (c != '\n') return false;
+    return !(next >= 'a' && next <= 'z');
+}
+
+std::string_view sentence_before(std::string_view text, std::size_t begin) {
+    std::size_t start = begin;
+    while (start > 0 && begin - start < kSentenceBytesMax && !is_border(text, start - 1)) --start;
+    return text.substr(start, begin - start);
+}
+
+std::string_view sentence_after(std::string_view text, std::size_t end) {
+    std::size_t stop = end;
+    while (stop < text.size() && stop - end < kSentenceBytesMax && !is_border(text, stop)) ++stop;
+    return text.substr(end, stop - end);
+}
+
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+std::string message_of(std::string_view rule) {
+    if (rule == scan::kKnownRule) return "a credential of this runtime is in the text";
+    const auto find = [&](const auto& rules) -> const scan::Rule* {
+        for (const auto& candidate : rules)
+            if (candidate.id == rule) return &candidate;
+        return nullptr;
+    };
+    if (const auto* secret = find(scan::secret_rules()))
+        return fmt::format("there is a secret in the text: {}", secret->description);
+    const auto* found = find(content_rules());
+    return found ? found->description : std::string(rule);
+}
+
+}  // namespace
+
+const std::vector<scan::Rule>& content_rules() {
+    static const std::vector<scan::Rule> all = [] {
+        std::vector<scan::Rule> list;
+        for (const auto text : {std::string_view(kInstructions, sizeof kInstructions),
+                                std::string_view(kPayloads, sizeof kPayloads)}) {
+            auto rules = scan::parse_rules(text);
+            CHECK(rules.has_value(), "the rules of the gate can be read");
+            std::ranges::move(*rules, std::back_inserter(list));
+        }
+        return list;
+    }();
+    return all;
+}
+
+bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
+    // A hit may start with the mark that ends the sentence before it.
+    while (begin < end && !is_letter(text[begin])) ++begin;
+    return matches_any(frames().before, sentence_before(text, begin)) ||
+           matches_any(frames().after, sentence_after(text, end));
+}
+
+std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scope scope) {
+    std::vector<Hit> hits;
+    for (const auto& finding : scanner.scan(text)) {
+        if (scope == Scope::Secrets && finding.family != "secret") continue;
+        const bool may_be_reported = finding.family == "instruction" || finding.family == "policy";
+        if (may_be_reported && is_reported(text, finding.begin, finding.end)) continue;
+        hits.push_back({finding, message_of(finding.rule)});
+    }
+    const auto payloads =
+        find_payloads(text, [&](std::string_view decoded, std::size_t begin, std::size_t end) {
+            for (const auto& finding : scanner.scan(decoded)) {
+                if (scope == Scope::Secrets && finding.family != "secret") continue;
+                const scan::Finding here{finding.rule, finding.family, begin, end};
+                // A known credential is also found in its encoded form.
+                if (std::ranges::any_of(hits, [&](const Hit& hit) {
+                        return hit.finding.rule == here.rule && hit.finding.begin < here.end &&
+                               here.begin < hit.finding.end;
+                    }))
+                    continue;
+                hits.push_back({here, "behind an encoding: " + message_of(finding.rule)});
+            }
+        });
+    if (scope == Scope::Secrets) return hits;
+    for (const auto& payload : payloads)
+        hits.push_back({{payload.rule, "payload", payload.begin, payload.end},
+                        fmt::format("{} is embedded in the text", payload.description)});
+    return hits;
+}
+
+std::string excerpt(std::string_view text, const scan::Finding& finding,
+                    const std::vector<Hit>& hits) {
+    const std::size_t begin = finding.begin, end = std::min<std::size_t>(finding.end, text.size());
+    std::size_t from = begin > kExcerptBytes ? begin - kExcerptBytes : 0;
+    if (const auto newline = text.substr(from, begin - from).rfind('\n'); newline != text.npos)
+        from += newline + 1;
+    std::size_t to = std::min(text.size(), std::min(end, begin + kHitBytesShown) + kExcerptBytes);
+    if (const auto newline = text.find('\n', std::min(end, to)); newline < to) to = newline;
+    std::string out;
+    std::size_t at = from;
+    for (const auto& hit : hits) {
+        if (hit.finding.family != "secret" && hit.finding.family != "payload") continue;
+        if (hit.finding.end <= at || hit.finding.begin >= to) continue;
+        if (hit.finding.begin > at) out += text.substr(at, hit.finding.begin - at);
+        out += fmt::format("[{}]", hit.finding.rule);
+        at = std::min<std::size_t>(hit.finding.end, to);
+    }
+    if (at < to) out += text.substr(at, to - at);
+    return base::printable(base::to_utf8(out));
+}
+
+}  // namespace gate

@@ -1,0 +1,37 @@
+// What a text says, judged by the rules: secrets, payloads, instructions, claims about policy.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/scan/scanner.h"
+#include "domain/gate.h"
+
+namespace gate {
+
+// The rules of the gate beside those for secrets. Read once; safe from any thread.
+const std::vector<scan::Rule>& content_rules();
+
+// True when the sentence around a hit reports that somebody asked for it, instead of asking.
+bool is_reported(std::string_view text, std::size_t begin, std::size_t end);
+
+struct Hit {
+    scan::Finding finding;
+    std::string message;  // What the rule says, as a sentence.
+};
+
+// How much of a text is judged.
+enum class Scope {
+    Everything,
+    Secrets,  // For artifacts: what they hold is not read as words of the result.
+};
+
+// Every hit in `text`, with encoded parts looked into.
+std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scope scope);
+
+// The surroundings of a hit on its line, with every secret in `hits` taken out.
+std::string excerpt(std::string_view text, const scan::Finding& finding,
+                    const std::vector<Hit>& hits);
+
+}  // namespace gate

@@ -1,0 +1,302 @@
+#include "exec/gate/gate.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+namespace gate {
+
+using base::ErrorCode;
+using base::fail;
+using domain::GateDocument;
+using domain::GateOutcome;
+using domain::GatePlace;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_there(const fs::path& path) {
+    struct stat info{};
+    return ::lstat(path.c_str(), &info) == 0;
+}
+
+bool is_folder(const fs::path& path) {
+    struct stat info{};
+    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+base::Status flush_folder(const fs::path& folder) {
+    const base::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd || ::fsync(fd.get()) != 0)
+        return base::fail_errno(fmt::format("flush the folder {}", folder.string()));
+    return {};
+}
+
+// One rename that replaces nothing. Another process may have been faster: then there is nothing to
+// do.
+base::Status move_once(const fs::path& from, const fs::path& to) {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0) {
+        if (errno == ENOENT && is_there(to)) return {};
+        return base::fail_errno(fmt::format("move {} to {}", from.string(), to.string()));
+    }
+    TRY(flush_folder(to.parent_path()));
+    return flush_folder(from.parent_path());
+}
+
+// Names in a folder, sorted, without those that start with a dot: they are being written.
+base::Result<std::vector<std::string>> names_in(const fs::path& folder) {
+    std::vector<std::string> names;
+    std::error_code failed;
+    fs::directory_iterator entry(folder, failed);
+    if (failed == std::errc::no_such_file_or_directory) return names;
+    for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+        const std::string name = entry->path().filename().string();
+        if (!name.starts_with('.')) names.push_back(name);
+        if (names.size() >= kSettledMax) break;
+    }
+    if (failed)
+        return fail(ErrorCode::Io, "the folder {} cannot be read: {}", folder.string(),
+                    failed.message());
+    std::ranges::sort(names);
+    return names;
+}
+
+// The text of the document in `folder`. What is wrong with it as a file is InvalidInput or
+// NotFound.
+base::Result<std::string> read_document(const fs::path& folder, const std::string& name) {
+    if (!is_folder(folder))
+        return fail(ErrorCode::InvalidInput, "it is not a folder with a document in it");
+    auto source = TRY(FolderArtifacts(folder.string()).open(name + ".md"));
+    // One byte too many is enough for the validator to say so.
+    std::string text(kDocumentBytesMax + 1, '\0');
+    text.resize(TRY(source->read(text.data(), text.size())));
+    return text;
+}
+
+json::object event_data(const GateDocument& document) {
+    json::array reasons;
+    for (const auto& reason : document.reasons) {
+        if (reasons.size() >= kEventReasonsMax) break;
+        reasons.push_back(base::to_json(reason));
+    }
+    return {{"document_id", document.document_id},
+            {"document_sha256", document.document_sha256},
+            {"place", base::enum_name(document.place)},
+            {"reason_count", document.reasons.size()},
+            {"reasons", std::move(reasons)}};
+}
+
+}  // namespace
+
+fs::path Gate::folder_of(GatePlace place) const {
+    return parts_.folder / base::enum_name(place);
+}
+
+fs::path Gate::place(GatePlace place, const std::string& document_id) const {
+    return folder_of(place) / document_id;
+}
+
+base::Status Gate::commit(const GateDocument& document, std::string_view event, json::object data) {
+    std::vector<events::Committed> committed;
+    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        events::Log log(tx, parts_.clock.now(), parts_.ids);
+        TRY(tx.put_gate_document(document));
+        if (!event.empty()) TRY(log.append(document.agent_id, event, std::move(data)));
+        committed = log.take();
+        return {};
+    }));
+    if (parts_.publish) parts_.publish(committed);
+    return {};
+}
+
+base::Result<std::optional<GateDocument>> Gate::row_of(const std::string& name) const {
+    std::optional<GateDocument> row;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        row = TRY(tx.gate_document(name));
+        return {};
+    }));
+    return row;
+}
+
+base::Result<std::string> Gate::deposit(const domain::AgentId& agent,
+                                        const FinishedRequest& request) {
+    const std::string id = result_id(request.created, request.request_id);
+    if (TRY(row_of(id))) return fail(ErrorCode::Conflict, "the result {} is there already", id);
+    GateDocument row{.document_id = id, .agent_id = agent, .created_at = parts_.clock.now()};
+    // First, so that whoever finds the folder knows whose it is.
+    TRY(commit(row, "", {}));
+    auto written = write_result(request, folder_of(GatePlace::Outbox));
+    if (written) return written;
+    row.place = GatePlace::Purged;
+    row.purged_at = parts_.clock.now();
+    TRY(commit(row, "", {}));
+    return written;
+}
+
+base::Result<Verdict> Gate::verdict_of(const std::string& name, const fs::path& folder) const {
+    const auto text = read_document(folder, name);
+    if (!text) {
+        if (text.error().code == ErrorCode::Io) return std::unexpected(text.error());
+        return Verdict{
+            .reasons = {{.rule = "document_missing",
+                         .message = "there is no document to judge: " + text.error().message}}};
+    }
+    FolderArtifacts artifacts((folder / kArtifactFolder).string());
+    auto verdict = TRY(TRY(parts_.validator())->validate(name, *text, artifacts));
+    for (const auto& other : TRY(names_in(folder))) {
+        if (other == name + ".md" || other == kArtifactFolder) continue;
+        verdict.outcome = GateOutcome::Reject;
+        verdict.reasons.push_back(
+            {.rule = "unlisted_file",
+             .message = fmt::format("there is a file '{}' beside the document",
+                                    base::ellipsize(base::printable(base::to_utf8(other)), 120))});
+    }
+    return verdict;
+}
+
+base::Status Gate::carry(const GateDocument& document, GatePlace from) {
+    const fs::path source = place(from, document.document_id);
+    if (document.place == GatePlace::Purged) {
+        std::error_code failed;
+        fs::remove_all(source, failed);
+        if (failed)
+            return fail(ErrorCode::Io, "{} cannot be deleted: {}", source.string(),
+                        failed.message());
+        return {};
+    }
+    TRY(base::make_folders(folder_of(document.place), 0700));
+    return move_once(source, place(document.place, document.document_id));
+}
+
+base::Status Gate::judge(const std::string& name, std::vector<GateDocument>& judged) {
+    const auto verdict = TRY(verdict_of(name, place(GatePlace::Outbox, name)));
+    GateDocument row = TRY(row_of(name))
+                           .value_or(GateDocument{
+                               .document_id = name,
+                               .agent_id = parts_.default_agent,
+                               .created_at = parts_.clock.now(),
+                           });
+    const bool is_accepted = verdict.outcome == GateOutcome::Accept;
+    row.outcome = verdict.outcome;
+    row.place = is_accepted ? GatePlace::Inbound : GatePlace::Quarantine;
+    row.reasons = verdict.reasons;
+    row.document_sha256 = verdict.document_sha256;
+    row.decided_at = parts_.clock.now();
+    TRY(commit(row, is_accepted ? "gate_accepted" : "gate_rejected", event_data(row)));
+    TRY(carry(row, GatePlace::Outbox));
+    judged.push_back(std::move(row));
+    return {};
+}
+
+base::Status Gate::settle_outbox(std::vector<GateDocument>& judged) {
+    for (const auto& found : TRY(names_in(folder_of(GatePlace::Outbox)))) {
+        std::string name = found;
+        if (!base::is_utf8(name)) continue;  // No row can hold it; it stays where it is.
+        const auto row = TRY(row_of(name));
+        if (!row || row->place == GatePlace::Outbox) {
+            TRY(judge(name, judged));
+            continue;
+        }
+        const bool is_second = row->place == GatePlace::Purged || is_there(place(row->place, name));
+        if (is_second) {
+            // A second document of one id. Under another name it is judged like any other, and
+            // rejected, because that name is not its result_id.
+            int n = 1;
+            while (is_there(place(GatePlace::Outbox, fmt::format("{}.again-{}", name, n))) ||
+                   TRY(row_of(fmt::format("{}.again-{}", name, n))))
+                ++n;
+            const std::string other = fmt::format("{}.again-{}", name, n);
+            TRY(move_once(place(GatePlace::Outbox, name), place(GatePlace::Outbox, other)));
+            TRY(judge(other, judged));
+            continue;
+        }
+        // Judged, but not moved before a crash; it is moved only as it was judged.
+        const auto text = read_document(place(GatePlace::Outbox, name), name);
+        const std::string digest = text ? base::sha256_hex(*text) : "";
+        if (digest == row->document_sha256)
+            TRY(carry(*row, GatePlace::Outbox));
+        else
+            TRY(judge(name, judged));
+    }
+    return {};
+}
+
+base::Status Gate::settle_quarantine() {
+    for (const auto& name : TRY(names_in(folder_of(GatePlace::Quarantine)))) {
+        if (!base::is_utf8(name)) continue;
+        const auto row = TRY(row_of(name));
+        if (row && (row->place == GatePlace::Inbound || row->place == GatePlace::Purged))
+            TRY(carry(*row, GatePlace::Quarantine));
+    }
+    return {};
+}
+
+base::Result<std::vector<GateDocument>> Gate::settle() {
+    std::vector<GateDocument> judged;
+    TRY(settle_outbox(judged));
+    TRY(settle_quarantine());
+    return judged;
+}
+
+base::Result<Verdict> Gate::check(const fs::path& file) const {
+    const auto text = base::read_file(file, kDocumentBytesMax);
+    if (!text) return std::unexpected(text.error());
+    FolderArtifacts artifacts((fs::absolute(file).parent_path() / kArtifactFolder).string());
+    return TRY(parts_.validator())->validate(file.stem().string(), *text, artifacts);
+}
+
+base::Result<std::string> Gate::read_inbound(const std::string& document_id) const {
+    const auto row = TRY(row_of(document_id));
+    if (!row || row->place != GatePlace::Inbound)
+        return fail(ErrorCode::NotFound, "there is no accepted document {}", document_id);
+    auto text = TRY(read_document(place(GatePlace::Inbound, document_id), document_id));
+    if (base::sha256_hex(text) != row->document_sha256)
+        return fail(ErrorCode::Refused, "the document {} has changed since it was judged",
+                    document_id);
+    return text;
+}
+
+base::Result<GateDocument> Gate::release(const std::string& document_id,
+                                         const std::string& reason) {
+    auto row = TRY(row_of(document_id));
+    if (!row) return fail(ErrorCode::NotFound, "there is no document {}", document_id);
+    if (row->place != GatePlace::Quarantine)
+        return fail(ErrorCode::Conflict, "the document {} is not in quarantine but {}", document_id,
+                    base::enum_name(row->place));
+    if (base::trim(reason).empty())
+        return fail(ErrorCode::InvalidInput, "say why {} may enter although it was rejected",
+                    document_id);
+    if (row->document_sha256.empty())
+        return fail(ErrorCode::InvalidInput, "{} holds no document that could enter", document_id);
+    row->place = GatePlace::Inbound;
+    row->released_at = parts_.clock.now();
+    row->release_reason = base::to_utf8(reason);
+    auto data = event_data(*row);
+    data["release_reason"] = *row->release_reason;
+    TRY(commit(*row, "gate_released", std::move(data)));
+    TRY(carry(*row, GatePlace::Quarantine));
+    return *row;
+}
+
+base::Result<GateDocument> Gate::purge(const std::string& document_id) {
+    auto row = TRY(row_of(document_id));
+    if (!row) return fail(ErrorCode::NotFound, "there is no document {}", document_id);
+    if (row->place != GatePlace::Quarantine)
+        return fail(ErrorCode::Conflict, "the document {} is not in quarantine but {}", document_id,
+                    base::enum_name(row->place));
+    row->place = GatePlace::Purged;
+    row->purged_at = parts_.clock.now();
+    TRY(commit(*row, "gate_purged", event_data(*row)));
+    TRY(carry(*row, GatePlace::Quarantine));
+    return *row;
+}
+
+}  // namespace gate

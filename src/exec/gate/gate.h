@@ -1,0 +1,85 @@
+// The way of a result through the gate: outbox, verdict, inbound or quarantine.
+//
+// Folders below <home>/gate hold one folder a document; a row in the store says where each belongs.
+// A verdict is committed first and the folder moved after it, by one rename, so a document is in
+// exactly one place at any moment. Whatever a crash left between the two, settle() finishes: it
+// goes by the row where there is one, and judges where there is none.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "domain/gate.h"
+#include "exec/gate/validator.h"
+#include "exec/gate/write.h"
+#include "record/events/events.h"
+#include "store/store.h"
+
+namespace gate {
+
+// Documents that one call of settle() looks at in each folder; the rest waits for the next.
+inline constexpr std::size_t kSettledMax = 10'000;
+// Reasons that an event carries; the row has all of them.
+inline constexpr std::size_t kEventReasonsMax = 5;
+
+struct GateParts {
+    store::Store& store;
+    base::Clock& clock;
+    base::Ids& ids;
+    // Asked for when something is to be judged; it outlives the gate.
+    std::function<base::Result<const Validator*>()> validator;
+    std::filesystem::path folder;   // <home>/gate
+    domain::AgentId default_agent;  // For documents that came without a request of ours.
+    std::function<void(const std::vector<events::Committed>&)> publish{};
+};
+
+// Blocks for commits and files. One thread uses one Gate; several processes may work on one folder.
+class Gate {
+public:
+    explicit Gate(GateParts parts) : parts_(std::move(parts)) {}
+
+    // Puts the result of a request of `agent` into the outbox and returns its id. It is judged by
+    // the next settle().
+    base::Result<std::string> deposit(const domain::AgentId& agent, const FinishedRequest& request);
+
+    // Judges what is in the outbox and finishes moves that a crash cut off. Returns what it judged.
+    base::Result<std::vector<domain::GateDocument>> settle();
+
+    // What would become of a document file, with its artifacts in the folder beside it. Changes
+    // nothing.
+    base::Result<Verdict> check(const std::filesystem::path& file) const;
+
+    // The text of a document that may be read by the core: it is inbound, and as it was judged.
+    // Refused when it has changed since.
+    base::Result<std::string> read_inbound(const std::string& document_id) const;
+
+    // Lets a rejected document in, because an operator says so and why.
+    base::Result<domain::GateDocument> release(const std::string& document_id,
+                                               const std::string& reason);
+    // Deletes a rejected document. Its row stays.
+    base::Result<domain::GateDocument> purge(const std::string& document_id);
+
+    std::filesystem::path place(domain::GatePlace place, const std::string& document_id) const;
+
+private:
+    std::filesystem::path folder_of(domain::GatePlace place) const;
+    base::Status judge(const std::string& name, std::vector<domain::GateDocument>& judged);
+    base::Result<std::optional<domain::GateDocument>> row_of(const std::string& name) const;
+    base::Result<Verdict> verdict_of(const std::string& name,
+                                     const std::filesystem::path& folder) const;
+    base::Status settle_outbox(std::vector<domain::GateDocument>& judged);
+    base::Status settle_quarantine();
+    // Brings the folder of a document from `from` to where its row says it is.
+    base::Status carry(const domain::GateDocument& document, domain::GatePlace from);
+    base::Status commit(const domain::GateDocument& document, std::string_view event,
+                        json::object data);
+
+    GateParts parts_;
+};
+
+}  // namespace gate

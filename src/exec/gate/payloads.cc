@@ -1,0 +1,177 @@
+#include "exec/gate/payloads.h"
+
+#include <algorithm>
+
+#include "base/scan/encodings.h"
+
+namespace gate {
+namespace {
+
+constexpr std::string_view kProgram = "encoded_program";
+constexpr std::string_view kScript = "encoded_script";
+constexpr std::string_view kArchive = "encoded_archive";
+
+std::string_view bytes(const char* text, std::size_t size) {
+    return {text, size};
+}
+
+std::uint32_t little_endian(std::string_view text, std::size_t at) {
+    std::uint32_t number = 0;
+    for (std::size_t i = 4; i-- > 0;)
+        number = number << 8 | static_cast<unsigned char>(text[at + i]);
+    return number;
+}
+
+bool is_windows_program(std::string_view text) {
+    if (!text.starts_with("MZ") || text.size() < 64) return false;
+    const std::size_t header = little_endian(text, 60);
+    return header + 4 <= text.size() ? text.substr(header, 4) == bytes("PE\0\0", 4)
+                                     : text.find("This program") != text.npos;
+}
+
+bool is_mach_o(std::string_view text) {
+    if (text.size() < 16) return false;
+    const auto magic = text.substr(0, 4);
+    if (magic == bytes("\xca\xfe\xba\xbe", 4))  // Also Java classes, which are programs as well.
+        return true;
+    return magic == bytes("\xcf\xfa\xed\xfe", 4) || magic == bytes("\xce\xfa\xed\xfe", 4) ||
+           magic == bytes("\xfe\xed\xfa\xcf", 4) || magic == bytes("\xfe\xed\xfa\xce", 4);
+}
+
+// A run of digits of one encoding, over line ends when its lines are long.
+struct Run {
+    std::size_t begin{0};
+    std::size_t end{0};
+};
+
+constexpr std::size_t kWrappedLineMin = 32;
+
+// Where the run that reaches `at` goes on behind a line end, or `at`.
+std::size_t behind_line_end(std::string_view text, std::size_t at) {
+    std::size_t next = at;
+    if (text.substr(next).starts_with("\\r")) next += 2;
+    if (text.substr(next).starts_with("\\n"))
+        next += 2;
+    else
+        while (next < text.size() && (text[next] == '\r' || text[next] == '\n')) ++next;
+    if (next == at) return at;
+    while (next < text.size() && (text[next] == ' ' || text[next] == '\t')) ++next;
+    return next;
+}
+
+Run run_around(std::string_view text, std::size_t at, std::size_t floor) {
+    Run run{at, at};
+    while (run.begin > floor && scan::is_base64_digit(text[run.begin - 1])) --run.begin;
+    std::size_t line = run.begin;
+    while (true) {
+        while (run.end < text.size() && scan::is_base64_digit(text[run.end])) ++run.end;
+        if (run.end - line < kWrappedLineMin) return run;
+        const std::size_t next = behind_line_end(text, run.end);
+        if (next == run.end || next >= text.size() || !scan::is_base64_digit(text[next]))
+            return run;
+        line = run.end = next;
+    }
+}
+
+bool is_readable(std::string_view text) {
+    constexpr std::size_t kReadableMin = 8;
+    return text.size() >= kReadableMin && std::ranges::none_of(text, [](unsigned char c) {
+               return (c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f;
+           });
+}
+
+class Finder {
+public:
+    Finder(std::vector<Payload>& out, const VisitDecoded& decoded) : out_(out), visit_(decoded) {}
+
+    // Every run of kRunBytesMin covers one of the bytes that are looked at.
+    void look_through(std::string_view text, std::string_view via, int depth, const Run* outer) {
+        std::size_t floor = 0;
+        for (std::size_t at = kRunBytesMin - 1; at < text.size(); at += kRunBytesMin) {
+            if (at < floor || !scan::is_base64_digit(text[at])) continue;
+            const Run run = run_around(text, at, floor);
+            floor = run.end;
+            if (run.end - run.begin >= kRunBytesMin)
+                look_at(text.substr(run.begin, run.end - run.begin), outer ? *outer : run, via,
+                        depth);
+            if (run.end > at) at = std::max(at, run.end - run.end % kRunBytesMin - 1);
+        }
+    }
+
+private:
+    void look_at(std::string_view run, const Run& place, std::string_view via, int depth) {
+        const auto head = run.substr(0, kDecodedBytesMax * 2);
+        const bool is_hex = std::ranges::all_of(
+            head, [](char c) { return scan::is_hex_digit(c) || c == '\n' || c == '\r'; });
+        if (is_hex) {
+            judge(scan::decode_hex(head, kDecodedBytesMax), place, name(via, "hexadecimal"), depth);
+            return;
+        }
+        // Letters glued to the front of a run shift its groups.
+        for (std::size_t shift = 0; shift < 4; ++shift) {
+            const std::string decoded = scan::decode_base64(head.substr(shift), kDecodedBytesMax);
+            if (judge(decoded, place, name(via, "base64"), depth, shift == 0)) return;
+        }
+    }
+
+    static std::string name(std::string_view via, std::string_view encoding) {
+        return via.empty() ? std::string(encoding) : fmt::format("{}, {}", via, encoding);
+    }
+
+    // True when it was something that must not be inline.
+    bool judge(std::string_view decoded, const Run& place, const std::string& via, int depth,
+               bool is_aligned = true) {
+        const FileKind kind = file_kind(decoded);
+        if (kind.is_gzip && depth < kEncodingDepthMax) {
+            const std::string packed = via + ", gzip";
+            if (judge(scan::inflate(decoded, kDecodedBytesMax), place, packed, depth + 1))
+                return true;
+        }
+        if (!kind.rule.empty()) {
+            out_.push_back(
+                {kind.rule, fmt::format("{} in {}", kind.name, via), place.begin, place.end});
+            return true;
+        }
+        if (!is_aligned || !is_readable(decoded)) return false;
+        if (visit_) visit_(decoded, place.begin, place.end);
+        const std::size_t before = out_.size();
+        if (depth < kEncodingDepthMax) look_through(decoded, via, depth + 1, &place);
+        return out_.size() > before;
+    }
+
+    std::vector<Payload>& out_;
+    const VisitDecoded& visit_;
+};
+
+}  // namespace
+
+FileKind file_kind(std::string_view text) {
+    if (text.starts_with("\x7f"
+                         "ELF"))
+        return {kProgram, "an ELF program"};
+    if (is_windows_program(text)) return {kProgram, "a Windows program"};
+    if (is_mach_o(text)) return {kProgram, "a Mach-O or Java program"};
+    if (text.starts_with(bytes("\0asm", 4))) return {kProgram, "a WebAssembly program"};
+    if (text.starts_with("#!/")) return {kScript, "a script"};
+    if (text.starts_with("\x1f\x8b\x08")) return {kArchive, "a gzip file", true};
+    if (text.starts_with("PK\x03\x04")) return {kArchive, "a zip file"};
+    if (text.starts_with("BZh") && text.substr(4, 6) == "1AY&SY") return {kArchive, "a bzip2 file"};
+    if (text.starts_with(bytes("\xfd"
+                               "7zXZ\0",
+                               6)))
+        return {kArchive, "an xz file"};
+    if (text.starts_with("7z\xbc\xaf\x27\x1c")) return {kArchive, "a 7z file"};
+    if (text.starts_with("\x28\xb5\x2f\xfd")) return {kArchive, "a zstd file"};
+    if (text.starts_with("Rar!\x1a\x07")) return {kArchive, "a rar file"};
+    if (text.size() > 262 && text.substr(257, 5) == "ustar") return {kArchive, "a tar file"};
+    if (text.starts_with("!<arch>\n")) return {kArchive, "a Debian package or library"};
+    return {};
+}
+
+std::vector<Payload> find_payloads(std::string_view text, const VisitDecoded& decoded) {
+    std::vector<Payload> found;
+    Finder(found, decoded).look_through(text, "", 0, nullptr);
+    return found;
+}
+
+}  // namespace gate

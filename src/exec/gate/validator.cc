@@ -1,0 +1,208 @@
+#include "exec/gate/validator.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "exec/gate/content.h"
+
+namespace gate {
+
+using base::ErrorCode;
+using domain::GateReason;
+
+namespace {
+
+// Pieces of an artifact overlap by two of these, so that a match is whole in one of them, with its
+// surroundings.
+constexpr std::size_t kMargin = 2 * scan::kMatchBytesMax;
+static_assert(kPieceBytes > 4 * kMargin);
+
+class Reasons {
+public:
+    bool is_full() const { return list_.size() >= kReasonsMax; }
+    void add(GateReason reason) {
+        if (is_full())
+            has_more_ = true;
+        else
+            list_.push_back(std::move(reason));
+    }
+    std::vector<GateReason> take() {
+        if (has_more_)
+            list_.push_back(
+                {.rule = "more_reasons",
+                 .message = fmt::format("there are more than {} reasons", kReasonsMax)});
+        return std::move(list_);
+    }
+
+private:
+    std::vector<GateReason> list_;
+    bool has_more_{false};
+};
+
+GateReason reason_of(std::string_view text, const Hit& hit, const std::vector<Hit>& hits) {
+    return {.rule = std::string(hit.finding.rule),
+            .message = hit.message,
+            .excerpt = excerpt(text, hit.finding, hits)};
+}
+
+void check_document_text(const scan::Scanner& scanner, std::string_view text, const Parsed& parsed,
+                         Reasons& reasons) {
+    const auto hits = judge(scanner, text, Scope::Everything);
+    for (const auto& hit : hits) {
+        const auto at = static_cast<std::size_t>(hit.finding.begin);
+        // The command is quoted as what ran. A secret must not be in it all the same.
+        if (hit.finding.family != "secret" && at >= parsed.command_begin && at < parsed.command_end)
+            continue;
+        GateReason reason = reason_of(text, hit, hits);
+        reason.section = "front matter";
+        for (const auto& section : parsed.sections)
+            if (!section.name.empty() && at >= section.begin) reason.section = section.name;
+        reason.line = 1 + std::ranges::count(text.substr(0, at), '\n');
+        const auto newline = text.substr(0, at).rfind('\n');
+        reason.column = static_cast<std::int64_t>(newline == text.npos ? at + 1 : at - newline);
+        reasons.add(std::move(reason));
+    }
+}
+
+// Hashes one artifact and judges it piece by piece.
+class ArtifactCheck {
+public:
+    ArtifactCheck(const scan::Scanner& scanner, const ArtifactRef& artifact, Scope scope,
+                  Reasons& reasons)
+        : scanner_(scanner), artifact_(artifact), scope_(scope), reasons_(reasons) {}
+
+    base::Status run(ByteSource& source) {
+        base::Sha256 hash;
+        std::string buffer;
+        std::uint64_t start = 0;  // Of the buffer, in the artifact.
+        for (bool at_end = false; !at_end;) {
+            const std::size_t kept = buffer.size();
+            buffer.resize(kept + kPieceBytes);
+            const std::size_t got = TRY(source.read(buffer.data() + kept, kPieceBytes));
+            buffer.resize(kept + got);
+            hash.add(std::string_view(buffer).substr(kept));
+            at_end = got < kPieceBytes;
+            if (start + buffer.size() > kArtifactBytesMax) {
+                add("artifact_size",
+                    fmt::format("the artifact is larger than {} GiB", kArtifactBytesMax >> 30));
+                return {};
+            }
+            look(buffer, start, at_end);
+            if (at_end) break;
+            const std::size_t gone = buffer.size() - 2 * kMargin;
+            buffer.erase(0, gone);
+            start += gone;
+        }
+        if (hash.finish_hex() != artifact_.sha256)
+            add("artifact_hash", "the sha256 of the file is not the one that the document says");
+        return {};
+    }
+
+private:
+    void add(std::string rule, std::string message) {
+        reasons_.add(
+            {.rule = std::move(rule), .message = std::move(message), .artifact = artifact_.path});
+    }
+
+    // Hits near a border are left to the piece in which they stand in the middle.
+    void look(std::string_view piece, std::uint64_t start, bool at_end) {
+        if (reasons_.is_full()) return;
+        const std::size_t first = start == 0 ? 0 : kMargin;
+        const std::size_t last = at_end ? piece.size() : piece.size() - kMargin;
+        const auto hits = judge(scanner_, piece, scope_);
+        for (const auto& hit : hits) {
+            const bool is_here = hit.finding.begin >= first && hit.finding.begin < last;
+            if (!is_here && !(start == 0 && at_end)) continue;
+            GateReason reason = reason_of(piece, hit, hits);
+            reason.artifact = artifact_.path;
+            reason.offset = static_cast<std::int64_t>(start + hit.finding.begin);
+            reasons_.add(std::move(reason));
+        }
+    }
+
+    const scan::Scanner& scanner_;
+    const ArtifactRef& artifact_;
+    Scope scope_;
+    Reasons& reasons_;
+};
+
+// Faults that are the document's, not this machine's.
+bool is_of_document(const base::Error& error) {
+    return error.code == ErrorCode::NotFound || error.code == ErrorCode::InvalidInput ||
+           error.code == ErrorCode::Refused;
+}
+
+base::Status check_listing(const std::vector<ArtifactRef>& listed, Artifacts& artifacts,
+                           Reasons& reasons) {
+    const auto present = TRY(artifacts.list(kArtifactsMax));
+    for (const auto& path : present) {
+        if (std::ranges::find(listed, path, &ArtifactRef::path) != listed.end()) continue;
+        reasons.add({.rule = "unlisted_artifact",
+                     .message = "there is a file that the document does not list",
+                     .artifact = base::ellipsize(base::printable(base::to_utf8(path)), 200)});
+    }
+    return {};
+}
+
+}  // namespace
+
+base::Result<Validator> Validator::make(const ValidatorOptions& options) {
+    scan::ScannerOptions scanning{.known = options.credentials};
+    scanning.rules.assign(scan::secret_rules().begin(), scan::secret_rules().end());
+    std::ranges::copy(content_rules(), std::back_inserter(scanning.rules));
+    Validator made;
+    made.scanner_ = TRY(scan::Scanner::make(std::move(scanning)));
+    made.stream_lines_max_ = options.stream_lines_max;
+    return made;
+}
+
+base::Result<Verdict> Validator::validate(std::string_view name, std::string_view text,
+                                          Artifacts& artifacts) const {
+    Verdict verdict{.document_sha256 = base::sha256_hex(text)};
+    Parsed parsed = parse(text, stream_lines_max_);
+    Reasons reasons;
+    for (auto& fault : parsed.faults) reasons.add(std::move(fault));
+    const auto& front = parsed.document.front;
+    if (front.result_id != name)
+        reasons.add({.rule = "file_name",
+                     .message = "the file is not named after the result_id",
+                     .field = "/result_id"});
+    // What is too large to be a document is not read as one.
+    if (text.size() <= kDocumentBytesMax) check_document_text(*scanner_, text, parsed, reasons);
+    TRY(check_listing(front.artifacts, artifacts, reasons));
+    for (const auto& artifact : front.artifacts) {
+        if (!is_artifact_path(artifact.path) || reasons.is_full()) continue;  // Told already.
+        auto source = artifacts.open(artifact.path);
+        if (!source && !is_of_document(source.error())) return std::unexpected(source.error());
+        if (!source) {
+            reasons.add({.rule = "artifact_missing",
+                         .message = source.error().message,
+                         .artifact = artifact.path});
+            continue;
+        }
+        // A stream is text of the result, however much of it the document shows.
+        const bool is_stream =
+            artifact.sha256 == front.stdout_sha256 || artifact.sha256 == front.stderr_sha256;
+        ArtifactCheck check(*scanner_, artifact, is_stream ? Scope::Everything : Scope::Secrets,
+                            reasons);
+        TRY(check.run(**source));
+    }
+    verdict.reasons = reasons.take();
+    // A message may quote what it complains about.
+    for (auto& reason : verdict.reasons)
+        if (!scanner_->scan(reason.message).empty())
+            reason.message = "the value is not what is expected there";
+    verdict.document = std::move(parsed.document);
+    if (verdict.reasons.empty()) verdict.outcome = domain::GateOutcome::Accept;
+    return verdict;
+}
+
+std::vector<GateReason> Validator::check_text(std::string_view text) const {
+    std::vector<GateReason> list;
+    const auto hits = judge(*scanner_, text, Scope::Everything);
+    for (const auto& hit : hits) list.push_back(reason_of(text, hit, hits));
+    return list;
+}
+
+}  // namespace gate

@@ -1,0 +1,87 @@
+#include "service/local/local_gate.h"
+
+namespace service {
+
+using base::ErrorCode;
+using domain::GateDocument;
+using domain::GatePlace;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::int64_t kPurgedMax = 10'000;  // By one call.
+
+}  // namespace
+
+LocalGate::LocalGate(LocalGateParts parts)
+    : parts_(std::move(parts)),
+      gate_({.store = parts_.store,
+             .clock = parts_.clock,
+             .ids = parts_.ids,
+             .validator = [this] { return validator(); },
+             .folder = parts_.folder,
+             .default_agent = parts_.default_agent}) {}
+
+base::Result<const gate::Validator*> LocalGate::validator() {
+    if (!validator_)
+        validator_.emplace(TRY(gate::Validator::make({.credentials = parts_.credentials})));
+    return &*validator_;
+}
+
+base::Result<GateVerdict> LocalGate::check(const std::string& file) {
+    auto verdict = TRY(gate_.check(file));
+    return GateVerdict{verdict.outcome, std::move(verdict.document_sha256),
+                       std::move(verdict.reasons)};
+}
+
+base::Result<std::vector<GateDocument>> LocalGate::list(std::optional<GatePlace> place,
+                                                        std::int64_t limit) {
+    TRY(gate_.settle());
+    std::vector<GateDocument> documents;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        documents = TRY(tx.gate_documents(place, limit));
+        return {};
+    }));
+    return documents;
+}
+
+base::Result<GateView> LocalGate::show(const std::string& document_id) {
+    TRY(gate_.settle());
+    std::optional<GateDocument> document;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        document = TRY(tx.gate_document(document_id));
+        return {};
+    }));
+    if (!document)
+        return base::fail(ErrorCode::NotFound, "there is no document {}; see holon gate list",
+                          document_id);
+    GateView view{.document = std::move(*document)};
+    const fs::path folder = gate_.place(view.document.place, view.document.document_id);
+    if (std::error_code ignored; fs::exists(fs::symlink_status(folder, ignored)))
+        view.folder = folder.string();
+    return view;
+}
+
+base::Result<GateDocument> LocalGate::release(const std::string& document_id,
+                                              const std::string& reason) {
+    TRY(gate_.settle());
+    return gate_.release(document_id, reason);
+}
+
+base::Result<std::vector<GateDocument>> LocalGate::purge(const PurgeRequest& request) {
+    TRY(gate_.settle());
+    std::vector<GateDocument> purged;
+    if (request.document_id) {
+        purged.push_back(TRY(gate_.purge(*request.document_id)));
+        return purged;
+    }
+    if (!request.older_than_days)
+        return base::fail(ErrorCode::InvalidInput, "say which document, or how old they are");
+    const base::Time limit = parts_.clock.now() - std::chrono::hours(24 * *request.older_than_days);
+    for (const auto& document : TRY(list(GatePlace::Quarantine, kPurgedMax)))
+        if (document.decided_at.value_or(document.created_at) <= limit)
+            purged.push_back(TRY(gate_.purge(document.document_id)));
+    return purged;
+}
+
+}  // namespace service

@@ -1,0 +1,48 @@
+// The gate of this machine behind service::Gate.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "exec/gate/gate.h"
+#include "service/gate.h"
+#include "store/store.h"
+
+namespace service {
+
+struct LocalGateParts {
+    store::Store& store;
+    base::Clock& clock;
+    base::Ids& ids;
+    std::filesystem::path folder;            // <home>/gate
+    std::vector<std::string> credentials{};  // What the runtime knows and no document may hold.
+    domain::AgentId default_agent;
+};
+
+// Compiling the rules takes a second, so that is left until something is to be judged.
+class LocalGate final : public Gate {
+public:
+    explicit LocalGate(LocalGateParts parts);
+    LocalGate(const LocalGate&) = delete;
+    LocalGate& operator=(const LocalGate&) = delete;
+
+    base::Result<GateVerdict> check(const std::string& file) override;
+    base::Result<std::vector<domain::GateDocument>> list(std::optional<domain::GatePlace> place,
+                                                         std::int64_t limit) override;
+    base::Result<GateView> show(const std::string& document_id) override;
+    base::Result<domain::GateDocument> release(const std::string& document_id,
+                                               const std::string& reason) override;
+    base::Result<std::vector<domain::GateDocument>> purge(const PurgeRequest& request) override;
+
+private:
+    base::Result<const gate::Validator*> validator();
+
+    LocalGateParts parts_;
+    std::optional<gate::Validator> validator_;
+    gate::Gate gate_;
+};
+
+}  // namespace service

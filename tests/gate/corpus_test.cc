@@ -1,0 +1,89 @@
+// How well the rules tell what must not enter from what must.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/scan/rule.h"
+#include "exec/gate/validator.h"
+
+namespace gate {
+namespace {
+
+std::vector<std::string> corpus(const std::string& name) {
+    std::ifstream file(std::string(HOLON_CORPUS) + "/" + name);
+    std::vector<std::string> texts;
+    bool is_first = true;
+    for (std::string line; std::getline(file, line);) {
+        if (std::exchange(is_first, false)) continue;  // Says what the file is.
+        line = scan::example(line);
+        for (auto at = line.find("\\n"); at != line.npos; at = line.find("\\n", at))
+            line.replace(at, 2, "\n");
+        texts.push_back(line);
+    }
+    EXPECT_GE(texts.size(), 100U) << name;
+    return texts;
+}
+
+const Validator& validator() {
+    static const auto made = Validator::make({}).value();
+    return made;
+}
+
+struct Counts {
+    int hits{0};
+    int total{0};
+    double share() const { return static_cast<double>(hits) / total; }
+};
+
+// Counts the texts in which a rule of the kind is hit, and prints those of the other sort.
+template <class Wanted>
+Counts count(const std::string& name, bool should_hit, Wanted wanted) {
+    Counts counts;
+    for (const auto& text : corpus(name)) {
+        const auto reasons = validator().check_text(text);
+        const bool is_hit = std::ranges::any_of(reasons, wanted);
+        ++counts.total;
+        counts.hits += is_hit;
+        if (is_hit == should_hit) continue;
+        fmt::print("  {} {}: {}\n", name,
+                   is_hit ? "hit by " + reasons[0].rule : std::string("missed"),
+                   text.substr(0, 100));
+    }
+    fmt::print("{}: {} of {} hit\n", name, counts.hits, counts.total);
+    return counts;
+}
+
+bool any_reason(const domain::GateReason&) {
+    return true;
+}
+
+bool is_secret(const domain::GateReason& reason) {
+    return std::ranges::any_of(scan::secret_rules(),
+                               [&](const scan::Rule& rule) { return rule.id == reason.rule; });
+}
+
+// contract: GATE-10
+TEST(Corpus, SecretsAreFoundAndLittleElseIsTakenForOne) {
+    const auto found = count("secrets.txt", true, is_secret);
+    const auto wrong = count("no_secrets.txt", false, is_secret);
+    const double precision = static_cast<double>(found.hits) / (found.hits + wrong.hits);
+    fmt::print("secrets: recall {:.3f}, precision {:.3f}\n", found.share(), precision);
+    EXPECT_GE(found.share(), 0.90);
+    EXPECT_GE(precision, 0.90);
+}
+
+// contract: GATE-12
+TEST(Corpus, InstructionsAndClaimsAboutPolicyAreFoundAndHonestReportsPass) {
+    const auto found = count("injection.txt", true, any_reason);
+    const auto wrong = count("honest.txt", false, any_reason);
+    const double precision = static_cast<double>(found.hits) / (found.hits + wrong.hits);
+    fmt::print("instructions: recall {:.3f}, precision {:.3f}; honest texts accepted {:.3f}\n",
+               found.share(), precision, 1 - wrong.share());
+    EXPECT_GE(found.share(), 0.90);
+    EXPECT_GE(precision, 0.90);
+    EXPECT_LE(wrong.share(), 0.05);
+}
+
+}  // namespace
+}  // namespace gate
