@@ -8,6 +8,7 @@
 #include "exec/plan/undo_tool.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/command_request.h"
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
@@ -74,6 +75,8 @@ public:
                .check_run = [this](const std::string& model) { return check_run(config_, model); },
                .name_model =
                    [this](const std::string& model) { return name_model(config_, model); },
+               .task_of = [this](const auto& request, const auto& place,
+                                 domain::TaskId id) { return task_of(request, place, id); },
                .workspace_dir = config.workspace_dir,
                .started_in = config.cwd,
                .run_loop = [this] { loop_.run(); },
@@ -118,6 +121,27 @@ private:
         for (const auto& fallback : config::fallbacks_of(config_, *ref))
             names.push_back(fallback.text());
         return names;
+    }
+
+    base::Result<tasks::CommandRequest> task_of(const service::TaskRequest& request,
+                                                const tools::Place& place,
+                                                const domain::TaskId& id) const {
+        auto command = builtin::command_request(shell_, place, id,
+                                                {.cmd = request.cmd,
+                                                 .workdir = request.workdir,
+                                                 .shell = request.shell,
+                                                 .login = request.login,
+                                                 .tty = request.tty,
+                                                 .yield_time_ms = request.yield_time_ms.value_or(
+                                                     builtin::kYieldDefaultMs),
+                                                 .max_output_tokens = request.max_output_tokens,
+                                                 .accepts_input = request.accepts_input},
+                                                "task");
+        if (!command)
+            return base::fail(base::ErrorCode::InvalidInput, "{} {}", command.error().message,
+                              command.error().recovery_hint.value_or(""));
+        if (!request.summary.empty()) command->summary = request.summary;
+        return std::move(*command);
     }
 
     const tools::Registry& with_tools() {

@@ -30,6 +30,10 @@ struct LocalParts {
     std::function<base::Status(const std::string& model_ref)> check_run;
     // The full name of a model that can be asked.
     std::function<base::Result<std::string>(const std::string& model_ref)> name_model;
+    // A command that an operator starts at `place`, ready to run; InvalidInput for one that is not.
+    std::function<base::Result<tasks::CommandRequest>(const TaskRequest&, const tools::Place& place,
+                                                      domain::TaskId id)>
+        task_of;
     std::filesystem::path workspace_dir;  // Where a run works unless told otherwise.
     std::filesystem::path started_in;     // The working directory, where it lies in the workspace.
     // Runs the loop until stop_loop is called from one of its tasks.
@@ -101,6 +105,8 @@ public:
     base::Result<json::object> abort_run(const std::string& agent,
                                          const std::optional<std::string>& run_id,
                                          const Caller& caller) override;
+    base::Result<domain::Task> start_task(const std::string& agent, const TaskRequest& request,
+                                          const Caller& caller) override;
     base::Result<domain::Timer> create_timer(const std::string& agent, const TimerRequest& request,
                                              const Caller& caller) override;
     base::Result<domain::Timer> cancel_timer(const std::string& agent, const std::string& timer,

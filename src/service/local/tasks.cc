@@ -1,4 +1,7 @@
 // The tasks of agents, as the service looks after them.
+#include <future>
+
+#include "agent/workspace/workspace.h"
 #include "base/log.h"
 #include "service/local/local_service.h"
 
@@ -28,6 +31,41 @@ LocalService::Left LocalService::left(const domain::AgentId& agent) {
 bool LocalService::has_active_tasks(const domain::AgentId& agent) const {
     const auto active = parts_.tasks.active(agent);
     return active && !active->empty();
+}
+
+base::Result<domain::Task> LocalService::start_task(const std::string& agent,
+                                                    const TaskRequest& request,
+                                                    const Caller& caller) {
+    const domain::AgentId id{agent};
+    const domain::TaskId task = parts_.turn.ids.fresh<domain::TaskId>();
+    tools::Place place{.agent_id = id, .agent_home = parts_.turn.home_of(id)};
+    TRY(write([&](events::Log& log) -> base::Status {
+        const auto known = TRY(known_agent(log.tx(), id));
+        if (known.stopped)
+            return std::unexpected(base::Error{
+                base::ErrorCode::Conflict,
+                fmt::format("agent {} is stopped; start it first", agent), "agent_stopped",
+                {{"agent_id", agent}, {"hint", "holon agent start " + agent}}});
+        place.workspace =
+            known.active_workspace_entry.value_or(workspace::agent_home(id, place.agent_home));
+        return log.append(id, "task_create_requested",
+                          {{"target_agent_id", agent},
+                           {"task_id", task.value},
+                           {"admission_context", base::enum_name(caller.admission)},
+                           {"provided_trust", base::enum_name(request.trust.value_or(
+                                                  domain::TrustLevel::TrustedOperator))},
+                           {"boundary", workspace::boundary(place.workspace)}});
+    }));
+    auto command = TRY(parts_.task_of(request, place, task));
+    // The loop starts it; this thread waits for the record.
+    auto started = std::make_shared<std::promise<base::Result<domain::Task>>>();
+    auto answer = started->get_future();
+    post([this, started, command = std::move(command)]() mutable {
+        parts_.tasks.create(std::move(command), [started](base::Result<domain::Task> record) {
+            started->set_value(std::move(record));
+        });
+    });
+    return answer.get();
 }
 
 void LocalService::recover_tasks() {

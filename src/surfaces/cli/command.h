@@ -54,9 +54,6 @@ struct EventsCommand {
     std::int64_t limit{128};
     bool follow{false};
 };
-    std::int64_t limit{10};           // Turns.
-    std::int64_t events_limit{5000};  // The newest ones, which are looked at.
-};
 struct AgentListCommand {
     bool json{false};
 };
@@ -137,8 +134,8 @@ struct DebugPromptCommand {
 };
 struct DebugLatencyCommand {
     std::optional<std::string> agent{};
-    std::int64_t limit{10};
-    std::int64_t events_limit{5000};
+    std::int64_t limit{10};           // Turns.
+    std::int64_t events_limit{5000};  // The newest ones, which are looked at.
 };
 
 // What needs agents: those of the running runtime, or of the store when none runs.

@@ -1,12 +1,9 @@
-#include "base/text.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/command_args.h"
-#include "exec/tools/builtin/command_text.h"
+#include "exec/tools/builtin/command_request.h"
 
 namespace builtin {
 namespace {
-
-constexpr std::size_t kSummaryCharsMax = 80;
 
 CommandSpec spec_of(const ExecArgs& args) {
     return {.cmd = args.cmd,
@@ -26,14 +23,6 @@ tasks::CommandTaskSpec task_spec_of(const ExecArgs& args) {
             .yield_time_ms = args.yield_time_ms.value_or(kYieldDefaultMs),
             .max_output_tokens = args.max_output_tokens,
             .accepts_input = args.accepts_input.value_or(tty)};
-}
-
-// What a terminal needs; the command's own environment decides where it says something.
-void add_terminal(base::ProcessSpec& process) {
-    process.environment.emplace_back("HOLON_PROCESS_GROUP", "1");
-    const auto is_term = [](const auto& variable) { return variable.first == "TERM"; };
-    if (std::ranges::none_of(process.environment, is_term))
-        process.environment.emplace_back("TERM", "dumb");
 }
 
 template <class Output>
@@ -130,29 +119,20 @@ private:
                                     .kind = "tool_cancelled",
                                     .message = "The command was cancelled before it started."}));
         }
-        auto process = shell_.prepare(spec_of(args_), place_, "ExecCommand");
-        if (!process) return finish(then, std::unexpected(process.error()));
+        const auto spec = task_spec_of(args_);
+        auto request = command_request(shell_, place_, id_, spec, "ExecCommand");
+        if (!request) return finish(then, std::unexpected(request.error()));
         auto room = shell_.make_room(spec_of(args_), sink_);
         if (!room)
             return finish(then,
                           std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
                                                             .message = room.error().message}));
         room_ = std::move(*room);
-        const auto spec = task_spec_of(args_);
-        if (spec.tty) add_terminal(*process);
-        log_ = place_.agent_home / "task-output" / (id_.value + ".log");
-        process_ = *process;
+        log_ = request->output_path;
+        process_ = {.argv = request->argv, .cwd = request->workdir};
+        request->run_id = run_id_;
         const auto started = host_.start(
-            {.id = id_,
-             .agent_id = place_.agent_id,
-             .run_id = run_id_,
-             .summary = "Command: " + base::ellipsize(command_preview(args_.cmd), kSummaryCharsMax),
-             .spec = spec,
-             .argv = process->argv,
-             .workdir = process->cwd,
-             .environment = std::move(process->environment),
-             .output_path = log_},
-            [self = shared_from_this(), then](supervisor::End end) {
+            std::move(*request), [self = shared_from_this(), then](supervisor::End end) {
                 self->ended(then, std::move(end));
             });
         if (!started)
