@@ -1,9 +1,13 @@
 #include "app/runtime.h"
 
+#include <csignal>
+#include <cstdlib>
+
 #include "app/models.h"
 #include "app/providers.h"
 #include "base/files.h"
 #include "base/process_runner.h"
+#include "base/signals.h"
 #include "exec/plan/undo_tool.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
@@ -11,6 +15,8 @@
 
 namespace app {
 namespace {
+
+constexpr int kInterruptedExit = 130;
 
 results::OutputPolicy output_policy(const config::Config& config) {
     return {config.default_tool_output_tokens, config.max_tool_output_tokens};
@@ -71,7 +77,7 @@ public:
                   .dispatcher = dispatcher_,
                   .home = config.home,
                   .vault = config.workspace_dir,
-                  .run_loop = [this] { loop_.run(); },
+                  .run_loop = [this] { run_plan_loop(); },
                   .stop_loop = [this] { loop_.stop(); }}) {}
 
     service::LocalService& service() override { return service_; }
@@ -80,6 +86,17 @@ public:
     base::Clock& clock() override { return clock_; }
 
 private:
+    // Only while a run is carried: the first Ctrl-C ends it with its calls; a second one ends the
+    // program at once, and the run stays open for `plan resume`.
+    void run_plan_loop() {
+        int interrupts = 0;
+        const base::Signals signals(loop_, {SIGINT, SIGTERM, SIGHUP}, [&](int) {
+            if (++interrupts > 1) std::_Exit(kInterruptedExit);
+            plans_.interrupt("operator_interrupt");
+        });
+        loop_.run();
+    }
+
     // Names of models are checked before they get this far; one that an earlier program stored is
     // treated as unknown.
     config::ModelPolicy policy(const std::string& model) const {

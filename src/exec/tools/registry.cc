@@ -24,7 +24,8 @@ std::vector<const ToolSpec*> Registry::all() const {
 std::vector<const ToolSpec*> Registry::exposed(domain::ProfilePreset profile) const {
     std::vector<const ToolSpec*> specs;
     for (const auto& tool : tools_)
-        if (grants(profile, tool->spec().family)) specs.push_back(&tool->spec());
+        if (grants(profile, tool->spec().family) && !tool->spec().plans_only)
+            specs.push_back(&tool->spec());
     return specs;
 }
 

@@ -18,7 +18,7 @@ public:
 
     Tool* find(std::string_view name) const;  // Null when there is none.
     std::vector<const ToolSpec*> all() const;
-    // What an agent of this profile is offered. Never depends on who sent the message.
+    // What an agent of this profile is offered in a turn. Never depends on who sent the message.
     std::vector<const ToolSpec*> exposed(domain::ProfilePreset profile) const;
 
     // A digest of names, schemas and risks: it changes when what tools promise changes.

@@ -39,6 +39,8 @@ struct ToolSpec {
     // may simply be made again. Otherwise its outcome is unknown and the model is told so.
     bool repeatable{false};
     bool freeform_patch{false};
+    // Plans and people name it; models are not offered it in a turn and may not call it there.
+    bool plans_only{false};
     json::object input_schema;
     json::object output_schema;  // Every success is held to it; see Dispatcher.
     results::Renderer render{nullptr};
