@@ -1,6 +1,6 @@
-// Durable steps of a plan per second: ten thousand steps of a tool that does nothing, through check,
-// journal, dispatcher and the run's files, against the rows of the same steps written by hand, one
-// commit a step. TMPDIR says which disk.
+// Durable steps of a plan per second: ten thousand steps of a tool that does nothing, through
+// check, journal, dispatcher and the run's files, against the rows of the same steps written by
+// hand, one commit a step. TMPDIR says which disk.
 #include <chrono>
 
 #include <sqlite3.h>
@@ -97,7 +97,9 @@ double rate(const std::filesystem::path& folder, bool chained, std::int64_t conc
 
 // The rows of a step by hand: its call, its result, its three events and the run, in one commit.
 double raw_rate(const std::filesystem::path& folder) {
-    { CHECK(sqlite::open({.file = folder / "raw.db"}).has_value(), "the schema can be made"); }
+    {
+        CHECK(sqlite::open({.file = folder / "raw.db"}).has_value(), "the schema can be made");
+    }
     sqlite3* db = nullptr;
     CHECK(sqlite3_open((folder / "raw.db").c_str(), &db) == SQLITE_OK, "it opens");
     const auto run = [&](sqlite3_stmt* statement) {
@@ -109,7 +111,8 @@ double raw_rate(const std::filesystem::path& folder) {
         CHECK(sqlite3_prepare_v2(db, text, -1, &statement, nullptr) == SQLITE_OK, "it prepares");
         return statement;
     };
-    sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", nullptr, nullptr, nullptr);
+    sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", nullptr, nullptr,
+                 nullptr);
     sqlite3_exec(db, "INSERT INTO plan_runs VALUES ('r', 1, 1, '{}')", nullptr, nullptr, nullptr);
     auto* const begin = prepare("BEGIN IMMEDIATE");
     auto* const commit = prepare("COMMIT");
@@ -126,7 +129,8 @@ double raw_rate(const std::filesystem::path& folder) {
         for (const auto* line : lines) {
             sqlite3_bind_int64(insert, 1, ++seq);
             sqlite3_bind_int64(insert, 2, 0);
-            sqlite3_bind_text(insert, 3, line->data(), static_cast<int>(line->size()), SQLITE_STATIC);
+            sqlite3_bind_text(insert, 3, line->data(), static_cast<int>(line->size()),
+                              SQLITE_STATIC);
             run(insert);
         }
         sqlite3_bind_text(update, 1, call.data(), static_cast<int>(call.size()), SQLITE_STATIC);
@@ -139,7 +143,8 @@ double raw_rate(const std::filesystem::path& folder) {
     return kSteps / took.count();
 }
 
-double best(const std::filesystem::path& folder, const std::function<double(const std::filesystem::path&)>& measure) {
+double best(const std::filesystem::path& folder,
+            const std::function<double(const std::filesystem::path&)>& measure) {
     std::vector<double> rates;
     for (int i = 0; i < kRuns; ++i) {
         const auto own = folder / std::to_string(i);
@@ -160,9 +165,10 @@ int main() {
     const double wide = best(folder, [](const auto& own) { return rate(own, false, 16); });
     const double usual = best(folder, [](const auto& own) { return rate(own, false, 4); });
     const double chain = best(folder, [](const auto& own) { return rate(own, true, 4); });
-    bench::note(fmt::format("plan_steps: {:.0f} us a step with 16 side by side, {:.0f} with 4, {:.0f} "
-                            "one after the other; SQLite by hand, one commit a step, {:.0f}",
-                            1e6 / wide, 1e6 / usual, 1e6 / chain, 1e6 / raw));
+    bench::note(
+        fmt::format("plan_steps: {:.0f} us a step with 16 side by side, {:.0f} with 4, {:.0f} "
+                    "one after the other; SQLite by hand, one commit a step, {:.0f}",
+                    1e6 / wide, 1e6 / usual, 1e6 / chain, 1e6 / raw));
     bench::figure("plan_steps_16", wide, "steps/s", bench::at_least(kStepsPerSecondMin));
     bench::figure("plan_steps_4", usual, "steps/s", bench::at_least(kStepsPerSecondMin));
     bench::figure("plan_steps_chain", chain, "steps/s");

@@ -105,17 +105,10 @@ cli::Exit execute(const cli::DaemonCommand& command, const config::Config& confi
     return cli::execute(command, {.daemon = daemon, .terminal = terminal, .clock = clock});
 }
 
-// The first Ctrl-C ends the run with its calls; a second one ends the program at once, and the run
-// stays open for `plan resume`.
 cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
                   const cli::Terminal& terminal) {
     const auto runtime = app::Runtime::open(config);
     if (!runtime) return cli::report(terminal, runtime.error());
-    int interrupts = 0;
-    const base::Signals signals((*runtime)->loop(), {SIGINT, SIGTERM, SIGHUP}, [&](int) {
-        if (++interrupts > 1) std::_Exit(static_cast<int>(cli::Exit::Interrupted));
-        (*runtime)->plans().interrupt("operator_interrupt");
-    });
     const char* user = std::getenv("USER");
     return cli::execute(command, {.plans = (*runtime)->plans(),
                                   .terminal = terminal,

@@ -1,10 +1,14 @@
 #include "app/runtime.h"
 
+#include <csignal>
+#include <cstdlib>
+
 #include "app/models.h"
 #include "app/providers.h"
 #include "app/trigger_key.h"
 #include "base/files.h"
 #include "base/process_runner.h"
+#include "base/signals.h"
 #include "exec/plan/undo_tool.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
@@ -16,6 +20,8 @@
 
 namespace app {
 namespace {
+
+constexpr int kInterruptedExit = 130;
 
 results::OutputPolicy output_policy(const config::Config& config) {
     return {config.default_tool_output_tokens, config.max_tool_output_tokens};
@@ -97,7 +103,7 @@ public:
                   .dispatcher = dispatcher_,
                   .home = config.home,
                   .vault = config.workspace_dir,
-                  .run_loop = [this] { loop_.run(); },
+                  .run_loop = [this] { run_plan_loop(); },
                   .stop_loop = [this] { loop_.stop(); }}) {}
 
     service::LocalService& service() override { return service_; }
@@ -107,6 +113,17 @@ public:
     events::Feed& feed() override { return feed_; }
 
 private:
+    // Only while a run is carried: the first Ctrl-C ends it with its calls; a second one ends the
+    // program at once, and the run stays open for `plan resume`.
+    void run_plan_loop() {
+        int interrupts = 0;
+        const base::Signals signals(loop_, {SIGINT, SIGTERM, SIGHUP}, [&](int) {
+            if (++interrupts > 1) std::_Exit(kInterruptedExit);
+            plans_.interrupt("operator_interrupt");
+        });
+        loop_.run();
+    }
+
     // Names of models are checked before they get this far; one that an earlier program stored is
     // treated as unknown.
     config::ModelPolicy policy(const std::string& model) const {

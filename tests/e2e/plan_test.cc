@@ -28,8 +28,12 @@ protected:
                                                    {"steps", std::move(steps)}}));
     }
     std::vector<std::string> run_arguments(bool yes = true) {
-        std::vector<std::string> arguments{"plan", "run", (program.folder() / "plan.json").string(),
-                                           "--vault", program.repo().string(), "--json"};
+        std::vector<std::string> arguments{"plan",
+                                           "run",
+                                           (program.folder() / "plan.json").string(),
+                                           "--vault",
+                                           program.repo().string(),
+                                           "--json"};
         if (yes) arguments.emplace_back("--yes");
         return arguments;
     }
@@ -61,7 +65,8 @@ TEST_F(PlanE2e, APlanIsCheckedRunProvedAndReplayed) {
 }
 
 TEST_F(PlanE2e, FaultsAreToldAllAtOnceWithTheirOwnExitCode) {
-    plan({command("one", "true"), {{"id", "two"}, {"tool", "ExecComand"}, {"args", {{"x", "$steps.three.n"}}}}});
+    plan({command("one", "true"),
+          {{"id", "two"}, {"tool", "ExecComand"}, {"args", {{"x", "$steps.three.n"}}}}});
     const auto refused = program.json_of(run_arguments(), 6);
     EXPECT_EQ(refused.at("faults").get_array().size(), 2u);
     EXPECT_THAT(base::json_text(refused), HasSubstr("Did you mean ExecCommand?"));
@@ -84,7 +89,8 @@ TEST_F(PlanE2e, APlanThatNobodyApprovedWaits) {
 TEST_F(PlanE2e, AKilledRunGoesOnWithoutRepeatingAndNamesWhatItCannotKnow) {
     Signpost post(program.folder() / "post");
     plan({command("one", "echo one >> lines.txt"),
-          command("two", "echo two >> lines.txt; echo here > " + post.path().string() + "; sleep 100",
+          command("two",
+                  "echo two >> lines.txt; echo here > " + post.path().string() + "; sleep 100",
                   json::array{"one"}),
           command("three", "echo three >> lines.txt", json::array{"two"})});
     auto running = program.start(run_arguments());
@@ -127,14 +133,15 @@ TEST_F(PlanE2e, AnActionIsSavedExportedImportedAndRun) {
     EXPECT_EQ(program.run({"plan", "save", "say", "--file", file}).exit_code, 0);
     const auto exported = program.run({"plan", "export", "say"});
     program.write(program.folder() / "action.json", exported.out);
-    EXPECT_EQ(program
-                  .run({"plan", "import", (program.folder() / "action.json").string(), "--name",
-                        "say2"})
-                  .exit_code,
-              0);
-    EXPECT_EQ(program.run({"plan", "run-action", "say2", "--yes", "--vault", program.repo().string()})
-                  .exit_code,
-              6)
+    EXPECT_EQ(
+        program
+            .run({"plan", "import", (program.folder() / "action.json").string(), "--name", "say2"})
+            .exit_code,
+        0);
+    EXPECT_EQ(
+        program.run({"plan", "run-action", "say2", "--yes", "--vault", program.repo().string()})
+            .exit_code,
+        6)
         << "the parameter is missing";
     const auto finished = program.run({"plan", "run-action", "say2", "--yes", "--vault",
                                        program.repo().string(), "--param", "word=hello"});

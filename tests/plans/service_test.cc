@@ -140,10 +140,9 @@ TEST_F(PlansTest, ARunHasItsFilesAndTheyAreOnlyForTheirOwner) {
     EXPECT_TRUE(document.at("policy").at("confirmationsRequired").get_bool());
     EXPECT_EQ(document.at("confirmation").at("approver"), json::value("ada"));
     const auto records = life.plans().records(id, 0, 1000).value();
-    for (const auto& [name, kind] :
-         {std::pair{"calls.jsonl", PlanRecordKind::Call},
-          std::pair{"results.jsonl", PlanRecordKind::Result},
-          std::pair{"events.jsonl", PlanRecordKind::Event}}) {
+    for (const auto& [name, kind] : {std::pair{"calls.jsonl", PlanRecordKind::Call},
+                                     std::pair{"results.jsonl", PlanRecordKind::Result},
+                                     std::pair{"events.jsonl", PlanRecordKind::Event}}) {
         std::string expected;
         for (const auto& record : records)
             if (record.kind == kind) expected += record.line + "\n";
@@ -191,12 +190,12 @@ TEST_F(PlansTest, VerifyNamesTheFirstBrokenLink) {
 
 // contract: LOG-02
 TEST_F(PlansTest, AFolderAloneIsVerifiedAndReplayedElsewhere) {
-    const std::string id = run(plan_of(
-        {step("list", "test.list", {{"count", 3}}),
-         {{"id", "loop"},
-          {"tool", "test.write"},
-          {"foreach", {{"from", "$steps.list.items"}, {"itemName", "x"}}},
-          {"args", {{"path", "{x.name}.md"}, {"content", "{x.n}"}}}}}));
+    const std::string id =
+        run(plan_of({step("list", "test.list", {{"count", 3}}),
+                     {{"id", "loop"},
+                      {"tool", "test.write"},
+                      {"foreach", {{"from", "$steps.list.items"}, {"itemName", "x"}}},
+                      {"args", {{"path", "{x.name}.md"}, {"content", "{x.n}"}}}}}));
     World elsewhere;
     Life other(elsewhere);
     const std::string folder = (world.home() / "plans" / id).string();
@@ -211,8 +210,8 @@ TEST_F(PlansTest, AFolderAloneIsVerifiedAndReplayedElsewhere) {
 
 // contract: LOG-02
 TEST_F(PlansTest, AReplayNamesWhatDiverges) {
-    const std::string id = run(plan_of(
-        {step("a", "test.echo", {{"n", 1}}), write_step("b", "{$steps.a.n}.md", "x")}));
+    const std::string id =
+        run(plan_of({step("a", "test.echo", {{"n", 1}}), write_step("b", "{$steps.a.n}.md", "x")}));
     // The record now has another result of `a`, so `b` is asked for something else.
     replace(file(id, "results.jsonl"), "\"data\":{\"n\":1}", "\"data\":{\"n\":2}");
     const auto replay = life.plans().replay(id).value();
@@ -226,13 +225,19 @@ TEST_F(PlansTest, RevertTakesEveryChangeBackByteForByte) {
     world.put("gone.md", "was here");
     world.put("old.md", "moved");
     const auto before = world.files();
-    const std::string id = run(plan_of(
-        {step("dir", "test.mkdir", {{"path", "Folder"}}),
-         {{"id", "new"}, {"tool", "test.write"}, {"dependsOn", json::array{"dir"}}, {"args", {{"path", "Folder/new.md"}, {"content", "x"}}}},
-         write_step("change", "change.md", "after"),
-         {{"id", "twice"}, {"tool", "test.write"}, {"dependsOn", json::array{"change"}}, {"args", {{"path", "change.md"}, {"content", "after that"}}}},
-         step("gone", "test.remove", {{"path", "gone.md"}}),
-         step("move", "test.move", {{"from", "old.md"}, {"to", "$$steps.md"}})}));
+    const std::string id =
+        run(plan_of({step("dir", "test.mkdir", {{"path", "Folder"}}),
+                     {{"id", "new"},
+                      {"tool", "test.write"},
+                      {"dependsOn", json::array{"dir"}},
+                      {"args", {{"path", "Folder/new.md"}, {"content", "x"}}}},
+                     write_step("change", "change.md", "after"),
+                     {{"id", "twice"},
+                      {"tool", "test.write"},
+                      {"dependsOn", json::array{"change"}},
+                      {"args", {{"path", "change.md"}, {"content", "after that"}}}},
+                     step("gone", "test.remove", {{"path", "gone.md"}}),
+                     step("move", "test.move", {{"from", "old.md"}, {"to", "$$steps.md"}})}));
     EXPECT_NE(world.files(), before);
     const auto reverted = life.plans().revert(id, "ada", nobody).value();
     EXPECT_THAT(reverted.not_restored, IsEmpty());
@@ -251,14 +256,16 @@ TEST_F(PlansTest, RevertLeavesAloneWhatChangedSinceAndSaysSo) {
     world.put("a.md", "one");
     world.put("b.md", "one");
     const std::string id =
-        run(plan_of({write_step("a", "a.md", "two"), write_step("b", "b.md", "two"), write_step("c", "c.md", "two")}));
+        run(plan_of({write_step("a", "a.md", "two"), write_step("b", "b.md", "two"),
+                     write_step("c", "c.md", "two")}));
     world.put("a.md", "three");
     std::filesystem::remove(world.vault() / "c.md");
     const auto reverted = life.plans().revert(id, "ada", nobody).value();
     ASSERT_THAT(reverted.not_restored, SizeIs(1));
     EXPECT_THAT(reverted.not_restored[0], HasSubstr("a.md has changed since the run"));
     EXPECT_EQ(reverted.restored.size(), 2u);
-    EXPECT_EQ(world.files(), (std::map<std::string, std::string>{{"a.md", "three"}, {"b.md", "one"}}));
+    EXPECT_EQ(world.files(),
+              (std::map<std::string, std::string>{{"a.md", "three"}, {"b.md", "one"}}));
 }
 
 TEST_F(PlansTest, ADamagedOrForeignArtifactIsNotWrittenIntoTheVault) {
@@ -269,16 +276,19 @@ TEST_F(PlansTest, ADamagedOrForeignArtifactIsNotWrittenIntoTheVault) {
         write(entry.path(), "forged");
     EXPECT_THAT(life.plans().revert(id, "ada", nobody)->not_restored.at(0), HasSubstr("damaged"));
     write(world.home() / "secret", "s");
-    const std::string undo = run(plan_of({step(
-        "u", "plan.undo",
-        {{"action", "delete"}, {"path", "b.md"}, {"beforeArtifact", (world.home() / "secret").string()}})}));
+    const std::string undo =
+        run(plan_of({step("u", "plan.undo",
+                          {{"action", "delete"},
+                           {"path", "b.md"},
+                           {"beforeArtifact", (world.home() / "secret").string()}})}));
     EXPECT_EQ(life.plans().run(undo)->failure->code, "POLICY_DENIED");
     EXPECT_EQ(world.files(), (std::map<std::string, std::string>{{"a.md", "two"}}));
 }
 
 TEST_F(PlansTest, ActionsAreSavedListedRunAndForgotten) {
     const auto plan = plan_of({write_step("w", "$vars.params.folder/a.md", "x")});
-    const auto action = life.plans().save("weekly", "", std::nullopt, base::json_text(plan)).value();
+    const auto action =
+        life.plans().save("weekly", "", std::nullopt, base::json_text(plan)).value();
     EXPECT_THAT(action.params, ElementsAre("folder"));
     EXPECT_EQ(action.description, "Tidy");
     const auto missing = life.plans().create({.action = "weekly"}).value();
@@ -320,10 +330,12 @@ TEST_F(PlansTest, ARefusedPlanLeavesNoTrace) {
 // contract: CALL-02, REFS-03
 TEST_F(PlansTest, ArgsHashIsOfTheResolvedArgsWhateverTheOrderOfTheirMembers) {
     const auto hash = [&](json::object args) {
-        const std::string id = run(plan_of({step("a", "test.echo", {{"v", 1}}), step("b", "test.echo", std::move(args))}, "read-only"));
-        const auto calls =
-            of_kind(life.plans().records(id, 0, 1000).value(), PlanRecordKind::Call);
-        EXPECT_EQ(base::string_at(calls.at(1), "argsHash"), domain::args_hash(calls.at(1).at("args")));
+        const std::string id = run(
+            plan_of({step("a", "test.echo", {{"v", 1}}), step("b", "test.echo", std::move(args))},
+                    "read-only"));
+        const auto calls = of_kind(life.plans().records(id, 0, 1000).value(), PlanRecordKind::Call);
+        EXPECT_EQ(base::string_at(calls.at(1), "argsHash"),
+                  domain::args_hash(calls.at(1).at("args")));
         return base::string_at(calls.at(1), "argsHash");
     };
     const auto one = hash({{"x", "$steps.a.v"}, {"y", json::object{{"p", 1}, {"q", 2}}}});

@@ -76,19 +76,23 @@ json::object plan_of(json::array steps, std::string_view risk = "writes") {
 
 // Three steps and a loop, of tools that may and may not be repeated.
 json::object mixed_plan() {
-    return plan_of({{{"id", "list"}, {"tool", "test.list"}, {"args", {{"count", 3}}}},
-                    {{"id", "mark"}, {"tool", "test.mark"}, {"args", json::object()}, {"onError", "skip"}},
-                    {{"id", "loop"},
-                     {"tool", "test.mark"},
-                     {"onError", "skip"},
-                     {"foreach", {{"from", "$steps.list.items"}, {"itemName", "x"}, {"concurrency", 2}}},
-                     {"args", {{"n", "{x.n}"}}}},
-                    {{"id", "flaky"},
-                     {"tool", "test.fail"},
-                     {"args", {{"times", 2}}},
-                     {"onError", "retry"},
-                     {"retry", {{"maxAttempts", 4}, {"backoffMs", 10}}}},
-                    {{"id", "end"}, {"tool", "test.echo"}, {"dependsOn", json::array{"flaky"}}, {"args", json::object()}}});
+    return plan_of(
+        {{{"id", "list"}, {"tool", "test.list"}, {"args", {{"count", 3}}}},
+         {{"id", "mark"}, {"tool", "test.mark"}, {"args", json::object()}, {"onError", "skip"}},
+         {{"id", "loop"},
+          {"tool", "test.mark"},
+          {"onError", "skip"},
+          {"foreach", {{"from", "$steps.list.items"}, {"itemName", "x"}, {"concurrency", 2}}},
+          {"args", {{"n", "{x.n}"}}}},
+         {{"id", "flaky"},
+          {"tool", "test.fail"},
+          {"args", {{"times", 2}}},
+          {"onError", "retry"},
+          {"retry", {{"maxAttempts", 4}, {"backoffMs", 10}}}},
+         {{"id", "end"},
+          {"tool", "test.echo"},
+          {"dependsOn", json::array{"flaky"}},
+          {"args", json::object()}}});
 }
 
 std::int64_t commits_of(const json::object& plan) {
@@ -130,11 +134,12 @@ TEST(PlanSim, ALoopOfAThousandItemsKilledManyTimesDoesEveryItemOnce) {
     std::mt19937_64 random(7);
     World world;
     const std::string run = start_of(
-        plan_of({{{"id", "list"}, {"tool", "test.list"}, {"args", {{"count", 1000}}}},
-                 {{"id", "loop"},
-                  {"tool", "test.once"},
-                  {"foreach", {{"from", "$steps.list.items"}, {"itemName", "x"}, {"concurrency", 4}}},
-                  {"args", {{"n", "{x.n}"}}}}}),
+        plan_of(
+            {{{"id", "list"}, {"tool", "test.list"}, {"args", {{"count", 1000}}}},
+             {{"id", "loop"},
+              {"tool", "test.once"},
+              {"foreach", {{"from", "$steps.list.items"}, {"itemName", "x"}, {"concurrency", 4}}},
+              {"args", {{"n", "{x.n}"}}}}}),
         world);
     std::vector<sim::FaultPlan> faults;
     for (int i = 0; i < 30 / kThinning; ++i)
@@ -163,16 +168,15 @@ json::object random_plan(std::mt19937_64& random) {
     json::array steps;
     const std::size_t count = 1 + random() % 7;
     for (std::size_t i = 0; i < count; ++i) {
-        const std::string tool = pick("test.echo", "test.fail", "test.slow", "test.mark", "test.once",
-                                      "test.stuck", "test.list", "test.liar");
+        const std::string tool = pick("test.echo", "test.fail", "test.slow", "test.mark",
+                                      "test.once", "test.stuck", "test.list", "test.liar");
         json::object args{{"times", static_cast<std::int64_t>(random() % 4)},
                           {"ms", static_cast<std::int64_t>(random() % 40)},
                           {"count", static_cast<std::int64_t>(random() % 4)}};
         json::object step{{"id", fmt::format("s{}", i)}, {"tool", tool}};
         if (i > 0 && random() % 2 == 0)
             step["dependsOn"] = json::array{fmt::format("s{}", random() % i)};
-        if (i > 0 && random() % 4 == 0)
-            args["ref"] = fmt::format("$steps.s{}.times", random() % i);
+        if (i > 0 && random() % 4 == 0) args["ref"] = fmt::format("$steps.s{}.times", random() % i);
         if (i > 0 && random() % 4 == 0)
             step["foreach"] = {{"from", fmt::format("$steps.s{}.items", random() % i)},
                                {"itemName", "x"},
@@ -221,11 +225,17 @@ TEST(PlanSim, EveryCallOfARandomPlanStartsOnceAndEndsOnceWithOneResult) {
 
 TEST(PlanSim, AFailedRunIsResumedForWhatIsLeftOnly) {
     World world;
-    const std::string run = start_of(
-        plan_of({{{"id", "good"}, {"tool", "test.mark"}, {"args", json::object()}},
-                 {{"id", "bad"}, {"tool", "test.fail"}, {"dependsOn", json::array{"good"}}, {"args", {{"times", 1}}}},
-                 {{"id", "end"}, {"tool", "test.mark"}, {"dependsOn", json::array{"bad"}}, {"args", json::object()}}}),
-        world);
+    const std::string run =
+        start_of(plan_of({{{"id", "good"}, {"tool", "test.mark"}, {"args", json::object()}},
+                          {{"id", "bad"},
+                           {"tool", "test.fail"},
+                           {"dependsOn", json::array{"good"}},
+                           {"args", {{"times", 1}}}},
+                          {{"id", "end"},
+                           {"tool", "test.mark"},
+                           {"dependsOn", json::array{"bad"}},
+                           {"args", json::object()}}}),
+                 world);
     Life life(world);
     Recorder recorder;
     EXPECT_EQ(life.plans().execute(run, recorder)->status, PlanRunStatus::Failed);
@@ -244,7 +254,8 @@ TEST(PlanSim, AFailedRunIsResumedForWhatIsLeftOnly) {
 TEST(PlanSim, ACancelledRunThatNobodyCarriesIsEndedByWhoeverCancelsIt) {
     World world;
     const std::string run = start_of(
-        plan_of({{{"id", "a"}, {"tool", "test.stuck"}, {"args", json::object()}}}, "read-only"), world);
+        plan_of({{{"id", "a"}, {"tool", "test.stuck"}, {"args", json::object()}}}, "read-only"),
+        world);
     try {
         Life life(world, {sim::Fault::CrashAfterCommit, 1});
         Recorder recorder;

@@ -51,7 +51,8 @@ protected:
             .not_run =
                 [this](const domain::ToolCall& call, domain::ToolError error, ResultStatus status) {
                     auto result = ended(call, status);
-                    result.error = domain::ResultError{"VALIDATION_ERROR", error.message, error.details};
+                    result.error =
+                        domain::ResultError{"VALIDATION_ERROR", error.message, error.details};
                     return result;
                 },
             .repeatable = [](const std::string& tool) { return tool == "Twice"; }};
@@ -102,8 +103,8 @@ protected:
             if (const auto* call = std::get_if<CallPtr>(&draft))
                 records.push_back(seal(seq, hash, domain::PlanRecordKind::Call, call_json(**call)));
             else if (const auto* event = std::get_if<RunEvent>(&draft))
-                records.push_back(seal(seq, hash, domain::PlanRecordKind::Event,
-                                       event_json({"run"}, *event)));
+                records.push_back(
+                    seal(seq, hash, domain::PlanRecordKind::Event, event_json({"run"}, *event)));
             else
                 records.push_back(seal(seq, hash, domain::PlanRecordKind::Result,
                                        result_json(std::get<domain::ToolResult>(draft))));
@@ -136,8 +137,15 @@ TEST_F(DecideTest, StartsWhatIsReadyWithinTheLimitAndTheRestAsRoomAppears) {
 }
 
 TEST_F(DecideTest, OnlyACallThatMustNotRunTwiceAsksForTheDisk) {
-    auto run = state({step("a", "Twice"), {{"id", "b"}, {"tool", "Twice"}, {"dependsOn", json::array{"a"}}, {"args", {{"text", "x"}}}},
-                      {{"id", "c"}, {"tool", "Echo"}, {"dependsOn", json::array{"b"}}, {"args", {{"text", "x"}}}}});
+    auto run = state({step("a", "Twice"),
+                      {{"id", "b"},
+                       {"tool", "Twice"},
+                       {"dependsOn", json::array{"a"}},
+                       {"args", {{"text", "x"}}}},
+                      {{"id", "c"},
+                       {"tool", "Echo"},
+                       {"dependsOn", json::array{"b"}},
+                       {"args", {{"text", "x"}}}}});
     const auto a = dispatched(decide(run, Begin{}));
     const auto second = decide(run, ok(a[0]));
     EXPECT_FALSE(second.needs_disk);

@@ -15,7 +15,8 @@ std::string refusal(std::string_view text) {
 }
 
 TEST(ParseDocument, JsonAndYamlOfOnePlanHaveOneHash) {
-    const auto json = parse_document(R"({"goal": "x", "steps": [{"id": "a", "n": 1.5}], "v": "1.0"})");
+    const auto json =
+        parse_document(R"({"goal": "x", "steps": [{"id": "a", "n": 1.5}], "v": "1.0"})");
     const auto yaml = parse_document("v: '1.0'\nsteps:\n- n: 1.5\n  id: a\ngoal: x\n");
     ASSERT_TRUE(json && yaml);
     EXPECT_EQ(plan_hash(*json), plan_hash(*yaml));
@@ -44,22 +45,24 @@ TEST(ParseYaml, PlainScalarsHaveTheTypesThatPeopleSee) {
     const auto good = parse_yaml(
         "[1, -2, +3, 1.5, 1e3, .5, true, False, null, ~, '1', \"true\", 1.0.0, 12abc, nan, 0x10]");
     ASSERT_TRUE(good) << good.error().message;
-    EXPECT_EQ(base::json_text(*good),
-              R"([1,-2,3,1.5,1000.0,0.5,true,false,null,null,"1","true","1.0.0","12abc","nan","0x10"])");
+    EXPECT_EQ(
+        base::json_text(*good),
+        R"([1,-2,3,1.5,1000.0,0.5,true,false,null,null,"1","true","1.0.0","12abc","nan","0x10"])");
 }
 
 // contract: RUN-08
 TEST(Decode, ReportsEveryFaultAtOnceWithItsPlace) {
     const auto faults = decode(base::parse_json(R"({
         "version": 1, "goal": "", "riskLevel": "write", "extra": true,
-        "steps": [{"id": "a b", "args": [], "retry": {"maxAttempts": 0}, "timeoutMs": 1.5}]})").value());
+        "steps": [{"id": "a b", "args": [], "retry": {"maxAttempts": 0}, "timeoutMs": 1.5}]})")
+                                   .value());
     ASSERT_FALSE(faults);
     std::vector<std::string> paths;
     for (const auto& fault : faults.error()) paths.push_back(fault.path);
-    EXPECT_THAT(paths, testing::UnorderedElementsAre("/version", "/goal", "/riskLevel", "/extra",
-                                                     "/steps/0/id", "/steps/0/tool",
-                                                     "/steps/0/args", "/steps/0/retry/maxAttempts",
-                                                     "/steps/0/timeoutMs"));
+    EXPECT_THAT(paths,
+                testing::UnorderedElementsAre("/version", "/goal", "/riskLevel", "/extra",
+                                              "/steps/0/id", "/steps/0/tool", "/steps/0/args",
+                                              "/steps/0/retry/maxAttempts", "/steps/0/timeoutMs"));
 }
 
 TEST(Decode, AWholePlanComesThrough) {
@@ -71,29 +74,29 @@ TEST(Decode, AWholePlanComesThrough) {
                    "foreach": {"from": "$vars.x", "itemName": "i", "indexName": "n", "concurrency": 3},
                    "captureAs": "c", "onError": "retry", "retry": {"maxAttempts": 3, "backoffMs": 0},
                    "timeoutMs": 5, "tags": ["t1"]}],
-        "outputs": {"showCommandRuns": false}, "uiHints": {"title": "T"}})").value());
+        "outputs": {"showCommandRuns": false}, "uiHints": {"title": "T"}})")
+                                 .value());
     ASSERT_TRUE(plan) << plan.error().front().path << plan.error().front().message;
-    const Plan expected{
-        .version = "1.2.3",
-        .goal = "g",
-        .assumptions = {"x"},
-        .risk_level = domain::RiskLevel::Writes,
-        .context_requests = {{ContextKind::Selection, {{"a", 1}}}},
-        .on_error_default = OnError::Skip,
-        .retry_default = Retry{2, kBackoffMsDefault},
-        .steps = {{.id = "a-1",
-                   .tool = "t",
-                   .args = {{"x", 1}},
-                   .preview = "p",
-                   .depends_on = {"b"},
-                   .foreach = Foreach{"$vars.x", "i", "n", 3},
-                   .capture_as = "c",
-                   .on_error = OnError::Retry,
-                   .retry = Retry{3, 0},
-                   .timeout_ms = 5,
-                   .tags = {"t1"}}},
-        .outputs = {.show_command_runs = false},
-        .title = "T"};
+    const Plan expected{.version = "1.2.3",
+                        .goal = "g",
+                        .assumptions = {"x"},
+                        .risk_level = domain::RiskLevel::Writes,
+                        .context_requests = {{ContextKind::Selection, {{"a", 1}}}},
+                        .on_error_default = OnError::Skip,
+                        .retry_default = Retry{2, kBackoffMsDefault},
+                        .steps = {{.id = "a-1",
+                                   .tool = "t",
+                                   .args = {{"x", 1}},
+                                   .preview = "p",
+                                   .depends_on = {"b"},
+                                   .foreach = Foreach{"$vars.x", "i", "n", 3},
+                                   .capture_as = "c",
+                                   .on_error = OnError::Retry,
+                                   .retry = Retry{3, 0},
+                                   .timeout_ms = 5,
+                                   .tags = {"t1"}}},
+                        .outputs = {.show_command_runs = false},
+                        .title = "T"};
     EXPECT_EQ(*plan, expected);
 }
 

@@ -11,8 +11,10 @@ using testing::IsEmpty;
 constexpr std::string_view kItem = "item";
 
 Scope scope() {
-    static const json::value read = base::parse_json(
-        R"({"n":3,"name":"note","rows":[{"t":"x"},{"t":"y"}],"none":null,"o":{"a":1}})").value();
+    static const json::value read =
+        base::parse_json(
+            R"({"n":3,"name":"note","rows":[{"t":"x"},{"t":"y"}],"none":null,"o":{"a":1}})")
+            .value();
     static const json::value item = base::parse_json(R"({"title":"T","n":7})").value();
     return {.step = [](const std::string& id) { return id == "read" ? &read : nullptr; },
             .var = [](const std::string& name) { return name == "v" ? &read : nullptr; },
@@ -47,9 +49,11 @@ TEST(Refs, OnlyAValueThatIsOneReferenceKeepsItsType) {
 }
 
 TEST(Refs, WhatIsNoReferenceStaysAsItIs) {
-    for (const char* text : {"", "$", "$5", "{}", "{other}", "{item", "{item.}", "$steps", "$steps.",
-                             "{$nope}", "$vars.", "{item.a", "{ item }", "\\u00e9 {x}"})
-        EXPECT_EQ(resolved(fmt::format("\"{}\"", text)), base::json_text(base::parse_json(fmt::format("\"{}\"", text)).value())) << text;
+    for (const char* text : {"", "$", "$5", "{}", "{other}", "{item", "{item.}", "$steps",
+                             "$steps.", "{$nope}", "$vars.", "{item.a", "{ item }", "\\u00e9 {x}"})
+        EXPECT_EQ(resolved(fmt::format("\"{}\"", text)),
+                  base::json_text(base::parse_json(fmt::format("\"{}\"", text)).value()))
+            << text;
     EXPECT_EQ(resolved("[1,2.5,true,null]"), "[1,2.5,true,null]");
 }
 
@@ -76,7 +80,8 @@ TEST(Refs, AreFoundAtEveryDepthWithTheirPlaces) {
     std::vector<std::string> found;
     for (const auto& ref : find_refs(value, {std::string(kItem), ""}, "/args"))
         found.push_back(ref.pointer + " " + ref.ref.text);
-    EXPECT_THAT(found, ElementsAre("/args/a~1b/1 $steps.one.n", "/args/c {item}", "/args/c $vars.two"));
+    EXPECT_THAT(found,
+                ElementsAre("/args/a~1b/1 $steps.one.n", "/args/c {item}", "/args/c $vars.two"));
     EXPECT_THAT(find_refs("{item}", {}, ""), IsEmpty());
 }
 

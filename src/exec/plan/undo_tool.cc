@@ -287,6 +287,7 @@ private:
         .family = tools::Family::LocalEnvironment,
         .risk = domain::RiskLevel::Writes,
         .category = "plan",
+        .plans_only = true,
         .input_schema = base::schema_of<Args>(),
         .output_schema = json::object{{"type", "object"}},
         .render = render};

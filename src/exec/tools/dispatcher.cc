@@ -32,19 +32,17 @@ std::string artifact_prefix(std::string_view tool) {
 std::string error_code(const domain::ToolError& error, domain::ResultStatus status) {
     if (status == domain::ResultStatus::Timeout) return "TIMEOUT";
     if (status == domain::ResultStatus::Cancelled) return "CANCELLED";
-    if (error.kind == "unresolved_reference" || error.kind == "invalid_tool_input" ||
-        error.kind == "invalid_patch_syntax" || error.kind == "unsupported_git_patch_feature")
+    if (error.kind == "invalid_tool_input" || error.kind == "invalid_patch_syntax" ||
+        error.kind == "unsupported_git_patch_feature" || error.kind == "unresolved_reference")
         return "VALIDATION_ERROR";
-    if (error.kind == "unknown_tool" || error.kind == "missing_file" || error.kind == "not_found")
-        return "NOT_FOUND";
-    if (error.kind == "policy_denied" || error.kind == "execution_root_violation" ||
-        error.kind == "path_escape" || error.kind == "unsupported_agent_profile_capability" ||
+    if (error.kind == "unknown_tool" || error.kind == "missing_file") return "NOT_FOUND";
+    if (error.kind == "execution_root_violation" || error.kind == "path_escape" ||
+        error.kind == "unsupported_agent_profile_capability" ||
         error.kind == "tool_not_exposed_for_round")
         return "POLICY_DENIED";
-    if (error.kind == "conflict" || error.kind == "existing_file" || error.kind == "file_changed")
-        return "CONFLICT";
-    if (error.kind == "precondition_failed" || error.kind == "context_not_found" ||
-        error.kind == "ambiguous_context" || error.kind == "unsupported_file_type")
+    if (error.kind == "existing_file" || error.kind == "file_changed") return "CONFLICT";
+    if (error.kind == "context_not_found" || error.kind == "ambiguous_context" ||
+        error.kind == "unsupported_file_type")
         return "PRECONDITION_FAILED";
     // Tools with nothing finer to say use the code itself, in the spelling of kinds.
     if (error.kind == "policy_denied") return "POLICY_DENIED";

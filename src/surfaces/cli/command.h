@@ -232,7 +232,7 @@ struct PlanSource {
     std::vector<std::string> params{};  // name=value
     std::optional<std::string> policy_file{};
     std::optional<std::string> active_file{};
-    std::optional<std::string> selection{};  // start:end, in bytes of the active file
+    std::optional<std::string> selection{};  // start:end, in characters of the active file
     std::optional<std::int64_t> cursor{};
 };
 struct PlanCheckCommand {

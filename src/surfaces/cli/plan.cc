@@ -60,28 +60,29 @@ json::value param_value(const std::string& text) {
 }
 
 base::Result<json::object> selection_of(const PlanSource& source) {
-    const std::string& text = *source.selection;
-    const std::size_t colon = text.find(':');
+    const std::string& range = *source.selection;
+    const std::size_t colon = range.find(':');
     std::size_t start = 0;
     std::size_t end = 0;
     const auto number = [&](std::string_view part, std::size_t& to) {
         return !part.empty() && std::from_chars(part.data(), part.data() + part.size(), to).ptr ==
                                     part.data() + part.size();
     };
-    if (colon == std::string::npos || !number(std::string_view(text).substr(0, colon), start) ||
-        !number(std::string_view(text).substr(colon + 1), end) || end < start)
+    if (colon == std::string::npos || !number(std::string_view(range).substr(0, colon), start) ||
+        !number(std::string_view(range).substr(colon + 1), end) || end < start)
         return base::fail(base::ErrorCode::InvalidInput,
-                          "--selection is start:end, counted in bytes, got '{}'", text);
+                          "--selection is start:end, counted in characters, got '{}'", range);
     json::object selection{{"start", start}, {"end", end}};
     if (!source.active_file)
         return base::fail(base::ErrorCode::InvalidInput, "--selection needs --active-file");
     const auto file = std::filesystem::path(source.vault.value_or(".")) / *source.active_file;
     const auto content = TRY(base::read_file(file, kSelectedFileBytesMax));
-    if (end > content.size())
+    const std::string text = base::to_utf8(content);
+    if (end > base::char_count(text))
         return base::fail(base::ErrorCode::InvalidInput,
-                          "{} has {} bytes, and --selection ends at {}", *source.active_file,
-                          content.size(), end);
-    selection["text"] = base::to_utf8(std::string_view(content).substr(start, end - start));
+                          "{} has {} characters, and --selection ends at {}", *source.active_file,
+                          base::char_count(text), end);
+    selection["text"] = base::last_chars(base::first_chars(text, end), end - start);
     return selection;
 }
 

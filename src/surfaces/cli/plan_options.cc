@@ -36,8 +36,8 @@ void add_place(CLI::App& sub, PlanSource& source) {
                    "A JSON file laid over the default policy (see docs/plans.md)");
     sub.add_option("--active-file", source.active_file, "The note that editor tools work on");
     sub.add_option("--selection", source.selection,
-                   "What is selected in it: start:end, counted in bytes");
-    sub.add_option("--cursor", source.cursor, "Where the cursor is in it, counted in bytes");
+                   "What is selected in it: start:end, counted in characters");
+    sub.add_option("--cursor", source.cursor, "Where the cursor is in it, counted in characters");
 }
 
 void add_file(CLI::App& sub, PlanSource& source) {
