@@ -29,7 +29,8 @@ base::Result<std::string> trigger_key(const std::filesystem::path& home) {
         TRY(base::write_file_atomic(draft, fresh_key() + "\n", 0600));
         // A link is made only where nothing is yet: whoever comes second uses the first one's.
         const bool is_made = link(draft.c_str(), file.c_str()) == 0 || errno == EEXIST;
-        const auto failure = is_made ? base::Status{} : base::Status(base::fail_errno("link " + file.string()));
+        const auto failure =
+            is_made ? base::Status{} : base::Status(base::fail_errno("link " + file.string()));
         unlink(draft.c_str());
         TRY(failure);
     }

@@ -149,10 +149,11 @@ struct Agent {
     friend bool operator==(const Agent&, const Agent&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Agent, (),
-                      (agent_id, identity, booting, paused, stopped, rest, turn_index, last_turn_terminal,
-                       last_runtime_failure, last_continuation, last_wake_reason, last_brief_at,
-                       total_message_count, compacted_message_count, total_input_tokens,
-                       total_output_tokens, total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency,
+                      (agent_id, identity, booting, paused, stopped, rest, turn_index,
+                       last_turn_terminal, last_runtime_failure, last_continuation,
+                       last_wake_reason, last_brief_at, total_message_count,
+                       compacted_message_count, total_input_tokens, total_output_tokens,
+                       total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency,
                        attached_workspaces, active_workspace_entry, model_override,
                        current_work_item_id))
 constexpr auto describe_fields(const Agent*) {

@@ -141,7 +141,7 @@ struct QueueEntry {
     AgentId agent_id;
     Priority priority{Priority::Normal};
     QueueStatus status{QueueStatus::Queued};
-    std::int64_t tries{0};  // How many attempts have claimed it, counted across restarts.
+    std::int64_t tries{0};     // How many attempts have claimed it, counted across restarts.
     std::int64_t failures{0};  // How often no turn could be opened for it.
     std::optional<std::string> reason{};  // Why it was dropped or interrupted.
     Time created_at{};

@@ -221,9 +221,19 @@ TEST(Records, WaitsTimersAndTasksReadBackAndWriteTheirNulls) {
                            kThen,
                            kThen,
                            kThen});
-    expect_round_trip(
-        Timer{{"t"}, {"main"}, kThen, 5, 10, true, TimerStatus::Completed, "tea", kThen, kThen, 2,
-              MessageId{"m"}, WaitId{"w"}});
+    expect_round_trip(Timer{{"t"},
+                            {"main"},
+                            kThen,
+                            5,
+                            10,
+                            true,
+                            TimerStatus::Completed,
+                            "tea",
+                            kThen,
+                            kThen,
+                            2,
+                            MessageId{"m"},
+                            WaitId{"w"}});
     EXPECT_EQ(text_of(Timer{.id = {"t"}, .agent_id = {"main"}, .created_at = kThen}),
               canonical(R"({"id":"t","agent_id":"main","created_at":"2031-01-01T02:13:20.000000Z",
         "duration_ms":0,"interval_ms":null,"repeat":false,"status":"active","summary":null,

@@ -38,8 +38,9 @@ BOOST_DESCRIBE_STRUCT(ExternalTrigger, (),
                       (external_trigger_id, target_agent_id, scope, delivery_mode, token_hash,
                        status, created_at, revoked_at, last_delivered_at, delivery_count))
 constexpr auto describe_fields(const ExternalTrigger*) {
-    return std::to_array<base::FieldDoc>({{.field = "revoked_at", .null_when_absent = true},
-                                          {.field = "last_delivered_at", .null_when_absent = true}});
+    return std::to_array<base::FieldDoc>(
+        {{.field = "revoked_at", .null_when_absent = true},
+         {.field = "last_delivered_at", .null_when_absent = true}});
 }
 
 // One delivery that was merged into a hint which was still waiting.

@@ -89,7 +89,7 @@ struct Attempt {
     MessageId message_id;
     std::int64_t turn_index{0};
     TurnState state{};
-    std::int64_t rounds_max{0};  // No request is made beyond it.
+    std::int64_t rounds_max{0};                // No request is made beyond it.
     std::optional<std::int64_t> tokens_max{};  // No further round once it has used as many.
     std::optional<Time> deadline{};            // It is ended then, whatever it is doing.
     bool is_aborted{false};                    // Its operator wants no more of it.
@@ -107,13 +107,13 @@ struct Attempt {
 };
 BOOST_DESCRIBE_STRUCT(Attempt, (),
                       (run_id, agent_id, message_id, turn_index, state, rounds_max, tokens_max,
-                       deadline, is_aborted,
-                       output_limit_recoveries, restarts, parks, model_ref, token_usage, rest_wish,
-                       last_assistant_message, opened_at, closed_at, terminal))
+                       deadline, is_aborted, output_limit_recoveries, restarts, parks, model_ref,
+                       token_usage, rest_wish, last_assistant_message, opened_at, closed_at,
+                       terminal))
 
 constexpr auto describe_fields(const Attempt*) {
-    return std::to_array<base::FieldDoc>({{.field = "parks", .has_default = true},
-                                          {.field = "is_aborted", .has_default = true}});
+    return std::to_array<base::FieldDoc>(
+        {{.field = "parks", .has_default = true}, {.field = "is_aborted", .has_default = true}});
 }
 
 enum class ClosureOutcome { Completed, Continuable, Failed, Waiting };

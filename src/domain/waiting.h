@@ -55,8 +55,7 @@ struct Timer {
 };
 BOOST_DESCRIBE_STRUCT(Timer, (),
                       (id, agent_id, created_at, duration_ms, interval_ms, repeat, status, summary,
-                       next_fire_at, last_fired_at, fire_count, last_tick_message_id,
-                       wait_id))
+                       next_fire_at, last_fired_at, fire_count, last_tick_message_id, wait_id))
 constexpr auto describe_fields(const Timer*) {
     return std::to_array<base::FieldDoc>({{.field = "interval_ms", .null_when_absent = true},
                                           {.field = "summary", .null_when_absent = true},

@@ -206,7 +206,8 @@ public:
     virtual Result<std::vector<AgentId>> agents_with_wake_hint(const AgentId& after,
                                                                std::int64_t limit) = 0;
 
-    // Workspaces known to this host ----------------------------------------------------------------
+    // Workspaces known to this host
+    // ----------------------------------------------------------------
     virtual Status put_workspace(const domain::WorkspaceEntry& entry) = 0;
     virtual Result<std::optional<domain::WorkspaceEntry>> workspace(const std::string& id) = 0;
 

@@ -20,7 +20,8 @@ using testing::IsEmpty;
 using testing::Not;
 
 constexpr std::string_view kOneAnswer = R"({"rounds":[{"text":"hello"}],"loop":true})";
-constexpr std::string_view kSlowAnswer = R"({"rounds":[{"text":"hello","delay_ms":1000}],"loop":true})";
+constexpr std::string_view kSlowAnswer =
+    R"({"rounds":[{"text":"hello","delay_ms":1000}],"loop":true})";
 
 class ResidentTest : public FlowTest {
 protected:
@@ -208,8 +209,8 @@ TEST_F(ResidentTest, AStormOfTimersIsFiredOneCommitEachAndNoneTwice) {
     for (int a = 0; a < kAgents; ++a) make_agent("a" + std::to_string(a));
     commit([&](events::Log& log) -> base::Status {
         for (int n = 0; n < kAgents * kEach; ++n)
-            TRY(create_timer(log, {.agent_id = {"a" + std::to_string(n % kAgents)},
-                                   .duration_ms = 1 + n % 7}));
+            TRY(create_timer(
+                log, {.agent_id = {"a" + std::to_string(n % kAgents)}, .duration_ms = 1 + n % 7}));
         return {};
     });
     start(kOneAnswer);
@@ -223,8 +224,7 @@ TEST_F(ResidentTest, AStormOfTimersIsFiredOneCommitEachAndNoneTwice) {
     loop_.run_one();
     // Their ticks are looked at by another process: here it is the firing that counts.
     Options options{.model_ref = "scripted/test", .concurrent_turns_max = 0};
-    scheduler_.emplace(parts(),
-                       options);
+    scheduler_.emplace(parts(), options);
     scheduler_->start();
     loop_.run_until([&] {
         const std::size_t before = fires.size();
@@ -401,8 +401,9 @@ TEST_F(ResidentTest, APromptThatInterjectsEntersTheRunningTurnBeforeItsNextRound
     const auto& conversation = model_->requests[1].conversation;
     ASSERT_EQ(conversation.size(), 4U);  // Opening, round, results, what the operator said.
     EXPECT_TRUE(std::holds_alternative<provider::ToolResultsTurn>(conversation[2]));
-    EXPECT_THAT(std::get<provider::UserTurn>(conversation[3]).blocks[0].text,
-                testing::AllOf(HasSubstr("use the other branch"), HasSubstr("operator_instruction")));
+    EXPECT_THAT(
+        std::get<provider::UserTurn>(conversation[3]).blocks[0].text,
+        testing::AllOf(HasSubstr("use the other branch"), HasSubstr("operator_instruction")));
     const auto prompts = messages_of(domain::MessageKind::OperatorPrompt);
     EXPECT_EQ(prompts.at(1).entry.status, domain::QueueStatus::Interjected);
     const auto admitted = events_of("operator_interjection_admitted");
@@ -528,16 +529,16 @@ TEST(Lifecycle, EveryCommandOnEveryAgentHasItsOutcome) {
         Control command;
         Controlled expected;
     };
-    for (const auto& row : std::vector<Row>{
-             {false, false, Control::Pause, {true, false, true, true}},
-             {false, false, Control::Resume, {false, false, false, false}},
-             {false, false, Control::Stop, {false, true, true, true}},
-             {true, false, Control::Pause, {true, false, false, false}},
-             {true, false, Control::Resume, {false, false, false, true}},
-             {true, false, Control::Stop, {false, true, true, true}},
-             {false, true, Control::Pause, {false, true, false, false}},
-             {false, true, Control::Resume, {false, false, false, true}},
-             {false, true, Control::Stop, {false, true, false, false}}})
+    for (const auto& row :
+         std::vector<Row>{{false, false, Control::Pause, {true, false, true, true}},
+                          {false, false, Control::Resume, {false, false, false, false}},
+                          {false, false, Control::Stop, {false, true, true, true}},
+                          {true, false, Control::Pause, {true, false, false, false}},
+                          {true, false, Control::Resume, {false, false, false, true}},
+                          {true, false, Control::Stop, {false, true, true, true}},
+                          {false, true, Control::Pause, {false, true, false, false}},
+                          {false, true, Control::Resume, {false, false, false, true}},
+                          {false, true, Control::Stop, {false, true, false, false}}})
         EXPECT_EQ(control({.paused = row.paused, .stopped = row.stopped}, row.command),
                   row.expected)
             << row.paused << row.stopped << base::enum_name(row.command);
@@ -601,17 +602,16 @@ TEST_F(ResidentTest, AMessageThatNoTurnCanBeOpenedForIsSetAsideWithABrief) {
 
 TEST_F(ResidentTest, ATimerThatCannotFireIsEndedAndHoldsUpNoOther) {
     commit([&](events::Log& log) -> base::Status {
-        return log.tx().put_timer({.id = {"orphan"},
-                                   .agent_id = {"nobody"},
-                                   .next_fire_at = log.now()});
+        return log.tx().put_timer(
+            {.id = {"orphan"}, .agent_id = {"nobody"}, .next_fire_at = log.now()});
     });
     timer(0);
     start(kOneAnswer);
     scheduler_->start();
     loop_.run();
     EXPECT_EQ(model_->requests.size(), 1U);
-    const auto orphan = *read<std::optional<domain::Timer>>(
-        [&](store::Tx& tx) { return tx.timer({"orphan"}); });
+    const auto orphan =
+        *read<std::optional<domain::Timer>>([&](store::Tx& tx) { return tx.timer({"orphan"}); });
     EXPECT_EQ(orphan.status, domain::TimerStatus::Cancelled);
 }
 
@@ -632,15 +632,14 @@ TEST_F(ResidentTest, AResultThatCameBeforeItsWaitEndsIt) {
         return opened;
     };
     const auto result = [&](const std::string& task) {
-        const auto message =
-            ingress::receive({.agent_id = agent_,
-                              .kind = domain::MessageKind::TaskResult,
-                              .origin = domain::TaskOrigin{{task}},
-                              .body = domain::TextBody{"done"},
-                              .surface = domain::DeliverySurface::TaskRejoin,
-                              .admission = domain::AdmissionContext::RuntimeOwned},
-                             loop_.now(), ids_)
-                .value();
+        const auto message = ingress::receive({.agent_id = agent_,
+                                               .kind = domain::MessageKind::TaskResult,
+                                               .origin = domain::TaskOrigin{{task}},
+                                               .body = domain::TextBody{"done"},
+                                               .surface = domain::DeliverySurface::TaskRejoin,
+                                               .admission = domain::AdmissionContext::RuntimeOwned},
+                                              loop_.now(), ids_)
+                                 .value();
         commit([&](events::Log& log) -> base::Status {
             TRY(admission::admit(log, message, queue::task_result_key({task})));
             return {};
@@ -701,16 +700,16 @@ TEST_F(ResidentTest, NoMoreTurnsAreOpenAtOnceThanAreAllowedAndEveryAgentGetsItsT
     for (int a = 0; a < 20; ++a) make_agent("a" + std::to_string(a));
     start(kSlowAnswer);
     Options options{.model_ref = "scripted/test", .concurrent_turns_max = 3};
-    scheduler_.emplace(parts(),
-                       options);
+    scheduler_.emplace(parts(), options);
     for (int round = 0; round < 2; ++round)
         for (int a = 0; a < 20; ++a) {
-            const auto message = ingress::receive({.agent_id = {"a" + std::to_string(a)},
-                                                   .origin = domain::OperatorOrigin{},
-                                                   .body = domain::TextBody{"go"},
-                                                   .admission = domain::AdmissionContext::LocalProcess},
-                                                  loop_.now(), ids_)
-                                     .value();
+            const auto message =
+                ingress::receive({.agent_id = {"a" + std::to_string(a)},
+                                  .origin = domain::OperatorOrigin{},
+                                  .body = domain::TextBody{"go"},
+                                  .admission = domain::AdmissionContext::LocalProcess},
+                                 loop_.now(), ids_)
+                    .value();
             commit([&](events::Log& log) -> base::Status {
                 TRY(admission::admit(log, message, std::nullopt));
                 return {};
@@ -719,16 +718,16 @@ TEST_F(ResidentTest, NoMoreTurnsAreOpenAtOnceThanAreAllowedAndEveryAgentGetsItsT
     scheduler_->start();
     std::int64_t open_max = 0;
     loop_.run_until([&] {
-        open_max = std::max(open_max, read<store::Counts>([](store::Tx& tx) {
-                                          return tx.counts();
-                                      }).open_attempts);
+        open_max = std::max(
+            open_max, read<store::Counts>([](store::Tx& tx) { return tx.counts(); }).open_attempts);
         return false;
     });
     EXPECT_EQ(open_max, 3);
     ASSERT_EQ(model_->requests.size(), 40U);
     // Nobody gets a second turn before everybody has had a first.
     std::set<std::string> first;
-    for (int n = 0; n < 20; ++n) first.insert(model_->requests[static_cast<std::size_t>(n)].agent_id);
+    for (int n = 0; n < 20; ++n)
+        first.insert(model_->requests[static_cast<std::size_t>(n)].agent_id);
     EXPECT_EQ(first.size(), 20U);
 }
 
@@ -740,11 +739,12 @@ TEST_F(ResidentTest, WhatAnEarlierProcessLeftIsTakenUpPageByPage) {
             domain::Agent agent{.agent_id = id, .identity = {.agent_id = id}};
             agent.active_workspace_entry = workspace::agent_home(id, "/tmp");
             TRY(log.tx().put_agent(agent));
-            const auto message = TRY(ingress::receive({.agent_id = id,
-                                                       .origin = domain::OperatorOrigin{},
-                                                       .body = domain::TextBody{"go"},
-                                                       .admission = domain::AdmissionContext::LocalProcess},
-                                                      log.now(), log.ids()));
+            const auto message =
+                TRY(ingress::receive({.agent_id = id,
+                                      .origin = domain::OperatorOrigin{},
+                                      .body = domain::TextBody{"go"},
+                                      .admission = domain::AdmissionContext::LocalProcess},
+                                     log.now(), log.ids()));
             TRY(admission::admit(log, message, std::nullopt));
         }
         return {};

@@ -101,8 +101,8 @@ TEST_F(SchedulerTest, ATimedSleepNamesTheTimerThatEndsIt) {
     send("hi");
     run();
     ASSERT_TRUE(agent().rest && agent().rest->until);
-    const auto timers =
-        read<std::vector<domain::Timer>>([&](store::Tx& tx) { return tx.active_timers(agent_, 9); });
+    const auto timers = read<std::vector<domain::Timer>>(
+        [&](store::Tx& tx) { return tx.active_timers(agent_, 9); });
     ASSERT_EQ(timers.size(), 1U);
     EXPECT_EQ(timers[0].next_fire_at, agent().rest->until);
 }

@@ -151,7 +151,8 @@ TEST(Views, ASummaryHasStatusAndClosureSideBySide) {
     EXPECT_EQ(summary.at("closure").at("outcome"), "completed");
     EXPECT_EQ(summary.at("identity").at("is_default_agent"), true);
     EXPECT_EQ(summary.at("active_task_count"), 2);
-    EXPECT_EQ(summary.at("scheduling_posture"), (json::value{{"posture", "has_queued_input"}, {"reason", "5 messages are waiting"}}));
+    EXPECT_EQ(summary.at("scheduling_posture"),
+              (json::value{{"posture", "has_queued_input"}, {"reason", "5 messages are waiting"}}));
     EXPECT_EQ(
         summary.at("token_usage"),
         (json::value{

@@ -87,7 +87,8 @@ TEST(Continuation, ATickReachesTheModelOnlyWithContent) {
     auto bare = message(TriggerKind::SystemTick, "wake up");
     bare.metadata = json::object{{"wake_hint", json::object{{"body", nullptr}}}};
     auto hint = bare;
-    hint.metadata = json::object{{"wake_hint", json::object{{"body", {{"type", "text"}, {"text", "the build is red"}}}}}};
+    hint.metadata = json::object{
+        {"wake_hint", json::object{{"body", {{"type", "text"}, {"text", "the build is red"}}}}}};
     const auto done = closure(ClosureOutcome::Completed);
     EXPECT_EQ(resolve(done, bare).class_, ContinuationClass::LivenessOnly);
     EXPECT_FALSE(resolve(done, bare).model_visible);

@@ -43,7 +43,8 @@ Choice choose(const identity::AgentFacts& facts, const RoundBudget& budget) {
         return suspend("runtime.max_agent_rounds", *limits.agent_rounds, "model rounds");
     const Bound tokens =
         rest_of(limits.agent_tokens, agent.total_input_tokens + agent.total_output_tokens);
-    if (is_spent(tokens)) return suspend("runtime.max_agent_tokens", *limits.agent_tokens, "tokens");
+    if (is_spent(tokens))
+        return suspend("runtime.max_agent_tokens", *limits.agent_tokens, "tokens");
     const Bound wall_ms = rest_of(limits.agent_wall_ms, agent.total_turn_ms);
     if (is_spent(wall_ms))
         return suspend("runtime.max_agent_wall_ms", *limits.agent_wall_ms, "ms spent in turns");

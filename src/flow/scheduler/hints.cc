@@ -23,8 +23,7 @@ base::Status emit(events::Log& log, const WakeHint& hint) {
         fmt::format("wake_hint:{}:{}", base::enum_name(hint.scope.value_or(domain::TriggerScope())),
                     base::to_micros(hint.created_at));
     json::object metadata{{"wake_hint", carried}};
-    if (hint.external_trigger_id)
-        metadata["external_trigger_id"] = hint.external_trigger_id->value;
+    if (hint.external_trigger_id) metadata["external_trigger_id"] = hint.external_trigger_id->value;
     ingress::Raw raw{.agent_id = hint.target_agent_id,
                      .kind = domain::MessageKind::SystemTick,
                      .origin = domain::SystemOrigin{"wake_hint"},

@@ -101,8 +101,7 @@ base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::M
     auto& agent = facts.agent;
     agent.last_wake_reason = std::string(base::enum_name(message.kind));
     if (!agent.rest) return {};
-    if (agent.rest->timer_id)
-        TRY(cancel_timer(log, agent.agent_id, *agent.rest->timer_id));
+    if (agent.rest->timer_id) TRY(cancel_timer(log, agent.agent_id, *agent.rest->timer_id));
     agent.rest.reset();
     return log.append(agent.agent_id, "scheduler_posture_decision",
                       {{"boundary", "message_admission"},
@@ -124,9 +123,7 @@ base::Result<Outcome> reduce(events::Log& log, const identity::AgentFacts& befor
                     {"message_id", message.id.value},
                     {"boundary", "message_processing"}}));
     TRY(log.tx().put_agent(agent));
-    const auto was = identity::status_of(before);
-    const auto now = identity::status_of(TRY(identity::load_facts(log.tx(), agent.agent_id)));
-    if (was != now) TRY(identity::record_state(log, agent.agent_id, was));
+    TRY(identity::record_change(log, agent.agent_id, identity::status_of(before)));
     return Outcome{Reduced{message.id}};
 }
 
@@ -142,10 +139,9 @@ base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, cons
     auto& agent = facts.agent;
     const auto before = identity::status_of(facts);
     agent.paused = true;
-    TRY(log.append(agent.agent_id, "agent_budget_exhausted",
-                   {{"agent_id", agent.agent_id.value},
-                    {"limit", spent.limit},
-                    {"pending", facts.pending}}));
+    TRY(log.append(
+        agent.agent_id, "agent_budget_exhausted",
+        {{"agent_id", agent.agent_id.value}, {"limit", spent.limit}, {"pending", facts.pending}}));
     TRY(briefs::publish(
         log, agent,
         {.kind = domain::BriefKind::Failure,
@@ -174,9 +170,9 @@ base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agen
             entry->record.message.kind != domain::MessageKind::SystemTick &&
             entry->record.entry.status == domain::QueueStatus::Processed)
             facts.recent_messages.push_back(std::move(entry->record.message));
-    auto briefs = TRY(tx.briefs(
-        agent.agent_id,
-        {.limit = static_cast<std::int64_t>(context::kRecentBriefs), .newest_first = true}));
+    auto briefs =
+        TRY(tx.briefs(agent.agent_id, {.limit = static_cast<std::int64_t>(context::kRecentBriefs),
+                                       .newest_first = true}));
     for (auto entry = briefs.rbegin(); entry != briefs.rend(); ++entry)
         facts.recent_briefs.push_back(std::move(entry->record));
     if (const auto trigger = TRY(tx.active_trigger(agent.agent_id)))
@@ -190,8 +186,7 @@ base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
     auto agent = TRY(log.tx().agent(agent_id));
     if (!next || !agent) return {};
     const auto& message = next->message;
-    const std::int64_t failures =
-        TRY(log.tx().count_failure(message.id, error.message, log.now()));
+    const std::int64_t failures = TRY(log.tx().count_failure(message.id, error.message, log.now()));
     TRY(log.append(agent_id, "runtime_error",
                    {{"message_id", message.id.value},
                     {"message_kind", base::enum_name(message.kind)},

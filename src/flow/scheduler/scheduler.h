@@ -123,11 +123,11 @@ private:
 
     std::deque<domain::AgentId> ready_;  // Wanting to be looked at, in the order they asked.
     std::set<domain::AgentId> ready_set_;
-    std::set<domain::AgentId> ticking_;             // Being looked at.
-    std::set<domain::AgentId> wanted_;              // Woken meanwhile.
-    std::map<domain::AgentId, Halt> halts_;         // To be stopped as soon as the look is over.
-    std::map<domain::AgentId, std::string> held_;   // Interrupted here, with the reason.
-    std::map<domain::AgentId, Rounds> rounds_;      // Those that have a bound of their own.
+    std::set<domain::AgentId> ticking_;            // Being looked at.
+    std::set<domain::AgentId> wanted_;             // Woken meanwhile.
+    std::map<domain::AgentId, Halt> halts_;        // To be stopped as soon as the look is over.
+    std::map<domain::AgentId, std::string> held_;  // Interrupted here, with the reason.
+    std::map<domain::AgentId, Rounds> rounds_;     // Those that have a bound of their own.
     std::map<domain::AgentId, std::shared_ptr<void>> holds_;
 
     bool is_started_{false};

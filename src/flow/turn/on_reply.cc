@@ -195,8 +195,7 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& r
         return step;
     }
     const bool cut_off = hit_output_limit(replied.reply.stop_reason);
-    if (cut_off && facts.attempt.output_limit_recoveries < kOutputLimitRecoveriesMax &&
-        !limit) {
+    if (cut_off && facts.attempt.output_limit_recoveries < kOutputLimitRecoveriesMax && !limit) {
         ++step.attempt.output_limit_recoveries;
         step.transcript.push_back(
             continuation_entry(facts, state.round, kContinuePrompt, "max_output_tokens"));

@@ -151,12 +151,12 @@ domain::TranscriptEntry continuation_entry(const Facts& facts, std::int64_t roun
 
 domain::TranscriptEntry interjection_entry(const Facts& facts, std::int64_t round,
                                            const domain::Message& message) {
-    json::object data{{"text", fmt::format("{}\n{}\n\n{}", kInterjectionHeader,
-                                           context::message_labels(message),
-                                           domain::readable(message.body))},
-                      {"reason", "operator_interjection"},
-                      {"message_id", message.id.value},
-                      {"kind", base::enum_name(message.kind)}};
+    json::object data{
+        {"text", fmt::format("{}\n{}\n\n{}", kInterjectionHeader, context::message_labels(message),
+                             domain::readable(message.body))},
+        {"reason", "operator_interjection"},
+        {"message_id", message.id.value},
+        {"kind", base::enum_name(message.kind)}};
     add_labels(data, message);
     auto out = entry(facts, domain::TranscriptKind::ContinuationPrompt, round);
     out.data = std::move(data);

@@ -138,8 +138,8 @@ void Runner::watch_deadline(const std::shared_ptr<Live>& live) {
     const auto deadline = live->facts.attempt.deadline;
     if (!deadline) return;
     const auto left = std::max(*deadline - parts_.clock.now(), std::chrono::microseconds(0));
-    live->deadline = parts_.loop.after(
-        left, [this, alive = std::weak_ptr(self_), weak = std::weak_ptr(live)] {
+    live->deadline =
+        parts_.loop.after(left, [this, alive = std::weak_ptr(self_), weak = std::weak_ptr(live)] {
             const auto over = weak.lock();
             if (!alive.lock() || !over) return;
             over->deadline = base::Loop::TimerHandle::None;

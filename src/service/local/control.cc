@@ -42,8 +42,8 @@ scheduler::Control command_of(LifecycleAction action) {
 }
 
 std::unexpected<base::Error> conflict(std::string kind, std::string message, json::object details) {
-    return std::unexpected(base::Error{ErrorCode::Conflict, std::move(message), std::move(kind),
-                                       std::move(details)});
+    return std::unexpected(
+        base::Error{ErrorCode::Conflict, std::move(message), std::move(kind), std::move(details)});
 }
 
 // The open attempt that `run_id` names, or any when it names none.
@@ -54,10 +54,10 @@ base::Result<domain::Attempt> current_run(store::Tx& tx, const domain::AgentId& 
         return conflict("no_current_run", fmt::format("agent {} is not running anything", agent),
                         {{"agent_id", agent.value}});
     if (run_id && *run_id != open->run_id.value)
-        return conflict("stale_run_id",
-                        fmt::format("agent {} runs {}, not {}; look again", agent, open->run_id,
-                                    *run_id),
-                        {{"requested_run_id", *run_id}, {"current_run_id", open->run_id.value}});
+        return conflict(
+            "stale_run_id",
+            fmt::format("agent {} runs {}, not {}; look again", agent, open->run_id, *run_id),
+            {{"requested_run_id", *run_id}, {"current_run_id", open->run_id.value}});
     return std::move(*open);
 }
 
@@ -305,8 +305,7 @@ base::Status LocalService::exit_workspace(const std::string& agent, const Caller
 }
 
 base::Status LocalService::detach_workspace(const std::string& agent,
-                                            const std::string& workspace_id,
-                                            const Caller& caller) {
+                                            const std::string& workspace_id, const Caller& caller) {
     TRY(check_operator(caller));
     return write([&](events::Log& log) -> base::Status {
         auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));

@@ -17,11 +17,11 @@ constexpr std::size_t kWakeReasonCharsMax = 500;
 std::unexpected<base::Error> refused(const admission::Refuse& refuse,
                                      const domain::AgentId& agent) {
     const bool is_gone = refuse.code == "agent_archived";
-    return std::unexpected(base::Error{
-        .code = is_gone ? ErrorCode::NotFound : ErrorCode::Conflict,
-        .message = refuse.reason + "; " + refuse.hint,
-        .kind = refuse.code,
-        .details = {{"agent_id", agent.value}, {"hint", refuse.hint}}});
+    return std::unexpected(
+        base::Error{.code = is_gone ? ErrorCode::NotFound : ErrorCode::Conflict,
+                    .message = refuse.reason + "; " + refuse.hint,
+                    .kind = refuse.code,
+                    .details = {{"agent_id", agent.value}, {"hint", refuse.hint}}});
 }
 
 // The boundary of a stopped agent, for what is no message.
@@ -49,8 +49,8 @@ bool is_by_hand(const Caller& caller) {
 
 json::object delivered(const domain::ExternalTrigger& trigger, const CallbackRequest& request,
                        std::string_view disposition) {
-    const bool is_old = trigger.delivery_mode == domain::DeliveryMode::EnqueueMessage ||
-                        request.mode == "enqueue";
+    const bool is_old =
+        trigger.delivery_mode == domain::DeliveryMode::EnqueueMessage || request.mode == "enqueue";
     json::object data{{"agent_id", trigger.target_agent_id.value},
                       {"waiting_intent_id", nullptr},
                       {"work_item_id", nullptr},
@@ -203,8 +203,7 @@ base::Result<json::object> LocalService::callback(const CallbackRequest& request
         answer["external_trigger_id"] = trigger->external_trigger_id.value;
         answer["scope"] = base::enum_name(trigger->scope);
         answer["delivery_mode"] = "wake_hint";
-        return log.append(agent, "callback_delivered",
-                          delivered(*trigger, request, disposition));
+        return log.append(agent, "callback_delivered", delivered(*trigger, request, disposition));
     }));
     wake_agent(agent);
     return answer;

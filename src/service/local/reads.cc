@@ -127,8 +127,8 @@ base::Result<std::vector<json::object>> LocalService::agent_list() {
     std::vector<json::object> list;
     TRY(read([&](store::Tx& tx) -> base::Status {
         for (const auto& id : TRY(tx.listed_agents({}, kAgentsListMax)))
-            list.push_back(identity::agent_list_entry(TRY(identity::load_facts(tx, id)),
-                                                      parts_.models));
+            list.push_back(
+                identity::agent_list_entry(TRY(identity::load_facts(tx, id)), parts_.models));
         return {};
     }));
     return list;

@@ -66,7 +66,8 @@ void add_source(json::object& sources, const char* name, const char* scope, cons
 std::vector<domain::Task> newest_changed(std::vector<domain::Task> tasks, std::int64_t limit) {
     std::ranges::sort(tasks, std::greater{}, &domain::Task::updated_at);
     const auto kept = static_cast<std::size_t>(std::max(limit, std::int64_t{0}));
-    if (tasks.size() > kept) tasks.erase(tasks.begin() + static_cast<std::ptrdiff_t>(kept), tasks.end());
+    if (tasks.size() > kept)
+        tasks.erase(tasks.begin() + static_cast<std::ptrdiff_t>(kept), tasks.end());
     return tasks;
 }
 

@@ -159,8 +159,7 @@ Result<std::int64_t> SqlTx::pending_count(const AgentId& agent) {
         {agent});
 }
 
-Result<std::vector<AgentId>> SqlTx::agents_with_pending(const AgentId& after,
-                                                        std::int64_t limit) {
+Result<std::vector<AgentId>> SqlTx::agents_with_pending(const AgentId& after, std::int64_t limit) {
     // One step in the index per agent: a DISTINCT would read every pending message of all of them.
     std::vector<AgentId> ids;
     std::string last = after.value;
