@@ -224,8 +224,7 @@ TEST_F(ResidentTest, AStormOfTimersIsFiredOneCommitEachAndNoneTwice) {
     loop_.run_one();
     // Their ticks are looked at by another process: here it is the firing that counts.
     Options options{.model_ref = "scripted/test", .concurrent_turns_max = 0};
-    scheduler_.emplace(parts(),
-                       options);
+    scheduler_.emplace(parts(), options);
     scheduler_->start();
     loop_.run_until([&] {
         const std::size_t before = fires.size();
@@ -603,17 +602,16 @@ TEST_F(ResidentTest, AMessageThatNoTurnCanBeOpenedForIsSetAsideWithABrief) {
 
 TEST_F(ResidentTest, ATimerThatCannotFireIsEndedAndHoldsUpNoOther) {
     commit([&](events::Log& log) -> base::Status {
-        return log.tx().put_timer({.id = {"orphan"},
-                                   .agent_id = {"nobody"},
-                                   .next_fire_at = log.now()});
+        return log.tx().put_timer(
+            {.id = {"orphan"}, .agent_id = {"nobody"}, .next_fire_at = log.now()});
     });
     timer(0);
     start(kOneAnswer);
     scheduler_->start();
     loop_.run();
     EXPECT_EQ(model_->requests.size(), 1U);
-    const auto orphan = *read<std::optional<domain::Timer>>(
-        [&](store::Tx& tx) { return tx.timer({"orphan"}); });
+    const auto orphan =
+        *read<std::optional<domain::Timer>>([&](store::Tx& tx) { return tx.timer({"orphan"}); });
     EXPECT_EQ(orphan.status, domain::TimerStatus::Cancelled);
 }
 
@@ -634,15 +632,14 @@ TEST_F(ResidentTest, AResultThatCameBeforeItsWaitEndsIt) {
         return opened;
     };
     const auto result = [&](const std::string& task) {
-        const auto message =
-            ingress::receive({.agent_id = agent_,
-                              .kind = domain::MessageKind::TaskResult,
-                              .origin = domain::TaskOrigin{{task}},
-                              .body = domain::TextBody{"done"},
-                              .surface = domain::DeliverySurface::TaskRejoin,
-                              .admission = domain::AdmissionContext::RuntimeOwned},
-                             loop_.now(), ids_)
-                .value();
+        const auto message = ingress::receive({.agent_id = agent_,
+                                               .kind = domain::MessageKind::TaskResult,
+                                               .origin = domain::TaskOrigin{{task}},
+                                               .body = domain::TextBody{"done"},
+                                               .surface = domain::DeliverySurface::TaskRejoin,
+                                               .admission = domain::AdmissionContext::RuntimeOwned},
+                                              loop_.now(), ids_)
+                                 .value();
         commit([&](events::Log& log) -> base::Status {
             TRY(admission::admit(log, message, queue::task_result_key({task})));
             return {};
@@ -703,8 +700,7 @@ TEST_F(ResidentTest, NoMoreTurnsAreOpenAtOnceThanAreAllowedAndEveryAgentGetsItsT
     for (int a = 0; a < 20; ++a) make_agent("a" + std::to_string(a));
     start(kSlowAnswer);
     Options options{.model_ref = "scripted/test", .concurrent_turns_max = 3};
-    scheduler_.emplace(parts(),
-                       options);
+    scheduler_.emplace(parts(), options);
     for (int round = 0; round < 2; ++round)
         for (int a = 0; a < 20; ++a) {
             const auto message =

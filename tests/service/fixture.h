@@ -81,7 +81,8 @@ protected:
             .name_model = [](const std::string& model) { return base::Result<std::string>(model); },
             .workspace_dir = home_,
             .started_in = home_,
-            .run_loop = [this] { loop_.run_until([this] { return std::exchange(is_stopped_, false); }); },
+            .run_loop =
+                [this] { loop_.run_until([this] { return std::exchange(is_stopped_, false); }); },
             .stop_loop = [this] { is_stopped_ = true; },
             .limits = limits,
             .trigger_key = "a key of this home"});

@@ -52,8 +52,8 @@ TEST_F(ServiceTest, NobodyButTheOperatorPromptsWakesOrControls) {
 // contract: STATE-31, STATE-32, STATE-33, MSG-42
 TEST_F(ServiceTest, EveryWayInIsClosedWhileTheAgentIsStoppedAndSaysHowToOpenIt) {
     auto& service = serve_main();
-    const auto url = base::string_at(
-        service.external_trigger("main", false, operator_).value(), "trigger_url");
+    const auto url =
+        base::string_at(service.external_trigger("main", false, operator_).value(), "trigger_url");
     const std::string token = url.substr(url.rfind('/') + 1);
     ASSERT_TRUE(service.set_lifecycle("main", LifecycleAction::Stop, operator_));
     const auto newest = service.newest_event("main").value();
@@ -197,10 +197,9 @@ TEST_F(ServiceTest, TheListShowsActivePublicAgentsInTheirShape) {
     }));
     const auto list = service.agent_list().value();
     ASSERT_EQ(list.size(), 2U);
-    EXPECT_THAT(keys(list[0]),
-                testing::UnorderedElementsAre("identity", "status", "scheduling_posture",
-                                              "lifecycle", "pending", "model", "waiting_reason",
-                                              "active_workspace_entry"));
+    EXPECT_THAT(keys(list[0]), testing::UnorderedElementsAre(
+                                   "identity", "status", "scheduling_posture", "lifecycle",
+                                   "pending", "model", "waiting_reason", "active_workspace_entry"));
     EXPECT_FALSE(list[0].at("model").as_object().contains("resolved_policy"));
     EXPECT_EQ(base::string_at(list[1].at("identity"), "agent_id"), "main");
 }
@@ -235,10 +234,10 @@ TEST_F(ServiceTest, TheStateOfAnAgentHasItsBoundedParts) {
         return {};
     }));
     const auto state = service.state("main").value();
-    EXPECT_THAT(keys(state), testing::UnorderedElementsAre(
-                                 "agent", "session", "tasks", "timers", "work_items",
-                                 "waiting_intents", "external_triggers", "operator_notifications",
-                                 "workspace", "execution"));
+    EXPECT_THAT(keys(state),
+                testing::UnorderedElementsAre("agent", "session", "tasks", "timers", "work_items",
+                                              "waiting_intents", "external_triggers",
+                                              "operator_notifications", "workspace", "execution"));
     EXPECT_EQ(state.at("timers").as_array().size(), 50U);
     const auto& tasks = state.at("tasks").as_array();
     ASSERT_EQ(tasks.size(), 40U);
@@ -285,8 +284,7 @@ TEST_F(ServiceTest, TheDebugPromptIsThePromptThatWouldBeSent) {
     loop_.run();
     const auto& request = model_->requests.at(0);
     for (const auto& block : request.system) EXPECT_THAT(dump, HasSubstr(block.text));
-    const auto& context =
-        std::get<provider::UserTurn>(request.conversation.front()).blocks;
+    const auto& context = std::get<provider::UserTurn>(request.conversation.front()).blocks;
     for (std::size_t i = 0; i + 1 < context.size(); ++i)
         EXPECT_THAT(dump, HasSubstr(context[i].text));
 }
@@ -317,7 +315,8 @@ TEST_F(ServiceTest, EventsComeInPagesFromEitherEnd) {
     ASSERT_EQ(last.size(), 3U);
     EXPECT_EQ(last[0].event_seq, newest);
     const auto first =
-        service.event_page("main", {.after_seq = 2, .before_seq = 5, .newest_first = false}).value();
+        service.event_page("main", {.after_seq = 2, .before_seq = 5, .newest_first = false})
+            .value();
     ASSERT_EQ(first.size(), 2U);
     EXPECT_EQ(first[0].event_seq, 3);
 }
@@ -366,8 +365,8 @@ TEST_F(ServiceTest, TimersAreMadeListedAndCancelled) {
     ASSERT_TRUE(service.create_agent("other", std::nullopt, operator_));
     EXPECT_EQ(service.cancel_timer("other", timer.id.value, operator_).error().code,
               base::ErrorCode::NotFound);
-    for (const auto& bad : std::vector<TimerRequest>{
-             {.duration_ms = -1}, {.duration_ms = 1, .interval_ms = 10}})
+    for (const auto& bad :
+         std::vector<TimerRequest>{{.duration_ms = -1}, {.duration_ms = 1, .interval_ms = 10}})
         EXPECT_EQ(service.create_timer("main", bad, operator_).error().code,
                   base::ErrorCode::InvalidInput);
     ASSERT_TRUE(service.create_timer("main", {.duration_ms = 500}, operator_));
@@ -387,8 +386,9 @@ TEST_F(ServiceTest, WhatIsEnqueuedFromOutsideClaimsNothing) {
     auto& service = serve_main();
     EXPECT_EQ(service.enqueue("main", {.priority = domain::Priority::Interject}).error().code,
               base::ErrorCode::Refused);
-    EXPECT_EQ(service.enqueue("main", {.kind = domain::MessageKind::OperatorPrompt,
-                                       .origin = domain::OperatorOrigin{}})
+    EXPECT_EQ(service
+                  .enqueue("main", {.kind = domain::MessageKind::OperatorPrompt,
+                                    .origin = domain::OperatorOrigin{}})
                   .error()
                   .code,
               base::ErrorCode::Refused);
@@ -408,9 +408,8 @@ TEST_F(ServiceTest, ABudgetOfATurnEndsItWithABriefThatSaysWhich) {
         std::string text;
         std::size_t requests;
     };
-    for (const auto& row : std::vector<Row>{
-             {{.turn_rounds = 2}, "limit of 2 model rounds", 2},
-             {{.turn_tokens = 300}, "limit of 300 tokens", 3}}) {
+    for (const auto& row : std::vector<Row>{{{.turn_rounds = 2}, "limit of 2 model rounds", 2},
+                                            {{.turn_tokens = 300}, "limit of 300 tokens", 3}}) {
         auto& service = serve(kForever, row.limits);
         ASSERT_TRUE(service.create_agent("main", std::nullopt, operator_));
         ASSERT_TRUE(service.prompt("main", "go", operator_));

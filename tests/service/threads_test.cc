@@ -100,8 +100,8 @@ TEST(ServiceThreads, PromptsFromManyThreadsToManyAgentsAreAllAnswered) {
 TEST(ServiceThreads, ARunWaitsForItsAnswerWhileTheRuntimeServes) {
     Daemon daemon;
     Observer observer;
-    const auto response = daemon.service().run(
-        {.text = "hi", .agent = "main", .create_agent = true}, observer);
+    const auto response =
+        daemon.service().run({.text = "hi", .agent = "main", .create_agent = true}, observer);
     ASSERT_TRUE(response) << response.error().message;
     EXPECT_EQ(response->final_text, "hello");
 }

@@ -59,9 +59,9 @@ TEST_F(TriggersTest, OnlyADigestOfTheTokenIsKeptAndEachAgentHasItsOwn) {
     auto& service = serve_main();
     const std::string secret = token();
     ASSERT_TRUE(service.create_agent("other", std::nullopt, operator_));
-    EXPECT_NE(base::string_at(service.external_trigger("other", false, operator_).value(),
-                              "trigger_url"),
-              base::string_at(trigger(), "trigger_url"));
+    EXPECT_NE(
+        base::string_at(service.external_trigger("other", false, operator_).value(), "trigger_url"),
+        base::string_at(trigger(), "trigger_url"));
     ASSERT_TRUE(service.prompt("main", "hi", operator_));
     ASSERT_TRUE(post(secret));
     loop_.run();
@@ -113,7 +113,8 @@ TEST_F(TriggersTest, NoToolOfTheModelMakesEndsOrFiresACapability) {
     }
 }
 
-// contract: TRIG-04, TRIG-14, TRIG-25, TRIG-27, TICK-04, TICK-15, HINT-01, HINT-09, TRIG-28, TRIG-32
+// contract: TRIG-04, TRIG-14, TRIG-25, TRIG-27, TICK-04, TICK-15, HINT-01, HINT-09, TRIG-28,
+// TRIG-32
 TEST_F(TriggersTest, WhoHasTheUrlWakesTheAgentAndNobodyElse) {
     serve_main();
     const std::string secret = token();
@@ -164,9 +165,8 @@ TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
     const auto plain = events_of("callback_delivered").at(0).data;
     EXPECT_THAT(
         keys(plain),
-        UnorderedElementsAre("agent_id", "waiting_intent_id", "work_item_id",
-                             "external_trigger_id", "scope", "delivery_mode",
-                             "descriptor_delivery_mode",
+        UnorderedElementsAre("agent_id", "waiting_intent_id", "work_item_id", "external_trigger_id",
+                             "scope", "delivery_mode", "descriptor_delivery_mode",
                              "deprecated_enqueue_message_mapped_to_wake_hint", "source", "resource",
                              "trigger_count", "origin", "delivery_surface", "disposition",
                              "admission_context", "authority_class"));

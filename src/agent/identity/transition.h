@@ -10,4 +10,11 @@ namespace identity {
 base::Status record_state(events::Log& log, const domain::AgentId& agent,
                           domain::AgentStatus previous);
 
+// The status as it stands in the transaction.
+base::Result<domain::AgentStatus> current_status(store::Tx& tx, const domain::AgentId& agent);
+
+// The same as record_state() when the status is no longer `previous`; otherwise nothing.
+base::Status record_change(events::Log& log, const domain::AgentId& agent,
+                           domain::AgentStatus previous);
+
 }  // namespace identity

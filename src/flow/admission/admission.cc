@@ -1,6 +1,5 @@
 #include "flow/admission/admission.h"
 
-#include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
@@ -11,10 +10,9 @@ namespace {
 // A wait that ends may change what the agent is seen to do: no longer awaiting a task.
 base::Status trigger_waits(events::Log& log, const domain::Message& message) {
     if (TRY(log.tx().open_waits(message.agent_id)).empty()) return {};
-    const auto before = identity::status_of(TRY(identity::load_facts(log.tx(), message.agent_id)));
+    const auto before = TRY(identity::current_status(log.tx(), message.agent_id));
     TRY(queue::trigger_waits(log, message));
-    const auto after = identity::status_of(TRY(identity::load_facts(log.tx(), message.agent_id)));
-    return before == after ? base::Status{} : identity::record_state(log, message.agent_id, before);
+    return identity::record_change(log, message.agent_id, before);
 }
 
 }  // namespace

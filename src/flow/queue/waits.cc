@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "agent/identity/transition.h"
+
 namespace queue {
 namespace {
 
@@ -137,11 +139,13 @@ base::Result<domain::Wait> open_wait(events::Log& log, domain::Wait wait) {
     wait.status = WaitStatus::Active;
     wait.created_at = wait.updated_at = log.now();
     const auto result = TRY(earlier(tx, wait));
+    const auto before = TRY(identity::current_status(tx, wait.agent_id));
     TRY(log.append(wait.agent_id, "wait_condition_created", base::to_json(wait).as_object()));
     if (!result) {
         if (wait.expires_at)
             TRY(tx.put_timer(expiry_of(wait, log.ids().fresh<domain::TimerId>(), log.now())));
         TRY(tx.put_wait(wait));
+        TRY(identity::record_change(log, wait.agent_id, before));
         return wait;
     }
     TRY(trigger(log, wait, result->message));
@@ -153,11 +157,13 @@ base::Result<domain::Wait> open_wait(events::Log& log, domain::Wait wait) {
 
 base::Status cancel_wait(events::Log& log, domain::Wait wait) {
     if (wait.status != WaitStatus::Active) return {};
+    const auto before = TRY(identity::current_status(log.tx(), wait.agent_id));
     wait.status = WaitStatus::Cancelled;
     wait.updated_at = log.now();
     TRY(log.tx().put_wait(wait));
-    return log.append(wait.agent_id, "wait_condition_cancelled",
-                      {{"wait_condition_id", wait.id.value}});
+    TRY(log.append(wait.agent_id, "wait_condition_cancelled",
+                   {{"wait_condition_id", wait.id.value}}));
+    return identity::record_change(log, wait.agent_id, before);
 }
 
 std::string task_result_key(const domain::TaskId& task) {

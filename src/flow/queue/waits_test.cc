@@ -10,7 +10,8 @@ using domain::WaitKind;
 
 domain::Message message(MessageKind kind, domain::Origin origin = domain::OperatorOrigin{}) {
     domain::Message one{.id = {"m"}, .agent_id = {"a"}, .kind = kind, .origin = std::move(origin)};
-    if (const auto* task = std::get_if<domain::TaskOrigin>(&one.origin)) one.task_id = task->task_id;
+    if (const auto* task = std::get_if<domain::TaskOrigin>(&one.origin))
+        one.task_id = task->task_id;
     return one;
 }
 

@@ -123,9 +123,7 @@ base::Result<Outcome> reduce(events::Log& log, const identity::AgentFacts& befor
                     {"message_id", message.id.value},
                     {"boundary", "message_processing"}}));
     TRY(log.tx().put_agent(agent));
-    const auto was = identity::status_of(before);
-    const auto now = identity::status_of(TRY(identity::load_facts(log.tx(), agent.agent_id)));
-    if (was != now) TRY(identity::record_state(log, agent.agent_id, was));
+    TRY(identity::record_change(log, agent.agent_id, identity::status_of(before)));
     return Outcome{Reduced{message.id}};
 }
 

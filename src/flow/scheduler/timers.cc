@@ -1,5 +1,6 @@
 #include "flow/scheduler/timers.h"
 
+#include "agent/identity/transition.h"
 #include "base/text.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
@@ -49,11 +50,13 @@ base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
 base::Result<bool> expire_wait(events::Log& log, const domain::WaitId& id) {
     auto wait = TRY(log.tx().wait(id));
     if (!wait || wait->status != domain::WaitStatus::Active) return false;
+    const auto before = TRY(identity::current_status(log.tx(), wait->agent_id));
     wait->status = domain::WaitStatus::Expired;
     wait->updated_at = log.now();
     TRY(log.tx().put_wait(*wait));
     TRY(log.append(wait->agent_id, "wait_condition_expired",
                    {{"wait_condition_id", id.value}, {"waiting_for", wait->waiting_for}}));
+    TRY(identity::record_change(log, wait->agent_id, before));
     return true;
 }
 

@@ -1,0 +1,82 @@
+// Crashes everywhere in the life of agents that stay.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "tests/sim/lifecycle.h"
+
+namespace {
+
+std::string joined(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += "\n  " + line;
+    return text;
+}
+
+// How many random seeds to run; `make sim SEEDS=…` sets more.
+std::uint64_t seeds() {
+    const char* text = std::getenv("HOLON_SIM_SEEDS");
+    return text ? std::strtoull(text, nullptr, 10) : 5;
+}
+
+// Every commit is crashed at when more seeds are asked for; otherwise a sample of this many.
+std::int64_t stride(std::int64_t commits) {
+    constexpr std::int64_t kSampled = 5;
+    return std::getenv("HOLON_SIM_SEEDS") ? 1 : std::max<std::int64_t>(1, commits / kSampled);
+}
+
+constexpr sim::Fault kFaults[] = {sim::Fault::CrashBeforeCommit, sim::Fault::CrashAfterCommit,
+                                  sim::Fault::PowerLoss, sim::Fault::CommitFails};
+
+}  // namespace
+
+TEST(LifecycleSimulation, RunsWithoutFaultsHoldEveryInvariant) {
+    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+        const auto outcome = sim::simulate_lifecycle({.seed = seed});
+        ASSERT_TRUE(outcome.violations.empty()) << "seed " << seed << joined(outcome.violations);
+    }
+}
+
+// What is simulated really happens: an invariant over nothing would hold, too.
+TEST(LifecycleSimulation, TheRunsHaveInThemWhatTheyAreAbout) {
+    std::string history;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed)
+        history += sim::simulate_lifecycle({.seed = seed}).history;
+    for (const auto* part :
+         {"\"operator_interjection_admitted\"", "\"wake_hint_coalesced\"",
+          "\"wake_hint_triggered\"", "\"timer_fired\"", "\"aborted_by_operator\"",
+          "\"message_processing_aborted\"", "\"wait_condition_resolved\"", "\"turn_parked\"",
+          "\"stopped\"", "\"paused\"", "\"awaiting_task\""})
+        EXPECT_NE(history.find(part), std::string::npos) << part;
+}
+
+TEST(LifecycleSimulation, OneSeedReplaysToTheByte) {
+    const sim::Setup setup{
+        .seed = 7, .plans = {{sim::Fault::CrashAfterCommit, 19}, {sim::Fault::PowerLoss, 15}}};
+    EXPECT_EQ(sim::simulate_lifecycle(setup).history, sim::simulate_lifecycle(setup).history);
+}
+
+TEST(LifecycleSimulation, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
+    const std::int64_t commits = sim::simulate_lifecycle({.seed = 3}).commits;
+    int fault_shift = 0;
+    for (const auto fault : kFaults)
+        for (std::int64_t at = 1 + fault_shift++; at <= commits; at += stride(commits)) {
+            const auto outcome = sim::simulate_lifecycle({.seed = 3, .plans = {{fault, at}}});
+            ASSERT_TRUE(outcome.violations.empty())
+                << "fault " << static_cast<int>(fault) << " at commit " << at
+                << joined(outcome.violations);
+        }
+}
+
+TEST(LifecycleSimulation, ManyCrashesInARowLoseNothing) {
+    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+        std::mt19937_64 random(seed);
+        sim::Setup setup{.seed = seed};
+        for (std::uint64_t crash = 0; crash < 1 + random() % 6; ++crash)
+            setup.plans.push_back(
+                {kFaults[random() % 4], static_cast<std::int64_t>(1 + random() % 60)});
+        const auto outcome = sim::simulate_lifecycle(setup);
+        ASSERT_TRUE(outcome.violations.empty()) << "seed " << seed << joined(outcome.violations);
+    }
+}
