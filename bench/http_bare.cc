@@ -15,7 +15,7 @@ namespace http = boost::beast::http;
 using Tcp = net::ip::tcp;
 constexpr auto kResult = net::as_tuple(net::use_awaitable);
 
-net::awaitable<void> serve(Tcp::socket socket, const std::string& body) {
+net::awaitable<void> serve(Tcp::socket socket, const std::string* body) {
     socket.set_option(Tcp::no_delay(true));
     beast::flat_buffer buffer;
     for (;;) {
@@ -24,7 +24,7 @@ net::awaitable<void> serve(Tcp::socket socket, const std::string& body) {
         if (unread) co_return;
         http::response<http::string_body> response(http::status::ok, 11);
         response.set(http::field::content_type, "application/json");
-        response.body() = body;
+        response.body() = *body;
         response.prepare_payload();
         const auto [unsent, out] = co_await http::async_write(socket, response, kResult);
         if (unsent) co_return;
@@ -47,7 +47,7 @@ private:
         for (;;) {
             auto [error, socket] = co_await acceptor_.async_accept(kResult);
             if (error) co_return;
-            net::co_spawn(context_, serve(std::move(socket), body_), net::detached);
+            net::co_spawn(context_, serve(std::move(socket), &body_), net::detached);
         }
     }
 

@@ -37,8 +37,8 @@ public:
         : store_(sqlite::open({.file = file}).value()) {
         CHECK(store_->write(store::Durability::Disk,
                             [](store::Tx& tx) {
-                                return tx.put_agent({.agent_id = {"main"},
-                                                     .identity = {.agent_id = {"main"}}});
+                                return tx.put_agent(
+                                    {.agent_id = {"main"}, .identity = {.agent_id = {"main"}}});
                             }),
               "an agent can be made");
     }
@@ -261,7 +261,8 @@ void measure_fan_out(StoreService& service, std::uint16_t port) {
     std::jthread writer([&] {
         auto due = std::chrono::steady_clock::now();
         for (int i = 0; i < kEvents; ++i) {
-            std::this_thread::sleep_until(due += std::chrono::microseconds(1'000'000 / kEventsPerSecond));
+            std::this_thread::sleep_until(due +=
+                                          std::chrono::microseconds(1'000'000 / kEventsPerSecond));
             written_at[static_cast<std::size_t>(i)] = micros();
             CHECK(service.add_event("main"), "an event can be added");
         }
@@ -277,12 +278,13 @@ void measure_fan_out(StoreService& service, std::uint16_t port) {
             ++total;
             if (reader == 0)
                 delay_ms.push_back(
-                    static_cast<double>(
-                        micros() - written_at[static_cast<std::size_t>(seq - newest - 1)]) /
+                    static_cast<double>(micros() -
+                                        written_at[static_cast<std::size_t>(seq - newest - 1)]) /
                     1000);
         });
-    bench::figure("http_fan_out_lost", static_cast<double>(std::int64_t{kEvents} * kReaders - total),
-                  "events", bench::at_most(0));
+    bench::figure("http_fan_out_lost",
+                  static_cast<double>(std::int64_t{kEvents} * kReaders - total), "events",
+                  bench::at_most(0));
     bench::figure("http_fan_out_disorder", static_cast<double>(out_of_order), "events",
                   bench::at_most(0));
     bench::figure("http_fan_out_delay_p50", bench::percentile(delay_ms, 0.5), "ms");

@@ -3,7 +3,8 @@
 //
 // Any thread may call, and a call may block for a commit. A write is on disk when it returns.
 // Failures that programs act on carry a `kind`: agent_stopped (Conflict), stale_run_id,
-// no_current_run (Conflict), cursor_not_found (NotFound), capability_refused (Refused).
+// no_current_run (Conflict), cursor_not_found (NotFound), capability_refused (Refused),
+// not_supported (Unavailable).
 #pragma once
 
 #include <filesystem>
@@ -171,7 +172,8 @@ struct EventsQuery {
 
 // TODO: goes when every operation below is served by the in-process service.
 inline std::unexpected<base::Error> not_served() {
-    return base::fail(base::ErrorCode::Unavailable, "this runtime does not serve that yet");
+    return std::unexpected(base::Error{base::ErrorCode::Unavailable,
+                                       "this runtime does not serve that yet", "not_supported"});
 }
 
 class Service {

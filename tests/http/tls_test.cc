@@ -85,10 +85,10 @@ TEST_F(Tls, HangsUpOnPlainTextAndLeavesTheSocketPlain) {
 }
 
 TEST_F(Tls, RefusesToStartWithoutAUsableCertificate) {
-    const auto started = Server::start(
-        {.service = service_, .settings = settings_, .clock = clock_},
-        {.tcp = {{.port = 0}},
-         .tls = http_surface::TlsFiles{folder_ / "key.pem", folder_ / "cert.pem"}});
+    const auto started =
+        Server::start({.service = service_, .settings = settings_, .clock = clock_},
+                      {.tcp = {{.port = 0}},
+                       .tls = http_surface::TlsFiles{folder_ / "key.pem", folder_ / "cert.pem"}});
     ASSERT_FALSE(started);
     EXPECT_THAT(started.error().message, HasSubstr("key.pem"));
 }

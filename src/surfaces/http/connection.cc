@@ -222,10 +222,11 @@ private:
         if (auto* refused = std::get_if<Response>(&admitted))
             co_return co_await refuse(std::move(*refused));
         auto& [route, request] = std::get<Admitted>(admitted);
-        if (auto refused = co_await read_body(*route, request))
+        if (auto refused = co_await read_body(body_max(*route, limits_)))
             co_return co_await refuse(std::move(*refused));
         if (!parser_->is_done()) co_return false;
-        Response response = co_await respond(*route, std::move(request));
+        request.body = std::move(parser_->get().body());
+        Response response = co_await respond(route, std::move(request));
         core_.metrics.answered(route->pattern, response.status,
                                std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now() - began));
@@ -236,8 +237,7 @@ private:
         co_return co_await write(std::move(response));
     }
 
-    net::awaitable<std::optional<Response>> read_body(const Route& route, Request& request) {
-        const std::size_t bytes_max = body_max(route, limits_);
+    net::awaitable<std::optional<Response>> read_body(std::size_t bytes_max) {
         if (parser_->is_done()) co_return std::nullopt;
         if (parser_->content_length().value_or(0) > bytes_max) co_return too_large(bytes_max);
         parser_->body_limit(bytes_max);
@@ -247,15 +247,14 @@ private:
         const auto [error, bytes] = co_await http::async_read(stream_, buffer_, *parser_, kResult);
         if (error == http::error::body_limit) co_return too_large(bytes_max);
         if (is_http_error(error)) co_return unreadable(error);
-        if (!error) request.body = std::move(parser_->get().body());
         co_return std::nullopt;
     }
 
     // The route's answer; a snapshot is made once for all who ask before something happens.
-    net::awaitable<Response> respond(const Route& route, Request request) {
-        if (!route.is_snapshot) {
+    net::awaitable<Response> respond(const Route* route, Request request) {
+        if (!route->is_snapshot) {
             auto response = co_await ask(route, std::move(request));
-            if (route.method == Method::Post) core_.snapshots.forget_all();
+            if (route->method == Method::Post) core_.snapshots.forget_all();
             co_return response;
         }
         const auto named = request.params.find("agent_id");
@@ -269,7 +268,7 @@ private:
     }
 
     // From a thread that may block.
-    net::awaitable<Response> ask(const Route& route, Request request) {
+    net::awaitable<Response> ask(const Route* route, Request request) {
         if (!core_.pool.has_room()) {
             ++core_.metrics.calls_refused;
             auto busy = refusal(503, "overloaded", "too many requests are waiting; try again");
@@ -277,10 +276,10 @@ private:
             co_return busy;
         }
         co_return co_await net::async_initiate<const net::use_awaitable_t<>, void(Response)>(
-            [this, &route, request = std::move(request)](auto done) mutable {
-                core_.pool.submit([this, &route, request = std::move(request),
+            [this, route, request = std::move(request)](auto done) mutable {
+                core_.pool.submit([this, route, request = std::move(request),
                                    done = std::move(done)]() mutable {
-                    auto response = answer(core_.context, route, request);
+                    auto response = answer(core_.context, *route, request);
                     net::post(core_.loop.context(),
                               [done = std::move(done), response = std::move(response)]() mutable {
                                   std::move(done)(std::move(response));
@@ -340,7 +339,7 @@ private:
                       [self = this->shared_from_this()](const std::exception_ptr& failure) {
                           log_failure(failure);
                       });
-        co_await write_events(*subscription, chunked);
+        co_await write_events(subscription.get(), chunked);
         subscription.reset();
         --core_.metrics.streams_open;
         lowest().cancel();
@@ -351,15 +350,15 @@ private:
         }
     }
 
-    net::awaitable<void> write_events(Subscription& subscription, bool chunked) {
+    net::awaitable<void> write_events(Subscription* subscription, bool chunked) {
         while (!gone_ && !core_.draining) {
-            const auto frames = subscription.take(limits_.stream_batch_bytes);
+            const auto frames = subscription->take(limits_.stream_batch_bytes);
             if (!frames.empty()) {
                 core_.metrics.stream_events += frames.size();
                 if (!co_await write_part(buffers_of(frames), chunked)) co_return;
                 continue;
             }
-            if (subscription.failure()) break;
+            if (subscription->failure()) break;
             wake_.expires_after(limits_.heartbeat);
             const auto [woken] = co_await wake_.async_wait(kResult);
             if (!woken && !co_await write_part({net::buffer(kHeartbeat)}, chunked)) co_return;

@@ -63,6 +63,17 @@ base::Result<PageQuery> page_query(const Request& request) {
     return query;
 }
 
+// Whether events follow behind a page, in its direction.
+base::Result<bool> has_more(service::Service& service, const std::string& agent,
+                            service::EventsQuery query, const std::vector<domain::Event>& page) {
+    if (static_cast<std::int64_t>(page.size()) < query.limit) return false;
+    (query.newest_first ? query.before_seq : query.after_seq) = page.back().event_seq;
+    query.limit = 1;
+    // An event number of 1 has none before it, and 0 would mean "no bound".
+    if (query.newest_first && query.before_seq <= 1) return false;
+    return !TRY(service.event_page(agent, query)).empty();
+}
+
 std::unexpected<base::Error> cursor_not_found(std::int64_t after, std::int64_t newest) {
     return std::unexpected(base::Error{
         base::ErrorCode::NotFound,
@@ -140,17 +151,14 @@ Answer timers(const Context& context, const Request& request) {
 
 Answer events(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
-    auto query = TRY(page_query(request));
-    const std::int64_t limit = query.events.limit;
-    query.events.limit = limit + 1;  // One more tells whether there are more.
-    auto found = TRY(context.service.event_page(agent, query.events));
-    const bool more = static_cast<std::int64_t>(found.size()) > limit;
-    if (more) found.pop_back();
+    const auto query = TRY(page_query(request));
+    const auto found = TRY(context.service.event_page(agent, query.events));
+    const bool more = TRY(has_more(context.service, agent, query.events, found));
     const bool desc = query.events.newest_first;
     EventPage page{.has_older = desc && more,
                    .has_newer = !desc && more,
                    .order = desc ? EventOrder::Desc : EventOrder::Asc,
-                   .limit = limit};
+                   .limit = query.events.limit};
     for (const auto& event : found)
         page.events.push_back(views::envelope({agent}, event, query.projection));
     if (!found.empty()) {

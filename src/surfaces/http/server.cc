@@ -102,9 +102,9 @@ public:
             local_.emplace(loop_.context(), Local(), socket_file_->release());
         }
         for (auto& listener : tcp_)
-            net::co_spawn(loop_.context(), accept(listener.acceptor, listener.token_required),
+            net::co_spawn(loop_.context(), accept(&listener.acceptor, listener.token_required),
                           log_failure);
-        if (local_) net::co_spawn(loop_.context(), accept(*local_, false), log_failure);
+        if (local_) net::co_spawn(loop_.context(), accept(&*local_, false), log_failure);
         thread_ = std::jthread([this] { loop_.run(); });
         return {};
     }
@@ -165,14 +165,14 @@ private:
     static Peer peer_of(const Local::endpoint&, bool) { return {.key = "unix", .is_unix = true}; }
 
     template <class Acceptor>
-    net::awaitable<void> accept(Acceptor& acceptor, bool token_required) {
+    net::awaitable<void> accept(Acceptor* acceptor, bool token_required) {
         using Protocol = typename Acceptor::protocol_type;
         using Socket = net::basic_stream_socket<Protocol, net::io_context::executor_type>;
-        while (acceptor.is_open()) {
+        while (acceptor->is_open()) {
             Socket socket(loop_.context());
             typename Protocol::endpoint from;
             const auto [error] =
-                co_await acceptor.async_accept(socket, from, net::as_tuple(net::use_awaitable));
+                co_await acceptor->async_accept(socket, from, net::as_tuple(net::use_awaitable));
             if (error == net::error::operation_aborted) break;
             if (error) {
                 // Out of descriptors, most likely: connections that end make room.
