@@ -144,7 +144,11 @@ base::Status Serving::open() {
     logged_events_ = runtime_->feed().subscribe(log_event);
     signals_.emplace(runtime_->loop(), std::vector{SIGINT, SIGTERM, SIGHUP},
                      [this](int number) { on_signal(number); });
+    runtime_->service().set_callback_base_url(plan_.callback_base_url);
+    // Whoever names no agent means this one, so it is there from the start.
+    TRY(runtime_->service().create_agent(parts_.config.default_agent, std::nullopt, {}));
     TRY(start_server());
+    runtime_->service().start();
     return service::write_metadata(
         files_, {.pid = getpid(),
                  .home_dir = parts_.config.home.string(),
@@ -231,7 +235,8 @@ void Serving::drain(const std::string& why) {
     if (std::exchange(is_draining_, true)) return;
     base::log_info("the runtime ends: {}", why);
     notify_.send("STOPPING=1\nSTATUS=draining");
-    runtime_->loop().offload([this] { server_->drain(kRequestGrace); }, [this] { finish(); });
+    runtime_->loop().offload([this] { server_->drain(kRequestGrace); },
+                             [this] { runtime_->service().drain([this] { finish(); }); });
 }
 
 void Serving::finish() {

@@ -91,7 +91,8 @@ TEST(Client, SaysFollowsAndReads) {
     const auto kinds = [](const std::vector<std::string>& lines) {
         std::set<std::string> set;
         for (const auto& line : lines)
-            set.insert(base::string_at(base::parse_json(line).value_or(nullptr), "source_event_kind"));
+            set.insert(
+                base::string_at(base::parse_json(line).value_or(nullptr), "source_event_kind"));
         return set;
     };
     EXPECT_THAT(kinds(verbose.lines()), Contains("tool_executed"));
@@ -118,9 +119,8 @@ TEST(Client, ReadsTheSameWithAndWithoutARuntime) {
     DaemonWorld world;
     EXPECT_EQ(world.run({"run", "--agent", "k", "--create-agent", "go"}).exit_code, 0);
     EXPECT_EQ(world.run({"run", "--agent", "other", "--create-agent", "go"}).exit_code, 0);
-    const std::vector<std::vector<std::string>> reads{{"transcript", "--agent", "k"},
-                                                      {"tail", "--agent", "k"},
-                                                      {"agent", "model", "get", "k"}};
+    const std::vector<std::vector<std::string>> reads{
+        {"transcript", "--agent", "k"}, {"tail", "--agent", "k"}, {"agent", "model", "get", "k"}};
     std::vector<json::value> alone;
     for (const auto& words : reads) alone.push_back(world.json_of(words));
     const auto events = world.events("k");
@@ -130,7 +130,8 @@ TEST(Client, ReadsTheSameWithAndWithoutARuntime) {
     const auto served = world.events("k");
     ASSERT_GE(served.size(), events.size());
     EXPECT_TRUE(std::equal(events.begin(), events.end(), served.begin()));
-    for (const auto& entry : alone[0].as_array()) EXPECT_EQ(base::string_at(entry, "agent_id"), "k");
+    for (const auto& entry : alone[0].as_array())
+        EXPECT_EQ(base::string_at(entry, "agent_id"), "k");
 }
 
 TEST(Client, WorksOverTcpWhenTheSocketIsGone) {
@@ -187,8 +188,9 @@ TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
     world.daemon({"start"});
     world.json_of({"agent", "create", "k"});
     const auto idle = activity_of(world);
-    EXPECT_THAT(keys_of(idle), ElementsAre("active_agent_count", "active_task_count",
-                                           "processing_agent_count", "state", "waiting_agent_count"));
+    EXPECT_THAT(keys_of(idle),
+                ElementsAre("active_agent_count", "active_task_count", "processing_agent_count",
+                            "state", "waiting_agent_count"));
     EXPECT_EQ(base::string_at(idle, "state"), "idle");
     EXPECT_GE(base::int_at(idle, "active_agent_count"), 1);
     EXPECT_EQ(base::int_at(idle, "processing_agent_count"), 0);
@@ -273,8 +275,10 @@ TEST(Client, AFollowerOutlivesARestart) {
 TEST(Client, TroubleIsFoundInTheOrderThatTheBookNames) {
     DaemonWorld world;
     json::object broken = says("");
-    broken["fault"] = json::object{
-        {"kind", "auth_error"}, {"message", "the key was refused"}, {"status", 401}, {"times", 100}};
+    broken["fault"] = json::object{{"kind", "auth_error"},
+                                   {"message", "the key was refused"},
+                                   {"status", 401},
+                                   {"times", 100}};
     world.script({broken});
     // 1. One prompt, bounded, in one document.
     const auto run = world.json_of({"run", "--json", "go"}, 3);
@@ -295,8 +299,7 @@ TEST(Client, TroubleIsFoundInTheOrderThatTheBookNames) {
     EXPECT_NE(base::string_at(failure, "detail_hint"), "");
     // 3. Its log. 4. The agent.
     EXPECT_EQ(world.run({"daemon", "logs"}).exit_code, 0);
-    const auto failures =
-        of_kind(world.json_of({"transcript", "--agent", "k"}), "runtime_failure");
+    const auto failures = of_kind(world.json_of({"transcript", "--agent", "k"}), "runtime_failure");
     ASSERT_EQ(failures.size(), 1U);
     const auto errors = world.events("k", "runtime_error");
     ASSERT_EQ(errors.size(), 1U);
@@ -324,8 +327,8 @@ TEST(Client, LifecycleTimersWorkspacesAndTriggers) {
     EXPECT_EQ(status(), "stopped");
     world.json_of({"control", "start", "--agent", "k"});
 
-    const auto timer = world.json_of({"timer", "--agent", "k", "--after-ms", "3600000",
-                                      "--summary", "look again"});
+    const auto timer = world.json_of(
+        {"timer", "--agent", "k", "--after-ms", "3600000", "--summary", "look again"});
     EXPECT_EQ(base::string_at(timer, "status"), "active");
     EXPECT_EQ(world.json_of({"timer", "--agent", "k", "--list"}).as_array().size(), 1U);
     const auto cancelled =

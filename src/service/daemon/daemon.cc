@@ -54,6 +54,15 @@ void put_failure(json::object& report, const char* name, const std::filesystem::
     if (const auto failure = read_failure(file)) report[name] = base::to_json(*failure);
 }
 
+// Of what the runtime tells about turns and what is on file about starts and stops, the newer one.
+void put_newer_failure(json::object& report, const std::optional<FailureSummary>& on_file) {
+    if (!on_file) return;
+    const auto* told = base::find(report, "last_failure");
+    const auto told_at = base::parse_time(told ? base::string_at(*told, "occurred_at") : "");
+    if (told_at && *told_at >= on_file->occurred_at) return;
+    report["last_failure"] = base::to_json(*on_file);
+}
+
 ServeOptions with_full_paths(ServeOptions options, const std::filesystem::path& started_in) {
     for (auto* path : {&options.token_file, &options.tls_cert, &options.tls_key})
         if (*path) *path = (started_in / **path).lexically_normal().string();
@@ -93,9 +102,12 @@ base::Result<json::object> Daemon::start_locked(const ServeOptions& options,
     if (facts.control == Control::Answers && (options.token || options.token_file))
         facts.same_token = takes_token(plan.local_url(), plan.token);
     const auto decision = decide_start(facts, fingerprint(parts_.config, plan));
-    if (const auto* refused = std::get_if<RefuseStart>(&decision))
-        return std::unexpected(
-            failed(FailurePhase::Startup, {ErrorCode::Conflict, refused->reason}));
+    if (const auto* refused = std::get_if<RefuseStart>(&decision)) {
+        base::Error error{ErrorCode::Conflict, refused->reason};
+        // A healthy runtime that is not the one asked for is no failure to look into.
+        if (state_of(facts) == DaemonState::Running) return std::unexpected(std::move(error));
+        return std::unexpected(failed(FailurePhase::Startup, std::move(error)));
+    }
     if (std::holds_alternative<AlreadyRunning>(decision)) {
         clear_failures(files_);
         return report(facts, "the runtime was already running");
@@ -234,9 +246,7 @@ json::object Daemon::report(const DaemonFacts& facts, std::string message) {
         report["runtime_config_fingerprint"] = running;
     if (const auto matches = fingerprint_matches(facts))
         report["config_fingerprint_match"] = *matches;
-    if (const auto failure = read_failure(files_.last_failure());
-        failure && !report.contains("last_failure"))
-        report["last_failure"] = base::to_json(*failure);
+    put_newer_failure(report, read_failure(files_.last_failure()));
     if (state == DaemonState::Stale) {
         json::array files;
         for (const auto& file : facts.left_behind) files.emplace_back(file);

@@ -13,6 +13,27 @@ namespace {
 constexpr std::int64_t kAgentsListMax = 1000;
 constexpr std::int64_t kEventsPageMax = 512;
 constexpr std::int64_t kListMax = 1000;
+// Failures are kept with their agents, and no index leads to the newest one.
+constexpr std::int64_t kFailureScanMax = 1000;
+
+// The newest failure that an agent has not yet got over, briefly.
+base::Result<std::optional<json::object>> last_failure(store::Tx& tx) {
+    std::optional<json::object> newest;
+    base::Time newest_at{};
+    for (const auto& id : TRY(tx.listed_agents({}, kFailureScanMax))) {
+        const auto agent = TRY(tx.agent(id));
+        if (!agent || !agent->last_runtime_failure) continue;
+        const auto& failure = *agent->last_runtime_failure;
+        if (newest && failure.occurred_at <= newest_at) continue;
+        newest_at = failure.occurred_at;
+        newest = json::object{{"occurred_at", base::to_text(failure.occurred_at)},
+                              {"summary", fmt::format("agent {}: {}", id, failure.summary)},
+                              {"phase", failure.phase},
+                              {"detail_hint", failure.detail_hint.value_or(
+                                                  fmt::format("holon transcript --agent {}", id))}};
+    }
+    return newest;
+}
 
 }  // namespace
 
@@ -127,8 +148,8 @@ base::Result<std::vector<json::object>> LocalService::agent_list() {
     std::vector<json::object> list;
     TRY(read([&](store::Tx& tx) -> base::Status {
         for (const auto& id : TRY(tx.listed_agents({}, kAgentsListMax)))
-            list.push_back(identity::agent_list_entry(TRY(identity::load_facts(tx, id)),
-                                                      parts_.models));
+            list.push_back(
+                identity::agent_list_entry(TRY(identity::load_facts(tx, id)), parts_.models));
         return {};
     }));
     return list;
@@ -168,18 +189,22 @@ base::Result<std::vector<domain::Timer>> LocalService::timers(const std::string&
 
 base::Result<json::object> LocalService::activity() {
     store::Counts counts;
+    std::optional<json::object> failure;
     TRY(read([&](store::Tx& tx) -> base::Status {
         counts = TRY(tx.counts());
+        failure = TRY(last_failure(tx));
         return {};
     }));
     const char* state = "idle";
     if (counts.waiting_agents + counts.active_tasks > 0) state = "waiting";
     if (counts.open_attempts > 0) state = "processing";
-    return json::object{{"state", state},
-                        {"active_agent_count", counts.listed_agents},
-                        {"active_task_count", counts.active_tasks},
-                        {"processing_agent_count", counts.open_attempts},
-                        {"waiting_agent_count", counts.waiting_agents}};
+    json::object activity{{"state", state},
+                          {"active_agent_count", counts.listed_agents},
+                          {"active_task_count", counts.active_tasks},
+                          {"processing_agent_count", counts.open_attempts},
+                          {"waiting_agent_count", counts.waiting_agents}};
+    if (failure) activity["last_failure"] = std::move(*failure);
+    return activity;
 }
 
 base::Result<std::string> LocalService::debug_prompt(const std::string& agent,

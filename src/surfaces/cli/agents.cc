@@ -24,26 +24,6 @@ base::Result<json::object> changed(base::Result<json::object> state, const std::
     return json::object{{"ok", true}, {"agent_id", agent}, {"model", std::move(*state)}};
 }
 
-// AgentListEntry of the reference, out of an AgentSummary.
-json::object list_entry(const json::value& summary) {
-    const auto& agent = summary.at("agent");
-    json::object entry{{"identity", summary.at("identity")},
-                       {"status", agent.at("status")},
-                       {"scheduling_posture", summary.at("scheduling_posture")},
-                       {"lifecycle", summary.at("lifecycle")},
-                       {"pending", agent.at("pending")},
-                       {"model", summary.at("model")}};
-    const auto add = [&](const json::value& from, std::string_view name) {
-        const auto* value = base::find(from, name);
-        if (value && !value->is_null()) entry[name] = *value;
-    };
-    if (auto* model = entry["model"].if_object()) model->erase("resolved_policy");
-    add(agent, "current_run_id");
-    add(summary.at("closure"), "waiting_reason");
-    add(agent, "active_workspace_entry");
-    return entry;
-}
-
 std::string_view done_text(service::LifecycleAction action) {
     switch (action) {
         case service::LifecycleAction::Start:
@@ -78,26 +58,20 @@ Exit on(const AgentModelClearCommand& command, const Context& context) {
 }
 
 Exit on(const AgentListCommand& command, const Context& context) {
-    const auto agents = context.service.agents();
+    const auto agents = context.service.agent_list();
     if (!agents) return report(context.terminal, agents.error());
-    json::array list;
-    for (const auto& agent : *agents) {
-        const auto summary = context.service.status(agent);
-        // Another process has removed its temporary agent in the meantime.
-        if (!summary && summary.error().code == base::ErrorCode::NotFound) continue;
-        if (!summary) return report(context.terminal, summary.error());
-        const json::value value(*summary);
-        if (!command.json && context.terminal.out_is_terminal)
-            context.terminal.print_line(fmt::format(
-                "{:<42} {:<14} {:>4} pending  {}", agent, pointer_text(value, "/agent/status"),
-                pointer_text(value, "/agent/pending"), pointer_text(value, "/closure/outcome")));
-        list.push_back(list_entry(value));
+    if (wants_json(context, command.json)) {
+        json::array list;
+        for (const auto& entry : *agents) list.push_back(entry);
+        return tell(context, command.json, list, "");
     }
-    if (command.json || !context.terminal.out_is_terminal)
-        context.terminal.print_line(base::pretty_json(list));
-    if (agents->empty() && context.terminal.err_is_terminal)
-        context.terminal.note(
-            "No agents yet. Make one with: holon run --agent main --create-agent \"…\"");
+    for (const json::value entry : *agents)
+        context.terminal.print_line(fmt::format(
+            "{:<32} {:<14} {:>4} pending  {}", pointer_text(entry, "/identity/agent_id"),
+            pointer_text(entry, "/status"), pointer_text(entry, "/pending"),
+            pointer_text(entry, "/scheduling_posture/posture")));
+    if (agents->empty())
+        context.terminal.note("No agents yet. Make one with: holon agent create main");
     return Exit::Success;
 }
 

@@ -19,6 +19,7 @@ const json::object kDefaultModel{{"source", "runtime_default"},
 class FakeService final : public service::Service {
 public:
     std::vector<std::string> known{};
+    std::vector<json::object> listed{};
     std::string gone{};
     base::Result<service::RunResponse> response{};
     std::vector<domain::TranscriptEntry> entries{};
@@ -39,6 +40,7 @@ public:
                             {"closure", {{"outcome", "completed"}}}};
     }
     base::Result<std::vector<std::string>> agents() override { return known; }
+    base::Result<std::vector<json::object>> agent_list() override { return listed; }
     base::Result<json::object> model(const std::string&) override { return model_state; }
     base::Result<json::object> set_model(const std::string&, const std::string& ref) override {
         model_state["source"] = "agent_override";
@@ -75,14 +77,16 @@ protected:
     const CapturedTerminal shown{true};
 };
 
-TEST_F(Cli, AListLeavesOutAnAgentThatIsRemovedMeanwhile) {
-    service.known = {"tmp_run_1", "k"};
-    service.gone = "tmp_run_1";
+TEST_F(Cli, AListIsJsonInAPipeAndATableOnATerminal) {
+    service.listed = {{{"identity", {{"agent_id", "k"}}},
+                       {"status", "asleep"},
+                       {"pending", 2},
+                       {"scheduling_posture", {{"posture", "idle"}}}}};
     EXPECT_EQ(run(AgentListCommand{}, piped), Exit::Success);
-    const auto list = base::parse_json(piped.out()).value().as_array();
-    ASSERT_EQ(list.size(), 1U);
-    EXPECT_EQ(base::string_at(list[0].at("identity"), "agent_id"), "k");
-    EXPECT_EQ(piped.err(), "");
+    EXPECT_EQ(base::parse_json(piped.out()).value(), json::value(json::array{service.listed[0]}));
+    EXPECT_EQ(run(AgentListCommand{}, shown), Exit::Success);
+    EXPECT_THAT(shown.out(), testing::StartsWith("k "));
+    EXPECT_THAT(shown.out(), testing::HasSubstr("asleep            2 pending  idle\n"));
 }
 
 TEST_F(Cli, AStatusIsJsonInAPipeAndLinesOnATerminal) {
