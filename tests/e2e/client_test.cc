@@ -77,6 +77,7 @@ std::string hang_at(const Signpost& signpost) {
     return fmt::format("echo $$ > {}; sleep 600", signpost.path().string());
 }
 
+// contract: EVENT-01
 TEST(Client, SaysFollowsAndReads) {
     DaemonWorld world;
     world.script({runs("echo from the tool"), says("All is well.")});
@@ -97,6 +98,10 @@ TEST(Client, SaysFollowsAndReads) {
     };
     EXPECT_THAT(kinds(verbose.lines()), Contains("tool_executed"));
     EXPECT_THAT(kinds(tail.lines()), Not(Contains("tool_executed")));
+    // The log has the very sentence.
+    const auto row = base::parse_json(tail.lines().back()).value_or(nullptr);
+    EXPECT_THAT(world.read(world.run_folder() / "daemon.log"),
+                HasSubstr(base::string_at(row, "summary")));
     tail.running().send(SIGINT);
     EXPECT_EQ(tail.running().wait().signal, SIGINT);
 
@@ -180,11 +185,12 @@ TEST(Client, ARunOfItsOwnWorksBesideTheRuntime) {
     EXPECT_TRUE(is_alive(world.pid()));
 }
 
-// contract: DAEMON-26, DAEMON-27, DAEMON-38, DAEMON-40, DAEMON-43, DAEMON-44
+// contract: DAEMON-26, DAEMON-27, DAEMON-38, DAEMON-39, DAEMON-40, DAEMON-43, DAEMON-44
 TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
     DaemonWorld world;
     Signpost reached(world.folder() / "reached");
-    world.script({runs(hang_at(reached)), says("Done.")});
+    world.script({runs(hang_at(reached)),
+                  calls("Sleep", {{"reason", "until tomorrow"}, {"duration_ms", 86'400'000}})});
     world.daemon({"start"});
     world.json_of({"agent", "create", "k"});
     const auto idle = activity_of(world);
@@ -195,12 +201,17 @@ TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
     EXPECT_GE(base::int_at(idle, "active_agent_count"), 1);
     EXPECT_EQ(base::int_at(idle, "processing_agent_count"), 0);
     world.json_of({"prompt", "--agent", "k", "go"});
-    reached.wait();
+    const pid_t group = std::stoi("0" + reached.wait());
     const auto busy = activity_of(world);
     EXPECT_EQ(base::string_at(busy, "state"), "processing");
     EXPECT_EQ(base::int_at(busy, "processing_agent_count"), 1);
-    world.json_of({"agent", "abort", "k"});
-    EXPECT_EQ(base::string_at(activity_of(world), "state"), "idle");
+    Following events(world, {"events", "-f", "--agent", "k"});
+    kill(-group, SIGKILL);  // The command fails, and the agent goes to rest.
+    events.wait_for("\"closure_decided\"");
+    const auto waiting = activity_of(world);
+    EXPECT_EQ(base::string_at(waiting, "state"), "waiting");
+    EXPECT_EQ(base::int_at(waiting, "processing_agent_count"), 0);
+    EXPECT_EQ(base::int_at(waiting, "waiting_agent_count"), 1);
     const auto status = world.daemon({"status"});
     EXPECT_THAT(keys_of(status), Not(Contains("tail")));
     EXPECT_THAT(keys_of(status), Not(Contains("agents")));

@@ -79,6 +79,21 @@ TEST_F(Serve, SaysWhereItListensAndDrainsOnATermSignal) {
     EXPECT_FALSE(std::filesystem::exists(world.run_folder() / "daemon.json"));
 }
 
+TEST_F(Serve, EndsAtOnceWhenItIsToldTwice) {
+    Signpost reached(world.folder() / "reached");
+    world.script({runs(fmt::format("trap '' TERM INT HUP; echo $$ > {}; while :; do sleep 1; done",
+                                   reached.path().string()))});
+    auto running = serve();
+    EXPECT_EQ(world.run({"prompt", "go"}).exit_code, 0);
+    const pid_t group = std::stoi("0" + reached.wait());
+    running.send(SIGTERM);
+    manager.wait_for("STOPPING=1");
+    running.send(SIGTERM);
+    EXPECT_EQ(running.wait().exit_code, 130);
+    if (group > 0) kill(-group, SIGKILL);
+    EXPECT_EQ(world.daemon({"start"}).at("state").as_string(), "running");
+}
+
 // contract: DIAG-07
 TEST_F(Serve, ShowsWhyItCannotStartOnItsTerminal) {
     world.environment["HOLON_MODEL"] = "nobody/knows";
