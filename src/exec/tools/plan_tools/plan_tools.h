@@ -59,9 +59,9 @@ struct Host {
     vault::Durability durability{vault::Durability::EachCall};
 };
 
-// Adds vault.*, editor.*, workspace.*, commands.*, util.*, and shell.exec and shell.applyPatch,
-// which are ExecCommand and ApplyPatch under names that plans use. What `host` refers to has to
-// outlive the registry.
+// Adds vault.*, editor.*, workspace.*, commands.*, util.*, shell.exec, which runs a command to its
+// end, and shell.applyPatch, which is ApplyPatch under a name that plans use. What `host` refers to
+// has to outlive the registry.
 void add_all(tools::Registry& registry, const Host& host);
 
 // With Durability::RunEnd: writes what the run's calls left in the vault to disk. It has to

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/command_output.h"
 #include "exec/tools/builtin/patch_output.h"
 #include "exec/tools/patch/parse.h"
 #include "exec/tools/plan_tools/vault_tool.h"
@@ -16,17 +17,41 @@ tools::ToolSpec renamed(tools::ToolSpec spec, std::string name) {
     return spec;
 }
 
+// How long it may take, the step says.
+struct ShellArgs {
+    std::string cmd;
+    std::optional<std::string> workdir{};
+    std::optional<std::string> shell{};
+    std::optional<bool> login{};
+    std::optional<std::int64_t> max_output_tokens{};
+};
+BOOST_DESCRIBE_STRUCT(ShellArgs, (), (cmd, workdir, shell, login, max_output_tokens))
+constexpr auto describe_fields(const ShellArgs*) {
+    return std::to_array<base::FieldDoc>(
+        {{"cmd", "The command line, run by a shell."},
+         {"workdir", "Folder to run in, relative to the vault; must lie inside it."},
+         {"shell", "Shell program to use; omit for the default one."},
+         {"login", "Run a login shell (default true)."},
+         {"max_output_tokens", "How much of the output to keep, in estimated tokens.",
+          R"("minimum":0)"}});
+}
+
 class ShellExec final : public tools::Tool {
 public:
-    explicit ShellExec(const Kit& kit) : inner_(builtin::exec_command(kit.host.shell)) {}
+    explicit ShellExec(const Kit& kit) : shell_(kit.host.shell) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
-        return inner_->start(call, place, sink, std::move(done));
-    }
-    std::optional<domain::ToolError> check(const json::value& args) const override {
-        return inner_->check(args);
+        auto args = base::from_json<ShellArgs>(call.args).value();
+        return builtin::start_command(shell_,
+                                      {.cmd = std::move(args.cmd),
+                                       .workdir = std::move(args.workdir),
+                                       .shell = std::move(args.shell),
+                                       .login = args.login.value_or(true),
+                                       .timeout_ms = call.timeout_ms,
+                                       .max_output_tokens = args.max_output_tokens},
+                                      spec_.name, place, sink, std::move(done));
     }
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place&) const override {
@@ -34,8 +59,16 @@ public:
     }
 
 private:
-    std::unique_ptr<tools::Tool> inner_;
-    const tools::ToolSpec spec_{renamed(inner_->spec(), "shell.exec")};
+    builtin::Shell& shell_;
+    const tools::ToolSpec spec_{.name = "shell.exec",
+                                .description = "Runs a command in the vault to its end.",
+                                .family = tools::Family::LocalEnvironment,
+                                .risk = domain::RiskLevel::Commands,
+                                .category = "commands",
+                                .plans_only = true,
+                                .input_schema = base::schema_of<ShellArgs>(),
+                                .output_schema = base::schema_of<builtin::CommandResult>(),
+                                .render = builtin::render_command};
 };
 
 // A file that a patch names, as it was before.
