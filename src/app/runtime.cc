@@ -12,6 +12,7 @@
 #include "exec/plan/undo_tool.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/command_args.h"
 #include "exec/tools/builtin/command_request.h"
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/plan_tools/plan_tools.h"

@@ -727,7 +727,7 @@ TEST_F(ResidentTest, NoMoreTurnsAreOpenAtOnceThanAreAllowedAndEveryAgentGetsItsT
     // Nobody gets a second turn before everybody has had a first.
     std::set<std::string> first;
     for (int n = 0; n < 20; ++n)
-        first.insert(model_->requests[static_cast<std::size_t>(n)].agent_id);
+        first.insert(model_->requests[static_cast<std::size_t>(n)].frame.cache->agent_id);
     EXPECT_EQ(first.size(), 20U);
 }
 

@@ -122,7 +122,7 @@ TEST_F(TaskFlowTest, AResultThatComesDuringATurnFollowsIt) {
     EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Queued)
         << "the turn is still open";
     start(R"({"rounds":[{"text":"Seen."}]})");
-    scheduler_->recover({agent_});
+    scheduler_->wake(agent_);
     loop_.run();
     EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Processed);
 }

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 
 #include "base/asio_loop.h"
+#include "exec/tasks/supervisor/fake_for_test.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/registry.h"
 #include "exec/tools/schema_check.h"
+#include "flow/admission/rejoin.h"
 #include "provider/scripted/scripted_provider.h"
 #include "service/local/local_service.h"
 #include "service/views/presentation.h"
@@ -84,6 +86,15 @@ private:
     tools::Registry registry_;
     tools::Dispatcher dispatcher_{registry_, results::OutputPolicy{}, clock_, ids_};
     events::Feed feed_;
+    supervisor::FakeMachine machine_;
+    supervisor::FakeSupervisor supervisor_{loop_, machine_};
+    tasks::Host tasks_{{.store = *store_,
+                        .loop = loop_,
+                        .clock = clock_,
+                        .ids = ids_,
+                        .feed = feed_,
+                        .supervisor = supervisor_,
+                        .rejoin = admission::rejoin}};
     FakeSettings settings_;
     service::LocalService service_{
         {.turn = {.store = *store_,
@@ -94,11 +105,23 @@ private:
                   .dispatcher = dispatcher_,
                   .feed = feed_,
                   .home_of = [this](const domain::AgentId& id) { return folder_ / id.value; }},
+         .tasks = tasks_,
          .models = {.runtime_default_model = "scripted/test",
                     .fallbacks_of = [](const std::string&) { return std::vector<std::string>{}; },
                     .policy_of = [](const std::string&) { return json::value(json::object{}); }},
          .check_run = [](const std::string&) { return base::Status(); },
          .name_model = [](const std::string& name) { return base::Result<std::string>(name); },
+         .task_of =
+             [](const service::TaskRequest& request, const tools::Place& place, domain::TaskId id) {
+                 return base::Result<tasks::CommandRequest>(
+                     {.id = id,
+                      .agent_id = place.agent_id,
+                      .summary = request.summary,
+                      .spec = {.cmd = request.cmd},
+                      .argv = {"sh", "-c", request.cmd},
+                      .workdir = place.workspace.execution_root,
+                      .output_path = place.agent_home / "out.log"});
+             },
          .workspace_dir = folder_,
          .started_in = folder_,
          .run_loop = [] {},

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "exec/tools/builtin/shell.h"
 #include "service/local/local_plans.h"
 #include "tests/plans/case_tools.h"
 #include "tests/sim/faulty_store.h"
@@ -35,6 +36,15 @@ private:
     std::filesystem::path folder_;
 };
 
+// Cases start no processes.
+class NoProcesses final : public base::ProcessRunner {
+public:
+    base::Result<std::shared_ptr<Handle>> start(
+        base::ProcessSpec, std::move_only_function<void(base::ProcessExit)>) override {
+        return base::fail(base::ErrorCode::Unavailable, "cases start no processes");
+    }
+};
+
 // One process. It dies with sim::Crash where its fault plan says.
 class Life {
 public:
@@ -51,6 +61,8 @@ private:
     test_support::FakeLoop loop_;
     std::unique_ptr<store::Store> store_;
     base::RandomIds ids_;
+    NoProcesses processes_;
+    builtin::Shell shell_{loop_, processes_, {}};
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
     bool stopped_{false};

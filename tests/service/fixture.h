@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
+#include "exec/tasks/supervisor/fake_for_test.h"
 #include "exec/tools/builtin/builtin.h"
+#include "flow/admission/rejoin.h"
 #include "provider/scripted/scripted_provider.h"
 #include "service/local/local_service.h"
 #include "store/sql/sqlite/sqlite_store.h"
@@ -50,6 +52,15 @@ protected:
     std::optional<tools::Dispatcher> dispatcher_;
     std::optional<Recording> model_;
     events::Feed feed_;
+    supervisor::FakeMachine machine_;
+    supervisor::FakeSupervisor supervisor_{loop_, machine_};
+    tasks::Host tasks_{{.store = *store_,
+                        .loop = loop_,
+                        .clock = loop_,
+                        .ids = ids_,
+                        .feed = feed_,
+                        .supervisor = supervisor_,
+                        .rejoin = admission::rejoin}};
     std::optional<LocalService> service_;
     bool is_stopped_{false};
 
@@ -76,9 +87,21 @@ protected:
                      .dispatcher = *dispatcher_,
                      .feed = feed_,
                      .home_of = [this](const auto& agent) { return home_ / agent.value; }},
+            .tasks = tasks_,
             .models = {.runtime_default_model = "scripted/test"},
             .check_run = [](const std::string&) { return base::Status{}; },
             .name_model = [](const std::string& model) { return base::Result<std::string>(model); },
+            .task_of =
+                [](const TaskRequest& request, const tools::Place& place, domain::TaskId id) {
+                    return base::Result<tasks::CommandRequest>(
+                        {.id = id,
+                         .agent_id = place.agent_id,
+                         .summary = request.summary,
+                         .spec = {.cmd = request.cmd},
+                         .argv = {"sh", "-c", request.cmd},
+                         .workdir = place.workspace.execution_root,
+                         .output_path = place.agent_home / "out.log"});
+                },
             .workspace_dir = home_,
             .started_in = home_,
             .run_loop =
@@ -121,8 +144,7 @@ protected:
     }
     std::string opening(std::size_t request) {
         std::string text;
-        for (const auto& block :
-             std::get<provider::UserTurn>(model_->requests.at(request).conversation.front()).blocks)
+        for (const auto& block : model_->requests.at(request).frame.context_blocks)
             text += block.text + "\n";
         return text;
     }

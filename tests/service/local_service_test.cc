@@ -283,8 +283,8 @@ TEST_F(ServiceTest, TheDebugPromptIsThePromptThatWouldBeSent) {
     ASSERT_TRUE(service.prompt("main", "what now?", operator_));
     loop_.run();
     const auto& request = model_->requests.at(0);
-    for (const auto& block : request.system) EXPECT_THAT(dump, HasSubstr(block.text));
-    const auto& context = std::get<provider::UserTurn>(request.conversation.front()).blocks;
+    for (const auto& block : request.frame.system_blocks) EXPECT_THAT(dump, HasSubstr(block.text));
+    const auto& context = request.frame.context_blocks;
     for (std::size_t i = 0; i + 1 < context.size(); ++i)
         EXPECT_THAT(dump, HasSubstr(context[i].text));
 }

@@ -25,6 +25,7 @@ public:
                              .dispatcher = dispatcher_,
                              .feed = feed_,
                              .home_of = [this](const auto& agent) { return home_ / agent.value; }},
+                    .tasks = tasks_,
                     .models = {.runtime_default_model = "scripted/test"},
                     .check_run = [](const std::string&) { return base::Status{}; },
                     .name_model = [](const std::string& m) { return base::Result<std::string>(m); },
@@ -56,6 +57,15 @@ private:
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
     events::Feed feed_;
+    supervisor::FakeMachine machine_;
+    supervisor::FakeSupervisor supervisor_{loop_, machine_};
+    tasks::Host tasks_{{.store = *store_,
+                        .loop = loop_,
+                        .clock = clock_,
+                        .ids = ids_,
+                        .feed = feed_,
+                        .supervisor = supervisor_,
+                        .rejoin = admission::rejoin}};
     LocalService service_;
     std::jthread thread_;
 };

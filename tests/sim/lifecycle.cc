@@ -9,6 +9,7 @@
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"
 #include "flow/admission/admission.h"
+#include "flow/admission/rejoin.h"
 #include "flow/ingress/ingress.h"
 #include "flow/queue/waits.h"
 #include "flow/scheduler/hints.h"
@@ -43,6 +44,14 @@ public:
           ids_(loop_, seed * 1000 + static_cast<std::uint64_t>(life)),
           processes_(loop_, world),
           shell_(loop_, processes_, {}),
+          supervisor_(loop_, loop_, world),
+          tasks_({.store = *store_,
+                  .loop = loop_,
+                  .clock = loop_,
+                  .ids = ids_,
+                  .feed = feed_,
+                  .supervisor = supervisor_,
+                  .rejoin = admission::rejoin}),
           provider_({{"scripted/sim", std::make_shared<SimModel>(seed, loop_, world)}},
                     provider::Chain::Parts{loop_, loop_, ids_}),
           dispatcher_(with_tools(), {}, loop_, ids_),
@@ -62,7 +71,10 @@ public:
     }
 
     void run(Clients& clients) {
+        tasks_.on_result = [this](const domain::AgentId& agent) { scheduler_.wake(agent); };
+        tasks_.on_stuck = [](const domain::AgentId&, const base::Error&) {};
         for (const auto& agent : agents()) create(agent);
+        tasks_.recover(agents());
         scheduler_.start();
         const auto list = actions();
         for (std::size_t at = 0; at < list.size(); ++at)
@@ -117,7 +129,10 @@ private:
                 return json::object{{"identity", {{"agent_id", agent.value}}}};
             }));
         registry_.add(builtin::enqueue());
-        registry_.add(builtin::exec_command(shell_));
+        registry_.add(builtin::task_list(tasks_));
+        registry_.add(builtin::task_output(tasks_, loop_));
+        registry_.add(builtin::task_stop(tasks_));
+        registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
         return registry_;
     }
@@ -259,10 +274,12 @@ private:
     base::RandomIds ids_;
     FakeProcesses processes_;
     builtin::Shell shell_;
+    events::Feed feed_;
+    SimSupervisor supervisor_;
+    tasks::Host tasks_;
     provider::Chain provider_;
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
-    events::Feed feed_;
     turn::Parts parts_;
     scheduler::Scheduler scheduler_;
 };
