@@ -226,7 +226,7 @@ TEST(Typed, AppliesWhatIsDocumentedOfAField) {
     EXPECT_EQ(json_text(schema_of<Documented>()),
               R"({"type":"object","properties":{)"
               R"("times":{"type":"integer","default":3,"minimum":1},)"
-              R"("default":{"type":"string","description":"What else."},)"
+              R"("default":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"What else."},)"
               R"("mood":{"type":"string","enum":["calm","very_busy"]}},)"
               R"("additionalProperties":false})");
 }

@@ -399,10 +399,10 @@ TEST_F(ResidentTest, APromptThatInterjectsEntersTheRunningTurnBeforeItsNextRound
     loop_.run();
     ASSERT_EQ(model_->requests.size(), 2U);
     const auto& conversation = model_->requests[1].conversation;
-    ASSERT_EQ(conversation.size(), 4U);  // Opening, round, results, what the operator said.
-    EXPECT_TRUE(std::holds_alternative<provider::ToolResultsTurn>(conversation[2]));
+    ASSERT_EQ(conversation.size(), 3U);  // Round, results, what the operator said.
+    EXPECT_TRUE(std::holds_alternative<provider::ToolResultsTurn>(conversation[1]));
     EXPECT_THAT(
-        std::get<provider::UserTurn>(conversation[3]).blocks[0].text,
+        std::get<provider::UserTurn>(conversation[2]).blocks[0].text,
         testing::AllOf(HasSubstr("use the other branch"), HasSubstr("operator_instruction")));
     const auto prompts = messages_of(domain::MessageKind::OperatorPrompt);
     EXPECT_EQ(prompts.at(1).entry.status, domain::QueueStatus::Interjected);
@@ -424,7 +424,7 @@ TEST_F(ResidentTest, AWebhookThatInterjectsIsFirstInTheQueueAndNothingMore) {
          domain::AdmissionContext::LocalProcess, domain::Priority::Interject);
     loop_.run_until([&] { return model_->requests.size() == 3; });
     EXPECT_THAT(opening(2), HasSubstr("urgent"));
-    EXPECT_EQ(model_->requests[1].conversation.size(), 3U);
+    EXPECT_EQ(model_->requests[1].conversation.size(), 2U);
     EXPECT_THAT(events_of("operator_interjection_admitted"), IsEmpty());
 }
 

@@ -328,9 +328,14 @@ private:
     void check_end(const domain::Message& message, const domain::QueueEntry& entry, int results) {
         using Status = domain::QueueStatus;
         const bool is_below_model = entry.reason == "liveness only";
-        const int expected = entry.status == Status::Interjected || is_below_model ? 0 : 1;
+        // What a turn has read of a task with TaskOutput is not told again.
+        const bool was_read = message.kind == domain::MessageKind::TaskResult &&
+                              entry.status == Status::Dropped &&
+                              entry.reason == "the result was read in a turn";
+        const int expected =
+            entry.status == Status::Interjected || is_below_model || was_read ? 0 : 1;
         const bool is_over = entry.status == Status::Processed ||
-                             entry.status == Status::Interjected ||
+                             entry.status == Status::Interjected || was_read ||
                              (entry.status == Status::Dropped &&
                               entry.reason == std::string(domain::kReasonAborted));
         if (!is_over)

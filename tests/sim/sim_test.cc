@@ -69,6 +69,13 @@ TEST(Simulation, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
     }
 }
 
+// A result that could not be committed wakes nobody, but another task's result did, in the same
+// process, and the command of the call that was taken up had been forgotten just before.
+TEST(Simulation, ACommandWhoseResultCouldNotBeCommittedIsTakenUpAndNotRunAgain) {
+    const auto outcome = sim::simulate({.seed = 5, .plans = {{sim::Fault::CommitFails, 93}}});
+    EXPECT_TRUE(outcome.violations.empty()) << joined(outcome.violations);
+}
+
 TEST(Simulation, ManyCrashesInARowLoseNothing) {
     for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
         std::mt19937_64 random(seed);

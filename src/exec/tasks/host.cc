@@ -102,7 +102,8 @@ struct Host::Live {
 Host::Host(Parts parts) : parts_(std::move(parts)), self_(std::make_shared<Host*>(this)) {}
 
 Host::~Host() {
-    while (!finished_.empty()) forget_finished(domain::AgentId{finished_.begin()->first});
+    for (auto next = finished_.begin(); next != finished_.end();)
+        forget_finished(domain::AgentId{(next++)->first});
 }
 
 // One transaction with its events, and what follows it on the loop.
@@ -207,15 +208,29 @@ void Host::ended(const domain::TaskId& id, supervisor::End end) {
     }
 }
 
-// By the time of an agent's next command the result of the one before is recorded: its calls are
-// made one after the other.
+// By the time of an agent's next command the result of the one before is recorded, unless its commit
+// failed: then the call is taken up again, and its command must still be known.
 void Host::forget_finished(const domain::AgentId& agent) {
-    for (const auto& finished : finished_[agent]) {
+    const auto found = finished_.find(agent);
+    if (found == finished_.end()) return;
+    std::erase_if(found->second, [this](const Finished& finished) {
+        if (!is_recorded(finished.id)) return false;
         parts_.supervisor.forget(finished.id.value);
         std::error_code ignored;
         std::filesystem::remove(finished.log, ignored);
-    }
-    finished_.erase(agent);
+        return true;
+    });
+    if (found->second.empty()) finished_.erase(found);
+}
+
+bool Host::is_recorded(const domain::TaskId& id) const {
+    bool recorded = false;
+    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
+        const auto call = TRY(tx.tool_execution(domain::ToolCallId{id.value}));
+        recorded = !call || call->state == domain::CallState::Finished;
+        return {};
+    });
+    return status && recorded;
 }
 
 void Host::promote(const domain::TaskId& id,

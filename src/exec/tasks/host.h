@@ -132,6 +132,8 @@ private:
     supervisor::OnEnd ending_of(const domain::TaskId& id);
     void ended(const domain::TaskId& id, supervisor::End end);
     void forget_finished(const domain::AgentId& agent);
+    // Is the result of the call that this command belongs to in the store?
+    bool is_recorded(const domain::TaskId& id) const;
     void sweep(const std::vector<domain::AgentId>& agents);
     void settle(const domain::AgentId& agent, const domain::TaskId& id, supervisor::End end);
     void settled(const domain::AgentId& agent, const domain::TaskId& id, bool has_ended);

@@ -15,7 +15,7 @@ std::optional<std::int64_t> ms_at(const json::value& data, std::string_view name
     return value->get_int64();
 }
 
-std::string duration_text(std::optional<std::int64_t> ms) {
+std::string latency_duration(std::optional<std::int64_t> ms) {
     if (!ms) return "unknown";
     return *ms < 1000 ? fmt::format("{}ms", *ms)
                       : fmt::format("{:.1f}s", static_cast<double>(*ms) / 1000);
@@ -98,18 +98,18 @@ std::vector<TurnLatency> latency_of(const std::vector<domain::Event>& events, st
 
 std::string latency_text(const TurnLatency& turn) {
     std::string text = fmt::format("turn {} run={} kind={} runtime_total={}\n", turn.turn_index,
-                                   turn.run_id, turn.kind, duration_text(turn.runtime_total_ms));
-    text += fmt::format("  queue_wait {}\n", duration_text(turn.queue_wait_ms));
-    text += fmt::format("  context_build {}\n", duration_text(turn.context_build_ms));
+                                   turn.run_id, turn.kind, latency_duration(turn.runtime_total_ms));
+    text += fmt::format("  queue_wait {}\n", latency_duration(turn.queue_wait_ms));
+    text += fmt::format("  context_build {}\n", latency_duration(turn.context_build_ms));
     for (const auto& round : turn.rounds)
         text += fmt::format("  provider round {} {}  {} input={} output={}\n", round.round,
-                            duration_text(round.ms), base::printable(round.model),
+                            latency_duration(round.ms), base::printable(round.model),
                             round.input_tokens, round.output_tokens);
     for (const auto& tool : turn.tools)
         text += fmt::format("  tool {} {}  {}\n", base::printable(tool.tool),
-                            duration_text(tool.ms), base::printable(tool.summary));
-    text += fmt::format("  tool_execution {}\n", duration_text(turn.tool_ms()));
-    text += fmt::format("  turn_cleanup {}\n", duration_text(turn.cleanup_ms()));
+                            latency_duration(tool.ms), base::printable(tool.summary));
+    text += fmt::format("  tool_execution {}\n", latency_duration(turn.tool_ms()));
+    text += fmt::format("  turn_cleanup {}\n", latency_duration(turn.cleanup_ms()));
     return text;
 }
 
