@@ -114,14 +114,12 @@ TEST_P(Routes, EventsAfterACursorStartWithTheNext) {
     EXPECT_EQ(ask(get("/agents/main/events?before_seq=3")).json().at("newest_seq"), 2);
 }
 
-// contract: EVENT-13
 TEST_P(Routes, ReadingHistoryDoesNothing) {
     service_.add_events("main", 10);
     ask(get("/agents/main/events?limit=512"));
     EXPECT_THAT(service_.calls(), IsEmpty());
 }
 
-// contract: API-10, API-12
 TEST_P(Routes, StateCarriesTheCursorToFollowFrom) {
     service_.add_events("main", 5);
     EXPECT_EQ(ask(get("/agents/main/state")).json().at("event_seq"), 5);
@@ -367,7 +365,7 @@ std::string example_body(std::string_view pattern) {
     return "{}";
 }
 
-// contract: API-14, API-15, API-16, API-17, API-20, API-21
+// contract: API-14, API-15, API-16, API-17, API-20
 TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
     service_.add_events("main", 3);
     const auto document = ask(get("/openapi.json")).json();

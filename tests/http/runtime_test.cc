@@ -193,7 +193,7 @@ TEST_F(RuntimeTest, TheListIsNarrow) {
         EXPECT_FALSE(list[0].as_object().contains(heavy)) << heavy;
 }
 
-// contract: API-11, API-13
+// contract: API-11
 TEST_F(RuntimeTest, StateRepeatsTheStatusAndLittleElse) {
     answer_once();
     const auto status = runtime_->read("/status");
@@ -205,6 +205,26 @@ TEST_F(RuntimeTest, StateRepeatsTheStatusAndLittleElse) {
                                                     "work_items", "waiting_intents",
                                                     "external_triggers", "operator_notifications",
                                                     "workspace", "execution", "event_seq"));
+}
+
+// contract: API-10, API-12
+TEST_F(RuntimeTest, AStateAndTheEventsBehindItsCursorLeadToTheNextState) {
+    answer_once();
+    const auto before = runtime_->read("/state");
+    answer_once("and now?");
+    const auto after = runtime_->read("/state");
+    // What a client that was away in between makes of the events that it missed.
+    json::value agent = before.at("agent").at("agent");
+    std::int64_t seq = before.at("event_seq").as_int64();
+    for (const auto& event : events(fmt::format("?order=asc&limit=512&after_seq={}", seq))) {
+        EXPECT_EQ(event.at("event_seq").as_int64(), ++seq);
+        if (event.at("type") == "agent_state_changed") agent = event.at("payload");
+    }
+    EXPECT_EQ(seq, after.at("event_seq").as_int64());
+    for (const auto* fact : {"status", "turn_index", "pending", "total_message_count",
+                             "total_model_rounds", "current_run_id"})
+        EXPECT_EQ(agent.at(fact), after.at("agent").at("agent").at(fact)) << fact;
+    EXPECT_NE(before.at("agent").at("agent").at("turn_index"), agent.at("turn_index"));
 }
 
 // contract: API-08
@@ -243,6 +263,7 @@ TEST_F(RuntimeTest, AnswersFitTheirSchemas) {
     }
 }
 
+// contract: EVENT-13
 TEST_F(RuntimeTest, ReplayingHistoryAsksNoModelAndQueuesNothing) {
     answer_once();
     const auto asked = runtime_->questions();
@@ -255,8 +276,12 @@ TEST_F(RuntimeTest, ReplayingHistoryAsksNoModelAndQueuesNothing) {
     EXPECT_EQ(runtime_->read("/state").at("event_seq"), newest);
 }
 
+// contract: EVENT-17
 TEST_F(RuntimeTest, NumbersAndPayloadsOutliveARestart) {
     answer_once();
+    runtime_->send("/control/agents/second/create", "{}");
+    const auto second = runtime_->read("/agents/second/events?order=asc");
+    EXPECT_EQ(second.at("events").at(0).at("event_seq"), 1);
     const auto before = events();
     runtime_.reset();
     runtime_.emplace(folder_);

@@ -60,7 +60,7 @@ TEST(Envelope, FindsTheIdsOfWholeRecords) {
               (Provenance{.message_id = json::value("m-1"), .task_id = json::value("t-1")}));
 }
 
-// contract: EVENT-20, EVENT-21
+// contract: EVENT-20
 TEST(Envelope, HandsThePayloadOverAsItIsStoredInBothProjections) {
     const auto stored = event("tool_executed", {{"deep", {{"list", {1, 2, 3}}}}, {"text", "a\nb"}});
     EXPECT_EQ(envelope({"main"}, stored).payload, stored.data);

@@ -38,7 +38,7 @@ struct Limits {
     std::size_t connections_per_peer{2048};  // TCP only; one address (IPv6: one /64) is one peer.
     std::size_t requests_per_connection{100'000};
     std::size_t calls_waiting{1024};  // Requests beyond wait for no thread and get 503.
-    std::size_t call_threads{8};
+    std::size_t call_threads{16};     // Calls that wait for the disk share one trip to it.
     std::size_t stream_batch_bytes{64 * 1024};
     std::size_t auth_failures{10};  // Of one peer within auth_window; then 429.
     std::chrono::milliseconds auth_window{60'000};
