@@ -208,7 +208,7 @@ TEST(Run, ExitsTwoWhenTheCommandLineIsWrong) {
         {"run", "--trust", "friend", "text"},
         {"run", "--no-such-option", "text"},
         {"no-such-command"},
-        {"agent"},
+        {"daemon"},
         {"tail", "--limit", "none"},
     };
     for (const auto& arguments : wrong) {
