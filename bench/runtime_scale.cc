@@ -47,8 +47,8 @@ void check(const base::Status& status) {
     CHECK(status.has_value(), "the database can be filled");
 }
 
-// Sleeping agents, each with the timer and the wait of its rest, and events of earlier days. Made by
-// the engine itself: through the store it would take longer than everything that is measured.
+// Sleeping agents, each with the timer and the wait of its rest, and events of earlier days. Made
+// by the engine itself: through the store it would take longer than everything that is measured.
 void fill(const std::filesystem::path& file, int agents, int events) {
     const base::Time now = base::SystemClock().now();
     const base::Time later = now + std::chrono::hours(24);
@@ -57,13 +57,17 @@ void fill(const std::filesystem::path& file, int agents, int events) {
     agent.last_turn_terminal = domain::TurnTerminal{.turn_index = 1, .completed_at = now};
     agent.rest = domain::Rest{.since = now, .reason = "until tomorrow", .until = later};
     agent.rest->timer_id = domain::TimerId{"timer-NAME"};
-    const domain::Timer timer{
-        .id = {"timer-NAME"}, .agent_id = {"NAME"}, .duration_ms = 86'400'000, .next_fire_at = later};
+    const domain::Timer timer{.id = {"timer-NAME"},
+                              .agent_id = {"NAME"},
+                              .duration_ms = 86'400'000,
+                              .next_fire_at = later};
     const domain::Wait wait{.id = {"wait-NAME"},
                             .agent_id = {"NAME"},
                             .subject_ref = "timer-NAME",
                             .waiting_for = "the end of a timed rest"};
-    const domain::Event event{.id = {"EVENT"}, .created_at = now, .kind = "turn_terminal",
+    const domain::Event event{.id = {"EVENT"},
+                              .created_at = now,
+                              .kind = "turn_terminal",
                               .data = {{"reason", std::string(100, 'x')}}};
     const auto connection = sqlite::Connection::open({.file = file}).value();
     check(migrations::migrate(*connection));
@@ -88,12 +92,11 @@ void fill(const std::filesystem::path& file, int agents, int events) {
     if (events > 0) {
         const int each = std::max(1, events / agents);
         check(connection->run_script(
-            names +
-            fmt::format(", e(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM e WHERE j < {}) "
-                        "INSERT INTO events (agent_id, event_seq, record) SELECT name, j, "
-                        "replace(replace('{}', 'EVENT', name || j), '\"event_seq\":0', "
-                        "'\"event_seq\":' || j) FROM a, e",
-                        each, sql::encode(event).value())));
+            names + fmt::format(", e(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM e WHERE j < {}) "
+                                "INSERT INTO events (agent_id, event_seq, record) SELECT name, j, "
+                                "replace(replace('{}', 'EVENT', name || j), '\"event_seq\":0', "
+                                "'\"event_seq\":' || j) FROM a, e",
+                                each, sql::encode(event).value())));
         check(connection->run_script(
             names + fmt::format("INSERT INTO stream_heads (agent_id, stream, seq) SELECT name, "
                                 "'event', {} FROM a",
@@ -136,19 +139,19 @@ public:
         : store_(sqlite::open({.file = folder / "holon.db"}).value()),
           model_(loop_),
           dispatcher_(registry_, results::OutputPolicy{}, clock_, ids_),
-          service_({.turn = {.store = *store_,
-                             .loop = loop_,
-                             .clock = clock_,
-                             .ids = ids_,
-                             .provider = model_,
-                             .dispatcher = dispatcher_,
-                             .feed = feed_,
-                             .home_of =
-                                 [folder](const auto& agent) { return folder / agent.value; }},
-                    .models = {.runtime_default_model = "bench/instant"},
-                    .workspace_dir = folder,
-                    .started_in = folder,
-                    .trigger_key = "key"}),
+          service_(
+              {.turn = {.store = *store_,
+                        .loop = loop_,
+                        .clock = clock_,
+                        .ids = ids_,
+                        .provider = model_,
+                        .dispatcher = dispatcher_,
+                        .feed = feed_,
+                        .home_of = [folder](const auto& agent) { return folder / agent.value; }},
+               .models = {.runtime_default_model = "bench/instant"},
+               .workspace_dir = folder,
+               .started_in = folder,
+               .trigger_key = "key"}),
           subscription_(feed_.subscribe([this](const events::Committed& committed) {
               if (committed.event.kind == "turn_terminal") closed.release();
               if (committed.event.kind == "timer_fired") fired.release();
@@ -274,15 +277,16 @@ double throughput(const std::filesystem::path& folder, int agents, int messages)
                    for (int t = 0; t < threads; ++t)
                        senders.emplace_back([&, t] {
                            for (int n = t; n < messages; n += threads)
-                               CHECK(host.service().enqueue(agent_name(n % agents),
-                                                            {.body = domain::TextBody{"hi"}})
+                               CHECK(host.service()
+                                         .enqueue(agent_name(n % agents),
+                                                  {.body = domain::TextBody{"hi"}})
                                          .has_value(),
                                      "it is admitted");
                        });
                }
                for (int n = 0; n < messages; ++n) host.closed.acquire();
-               return std::vector{messages / std::chrono::duration<double>(Steady::now() - begun)
-                                                 .count()};
+               return std::vector{messages /
+                                  std::chrono::duration<double>(Steady::now() - begun).count()};
            })
         .at(0);
 }
@@ -296,10 +300,10 @@ double storm(const std::filesystem::path& folder, int agents) {
                                   .agent_id = {agent_name(n % agents)},
                                   .next_fire_at = base::from_micros(1)};
         CHECK(connection
-                  ->execute("INSERT INTO timers (id, agent_id, seq, is_active, next_fire_at, "
-                            "record) VALUES ($1, $2, $3, 1, 1, $4)",
-                            {timer.id, timer.agent_id, std::int64_t{n + 2},
-                             sql::encode(timer).value()})
+                  ->execute(
+                      "INSERT INTO timers (id, agent_id, seq, is_active, next_fire_at, "
+                      "record) VALUES ($1, $2, $3, 1, 1, $4)",
+                      {timer.id, timer.agent_id, std::int64_t{n + 2}, sql::encode(timer).value()})
                   .has_value(),
               "a timer can be added");
     }

@@ -170,12 +170,6 @@ struct EventsQuery {
     bool newest_first{true};
 };
 
-// TODO: goes when every operation below is served by the in-process service.
-inline std::unexpected<base::Error> not_served() {
-    return std::unexpected(base::Error{base::ErrorCode::Unavailable,
-                                       "this runtime does not serve that yet", "not_supported"});
-}
-
 class Service {
 public:
     virtual ~Service() = default;
@@ -190,26 +184,20 @@ public:
     virtual base::Result<json::object> status(const std::string& agent) = 0;
     virtual base::Result<std::vector<std::string>> agents() = 0;
     // Active public agents by id (AgentListEntry).
-    virtual base::Result<std::vector<json::object>> agent_list() { return not_served(); }
+    virtual base::Result<std::vector<json::object>> agent_list() = 0;
     // Everything a console shows of one agent, bounded (reference/http.md 2.4).
-    virtual base::Result<json::object> state(const std::string& /*agent*/) { return not_served(); }
+    virtual base::Result<json::object> state(const std::string& agent) = 0;
     // Active ones, newest change first.
-    virtual base::Result<std::vector<domain::Task>> tasks(const std::string& /*agent*/,
-                                                          std::int64_t /*limit*/) {
-        return not_served();
-    }
-    virtual base::Result<std::vector<domain::Timer>> timers(const std::string& /*agent*/,
-                                                            std::int64_t /*limit*/) {
-        return not_served();
-    }
+    virtual base::Result<std::vector<domain::Task>> tasks(const std::string& agent,
+                                                          std::int64_t limit) = 0;
+    virtual base::Result<std::vector<domain::Timer>> timers(const std::string& agent,
+                                                            std::int64_t limit) = 0;
     // What the runtime is doing: counts of agents and tasks (activity), last failure.
-    virtual base::Result<json::object> activity() { return not_served(); }
+    virtual base::Result<json::object> activity() = 0;
     // The prompt that `text` would be sent with, as text; nothing is run.
-    virtual base::Result<std::string> debug_prompt(const std::string& /*agent*/,
-                                                   const std::string& /*text*/,
-                                                   domain::TrustLevel /*trust*/) {
-        return not_served();
-    }
+    virtual base::Result<std::string> debug_prompt(const std::string& agent,
+                                                   const std::string& text,
+                                                   domain::TrustLevel trust) = 0;
     // Which model the agent asks, and why (AgentModelState).
     virtual base::Result<json::object> model(const std::string& agent) = 0;
     // Gives the agent, and no other, a model of its own from its next turn on; a turn that is open
@@ -227,100 +215,64 @@ public:
     virtual base::Result<std::vector<domain::Event>> events(const std::string& agent,
                                                             std::int64_t after_seq,
                                                             std::int64_t limit) = 0;
-    virtual base::Result<std::vector<domain::Event>> event_page(const std::string& /*agent*/,
-                                                                const EventsQuery& /*query*/) {
-        return not_served();
-    }
+    virtual base::Result<std::vector<domain::Event>> event_page(const std::string& agent,
+                                                                const EventsQuery& query) = 0;
     // The number of the agent's newest event; 0 when it has none.
-    virtual base::Result<std::int64_t> newest_event(const std::string& /*agent*/) {
-        return not_served();
-    }
+    virtual base::Result<std::int64_t> newest_event(const std::string& agent) = 0;
     // Calls `changed` after each commit that added events to the agent, with the number of the
     // newest, until the token is dropped. On some thread of the runtime: it must return at once
     // and read the events from its own. Numbers may be skipped, never the last one.
     [[nodiscard]] virtual std::shared_ptr<void> watch(
-        const std::string& /*agent*/, std::function<void(std::int64_t newest_seq)> /*changed*/) {
-        return nullptr;
-    }
+        const std::string& agent, std::function<void(std::int64_t newest_seq)> changed) = 0;
 
     // Deliveries. Each is queued durably and wakes the agent; a stopped agent refuses. -----------
 
     // What the operator says. Returns the id of the message.
-    virtual base::Result<std::string> prompt(const std::string& /*agent*/,
-                                             const std::string& /*text*/,
-                                             const Caller& /*caller*/) {
-        return not_served();
-    }
-    virtual base::Result<std::string> enqueue(const std::string& /*agent*/,
-                                              const EnqueueRequest& /*request*/) {
-        return not_served();
-    }
+    virtual base::Result<std::string> prompt(const std::string& agent, const std::string& text,
+                                             const Caller& caller) = 0;
+    virtual base::Result<std::string> enqueue(const std::string& agent,
+                                              const EnqueueRequest& request) = 0;
     // {disposition: triggered | coalesced | ignored}
-    virtual base::Result<json::object> wake(const std::string& /*agent*/,
-                                            const WakeRequest& /*request*/,
-                                            const Caller& /*caller*/) {
-        return not_served();
-    }
+    virtual base::Result<json::object> wake(const std::string& agent, const WakeRequest& request,
+                                            const Caller& caller) = 0;
     // The body of reference/http.md 2.7. Refused (capability_refused) for a token nobody holds.
-    virtual base::Result<json::object> callback(const CallbackRequest& /*request*/) {
-        return not_served();
-    }
+    virtual base::Result<json::object> callback(const CallbackRequest& request) = 0;
 
     // Control -------------------------------------------------------------------------------------
 
     // The agent's identity record. An agent that exists is returned as it is.
     virtual base::Result<domain::AgentIdentity> create_agent(
-        const std::string& /*agent*/, const std::optional<std::string>& /*template_name*/,
-        const Caller& /*caller*/) {
-        return not_served();
-    }
-    virtual base::Status set_lifecycle(const std::string& /*agent*/, LifecycleAction /*action*/,
-                                       const Caller& /*caller*/) {
-        return not_served();
-    }
+        const std::string& agent, const std::optional<std::string>& template_name,
+        const Caller& caller) = 0;
+    virtual base::Status set_lifecycle(const std::string& agent, LifecycleAction action,
+                                       const Caller& caller) = 0;
     // Ends the current run and leaves the agent stopped; `run_id` guards against ending another.
-    virtual base::Result<json::object> abort_run(const std::string& /*agent*/,
-                                                 const std::optional<std::string>& /*run_id*/,
-                                                 const Caller& /*caller*/) {
-        return not_served();
-    }
+    virtual base::Result<json::object> abort_run(const std::string& agent,
+                                                 const std::optional<std::string>& run_id,
+                                                 const Caller& caller) = 0;
+    // TODO: pure when the in-process service starts tasks.
     virtual base::Result<domain::Task> start_task(const std::string& /*agent*/,
                                                   const TaskRequest& /*request*/,
                                                   const Caller& /*caller*/) {
-        return not_served();
+        return base::fail(base::ErrorCode::Unavailable, "this runtime does not start tasks yet");
     }
-    virtual base::Result<domain::Timer> create_timer(const std::string& /*agent*/,
-                                                     const TimerRequest& /*request*/,
-                                                     const Caller& /*caller*/) {
-        return not_served();
-    }
-    virtual base::Result<domain::Timer> cancel_timer(const std::string& /*agent*/,
-                                                     const std::string& /*timer*/,
-                                                     const Caller& /*caller*/) {
-        return not_served();
-    }
+    virtual base::Result<domain::Timer> create_timer(const std::string& agent,
+                                                     const TimerRequest& request,
+                                                     const Caller& caller) = 0;
+    virtual base::Result<domain::Timer> cancel_timer(const std::string& agent,
+                                                     const std::string& timer,
+                                                     const Caller& caller) = 0;
     // The agent's wake capability, with its URL path, which is a secret. `rotate` replaces the
     // token: the old URL fails from then on.
-    virtual base::Result<json::object> external_trigger(const std::string& /*agent*/,
-                                                        bool /*rotate*/, const Caller& /*caller*/) {
-        return not_served();
-    }
-    virtual base::Status revoke_trigger(const std::string& /*agent*/, const Caller& /*caller*/) {
-        return not_served();
-    }
-    virtual base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& /*agent*/,
-                                                                  const std::string& /*path*/,
-                                                                  const Caller& /*caller*/) {
-        return not_served();
-    }
-    virtual base::Status exit_workspace(const std::string& /*agent*/, const Caller& /*caller*/) {
-        return not_served();
-    }
-    virtual base::Status detach_workspace(const std::string& /*agent*/,
-                                          const std::string& /*workspace_id*/,
-                                          const Caller& /*caller*/) {
-        return not_served();
-    }
+    virtual base::Result<json::object> external_trigger(const std::string& agent, bool rotate,
+                                                        const Caller& caller) = 0;
+    virtual base::Status revoke_trigger(const std::string& agent, const Caller& caller) = 0;
+    virtual base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
+                                                                  const std::string& path,
+                                                                  const Caller& caller) = 0;
+    virtual base::Status exit_workspace(const std::string& agent, const Caller& caller) = 0;
+    virtual base::Status detach_workspace(const std::string& agent, const std::string& workspace_id,
+                                          const Caller& caller) = 0;
 };
 
 }  // namespace service

@@ -238,6 +238,80 @@ TEST_F(ResidentTest, AStormOfTimersIsFiredOneCommitEachAndNoneTwice) {
     EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count({"a7"}); }), kEach);
 }
 
+// What wakes, and in which order ------------------------------------------------------------------
+
+// contract: SLEEP-07, SLEEP-21, QUEUE-08
+TEST_F(ResidentTest, ATasksResultWakesASleepingAgentInItsPlaceInTheQueue) {
+    start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{}}]}],"loop":true})");
+    send("rest");
+    run();
+    ASSERT_EQ(status(), domain::AgentStatus::Asleep);
+    send("later", domain::OperatorOrigin{}, domain::MessageKind::OperatorPrompt,
+         domain::AdmissionContext::LocalProcess, domain::Priority::Background);
+    send("the task's result", domain::TaskOrigin{{"t"}}, domain::MessageKind::TaskResult,
+         domain::AdmissionContext::RuntimeOwned);
+    run();
+    ASSERT_EQ(model_->requests.size(), 3U);
+    EXPECT_THAT(opening(1), HasSubstr("the task's result"));
+    EXPECT_THAT(opening(2), HasSubstr("later"));
+    const auto list = kinds();
+    const auto admitted = std::ranges::find(list.rbegin(), list.rend(), "message_admitted");
+    const auto woken = std::ranges::find_if(admitted.base(), list.end(), [](const auto& kind) {
+        return kind == "scheduler_posture_decision";
+    });
+    EXPECT_NE(woken, list.end());  // The wake comes behind the admission.
+}
+
+// contract: SLEEP-11
+TEST_F(ResidentTest, AFollowUpThatIsStillToComeKeepsTheAgentAwake) {
+    start(
+        R"({"rounds":[{"tool_calls":[{"name":"Enqueue","input":{"text":"look again"}},{"name":"Sleep","input":{}}]},{"text":"ok"}]})");
+    send("go");
+    scheduler_->wake(agent_);
+    loop_.run_until([&] { return agent().last_turn_terminal.has_value(); });
+    EXPECT_FALSE(agent().rest);
+    const auto decisions = events_of("scheduler_posture_decision");
+    ASSERT_EQ(decisions.size(), 1U);
+    EXPECT_EQ(base::string_at(decisions[0].data, "reason"), "sleep_overridden_runnable_work");
+}
+
+// contract: MSG-10, MSG-12
+TEST_F(ResidentTest, EverySortOfInputIsOneStoredMessageAndOnlySomeReachTheModel) {
+    using Kind = domain::MessageKind;
+    using Door = domain::AdmissionContext;
+    struct Row {
+        Kind kind;
+        domain::Origin origin;
+        Door door;
+        bool reaches_model;
+    };
+    start(kOneAnswer);
+    std::size_t requests = 0;
+    for (const auto& row : std::vector<Row>{
+             {Kind::OperatorPrompt, domain::OperatorOrigin{}, Door::LocalProcess, true},
+             {Kind::ChannelEvent, domain::ChannelOrigin{"c"}, Door::PublicUnauthenticated, true},
+             {Kind::WebhookEvent, domain::WebhookOrigin{"w"}, Door::PublicUnauthenticated, true},
+             {Kind::CallbackEvent, domain::CallbackOrigin{"d"}, Door::ExternalTriggerCapability,
+              true},
+             {Kind::TimerTick, domain::TimerOrigin{{"t"}}, Door::RuntimeOwned, true},
+             {Kind::SystemTick, domain::SystemOrigin{"s"}, Door::RuntimeOwned, true},
+             {Kind::TaskResult, domain::TaskOrigin{{"k"}}, Door::RuntimeOwned, true},
+             {Kind::TaskStatus, domain::TaskOrigin{{"k"}}, Door::RuntimeOwned, false},
+             {Kind::Control, domain::OperatorOrigin{}, Door::LocalProcess, false},
+             {Kind::BriefAck, domain::SystemOrigin{"b"}, Door::RuntimeOwned, false},
+             {Kind::BriefResult, domain::SystemOrigin{"b"}, Door::RuntimeOwned, false},
+             {Kind::InternalFollowup, domain::SystemOrigin{"f"}, Door::RuntimeOwned, true}}) {
+        send("something", row.origin, row.kind, row.door);
+        run();
+        const auto stored = messages_of(row.kind);
+        ASSERT_EQ(stored.size(), 1U) << base::enum_name(row.kind);
+        EXPECT_TRUE(stored[0].message.trigger_kind);
+        EXPECT_EQ(stored[0].entry.status, domain::QueueStatus::Processed);
+        requests += row.reaches_model ? 1 : 0;
+        EXPECT_EQ(model_->requests.size(), requests) << base::enum_name(row.kind);
+    }
+}
+
 // Hints -----------------------------------------------------------------------------------------
 
 // contract: HINT-15, TICK-03, TICK-06, CONT-10, HINT-02

@@ -113,8 +113,8 @@ TEST_F(TriggersTest, NoToolOfTheModelMakesEndsOrFiresACapability) {
     }
 }
 
-// contract: TRIG-04, TRIG-14, TRIG-25, TRIG-27, TICK-04, TICK-15, HINT-01, HINT-09, TRIG-28,
-// TRIG-32
+// contract: TRIG-04, TRIG-14, TRIG-25, TRIG-27, TRIG-28, TRIG-32, TRIG-44
+// contract: TICK-04, TICK-15, HINT-01, HINT-09
 TEST_F(TriggersTest, WhoHasTheUrlWakesTheAgentAndNobodyElse) {
     serve_main();
     const std::string secret = token();

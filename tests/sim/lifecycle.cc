@@ -62,9 +62,11 @@ public:
                  .provider = provider_,
                  .dispatcher = dispatcher_,
                  .feed = feed_,
-                 .home_of = [](const domain::AgentId& agent) {
-                     return std::filesystem::temp_directory_path() / "holon-sim-none" / agent.value;
-                 }},
+                 .home_of =
+                     [](const domain::AgentId& agent) {
+                         return std::filesystem::temp_directory_path() / "holon-sim-none" /
+                                agent.value;
+                     }},
           scheduler_(parts_, {.model_ref = "scripted/sim", .concurrent_turns_max = 2}) {
         loop_.after(std::chrono::hours(life), [] {});
         loop_.run();
@@ -106,16 +108,19 @@ private:
                 return control(agent, what);
             };
         };
-        std::vector<Action> list{
-            prompt("0", domain::Priority::Normal), prompt("1", domain::Priority::Interject),
-            [this](const auto& agent, Clients&) { return storm(agent); },
-            prompt("2", domain::Priority::Interject), command(Control::Stop),
-            command(Control::Resume), prompt("3", domain::Priority::Background),
-            [this](const auto& agent, Clients&) { return abort(agent); },
-            command(Control::Resume),
-            [this](const auto& agent, Clients&) { return rejoin(agent); },
-            command(Control::Pause), prompt("4", domain::Priority::Normal),
-            command(Control::Resume)};
+        std::vector<Action> list{prompt("0", domain::Priority::Normal),
+                                 prompt("1", domain::Priority::Interject),
+                                 [this](const auto& agent, Clients&) { return storm(agent); },
+                                 prompt("2", domain::Priority::Interject),
+                                 command(Control::Stop),
+                                 command(Control::Resume),
+                                 prompt("3", domain::Priority::Background),
+                                 [this](const auto& agent, Clients&) { return abort(agent); },
+                                 command(Control::Resume),
+                                 [this](const auto& agent, Clients&) { return rejoin(agent); },
+                                 command(Control::Pause),
+                                 prompt("4", domain::Priority::Normal),
+                                 command(Control::Resume)};
         for (int hint = 0; hint < kHints; ++hint)
             list.insert(list.begin() + 2 + hint * 3,
                         [this, hint](const auto& agent, Clients&) { return nudge(agent, hint); });
@@ -180,14 +185,14 @@ private:
 
     bool nudge(const domain::AgentId& agent, int hint) {
         const bool is_stored = commit([&](events::Log& log) -> base::Status {
-            TRY(scheduler::submit(log, {.target_agent_id = agent,
-                                        .reason = "changed",
-                                        .body = hint % 2 == 0
-                                                    ? std::optional<domain::Body>(
-                                                          domain::TextBody{fmt::format("n{}", hint)})
-                                                    : std::nullopt,
-                                        .trust = domain::TrustLevel::TrustedIntegration,
-                                        .created_at = log.now()}));
+            TRY(scheduler::submit(
+                log, {.target_agent_id = agent,
+                      .reason = "changed",
+                      .body = hint % 2 == 0 ? std::optional<domain::Body>(
+                                                  domain::TextBody{fmt::format("n{}", hint)})
+                                            : std::nullopt,
+                      .trust = domain::TrustLevel::TrustedIntegration,
+                      .created_at = log.now()}));
             return {};
         });
         scheduler_.wake(agent);
@@ -260,8 +265,8 @@ private:
         };
         if (random_() % 2 == 0) loop_.run();  // Also while nothing runs.
         const bool wait_first = random_() % 2 == 0;
-        const bool is_stored = wait_first ? commit(wait) && commit(result)
-                                          : commit(result) && commit(wait);
+        const bool is_stored =
+            wait_first ? commit(wait) && commit(result) : commit(result) && commit(wait);
         scheduler_.wake(agent);
         return is_stored;
     }
@@ -351,8 +356,8 @@ private:
     base::Status check_timers(const domain::AgentId& agent) {
         for (const auto& timer : TRY(tx_.timers(agent, kAll))) {
             if (timer.status != domain::TimerStatus::Completed || timer.fire_count != 1)
-                violation("timer {} is {} after {} fires", timer.id,
-                          base::enum_name(timer.status), timer.fire_count);
+                violation("timer {} is {} after {} fires", timer.id, base::enum_name(timer.status),
+                          timer.fire_count);
             if (!timer.last_tick_message_id || !TRY(tx_.message(*timer.last_tick_message_id)))
                 violation("timer {} fired without a tick", timer.id);
         }
@@ -387,7 +392,8 @@ void check(store::Store& store, const World& world, const Clients& clients, Outc
         for (const auto& agent : agents()) TRY(Checker(tx, outcome).check(agent, clients));
         return {};
     });
-    if (!status) outcome.violations.push_back("the store cannot be read: " + status.error().message);
+    if (!status)
+        outcome.violations.push_back("the store cannot be read: " + status.error().message);
     for (const auto& [cmd, times] : world.runs)
         if (times > 1) outcome.violations.push_back(fmt::format("'{}' ran {} times", cmd, times));
     for (const auto& fault : world.pairing_faults) outcome.violations.push_back(fault);

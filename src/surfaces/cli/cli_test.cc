@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "tests/support/captured_terminal.h"
+#include "tests/support/no_service.h"
 
 namespace cli {
 namespace {
@@ -16,7 +17,7 @@ const json::object kDefaultModel{{"source", "runtime_default"},
                                  {"effective_model", "vllm/m"}};
 
 // Knows agents by name; those in `gone` were removed after they were listed.
-class FakeService final : public service::Service {
+class FakeService final : public test_support::NoService {
 public:
     std::vector<std::string> known{};
     std::vector<json::object> listed{};

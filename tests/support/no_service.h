@@ -1,0 +1,102 @@
+// A service that serves nothing: fakes derive from it and serve what their test is about.
+#pragma once
+
+#include "service/service.h"
+
+namespace test_support {
+
+class NoService : public service::Service {
+public:
+    using Json = base::Result<json::object>;
+    using Caller = service::Caller;
+
+    base::Result<service::RunResponse> run(const service::RunRequest&,
+                                           service::Observer&) override {
+        return no();
+    }
+    Json status(const std::string&) override { return no(); }
+    base::Result<std::vector<std::string>> agents() override { return no(); }
+    base::Result<std::vector<json::object>> agent_list() override { return no(); }
+    Json state(const std::string&) override { return no(); }
+    base::Result<std::vector<domain::Task>> tasks(const std::string&, std::int64_t) override {
+        return no();
+    }
+    base::Result<std::vector<domain::Timer>> timers(const std::string&, std::int64_t) override {
+        return no();
+    }
+    Json activity() override { return no(); }
+    base::Result<std::string> debug_prompt(const std::string&, const std::string&,
+                                           domain::TrustLevel) override {
+        return no();
+    }
+    Json model(const std::string&) override { return no(); }
+    Json set_model(const std::string&, const std::string&) override { return no(); }
+    Json clear_model(const std::string&) override { return no(); }
+    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string&,
+                                                                  std::int64_t) override {
+        return no();
+    }
+    base::Result<std::vector<domain::Brief>> briefs(const std::string&, std::int64_t) override {
+        return no();
+    }
+    base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t,
+                                                    std::int64_t) override {
+        return no();
+    }
+    base::Result<std::vector<domain::Event>> event_page(const std::string&,
+                                                        const service::EventsQuery&) override {
+        return no();
+    }
+    base::Result<std::int64_t> newest_event(const std::string&) override { return no(); }
+    std::shared_ptr<void> watch(const std::string&, std::function<void(std::int64_t)>) override {
+        return nullptr;
+    }
+    base::Result<std::string> prompt(const std::string&, const std::string&,
+                                     const Caller&) override {
+        return no();
+    }
+    base::Result<std::string> enqueue(const std::string&, const service::EnqueueRequest&) override {
+        return no();
+    }
+    Json wake(const std::string&, const service::WakeRequest&, const Caller&) override {
+        return no();
+    }
+    Json callback(const service::CallbackRequest&) override { return no(); }
+    base::Result<domain::AgentIdentity> create_agent(const std::string&,
+                                                     const std::optional<std::string>&,
+                                                     const Caller&) override {
+        return no();
+    }
+    base::Status set_lifecycle(const std::string&, service::LifecycleAction,
+                               const Caller&) override {
+        return no();
+    }
+    Json abort_run(const std::string&, const std::optional<std::string>&, const Caller&) override {
+        return no();
+    }
+    base::Result<domain::Timer> create_timer(const std::string&, const service::TimerRequest&,
+                                             const Caller&) override {
+        return no();
+    }
+    base::Result<domain::Timer> cancel_timer(const std::string&, const std::string&,
+                                             const Caller&) override {
+        return no();
+    }
+    Json external_trigger(const std::string&, bool, const Caller&) override { return no(); }
+    base::Status revoke_trigger(const std::string&, const Caller&) override { return no(); }
+    base::Result<domain::WorkspaceEntry> attach_workspace(const std::string&, const std::string&,
+                                                          const Caller&) override {
+        return no();
+    }
+    base::Status exit_workspace(const std::string&, const Caller&) override { return no(); }
+    base::Status detach_workspace(const std::string&, const std::string&, const Caller&) override {
+        return no();
+    }
+
+private:
+    static std::unexpected<base::Error> no() {
+        return base::fail(base::ErrorCode::Unavailable, "the test does not serve that");
+    }
+};
+
+}  // namespace test_support
