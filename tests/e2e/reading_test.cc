@@ -152,7 +152,7 @@ TEST_F(Reading, TailShowsBriefsAndNothingElse) {
         EXPECT_EQ(keys_of(brief),
                   (std::vector<std::string>{"agent_id", "attachments", "created_at", "id", "kind",
                                             "related_message_id", "related_task_id", "text",
-                                            "workspace_id"}));
+                                            "visibility", "workspace_id"}));
     EXPECT_EQ(base::string_at(briefs[0], "kind"), "ack");
     EXPECT_EQ(base::string_at(briefs[1], "kind"), "result");
     EXPECT_EQ(base::string_at(briefs[1], "text"), "All done.");

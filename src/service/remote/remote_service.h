@@ -57,6 +57,7 @@ public:
     base::Result<json::object> wake(const std::string& agent, const WakeRequest& request,
                                     const Caller& caller) override;
 
+    base::Result<json::object> callback(const CallbackRequest& request) override;
     base::Result<domain::AgentIdentity> create_agent(
         const std::string& agent, const std::optional<std::string>& template_name,
         const Caller& caller) override;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "surfaces/cli/cli.h"
 #include "tests/support/captured_terminal.h"
+#include "tests/support/no_service.h"
 
 namespace cli {
 namespace {
@@ -13,15 +14,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Keeps what it is asked, as words.
-class Recorder final : public service::Service {
+class Recorder final : public test_support::NoService {
 public:
     std::vector<std::string> calls;
     std::optional<base::Error> failure;
 
-    base::Result<service::RunResponse> run(const service::RunRequest&,
-                                           service::Observer&) override {
-        return service::not_served();
-    }
     base::Result<json::object> status(const std::string&) override { return json::object{}; }
     base::Result<std::vector<std::string>> agents() override { return {}; }
     base::Result<json::object> model(const std::string&) override { return json::object{}; }
