@@ -144,17 +144,17 @@ private:
     base::Result<tasks::CommandRequest> task_of(const service::TaskRequest& request,
                                                 const tools::Place& place,
                                                 const domain::TaskId& id) const {
-        auto command = builtin::command_request(shell_, place, id,
-                                                {.cmd = request.cmd,
-                                                 .workdir = request.workdir,
-                                                 .shell = request.shell,
-                                                 .login = request.login,
-                                                 .tty = request.tty,
-                                                 .yield_time_ms = request.yield_time_ms.value_or(
-                                                     builtin::kYieldDefaultMs),
-                                                 .max_output_tokens = request.max_output_tokens,
-                                                 .accepts_input = request.accepts_input},
-                                                "task");
+        auto command = builtin::command_request(
+            shell_, place, id,
+            {.cmd = request.cmd,
+             .workdir = request.workdir,
+             .shell = request.shell,
+             .login = request.login,
+             .tty = request.tty,
+             .yield_time_ms = request.yield_time_ms.value_or(builtin::kYieldDefaultMs),
+             .max_output_tokens = request.max_output_tokens,
+             .accepts_input = request.accepts_input},
+            "task");
         if (!command)
             return base::fail(base::ErrorCode::InvalidInput, "{} {}", command.error().message,
                               command.error().recovery_hint.value_or(""));
@@ -176,11 +176,11 @@ private:
         registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
         registry_.add(plan::undo_tool(loop_, config_.home / "plans"));
-        plan_tools::add_all(registry_, {.loop = loop_,
-                                        .shell = shell_,
-                                        .context = [](const auto&, const tools::Place& place) {
-                                            return plan_tools::context_from(place.context);
-                                        }});
+        plan_tools::add_all(
+            registry_,
+            {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
+                 return plan_tools::context_from(place.context);
+             }});
         return registry_;
     }
 

@@ -1,5 +1,5 @@
-// Plans from outside: any text is a plan or a list of faults, JSON and YAML alike, and templates in it
-// never crash.
+// Plans from outside: any text is a plan or a list of faults, JSON and YAML alike, and templates in
+// it never crash.
 #include "base/result.h"
 #include "exec/plan/check.h"
 #include "exec/plan/parse.h"

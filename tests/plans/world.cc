@@ -71,11 +71,11 @@ Life::Life(World& world, sim::FaultPlan plan)
 const tools::Registry& Life::with_tools(World& world) {
     add_case_tools(registry_, loop_, world.tools);
     registry_.add(plan::undo_tool(loop_, world.home() / "plans"));
-    plan_tools::add_all(registry_, {.loop = loop_,
-                                    .shell = shell_,
-                                    .context = [](const auto&, const tools::Place& place) {
-                                        return plan_tools::context_from(place.context);
-                                    }});
+    plan_tools::add_all(
+        registry_,
+        {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
+             return plan_tools::context_from(place.context);
+         }});
     return registry_;
 }
 

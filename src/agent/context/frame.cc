@@ -112,10 +112,10 @@ Frame build_frame(const FrameInput& input) {
             section(Stability::AgentScoped, guidance.name,
                     base::ellipsize(base::to_utf8(guidance.text), kGuidanceCharsMax)));
     frame.context_blocks.push_back(section(Stability::AgentScoped, "execution_environment",
-                                    environment_lines(input.agent, input.workspace)));
+                                           environment_lines(input.agent, input.workspace)));
     if (input.capability)
         frame.context_blocks.push_back(section(Stability::AgentScoped, kCapabilitySection,
-                                        capability_text(*input.capability)));
+                                               capability_text(*input.capability)));
     if (!input.recent_messages.empty())
         frame.context_blocks.push_back(
             section(Stability::TurnScoped, "recent_messages", recent_lines(input.recent_messages)));
@@ -126,7 +126,8 @@ Frame build_frame(const FrameInput& input) {
         break;
     }
     if (const std::string hint = hint_text(input.message); !hint.empty())
-        frame.context_blocks.push_back(section(Stability::TurnScoped, "continuation_context", hint));
+        frame.context_blocks.push_back(
+            section(Stability::TurnScoped, "continuation_context", hint));
     frame.context_blocks.push_back(
         section(Stability::TurnScoped, "current_input", input_text(input.message)));
     frame.system_prompt = provider::join_blocks(frame.system_blocks);

@@ -208,8 +208,8 @@ void Host::ended(const domain::TaskId& id, supervisor::End end) {
     }
 }
 
-// By the time of an agent's next command the result of the one before is recorded, unless its commit
-// failed: then the call is taken up again, and its command must still be known.
+// By the time of an agent's next command the result of the one before is recorded, unless its
+// commit failed: then the call is taken up again, and its command must still be known.
 void Host::forget_finished(const domain::AgentId& agent) {
     const auto found = finished_.find(agent);
     if (found == finished_.end()) return;

@@ -227,8 +227,8 @@ base::Result<std::string> LocalService::debug_prompt(const std::string& agent,
         scheduler::OpenInput input{.model_ref = parts_.models.runtime_default_model};
         input.home_workspace = workspace::agent_home(id, home);
         input.guidance = scheduler::read_guidance(home, known.active_workspace_entry);
-        input.tools = turn::declarations(parts_.turn.dispatcher.registry(),
-                                         known.identity.profile_preset);
+        input.tools =
+            turn::declarations(parts_.turn.dispatcher.registry(), known.identity.profile_preset);
         frame = TRY(scheduler::plan_frame(tx, known, message, input));
         return {};
     }));

@@ -42,19 +42,21 @@ base::Result<domain::Task> LocalService::start_task(const std::string& agent,
     TRY(write([&](events::Log& log) -> base::Status {
         const auto known = TRY(known_agent(log.tx(), id));
         if (known.stopped)
-            return std::unexpected(base::Error{
-                base::ErrorCode::Conflict,
-                fmt::format("agent {} is stopped; start it first", agent), "agent_stopped",
-                {{"agent_id", agent}, {"hint", "holon agent start " + agent}}});
+            return std::unexpected(
+                base::Error{base::ErrorCode::Conflict,
+                            fmt::format("agent {} is stopped; start it first", agent),
+                            "agent_stopped",
+                            {{"agent_id", agent}, {"hint", "holon agent start " + agent}}});
         place.workspace =
             known.active_workspace_entry.value_or(workspace::agent_home(id, place.agent_home));
-        return log.append(id, "task_create_requested",
-                          {{"target_agent_id", agent},
-                           {"task_id", task.value},
-                           {"admission_context", base::enum_name(caller.admission)},
-                           {"provided_trust", base::enum_name(request.trust.value_or(
-                                                  domain::TrustLevel::TrustedOperator))},
-                           {"boundary", workspace::boundary(place.workspace)}});
+        return log.append(
+            id, "task_create_requested",
+            {{"target_agent_id", agent},
+             {"task_id", task.value},
+             {"admission_context", base::enum_name(caller.admission)},
+             {"provided_trust",
+              base::enum_name(request.trust.value_or(domain::TrustLevel::TrustedOperator))},
+             {"boundary", workspace::boundary(place.workspace)}});
     }));
     auto command = TRY(parts_.task_of(request, place, task));
     // The loop starts it; this thread waits for the record.

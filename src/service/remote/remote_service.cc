@@ -242,7 +242,8 @@ base::Result<json::object> RemoteService::wake(const std::string& agent, const W
     return control(agent, "/wake", std::move(body));
 }
 
-// JSON goes through as it is; text becomes a JSON string, which is all that a callback can tell apart.
+// JSON goes through as it is; text becomes a JSON string, which is all that a callback can tell
+// apart.
 base::Result<json::object> RemoteService::callback(const CallbackRequest& request) {
     json::value body;
     if (request.body) {

@@ -16,10 +16,8 @@ using base::Status;
 
 namespace {
 
-constexpr Step kSteps[] = {{1, "ground", kGround},
-                           {2, "lifecycle", kLifecycle},
-                           {4, "plan", kPlan},
-                           {5, "gate", kGate}};
+constexpr Step kSteps[] = {
+    {1, "ground", kGround}, {2, "lifecycle", kLifecycle}, {4, "plan", kPlan}, {5, "gate", kGate}};
 
 // The numbers of the steps that the database has.
 Result<std::set<std::int64_t>> applied(sql::Connection& connection) {

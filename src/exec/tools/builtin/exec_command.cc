@@ -131,10 +131,10 @@ private:
         log_ = request->output_path;
         process_ = {.argv = request->argv, .cwd = request->workdir};
         request->run_id = run_id_;
-        const auto started = host_.start(
-            std::move(*request), [self = shared_from_this(), then](supervisor::End end) {
-                self->ended(then, std::move(end));
-            });
+        const auto started = host_.start(std::move(*request),
+                                         [self = shared_from_this(), then](supervisor::End end) {
+                                             self->ended(then, std::move(end));
+                                         });
         if (!started)
             return finish(then, std::unexpected(Shell::spawn_failed(process_, "ExecCommand",
                                                                     started.error().message)));

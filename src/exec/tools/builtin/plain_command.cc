@@ -5,10 +5,11 @@ namespace {
 
 // One command between two looks at its folder. Cancelling before it has started keeps it from
 // starting.
-class PlainCommand final : public tools::Running, public std::enable_shared_from_this<PlainCommand> {
+class PlainCommand final : public tools::Running,
+                           public std::enable_shared_from_this<PlainCommand> {
 public:
     PlainCommand(Shell& shell, CommandSpec spec, std::string tool, tools::Place place,
-                results::ArtifactSink& sink, tools::Done done)
+                 results::ArtifactSink& sink, tools::Done done)
         : shell_(shell),
           spec_(std::move(spec)),
           tool_(std::move(tool)),
