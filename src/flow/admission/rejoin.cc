@@ -2,12 +2,9 @@
 
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
+#include "flow/queue/waits.h"
 
 namespace admission {
-
-std::string task_result_key(const domain::TaskId& task) {
-    return fmt::format("task_result:{}", task);
-}
 
 base::Status rejoin(events::Log& log, domain::Message message) {
     ingress::Raw raw{.agent_id = message.agent_id,
@@ -21,7 +18,7 @@ base::Status rejoin(events::Log& log, domain::Message message) {
                      .correlation_id = std::move(message.correlation_id),
                      .causation_id = std::move(message.causation_id)};
     std::optional<std::string> key;
-    if (message.task_id) key = task_result_key(*message.task_id);
+    if (message.task_id) key = queue::task_result_key(*message.task_id);
     auto received = TRY(ingress::receive(std::move(raw), log.now(), log.ids()));
     received.id = message.id;
     const auto outcome = TRY(admit(log, received, key));

@@ -9,7 +9,4 @@ namespace admission {
 // own id, once for each task and kind. Fails, and with it the commit, when the agent is gone.
 base::Status rejoin(events::Log& log, domain::Message message);
 
-// The key under which the result of a task is known.
-std::string task_result_key(const domain::TaskId& task);
-
 }  // namespace admission

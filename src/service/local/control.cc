@@ -154,6 +154,7 @@ base::Status LocalService::set_lifecycle(const std::string& agent, LifecycleActi
             scheduler_.halt(id, stopped ? "agent_stopped" : "agent_paused",
                             turn::StopKind::Interrupt);
         });
+    if (action == LifecycleAction::Stop) order_stops(id);
     return {};
 }
 
@@ -180,6 +181,7 @@ base::Result<json::object> LocalService::abort_run(const std::string& agent,
     post([this, id] {
         scheduler_.halt(id, std::string(domain::kReasonAborted), turn::StopKind::Abort);
     });
+    order_stops(id);
     return json::object{{"aborted", true},
                         {"agent_id", agent},
                         {"run_id", run.value},

@@ -163,6 +163,8 @@ private:
     bool has_active_tasks(const domain::AgentId& agent) const;
     // Takes up every task that an earlier process left.
     void recover_tasks();
+    // Asks for the end of all of the agent's tasks.
+    void order_stops(const domain::AgentId& agent);
     // Ends all of the agent's tasks, running the loop meanwhile if nobody else does. Those that do
     // not end in time are left to their supervisors.
     void stop_tasks(const domain::AgentId& agent);

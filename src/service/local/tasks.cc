@@ -80,23 +80,26 @@ void LocalService::recover_tasks() {
     if (!agents.empty()) parts_.tasks.recover(agents);
 }
 
-void LocalService::stop_tasks(const domain::AgentId& agent) {
-    if (!has_active_tasks(agent)) return;
-    const auto order_stops = [this, agent] {
+void LocalService::order_stops(const domain::AgentId& agent) {
+    post([this, agent] {
         const auto active = parts_.tasks.active(agent);
         if (!active) return;
-        // Why one could not be stopped is of no use any more: whoever is left ends by itself.
+        // Why one could not be stopped is of no use: whoever is left ends by itself.
         for (const auto& task : *active)
             parts_.tasks.stop(agent, task.id, [](const base::Result<tasks::StopReceipt>&) {});
-    };
-    if (is_resident_) return post(order_stops);
+    });
+}
+
+void LocalService::stop_tasks(const domain::AgentId& agent) {
+    if (!has_active_tasks(agent)) return;
+    order_stops(agent);
+    if (is_resident_) return;
     // The agent is not woken any more by what comes back.
     const auto woken = std::exchange(parts_.tasks.on_result, [this, agent](const domain::AgentId&) {
         if (!has_active_tasks(agent)) parts_.stop_loop();
     });
     auto& loop = parts_.turn.loop;
-    loop.post(order_stops);
-    const auto force = loop.after(kTasksSettleMax, order_stops);
+    const auto force = loop.after(kTasksSettleMax, [this, agent] { order_stops(agent); });
     const auto give_up = loop.after(2 * kTasksSettleMax, [this] { parts_.stop_loop(); });
     parts_.run_loop();
     loop.cancel(force);
