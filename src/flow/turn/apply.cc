@@ -35,8 +35,7 @@ base::Status append_follow_up(events::Log& log, const Facts& facts,
 // recorded with its reason, and a wait for the task is over.
 base::Status drop_read_result(events::Log& log, const Facts& facts, const domain::TaskId& task) {
     const auto& agent = facts.agent.agent_id;
-    const auto id =
-        TRY(log.tx().known_message({.agent_id = agent}, queue::task_result_key(task)));
+    const auto id = TRY(log.tx().known_message({.agent_id = agent}, queue::task_result_key(task)));
     const auto queued = id ? TRY(log.tx().message(*id)) : std::nullopt;
     if (!queued || queued->entry.status != domain::QueueStatus::Queued) return {};
     TRY(queue::release(log, *id, domain::QueueStatus::Dropped, "the result was read in a turn"));
