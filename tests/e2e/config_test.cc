@@ -272,7 +272,7 @@ protected:
     FakeModelServer server;
 };
 
-// contract: MODEL-03, MODEL-04, MODEL-05
+// contract: MODEL-03, MODEL-04, MODEL-05, STATE-17
 TEST_F(AgentModel, AnOverrideIsForOneAgentAndLeavesTheDefaultAlone) {
     EXPECT_EQ(run("a").exit_code, 0);
     EXPECT_EQ(run("b").exit_code, 0);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/process_tree.h"
+#include "domain/provider.h"
 #include "tests/e2e/program.h"
 #include "tests/support/fake_model_server.h"
 
@@ -187,6 +188,27 @@ TEST_F(Tasks, TasksOfATemporaryAgentEndWithIt) {
     const pid_t pid = std::stoi(program.read(program.folder() / "pid"));
     EXPECT_EQ(base::start_time_of(pid), 0U);
     EXPECT_TRUE(std::filesystem::is_empty(program.home() / "agents"));
+}
+
+// contract: FAIL-01
+TEST_F(Tasks, FailuresOfProvidersTurnsAndTasksHaveOneShape) {
+    const auto shape = [](const json::value& value) {
+        const auto artifact =
+            base::from_json<domain::FailureArtifact>(value, base::Unknown::Reject);
+        EXPECT_TRUE(artifact.has_value()) << base::json_text(value);
+        return artifact ? artifact->category : domain::FailureCategory::Unknown;
+    };
+    server.enqueue({.status = 401, .body = R"({"error":{"message":"no such key"}})"});
+    const auto refused = program.json_of(first_run(), 3);
+    EXPECT_NE(shape(refused.at("failure_artifact")), domain::FailureCategory::Task);
+    model_runs("true", {});
+    const auto cut_off = program.json_of(first_run({"--max-turns", "1"}), 4);
+    EXPECT_EQ(shape(cut_off.at("failure_artifact")), domain::FailureCategory::Runtime);
+    model_runs("exit 3");
+    model_says("It runs.");
+    model_says("It is over.");
+    const auto failed = program.json_of(first_run());
+    EXPECT_EQ(shape(task_of(failed).at("failure_artifact")), domain::FailureCategory::Task);
 }
 
 }  // namespace

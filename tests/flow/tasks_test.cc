@@ -93,6 +93,40 @@ TEST_F(TaskFlowTest, AResultResumesTheAgentThatWaitsForIt) {
     EXPECT_EQ(agent().last_continuation->trigger_kind, domain::TriggerKind::TaskResult);
 }
 
+// contract: AUDIT-04, BRIEF-04, CONT-06, CONT-07
+TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
+    start(kLongCommand);
+    send("go");
+    run();
+    const auto facts =
+        read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
+    ASSERT_EQ(facts.active_tasks.size(), 1U);
+    EXPECT_EQ(identity::status_of(facts), domain::AgentStatus::AwakeIdle);
+    EXPECT_EQ(identity::decide_closure(facts).outcome, domain::ClosureOutcome::Completed);
+
+    start(R"({"rounds":[{"text":"Seen."}]})");
+    const std::string task = command();
+    supervisor_.end(task, Ended{.exit_code = 0});
+    loop_.run();
+    const auto result = results().at(0).message.id.value;
+    std::string started_by;
+    std::string task_of_message;
+    for (const auto& event : read<std::vector<domain::Event>>(
+             [&](store::Tx& tx) { return tx.events(agent_, {.limit = 1000}); })) {
+        if (event.kind == "turn_started") started_by = base::string_at(event.data, "message_id");
+        if (event.kind == "message_admitted" && base::string_at(event.data, "message_id") == result)
+            task_of_message = base::string_at(event.data, "task_id");
+    }
+    EXPECT_EQ(started_by, result);
+    EXPECT_EQ(task_of_message, task);
+    std::vector<domain::BriefKind> kinds;
+    for (const auto& brief : read<std::vector<store::Numbered<domain::Brief>>>(
+             [&](store::Tx& tx) { return tx.briefs(agent_, {.limit = 10}); }))
+        kinds.push_back(brief.record.kind);
+    using enum domain::BriefKind;
+    EXPECT_EQ(kinds, (std::vector{Ack, Result, Ack, Result}));
+}
+
 // contract: TASK-41, TASK-42, TASK-43
 TEST_F(TaskFlowTest, AResultIsStoredAsTheRuntimesOwnWord) {
     start(kLongCommand);

@@ -112,7 +112,7 @@ TEST_F(ExecCommandTest, RunsInTheWorkingFolderItIsGiven) {
             << workdir;
 }
 
-// contract: ENV-08, TERR-12, TERR-19
+// contract: ENV-08, TERR-12, TERR-19, EXEC-09
 TEST_F(ExecCommandTest, RunsNothingOutsideTheExecutionRoot) {
     folder_.write("other-repo/file", "");
     folder_.write("repo-2/file", "");

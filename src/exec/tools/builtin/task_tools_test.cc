@@ -164,10 +164,11 @@ TEST_F(TaskToolsTest, MuchOutputIsShownShortAndKeptWhole) {
     EXPECT_EQ(bytes_of(base::string_at(shown.at("artifacts").at(0), "path")).size(), 1'500'000U);
 }
 
-// contract: CMD-61, CMD-62, CMD-63
+// contract: CMD-61, CMD-62, CMD-63, FAIL-07, FAIL-11, FAIL-15
 TEST_F(TaskToolsTest, ATaskThatFailedShowsItsEvidence) {
-    const auto id =
-        base::string_at(promoted("echo broken >&2; exit 3").at("task_handle"), "task_id");
+    const auto id = base::string_at(
+        promoted("yes noise | head -c 3000000; echo broken >&2; exit 3").at("task_handle"),
+        "task_id");
     const auto end = run("TaskOutput", {{"task_id", id}});
     const auto& shown = end.envelope.result().at("task");
     EXPECT_EQ(base::string_at(shown, "status"), "failed");
@@ -176,6 +177,12 @@ TEST_F(TaskToolsTest, ATaskThatFailedShowsItsEvidence) {
     EXPECT_EQ(base::string_at(failure, "category"), "task");
     EXPECT_EQ(base::string_at(failure, "kind"), "command_task_exit_nonzero");
     EXPECT_EQ(base::int_at(failure, "exit_status"), 3);
+    EXPECT_THAT(base::json_text(failure), testing::Not(HasSubstr("noise")));
+    if (const auto* metadata = base::find(failure, "metadata"); metadata && metadata->is_object()) {
+        EXPECT_LT(base::json_text(*metadata).size(), 2000U);
+        for (const auto& [name, value] : metadata->get_object())
+            EXPECT_TRUE(value.is_string()) << std::string(name);
+    }
     EXPECT_THAT(end.receipt, HasSubstr("Exit status: 3\n"));
     EXPECT_THAT(end.receipt, HasSubstr("Failure evidence: The task exited with status 3."));
 }
