@@ -177,7 +177,7 @@ TEST_F(TaskToolsTest, ATaskThatFailedShowsItsEvidence) {
     EXPECT_EQ(base::string_at(failure, "category"), "task");
     EXPECT_EQ(base::string_at(failure, "kind"), "command_task_exit_nonzero");
     EXPECT_EQ(base::int_at(failure, "exit_status"), 3);
-    EXPECT_THAT(base::json_text(failure), testing::Not(HasSubstr("noise")));
+    EXPECT_THAT(base::json_text(failure), testing::Not(HasSubstr("noise\\nnoise")));
     if (const auto* metadata = base::find(failure, "metadata"); metadata && metadata->is_object()) {
         EXPECT_LT(base::json_text(*metadata).size(), 2000U);
         for (const auto& [name, value] : metadata->get_object())
