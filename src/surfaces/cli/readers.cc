@@ -63,8 +63,9 @@ Exit on(const StatusCommand& command, const Context& context) {
     };
     line("agent", pointer_text(value, "/identity/agent_id"));
     line("status", pointer_text(value, "/agent/status"));
-    line("closure", pointer_text(value, "/closure/outcome") + ", waiting for " +
-                        pointer_text(value, "/closure/waiting_reason"));
+    const bool is_waiting = base::find(value.at("closure"), "waiting_reason") != nullptr;
+    line("closure", pointer_text(value, "/closure/outcome") +
+                        (is_waiting ? ", " + pointer_text(value, "/closure/waiting_reason") : ""));
     line("pending", pointer_text(value, "/agent/pending"));
     line("turns", pointer_text(value, "/agent/turn_index"));
     line("model", model_text(value.at("model")));
