@@ -30,7 +30,7 @@ Environment:
                 the control token of a runtime that asks for one
 
 Something is wrong: holon run --json, holon daemon status, holon daemon logs, holon status, tail and
-transcript, holon tui, holon serve; in this order.
+transcript, holon tail -f, holon serve; in this order.
 
 Exit codes:
   0 success   1 error   2 usage
