@@ -5,3 +5,4 @@ set -eu
 echo "calc 1.0 sent" >>published.log
 if [ -p server ]; then read -r answer <server; else answer=ok; fi
 echo "calc 1.0 confirmed: $answer" >>published.log
+echo "calc 1.0 is out"
