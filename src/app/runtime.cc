@@ -83,7 +83,7 @@ public:
                .name_model =
                    [this](const std::string& model) { return name_model(config_, model); },
                .task_of = [this](const auto& request, const auto& place,
-                                 domain::TaskId id) { return task_of(request, place, id); },
+                                 const domain::TaskId& id) { return task_of(request, place, id); },
                .workspace_dir = config.workspace_dir,
                .started_in = config.cwd,
                .run_loop = [this] { loop_.run(); },

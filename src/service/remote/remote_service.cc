@@ -79,7 +79,7 @@ base::Result<json::object> RemoteService::get_object(const std::string& path) {
 }
 
 base::Result<json::object> RemoteService::control(const std::string& agent, std::string_view action,
-                                                  json::object body,
+                                                  const json::object& body,
                                                   std::chrono::milliseconds timeout) {
     std::string path = "/control" + agent_path(agent, action);
     Request request{
@@ -239,7 +239,7 @@ base::Result<json::object> RemoteService::wake(const std::string& agent, const W
     put(body, "source", request.source);
     put(body, "correlation_id", request.correlation_id);
     put(body, "causation_id", request.causation_id);
-    return control(agent, "/wake", std::move(body));
+    return control(agent, "/wake", body);
 }
 
 // JSON goes through as it is; text becomes a JSON string, which is all that a callback can tell
@@ -262,7 +262,7 @@ base::Result<domain::AgentIdentity> RemoteService::create_agent(
     const Caller& /*caller*/) {
     json::object body;
     put(body, "template", template_name);
-    return decode<domain::AgentIdentity>(TRY(control(agent, "/create", std::move(body))), "create");
+    return decode<domain::AgentIdentity>(TRY(control(agent, "/create", body)), "create");
 }
 
 base::Status RemoteService::set_lifecycle(const std::string& agent, LifecycleAction action,
@@ -276,7 +276,7 @@ base::Result<json::object> RemoteService::abort_run(const std::string& agent,
                                                     const Caller& /*caller*/) {
     json::object body{{"mode", "stop_after_abort"}};
     put(body, "run_id", run_id);
-    return control(agent, "/current-run/abort", std::move(body));
+    return control(agent, "/current-run/abort", body);
 }
 
 base::Result<domain::Task> RemoteService::start_task(const std::string& agent,
@@ -295,8 +295,8 @@ base::Result<domain::Task> RemoteService::start_task(const std::string& agent,
     // The runtime may hold the answer back until the command has had this long.
     const auto yield =
         std::chrono::milliseconds(request.yield_time_ms.value_or(kTaskYieldDefault.count()));
-    return decode<domain::Task>(
-        TRY(control(agent, "/tasks", std::move(body), kAnswerTimeout + yield)), "task");
+    return decode<domain::Task>(TRY(control(agent, "/tasks", body, kAnswerTimeout + yield)),
+                                "task");
 }
 
 base::Result<domain::Timer> RemoteService::create_timer(const std::string& agent,
@@ -305,7 +305,7 @@ base::Result<domain::Timer> RemoteService::create_timer(const std::string& agent
     json::object body{{"duration_ms", request.duration_ms}};
     put(body, "interval_ms", request.interval_ms);
     put(body, "summary", request.summary);
-    return decode<domain::Timer>(TRY(control(agent, "/timers", std::move(body))), "timer");
+    return decode<domain::Timer>(TRY(control(agent, "/timers", body)), "timer");
 }
 
 base::Result<domain::Timer> RemoteService::cancel_timer(const std::string& agent,

@@ -85,7 +85,7 @@ public:
 private:
     base::Result<json::object> get_object(const std::string& path);
     base::Result<json::object> control(const std::string& agent, std::string_view action,
-                                       json::object body,
+                                       const json::object& body,
                                        std::chrono::milliseconds timeout = kAnswerTimeout);
 
     Client client_;

@@ -21,7 +21,7 @@ void add_terminal(base::ProcessSpec& process) {
 }  // namespace
 
 std::expected<tasks::CommandRequest, domain::ToolError> command_request(
-    const Shell& shell, const tools::Place& place, domain::TaskId id,
+    const Shell& shell, const tools::Place& place, const domain::TaskId& id,
     const tasks::CommandTaskSpec& spec, std::string_view tool) {
     auto process = shell.prepare({.cmd = spec.cmd,
                                   .workdir = spec.workdir,

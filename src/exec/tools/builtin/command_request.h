@@ -10,7 +10,7 @@ namespace builtin {
 // The command of `spec` as it is started at `place`, whether a call asked for it or an operator:
 // its folder and environment, and the file that gets its output. `tool` is named in errors.
 std::expected<tasks::CommandRequest, domain::ToolError> command_request(
-    const Shell& shell, const tools::Place& place, domain::TaskId id,
+    const Shell& shell, const tools::Place& place, const domain::TaskId& id,
     const tasks::CommandTaskSpec& spec, std::string_view tool);
 
 }  // namespace builtin

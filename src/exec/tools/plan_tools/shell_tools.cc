@@ -283,8 +283,9 @@ private:
         make_relative(outcome.effects, place.workspace.execution_root);
         if (!outcome.completed) return done(std::move(outcome));
         auto undo = std::make_shared<std::vector<vault::UndoEntry>>();
+        auto effects = outcome.effects;  // Of its own: the outcome travels with the other function.
         loop_.offload(
-            [effects = outcome.effects, place, images = std::move(images), undo] {
+            [effects = std::move(effects), place, images = std::move(images), undo] {
                 const auto root = vault::Root::open(place.workspace.execution_root);
                 if (root) *undo = undo_of(effects, images, *root);
             },
