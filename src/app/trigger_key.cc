@@ -34,7 +34,7 @@ base::Result<std::string> trigger_key(const std::filesystem::path& home) {
         unlink(draft.c_str());
         TRY(failure);
     }
-    const std::string key(base::trim(TRY(base::read_file(file, kKeyBytesMax))));
+    std::string key(base::trim(TRY(base::read_file(file, kKeyBytesMax))));
     if (key.empty())
         return base::fail(base::ErrorCode::Corrupt,
                           "{} is empty; remove it, and the URLs of all external triggers change",

@@ -273,7 +273,7 @@ base::Result<domain::WorkspaceEntry> LocalService::attach_workspace(const std::s
                                                                     const std::string& path,
                                                                     const Caller& caller) {
     TRY(check_operator(caller));
-    const auto entry = TRY(workspace::enter(path, ""));
+    auto entry = TRY(workspace::enter(path, ""));
     TRY(write([&](events::Log& log) -> base::Status {
         auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
         TRY(log.tx().put_workspace(entry));
