@@ -220,8 +220,9 @@ public:
     // The number of the agent's newest event; 0 when it has none.
     virtual base::Result<std::int64_t> newest_event(const std::string& agent) = 0;
     // Calls `changed` after each commit that added events to the agent, with the number of the
-    // newest, until the token is dropped. On some thread of the runtime: it must return at once
-    // and read the events from its own. Numbers may be skipped, never the last one.
+    // newest, until the token is dropped; a call that has begun by then may still be on its way.
+    // On some thread of the runtime: it must return at once and read the events from its own.
+    // Numbers may be skipped, never the last one.
     [[nodiscard]] virtual std::shared_ptr<void> watch(
         const std::string& agent, std::function<void(std::int64_t newest_seq)> changed) = 0;
 

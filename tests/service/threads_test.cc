@@ -73,13 +73,13 @@ private:
 const Caller kOperator{domain::AdmissionContext::ControlAuthenticated, std::nullopt};
 
 TEST(ServiceThreads, PromptsFromManyThreadsToManyAgentsAreAllAnswered) {
-    Daemon daemon;
-    auto& service = daemon.service();
     constexpr int kThreads = 4, kPrompts = 5;
     std::atomic<int> results{0};
     std::binary_semaphore all{0};
-    std::vector<std::shared_ptr<void>> tokens;
     std::vector<std::atomic<int>> done(kThreads);
+    Daemon daemon;  // The last: its loop may still call what was watched for.
+    auto& service = daemon.service();
+    std::vector<std::shared_ptr<void>> tokens;
     for (int t = 0; t < kThreads; ++t) {
         const std::string agent = "a" + std::to_string(t);
         ASSERT_TRUE(service.create_agent(agent, std::nullopt, kOperator));
@@ -117,10 +117,10 @@ TEST(ServiceThreads, ARunWaitsForItsAnswerWhileTheRuntimeServes) {
 }
 
 TEST(ServiceThreads, ATimerFiresInARuntimeThatStays) {
+    std::binary_semaphore answered{0};  // Outlives the loop: a call may still be on its way.
     Daemon daemon;
     auto& service = daemon.service();
     ASSERT_TRUE(service.create_agent("main", std::nullopt, kOperator));
-    std::binary_semaphore answered{0};
     const auto token = service.watch("main", [&](std::int64_t) {
         const auto briefs = service.briefs("main", 1);
         if (briefs && !briefs->empty() && briefs->front().kind == domain::BriefKind::Result)

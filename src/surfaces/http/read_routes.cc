@@ -181,8 +181,8 @@ Answer event_stream(const Context& context, const Request& request) {
     if (*after > newest) return cursor_not_found(*after, newest);
     if (*after == newest) return Response{.follow = Follow{agent, newest, newest}};
     // The event behind the cursor has to be there still; 0 stands for the oldest that is.
-    const auto next = TRY(context.service.event_page(
-        agent, {.after_seq = *after, .limit = 1, .newest_first = false}));
+    const auto next = TRY(
+        context.service.event_page(agent, {.after_seq = after, .limit = 1, .newest_first = false}));
     if (next.empty() || (*after != 0 && next.front().event_seq != *after + 1))
         return cursor_not_found(*after, newest);
     return Response{.follow = Follow{agent, next.front().event_seq - 1, newest}};
