@@ -15,6 +15,7 @@
 #include "bench/http_load.h"
 #include "store/sql/sqlite/sqlite_store.h"
 #include "surfaces/http/server.h"
+#include "tests/support/no_service.h"
 
 namespace {
 
@@ -30,8 +31,12 @@ constexpr int kReaders = 100;
 constexpr int kEventsPerSecond = 1000;
 constexpr auto kFanOutTime = 5s;
 
+std::unexpected<base::Error> nothing() {
+    return base::fail(base::ErrorCode::Unavailable, "not part of the measurement");
+}
+
 // What the runtime does for these calls, without its scheduler: nothing here runs a turn.
-class StoreService final : public service::Service {
+class StoreService final : public test_support::NoService {
 public:
     explicit StoreService(const std::filesystem::path& file)
         : store_(sqlite::open({.file = file}).value()) {
@@ -43,10 +48,6 @@ public:
               "an agent can be made");
     }
 
-    base::Result<service::RunResponse> run(const service::RunRequest&,
-                                           service::Observer&) override {
-        return service::not_served();
-    }
     base::Result<json::object> status(const std::string& agent) override {
         json::object summary;
         TRY(store_->read([&](store::Tx& tx) -> base::Status {
@@ -54,25 +55,6 @@ public:
             return {};
         }));
         return summary;
-    }
-    base::Result<std::vector<std::string>> agents() override { return service::not_served(); }
-    base::Result<json::object> model(const std::string&) override { return service::not_served(); }
-    base::Result<json::object> set_model(const std::string&, const std::string&) override {
-        return service::not_served();
-    }
-    base::Result<json::object> clear_model(const std::string&) override {
-        return service::not_served();
-    }
-    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string&,
-                                                                  std::int64_t) override {
-        return service::not_served();
-    }
-    base::Result<std::vector<domain::Brief>> briefs(const std::string&, std::int64_t) override {
-        return service::not_served();
-    }
-    base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t,
-                                                    std::int64_t) override {
-        return service::not_served();
     }
     base::Result<std::vector<domain::Event>> event_page(
         const std::string& agent, const service::EventsQuery& query) override {
@@ -165,41 +147,31 @@ private:
 };
 
 class NoSettings final : public service::Settings {
-    base::Result<json::value> get(const std::string&) override { return service::not_served(); }
+    base::Result<json::value> get(const std::string&) override { return nothing(); }
     base::Result<json::value> set(const std::string&, const std::string&) override {
-        return service::not_served();
+        return nothing();
     }
-    base::Status unset(const std::string&) override { return service::not_served(); }
-    base::Result<json::object> list() override { return service::not_served(); }
+    base::Status unset(const std::string&) override { return nothing(); }
+    base::Result<json::object> list() override { return nothing(); }
     std::vector<service::SettingDescription> schema() override { return {}; }
-    base::Result<std::vector<service::ModelAvailability>> models() override {
-        return service::not_served();
-    }
+    base::Result<std::vector<service::ModelAvailability>> models() override { return nothing(); }
     base::Result<service::ProviderView> set_provider(const service::ProviderChange&) override {
-        return service::not_served();
+        return nothing();
     }
-    base::Result<service::ProviderView> provider(const std::string&) override {
-        return service::not_served();
-    }
-    base::Result<std::vector<service::ProviderView>> providers() override {
-        return service::not_served();
-    }
-    base::Result<bool> remove_provider(const std::string&) override {
-        return service::not_served();
-    }
+    base::Result<service::ProviderView> provider(const std::string&) override { return nothing(); }
+    base::Result<std::vector<service::ProviderView>> providers() override { return nothing(); }
+    base::Result<bool> remove_provider(const std::string&) override { return nothing(); }
     base::Result<service::CredentialView> set_credential(const std::string&, const std::string&,
                                                          const std::string&) override {
-        return service::not_served();
+        return nothing();
     }
-    base::Result<std::vector<service::CredentialView>> credentials() override {
-        return service::not_served();
-    }
+    base::Result<std::vector<service::CredentialView>> credentials() override { return nothing(); }
     base::Result<service::CredentialView> remove_credential(const std::string&) override {
-        return service::not_served();
+        return nothing();
     }
-    base::Result<json::object> doctor(bool) override { return service::not_served(); }
+    base::Result<json::object> doctor(bool) override { return nothing(); }
     base::Result<json::object> doctor_provider(const std::string&, bool) override {
-        return service::not_served();
+        return nothing();
     }
 };
 
