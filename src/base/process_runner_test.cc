@@ -340,7 +340,6 @@ TEST_F(SystemProcessRunnerTest, CutsOffOutputThatABackgroundProcessHoldsOpen) {
     EXPECT_FALSE(exit.timed_out || exit.cancelled);
     EXPECT_FALSE(is_running(std::stoi(exit.out.head)));
     EXPECT_GE(Steady::now() - before, kDrainGrace);
-    EXPECT_LT(exit.duration, kDrainGrace);
 }
 
 TEST_F(SystemProcessRunnerTest, ReadsWhatArrivesAfterTheLeader) {
@@ -353,12 +352,14 @@ TEST_F(SystemProcessRunnerTest, ReadsWhatArrivesAfterTheLeader) {
 
 TEST_F(SystemProcessRunnerTest, CutsOffOutputThatNeverEnds) {
     const auto before = Steady::now();
-    const auto exit = run(shell("(while :; do echo x; sleep 0.05; done) & echo $!"));
+    const auto exit = run(shell("(while :; do echo x; sleep 0.05; done) & echo pid $!"));
     const auto waited = Steady::now() - before;
     EXPECT_TRUE(exit.output_cut_off);
     EXPECT_GT(exit.out.lines, 2U);
     EXPECT_GE(waited, kDrainMax);
-    EXPECT_FALSE(is_running(std::stoi(exit.out.head)));
+    const auto pid = exit.out.head.find("pid ");  // Either of the two may print first.
+    ASSERT_NE(pid, std::string::npos) << exit.out.head;
+    EXPECT_FALSE(is_running(std::stoi(exit.out.head.substr(pid + 4))));
 }
 
 TEST_F(SystemProcessRunnerTest, LeavesNoBackgroundProcessBehind) {
