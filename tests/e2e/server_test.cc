@@ -107,6 +107,17 @@ TEST_F(Server, NeverAsksTheModelAgainJustToTellWhatItSaid) {
     EXPECT_EQ(server.request_count(), 1U);
 }
 
+// contract: TRIG-20, TRIG-21, TRIG-24, TRIG-39, TICK-08
+TEST_F(Server, OffersNoToolThatMakesEndsOrFiresATrigger) {
+    server.always(test_support::says("Done."));
+    run_json();
+    const auto request = server.requests().at(0);
+    for (const char* name :
+         {"CreateExternalTrigger", "CancelExternalTrigger", "RecordExternalWait", "SystemTick"})
+        EXPECT_THAT(tool_names(request), Not(testing::Contains(name)));
+    EXPECT_THAT(base::json_text(body_of(request).at("tools")), Not(HasSubstr("delivery_mode")));
+}
+
 // contract: SCHEMA-05, SCHEMA-06, SCHEMA-07, SCHEMA-08, REPO-02
 TEST_F(Server, OffersItsToolsWithRelaxedSchemas) {
     server.always(test_support::says("Done."));
