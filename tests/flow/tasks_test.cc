@@ -91,6 +91,13 @@ TEST_F(TaskFlowTest, AResultResumesTheAgentThatWaitsForIt) {
     EXPECT_THAT(opening(0), HasSubstr("exited with status 0"));
     EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Processed);
     EXPECT_EQ(agent().last_continuation->trigger_kind, domain::TriggerKind::TaskResult);
+    EXPECT_EQ(agent().last_continuation->prior_waiting_reason,
+              domain::WaitingReason::AwaitingTaskResult);
+    EXPECT_TRUE(agent().last_continuation->matched_waiting_reason);
+    const auto wait = read<std::optional<domain::Wait>>(
+        [](store::Tx& tx) { return tx.wait(domain::WaitId{"w"}); });
+    EXPECT_EQ(wait->status, domain::WaitStatus::Resolved);
+    EXPECT_EQ(wait->triggered_by, results().at(0).message.id);
 }
 
 // contract: AUDIT-04, BRIEF-04, CONT-06, CONT-07

@@ -25,21 +25,6 @@ results::Preview preview_of(const std::filesystem::path& log, const CommandTaskS
     return ends ? results::preview(*ends, chars) : results::Preview{};
 }
 
-// The wait for this task, if the agent has one, has what it waited for.
-base::Status trigger_waits(events::Log& log, const domain::Task& task,
-                           const domain::MessageId& message) {
-    for (auto& wait : TRY(log.tx().open_waits(task.agent_id))) {
-        if (wait.kind != domain::WaitKind::Task || wait.status != domain::WaitStatus::Active ||
-            wait.subject_ref != task.id.value)
-            continue;
-        wait.status = domain::WaitStatus::Triggered;
-        wait.triggered_by = message;
-        wait.updated_at = log.now();
-        TRY(log.tx().put_wait(wait));
-    }
-    return {};
-}
-
 base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest& request,
                                           const results::Preview& initial, bool promoted) {
     CommandFacts facts{.id = request.id,
@@ -65,8 +50,8 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
     return task;
 }
 
-// The end of the task, its place in the record, the message that tells of it and the wait that it
-// fulfils: all of it or nothing. False when the task had ended already.
+// The end of the task, its place in the record and the message that tells of it, which fulfils the
+// wait for it where it is queued: all of it or nothing. False when the task had ended already.
 base::Result<bool> commit_end(events::Log& log, const Rejoin& rejoin, const domain::TaskId& id,
                               const supervisor::End& end, const results::Preview& output) {
     auto task = TRY(log.tx().task(id));
@@ -77,7 +62,6 @@ base::Result<bool> commit_end(events::Log& log, const Rejoin& rejoin, const doma
     TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
     const auto message = log.ids().fresh<domain::MessageId>();
     TRY(rejoin(log, result_message(*task, output, message, log.now())));
-    TRY(trigger_waits(log, *task, message));
     TRY(log.append(task->agent_id, "task_result_received", event_data(*task)));
     return true;
 }

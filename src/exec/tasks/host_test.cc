@@ -89,23 +89,6 @@ protected:
         }));
         return kinds;
     }
-    void put_wait(const std::string& task) {
-        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
-            return tx.put_wait({.id = {"w"},
-                                .agent_id = agent_,
-                                .kind = domain::WaitKind::Task,
-                                .subject_ref = task,
-                                .waiting_for = "the build"});
-        }));
-    }
-    domain::Wait wait() {
-        domain::Wait found;
-        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
-            found = TRY(tx.wait({"w"})).value();
-            return {};
-        }));
-        return found;
-    }
 
     const domain::AgentId agent_{"main"};
     const std::filesystem::path folder_{std::filesystem::temp_directory_path()};
@@ -168,24 +151,6 @@ TEST_F(HostTest, AnEndBeforeThePromotionIsTheCalls) {
     EXPECT_THAT(promoted_, ElementsAre(nullptr));
     EXPECT_EQ(ends_.size(), 1U);
     EXPECT_FALSE(host_->find(agent_, {"t1"}));
-}
-
-// contract: TASK-44
-TEST_F(HostTest, AWaitForTheTaskIsTriggeredInTheSameCommit) {
-    a_task();
-    put_wait("t1");
-    supervisor_->end("t1", Ended{.exit_code = 0});
-    loop_.run();
-    EXPECT_EQ(wait().status, domain::WaitStatus::Triggered);
-    EXPECT_EQ(wait().triggered_by, messages()[0].message.id);
-}
-
-TEST_F(HostTest, AWaitForAnotherTaskStays) {
-    a_task();
-    put_wait("t2");
-    supervisor_->end("t1", Ended{.exit_code = 0});
-    loop_.run();
-    EXPECT_EQ(wait().status, domain::WaitStatus::Active);
 }
 
 // contract: TASK-01, TASK-15, TASK-16, TASK-18, TASK-19
