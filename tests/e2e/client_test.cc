@@ -118,6 +118,34 @@ TEST(Client, SaysFollowsAndReads) {
     EXPECT_THAT(names, Contains("k"));
 }
 
+TEST(Client, AnOperatorsTaskTellsItsAgentHowItEndedAndEndsWithIt) {
+    DaemonWorld world;
+    world.script({says("Seen.")});
+    world.daemon({"start"});
+    world.json_of({"agent", "create", "k"});
+    Following tail(world, {"tail", "-f", "--agent", "k"});
+    const auto done = world.json_of({"task", "list", "--cmd", "echo here", "--agent", "k"});
+    EXPECT_EQ(base::string_at(done, "kind"), "command_task");
+    EXPECT_EQ(base::string_at(done, "summary"), "list");
+    tail.wait_for("Seen.");
+    EXPECT_THAT(world.run({"transcript", "--agent", "k"}).out, HasSubstr("here"));
+
+    const auto pid_file = world.folder() / "pid";
+    Signpost ready(world.folder() / "ready");
+    world.json_of({"task", "stay", "--agent", "k", "--login", "false", "--cmd",
+                   fmt::format("echo $$ > {}; echo x > {}; exec sleep 1000", pid_file.string(),
+                               ready.path().string())});
+    ready.wait();
+    const pid_t pid = std::stoi(world.read(pid_file));
+    EXPECT_TRUE(is_alive(pid));
+    EXPECT_EQ(world.json_of({"task", "--list", "--agent", "k"}).as_array().size(), 1U);
+    world.json_of({"agent", "stop", "k"});
+    EXPECT_TRUE(ends_within(pid, kPatience));
+    const auto refused = world.run({"task", "late", "--cmd", "true", "--agent", "k"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("stopped"));
+}
+
 // What is read by the daemon and what is read from the store is the same.
 // contract: DAEMON-01, DIAG-05
 TEST(Client, ReadsTheSameWithAndWithoutARuntime) {

@@ -10,6 +10,8 @@ namespace {
 
 // Agents whose tasks are taken up when the service starts.
 constexpr std::int64_t kRecoveredAgentsMax = 100'000;
+// How long whoever starts a task waits for its record. The loop may be ending by then.
+constexpr std::chrono::seconds kTaskStartMax{30};
 // How long tasks of an agent that is about to go may take to end, softly and then by force.
 constexpr std::chrono::milliseconds kTasksSettleMax{2000};
 
@@ -59,14 +61,20 @@ base::Result<domain::Task> LocalService::start_task(const std::string& agent,
              {"boundary", workspace::boundary(place.workspace)}});
     }));
     auto command = TRY(parts_.task_of(request, place, task));
-    // The loop starts it; this thread waits for the record.
-    auto started = std::make_shared<std::promise<base::Result<domain::Task>>>();
+    // The loop starts it; this thread waits for the record. It keeps the promise, too: one that a
+    // loop drops with its last tasks would throw here.
+    const auto started = std::make_shared<std::promise<base::Result<domain::Task>>>();
     auto answer = started->get_future();
     post([this, started, command = std::move(command)]() mutable {
         parts_.tasks.create(std::move(command), [started](base::Result<domain::Task> record) {
             started->set_value(std::move(record));
         });
     });
+    if (answer.wait_for(kTaskStartMax) != std::future_status::ready)
+        return base::fail(base::ErrorCode::Unavailable,
+                          "task {} was not started within {} s; the runtime is busy or ending. See "
+                          "holon task --list before you start it again",
+                          task, kTaskStartMax.count());
     return answer.get();
 }
 
