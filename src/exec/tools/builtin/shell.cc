@@ -23,6 +23,15 @@ bool is_inside(const std::filesystem::path& path, const std::filesystem::path& r
     return end == root.end();
 }
 
+domain::ToolError not_confined(const base::Error& error, std::string_view tool) {
+    return {.kind = "policy_denied",
+            .message = error.message,
+            .details = json::object{{"tool_name", tool}},
+            .recovery_hint =
+                "Only the operator can change this; holon doctor says what is "
+                "enforced. Do without the command."};
+}
+
 }  // namespace
 
 std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
@@ -68,7 +77,10 @@ std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const Command
     process.environment.emplace_back("HOLON_AGENT_ID", place.agent_id.value);
     process.environment.emplace_back("HOLON_AGENT_HOME", place.agent_home.string());
     if (spec.timeout_ms) process.timeout = std::chrono::milliseconds(*spec.timeout_ms);
-    return process;
+    auto enclosed = options_.boundary.enclose(std::move(process),
+                                              {.execution_root = place.workspace.execution_root});
+    if (!enclosed) return std::unexpected(not_confined(enclosed.error(), tool));
+    return std::move(*enclosed);
 }
 
 base::Result<Shell::Room> Shell::make_room(const CommandSpec& spec,

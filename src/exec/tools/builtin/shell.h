@@ -12,6 +12,7 @@
 
 #include "base/loop.h"
 #include "base/process.h"
+#include "exec/sandbox/boundary.h"
 #include "exec/tools/builtin/command_output.h"
 #include "exec/tools/tool.h"
 
@@ -33,6 +34,7 @@ struct ShellOptions {
     std::vector<std::pair<std::string, std::string>> environment;
     std::string default_shell{"sh"};
     results::OutputPolicy output{};
+    sandbox::Boundary boundary{};  // What every command runs behind.
 };
 
 // The folder a command runs in, links resolved, or why it may not run there.
@@ -44,7 +46,8 @@ class Shell {
 public:
     Shell(base::Loop& loop, base::ProcessRunner& runner, ShellOptions options);
 
-    // The process that runs the command below the place's execution root, or why it may not.
+    // The process that runs the command below the place's execution root, behind the boundary, or
+    // why it may not.
     std::expected<base::ProcessSpec, domain::ToolError> prepare(const CommandSpec& spec,
                                                                 const tools::Place& place,
                                                                 std::string_view tool) const;
