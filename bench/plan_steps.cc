@@ -73,7 +73,7 @@ double rate(const std::filesystem::path& folder, bool chained, std::int64_t conc
     const auto store = sqlite::open({.file = folder / "holon.db"}).value();
     tools::Registry registry;
     registry.add(std::make_unique<Noop>());
-    tools::Dispatcher dispatcher(registry, {}, clock, ids);
+    tools::Dispatcher dispatcher({.registry = registry, .clock = clock, .ids = ids});
     service::LocalPlans plans({.store = *store,
                                .loop = loop,
                                .clock = clock,

@@ -140,7 +140,7 @@ public:
     explicit Host(const std::filesystem::path& folder)
         : store_(sqlite::open({.file = folder / "holon.db"}).value()),
           model_(loop_),
-          dispatcher_(registry_, results::OutputPolicy{}, clock_, ids_),
+          dispatcher_({.registry = registry_, .clock = clock_, .ids = ids_}),
           service_(
               {.turn = {.store = *store_,
                         .loop = loop_,

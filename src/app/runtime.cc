@@ -53,7 +53,10 @@ public:
                   .supervisor = supervisor_,
                   .rejoin = admission::rejoin}),
           providers_(config, loop_, clock_, ids_),
-          dispatcher_(with_tools(), output_policy(config), clock_, ids_),
+          dispatcher_({.registry = with_tools(),
+                       .output = output_policy(config),
+                       .clock = clock_,
+                       .ids = ids_}),
           service_(
               {.turn = {.store = *store_,
                         .loop = loop_,

@@ -46,7 +46,8 @@ protected:
     void SetUp() override {
         registry_.add(builtin::sleep());
         registry_.add(builtin::enqueue());
-        dispatcher_.emplace(registry_, results::OutputPolicy{}, loop_, ids_);
+        dispatcher_.emplace(
+            tools::DispatcherParts{.registry = registry_, .clock = loop_, .ids = ids_});
         ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
             domain::Agent agent{.agent_id = agent_, .identity = {.agent_id = agent_}};
             agent.active_workspace_entry = workspace::agent_home(agent_, "/tmp");

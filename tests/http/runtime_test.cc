@@ -84,7 +84,7 @@ private:
     std::atomic<std::size_t> questions_{0};
     Counted model_{loop_, questions_};
     tools::Registry registry_;
-    tools::Dispatcher dispatcher_{registry_, results::OutputPolicy{}, clock_, ids_};
+    tools::Dispatcher dispatcher_{{.registry = registry_, .clock = clock_, .ids = ids_}};
     events::Feed feed_;
     supervisor::FakeMachine machine_;
     supervisor::FakeSupervisor supervisor_{loop_, machine_};

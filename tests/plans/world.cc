@@ -48,7 +48,7 @@ std::map<std::string, std::string> World::files() const {
 Life::Life(World& world, sim::FaultPlan plan)
     : store_(world.disk.open(plan)),
       ids_(loop_, world.seed * 1000 + static_cast<std::uint64_t>(++world.lives)),
-      dispatcher_(with_tools(world), {}, loop_, ids_),
+      dispatcher_({.registry = with_tools(world), .clock = loop_, .ids = ids_}),
       plans_({.store = *store_,
               .loop = loop_,
               .clock = loop_,

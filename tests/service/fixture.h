@@ -67,7 +67,8 @@ protected:
     void SetUp() override {
         registry_.add(builtin::sleep());
         registry_.add(builtin::enqueue());
-        dispatcher_.emplace(registry_, results::OutputPolicy{}, loop_, ids_);
+        dispatcher_.emplace(
+            tools::DispatcherParts{.registry = registry_, .clock = loop_, .ids = ids_});
     }
     ~ServiceTest() override {
         service_.reset();

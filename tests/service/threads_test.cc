@@ -16,7 +16,7 @@ public:
     explicit Daemon(std::string_view scenario = R"({"rounds":[{"text":"hello"}],"loop":true})")
         : store_(sqlite::open({.file = home_ / "holon.db"}).value()),
           model_(provider::parse_scenario(scenario).value(), loop_),
-          dispatcher_(registry_, results::OutputPolicy{}, clock_, ids_),
+          dispatcher_({.registry = registry_, .clock = clock_, .ids = ids_}),
           service_({.turn = {.store = *store_,
                              .loop = loop_,
                              .clock = clock_,

@@ -49,7 +49,7 @@ public:
                   .rejoin = admission::rejoin}),
           provider_({{"scripted/sim", std::make_shared<SimModel>(seed, loop_, world)}},
                     provider::Chain::Parts{loop_, loop_, ids_}),
-          dispatcher_(with_tools(), {}, loop_, ids_),
+          dispatcher_({.registry = with_tools(), .clock = loop_, .ids = ids_}),
           parts_{.store = *store_,
                  .loop = loop_,
                  .clock = loop_,

@@ -112,13 +112,8 @@ domain::ToolError invalid_input(std::string_view tool, std::string_view field, s
             .recovery_hint = std::move(hint)};
 }
 
-Dispatcher::Dispatcher(const Registry& registry, results::OutputPolicy policy, base::Clock& clock,
-                       base::Ids& ids)
-    : registry_(registry),
-      policy_(policy),
-      clock_(clock),
-      ids_(ids),
-      registry_version_(registry.version()) {}
+Dispatcher::Dispatcher(DispatcherParts parts)
+    : parts_(parts), registry_version_(parts.registry.version()) {}
 
 domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
     domain::ToolCall call{.call_id = std::move(asked.call_id),
@@ -128,13 +123,13 @@ domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
                           .source = asked.source,
                           .tool = std::move(asked.tool),
                           .args = std::move(asked.args),
-                          .created_at = clock_.now(),
+                          .created_at = parts_.clock.now(),
                           .executor_version = HOLON_VERSION,
                           .tool_registry_version = registry_version_,
                           .authority_class = asked.authority_class};
     call.args_hash = domain::args_hash(call.args);
     call.policy.sandbox.allowed_roots = {place.workspace.execution_root};
-    if (const Tool* tool = registry_.find(call.tool)) {
+    if (const Tool* tool = parts_.registry.find(call.tool)) {
         call.risk_level = tool->spec().risk;
         call.category = tool->spec().category;
     }
@@ -143,11 +138,11 @@ domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
 
 std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call,
                                                     domain::ProfilePreset profile) const {
-    const Tool* tool = registry_.find(call.tool);
+    const Tool* tool = parts_.registry.find(call.tool);
     if (!tool || (tool->spec().plans_only && call.source == domain::CallSource::Turn)) {
         const std::string shown = shown_name(call.tool);
         std::vector<std::string> names;
-        for (const auto* spec : registry_.exposed(profile)) names.push_back(spec->name);
+        for (const auto* spec : parts_.registry.exposed(profile)) names.push_back(spec->name);
         const std::string near = base::nearest(shown, names);
         return domain::ToolError{
             .kind = "tool_not_exposed_for_round",
@@ -193,18 +188,18 @@ std::optional<domain::ToolError> Dispatcher::judge(const domain::ToolCall& call,
 }
 
 bool Dispatcher::is_repeatable(const std::string& tool) const {
-    const Tool* found = registry_.find(tool);
+    const Tool* found = parts_.registry.find(tool);
     return !found || found->spec().repeatable;  // A call that is refused touches nothing.
 }
 
 bool Dispatcher::can_take_up(const domain::ToolCall& call) const {
-    const Tool* found = registry_.find(call.tool);
+    const Tool* found = parts_.registry.find(call.tool);
     return found && found->can_take_up(call);
 }
 
 Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,
                                        domain::ResultStatus status) const {
-    const base::Time now = clock_.now();
+    const base::Time now = parts_.clock.now();
     auto envelope = results::Envelope::failure(shown_name(call.tool), std::move(error));
     Dispatched dispatched{.result = result_of(call, envelope, status, {}),
                           .envelope = envelope,
@@ -215,9 +210,9 @@ Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::Too
 
 Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
                               results::ArtifactSink& sink) const {
-    const Tool* tool = registry_.find(call.tool);
+    const Tool* tool = parts_.registry.find(call.tool);
     auto envelope =
-        held_to(tool->spec(), results::project(call.tool, outcome.completed, sink, policy_));
+        held_to(tool->spec(), results::project(call.tool, outcome.completed, sink, parts_.output));
     auto receipt = results::render(envelope, tool->spec().render);
     Dispatched dispatched{
         .result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),
@@ -225,7 +220,7 @@ Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_a
         .receipt = std::move(receipt),
         .requests = std::move(outcome.requests)};
     dispatched.result.started_at = started_at;
-    dispatched.result.ended_at = clock_.now();
+    dispatched.result.ended_at = parts_.clock.now();
     dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);
     return dispatched;
 }
@@ -237,10 +232,10 @@ std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
         done(without_running(call, std::move(*error), domain::ResultStatus::Error));
         return nullptr;
     }
-    Tool* tool = registry_.find(call.tool);
+    Tool* tool = parts_.registry.find(call.tool);
     auto sink = std::make_shared<results::FileArtifacts>(place.agent_home / "tool-artifacts",
-                                                         artifact_prefix(call.tool), ids_);
-    const base::Time started_at = clock_.now();
+                                                         artifact_prefix(call.tool), parts_.ids);
+    const base::Time started_at = parts_.clock.now();
     return tool->start(
         call, place, *sink,
         [this, call, started_at, sink, done = std::move(done)](Outcome outcome) mutable {

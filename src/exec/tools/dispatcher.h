@@ -31,10 +31,16 @@ struct Asked {
     domain::AuthorityClass authority_class{domain::AuthorityClass::OperatorInstruction};
 };
 
+struct DispatcherParts {
+    const Registry& registry;
+    results::OutputPolicy output{};
+    base::Clock& clock;
+    base::Ids& ids;
+};
+
 class Dispatcher {
 public:
-    Dispatcher(const Registry& registry, results::OutputPolicy policy, base::Clock& clock,
-               base::Ids& ids);
+    explicit Dispatcher(DispatcherParts parts);
 
     // The ToolCall envelope of a question: hashed, stamped, with risk and policy as they stand.
     domain::ToolCall describe(Asked asked, const Place& place) const;
@@ -63,16 +69,13 @@ public:
     Dispatched without_running(const domain::ToolCall& call, domain::ToolError error,
                                domain::ResultStatus status) const;
 
-    const Registry& registry() const { return registry_; }
+    const Registry& registry() const { return parts_.registry; }
 
 private:
     Dispatched finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
                       results::ArtifactSink& sink) const;
 
-    const Registry& registry_;
-    results::OutputPolicy policy_;
-    base::Clock& clock_;
-    base::Ids& ids_;
+    DispatcherParts parts_;
     std::string registry_version_;
 };
 

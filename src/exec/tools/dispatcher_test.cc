@@ -23,7 +23,8 @@ protected:
         creator->spec_to_change().repeatable = true;
         creator_ = creator.get();
         registry_.add(std::move(creator));
-        dispatcher_.emplace(registry_, results::OutputPolicy{}, clock_, ids_);
+        dispatcher_.emplace(
+            tools::DispatcherParts{.registry = registry_, .clock = clock_, .ids = ids_});
     }
 
     Asked asked(std::string tool, json::value args) const {

@@ -38,7 +38,7 @@ protected:
         : shell_(loop_, runner_,
                  {.environment = {{"PATH", "/usr/bin:/bin"}, {"GREETING", "hello"}},
                   .output = policy}),
-          dispatcher_(registry_, policy, clock_, ids_) {
+          dispatcher_({.registry = registry_, .output = policy, .clock = clock_, .ids = ids_}) {
         folder_.write("repo/a.txt", "one\ntwo\n");
         add_all(registry_, loop_, shell_, host_);
         place_ = {.agent_id = {"default"},

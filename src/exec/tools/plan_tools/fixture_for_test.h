@@ -16,7 +16,7 @@ class PlanToolsTest : public testing::Test {
 protected:
     explicit PlanToolsTest(bool allow_delete = true)
         : shell_(loop_, runner_, {.environment = {{"PATH", "/usr/bin:/bin"}}}),
-          dispatcher_(registry_, {}, clock_, ids_) {
+          dispatcher_({.registry = registry_, .clock = clock_, .ids = ids_}) {
         std::filesystem::create_directories(folder_.at("vault"));
         add_all(
             registry_,
