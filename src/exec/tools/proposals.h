@@ -1,0 +1,20 @@
+// Where a call that only the operator may allow is put to them.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "exec/tools/tool.h"
+
+namespace tools {
+
+class Proposals {
+public:
+    virtual ~Proposals() = default;
+    // The id under which the operator finds it; the same for the same call, however often it is
+    // asked. Nothing is run. Once the operator agrees, exactly this call is made, once, and its
+    // agent is told the result with the trust of what asked for it.
+    virtual base::Result<std::string> propose(const domain::ToolCall& call, const Place& place) = 0;
+};
+
+}  // namespace tools
