@@ -1,6 +1,6 @@
 # One folder, one target, one namespace. holon_module(NAME [DEPS ...] [LABELS ...]) builds the *.cc of the
 # current folder into a library NAME and its *_test.cc into NAME_tests, registered with CTest. The
-# label `threads` asks for a run under TSan, `e2e` for none under sanitizers.
+# label `threads` asks for a run under TSan, `e2e` for none under sanitizers, `sim` for one without, too.
 
 add_library(holon_options INTERFACE)
 target_compile_options(holon_options INTERFACE

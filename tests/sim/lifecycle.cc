@@ -1,24 +1,17 @@
 #include "tests/sim/lifecycle.h"
 
-#include <unistd.h>
-
 #include <random>
 #include <set>
 
-#include "agent/workspace/workspace.h"
-#include "exec/tools/builtin/builtin.h"
-#include "exec/tools/dispatcher.h"
 #include "flow/admission/admission.h"
-#include "flow/admission/rejoin.h"
 #include "flow/ingress/ingress.h"
 #include "flow/queue/waits.h"
 #include "flow/scheduler/hints.h"
 #include "flow/scheduler/lifecycle.h"
 #include "flow/scheduler/scheduler.h"
 #include "flow/scheduler/timers.h"
-#include "provider/chain.h"
 #include "tests/sim/invariants.h"
-#include "tests/support/fake_loop.h"
+#include "tests/sim/life.h"
 
 namespace sim {
 namespace {
@@ -35,47 +28,20 @@ struct Clients {
 };
 
 // One life of the program, with clients that act while turns run.
-class Process {
+class Process final : public Life {
 public:
     Process(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int life)
-        : random_(seed * 7919 + static_cast<std::uint64_t>(life)),
+        : Life(disk, world, plan, seed, life),
+          random_(seed * 7919 + static_cast<std::uint64_t>(life)),
           life_(life),
-          store_(disk.open(plan)),
-          ids_(loop_, seed * 1000 + static_cast<std::uint64_t>(life)),
-          processes_(loop_, world),
-          shell_(loop_, processes_, {}),
-          supervisor_(loop_, loop_, world),
-          tasks_({.store = *store_,
-                  .loop = loop_,
-                  .clock = loop_,
-                  .ids = ids_,
-                  .feed = feed_,
-                  .supervisor = supervisor_,
-                  .rejoin = admission::rejoin}),
-          provider_({{"scripted/sim", std::make_shared<SimModel>(seed, loop_, world)}},
-                    provider::Chain::Parts{loop_, loop_, ids_}),
-          dispatcher_({.registry = with_tools(), .clock = loop_, .ids = ids_}),
-          parts_{.store = *store_,
-                 .loop = loop_,
-                 .clock = loop_,
-                 .ids = ids_,
-                 .provider = provider_,
-                 .dispatcher = dispatcher_,
-                 .feed = feed_,
-                 .home_of =
-                     [](const domain::AgentId& agent) {
-                         return std::filesystem::temp_directory_path() / "holon-sim-none" /
-                                agent.value;
-                     }},
-          scheduler_(parts_, {.model_ref = "scripted/sim", .concurrent_turns_max = 2}) {
-        loop_.after(std::chrono::hours(life), [] {});
-        loop_.run();
-    }
+          scheduler_(parts_, {.model_ref = "scripted/sim", .concurrent_turns_max = 2}) {}
 
     void run(Clients& clients) {
         tasks_.on_result = [this](const domain::AgentId& agent) { scheduler_.wake(agent); };
         tasks_.on_stuck = [](const domain::AgentId&, const base::Error&) {};
-        for (const auto& agent : agents()) create(agent);
+        for (const auto& agent : agents())
+            for (int tries = 0; tries < kActionTries; ++tries)
+                if (create(agent)) break;
         tasks_.recover(agents());
         scheduler_.start();
         const auto list = actions();
@@ -90,8 +56,6 @@ public:
         for (const auto& agent : agents()) control(agent, scheduler::Control::Resume);
         loop_.run();
     }
-
-    store::Store& store() { return *store_; }
 
 private:
     using Action = std::function<bool(const domain::AgentId&, Clients&)>;
@@ -127,57 +91,10 @@ private:
         return list;
     }
 
-    const tools::Registry& with_tools() {
-        registry_.add(builtin::sleep());
-        registry_.add(
-            builtin::agent_get([](const domain::AgentId& agent) -> base::Result<json::object> {
-                return json::object{{"identity", {{"agent_id", agent.value}}}};
-            }));
-        registry_.add(builtin::enqueue());
-        registry_.add(builtin::task_list(tasks_));
-        registry_.add(builtin::task_output(tasks_, loop_));
-        registry_.add(builtin::task_stop(tasks_));
-        registry_.add(builtin::exec_command(shell_, tasks_));
-        registry_.add(builtin::exec_command_batch(shell_));
-        return registry_;
-    }
-
-    bool commit(const std::function<base::Status(events::Log&)>& work) {
-        return store_
-            ->write(store::Durability::Disk,
-                    [&](store::Tx& tx) -> base::Status {
-                        events::Log log(tx, loop_.now(), ids_);
-                        return work(log);
-                    })
-            .has_value();
-    }
-
-    void create(const domain::AgentId& id) {
-        for (int tries = 0; tries < kActionTries; ++tries)
-            if (commit([&](events::Log& log) -> base::Status {
-                    if (TRY(log.tx().agent(id))) return {};
-                    domain::Agent agent{.agent_id = id, .identity = {.agent_id = id}};
-                    agent.active_workspace_entry = workspace::agent_home(id, parts_.home_of(id));
-                    return log.tx().put_agent(agent);
-                }))
-                return;
-    }
-
     bool send(const domain::AgentId& agent, const std::string& name, domain::Priority priority,
               Clients& clients) {
         const std::string key = fmt::format("{}-{}", agent, name);
-        const auto message = ingress::receive({.agent_id = agent,
-                                               .origin = domain::OperatorOrigin{},
-                                               .body = domain::TextBody{"prompt " + key},
-                                               .surface = domain::DeliverySurface::CliPrompt,
-                                               .admission = domain::AdmissionContext::LocalProcess,
-                                               .priority = priority},
-                                              loop_.now(), ids_)
-                                 .value();
-        const bool is_stored = commit([&](events::Log& log) -> base::Status {
-            TRY(admission::admit(log, message, key));
-            return {};
-        });
+        const bool is_stored = admit(agent, key, priority);
         if (is_stored) clients.prompts.insert(key);
         scheduler_.wake(agent);
         return is_stored;
@@ -274,18 +191,6 @@ private:
     std::mt19937_64 random_;
     int life_;
     int timers_{0};
-    test_support::FakeLoop loop_;
-    std::unique_ptr<store::Store> store_;
-    base::RandomIds ids_;
-    FakeProcesses processes_;
-    builtin::Shell shell_;
-    events::Feed feed_;
-    SimSupervisor supervisor_;
-    tasks::Host tasks_;
-    provider::Chain provider_;
-    tools::Registry registry_;
-    tools::Dispatcher dispatcher_;
-    turn::Parts parts_;
     scheduler::Scheduler scheduler_;
 };
 

@@ -1,67 +1,21 @@
 #include "tests/sim/simulation.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <set>
 
-#include "agent/identity/views.h"
-#include "agent/workspace/workspace.h"
-#include "exec/tools/builtin/builtin.h"
-#include "exec/tools/dispatcher.h"
-#include "flow/admission/admission.h"
-#include "flow/admission/rejoin.h"
-#include "flow/ingress/ingress.h"
 #include "flow/scheduler/scheduler.h"
-#include "provider/chain.h"
 #include "tests/sim/invariants.h"
-#include "tests/support/fake_loop.h"
+#include "tests/sim/life.h"
 
 namespace sim {
 namespace {
 
 constexpr int kPromptsPerAgent = 2;
 
-// A folder of our own that goes with the process; artifacts of simulated commands land here.
-const std::filesystem::path& scratch() {
-    static const std::filesystem::path folder = [] {
-        auto path = std::filesystem::temp_directory_path() / fmt::format("holon-sim-{}", getpid());
-        std::filesystem::create_directories(path);
-        return path;
-    }();
-    return folder;
-}
-
 // One life of the program: from start to rest, crash or failed commit.
-class Process {
+class Process final : public Life {
 public:
-    Process(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int life)
-        : store_(disk.open(plan)),
-          ids_(loop_, seed * 1000 + static_cast<std::uint64_t>(life)),
-          processes_(loop_, world),
-          shell_(loop_, processes_, {}),
-          supervisor_(loop_, loop_, world),
-          tasks_({.store = *store_,
-                  .loop = loop_,
-                  .clock = loop_,
-                  .ids = ids_,
-                  .feed = feed_,
-                  .supervisor = supervisor_,
-                  .rejoin = admission::rejoin}),
-          provider_({{"scripted/sim", std::make_shared<SimModel>(seed, loop_, world)}},
-                    provider::Chain::Parts{loop_, loop_, ids_}),
-          dispatcher_({.registry = with_tools(), .clock = loop_, .ids = ids_}),
-          parts_{.store = *store_,
-                 .loop = loop_,
-                 .clock = loop_,
-                 .ids = ids_,
-                 .provider = provider_,
-                 .dispatcher = dispatcher_,
-                 .feed = feed_,
-                 .home_of = [](const domain::AgentId& agent) { return scratch() / agent.value; }} {
-        // Each life starts later than the last one ended.
-        loop_.after(std::chrono::hours(life), [] {});
-        loop_.run();
-    }
+    using Life::Life;
 
     // True when both agents came to rest; false when a commit failed.
     bool run(std::set<std::string>& acknowledged) {
@@ -84,68 +38,14 @@ public:
         return !stuck;
     }
 
-    store::Store& store() { return *store_; }
-
 private:
-    const tools::Registry& with_tools() {
-        registry_.add(builtin::sleep());
-        registry_.add(
-            builtin::agent_get([](const domain::AgentId& agent) -> base::Result<json::object> {
-                return json::object{{"identity", {{"agent_id", agent.value}}}};
-            }));
-        registry_.add(builtin::enqueue());
-        registry_.add(builtin::task_list(tasks_));
-        registry_.add(builtin::task_output(tasks_, loop_));
-        registry_.add(builtin::task_stop(tasks_));
-        registry_.add(builtin::exec_command(shell_, tasks_));
-        registry_.add(builtin::exec_command_batch(shell_));
-        return registry_;
-    }
-
-    bool create(const domain::AgentId& id) {
-        return store_
-            ->write(store::Durability::Disk,
-                    [&](store::Tx& tx) -> base::Status {
-                        if (TRY(tx.agent(id))) return {};
-                        domain::Agent agent{.agent_id = id, .identity = {.agent_id = id}};
-                        agent.active_workspace_entry =
-                            workspace::agent_home(id, parts_.home_of(id));
-                        return tx.put_agent(agent);
-                    })
-            .has_value();
-    }
-
     bool deliver(const domain::AgentId& agent, int prompt, std::set<std::string>& acknowledged) {
         const std::string key = fmt::format("{}-{}", agent, prompt);
         if (acknowledged.contains(key)) return true;
-        ingress::Raw raw{.agent_id = agent,
-                         .origin = domain::OperatorOrigin{},
-                         .body = domain::TextBody{"prompt " + key},
-                         .surface = domain::DeliverySurface::CliPrompt,
-                         .admission = domain::AdmissionContext::LocalProcess};
-        const auto message = ingress::receive(std::move(raw), loop_.now(), ids_).value();
-        const auto status =
-            store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-                events::Log log(tx, loop_.now(), ids_);
-                TRY(admission::admit(log, message, key));
-                return {};
-            });
-        if (status) acknowledged.insert(key);
-        return status.has_value();
+        if (!admit(agent, key, domain::Priority::Normal)) return false;
+        acknowledged.insert(key);
+        return true;
     }
-
-    test_support::FakeLoop loop_;
-    std::unique_ptr<store::Store> store_;
-    base::RandomIds ids_;
-    FakeProcesses processes_;
-    builtin::Shell shell_;
-    events::Feed feed_;
-    SimSupervisor supervisor_;
-    tasks::Host tasks_;
-    provider::Chain provider_;
-    tools::Registry registry_;
-    tools::Dispatcher dispatcher_;
-    turn::Parts parts_;
 };
 
 }  // namespace
