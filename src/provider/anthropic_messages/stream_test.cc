@@ -5,19 +5,18 @@
 #include <gtest/gtest.h>
 
 #include "provider/anthropic_messages/anthropic_messages.h"
-#include "tests/support/transport_suite.h"
+#include "tests/support/stream_suite.h"
 
 namespace provider {
 namespace {
 
 using test_support::Contract;
-using test_support::FakeModelServer;
-using test_support::run_until;
 using testing::HasSubstr;
 
 struct Streamed {
     static constexpr Contract kContract = Contract::MessagesStream;
     static constexpr Contract kDocument = Contract::Messages;
+    static constexpr std::string_view kLastEvent = "event: content_block_stop";
     static constexpr std::string_view kPath = "/v1/messages";
     std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
                                       const std::string& base_url, const std::string& key) {
@@ -31,38 +30,6 @@ struct Streamed {
     }
 };
 using StreamedHarness = test_support::TransportHarness<Streamed>;
-
-// Asks a server that holds back the end of its answer.
-TEST(AnthropicMessagesStream, TextArrivesWhileTheAnswerIsOnItsWay) {
-    FakeModelServer server;
-    auto slow = test_support::says("one two three", Streamed::kContract);
-    slow.last_byte_delay = 10s;
-    slow.body.resize(slow.body.find("event: content_block_stop") + 1);
-    server.always(slow);
-    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
-    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
-    conformance::Asked asked;
-    asked.ask(*provider, conformance::question());
-    EXPECT_TRUE(run_until(world.loop, [&] { return asked.streamed == "one two three"; }));
-    EXPECT_FALSE(asked.is_done());
-    asked.cancel();
-    EXPECT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
-    EXPECT_EQ(base::parse_json(server.requests().at(0).body).value().at("stream"),
-              json::value(true));
-}
-
-TEST(AnthropicMessagesStream, AServerThatSendsOneDocumentAllTheSameIsUnderstood) {
-    FakeModelServer server;
-    server.always(test_support::says("All at once.", Contract::Messages));
-    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
-    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
-    conformance::Asked asked;
-    asked.ask(*provider, conformance::question());
-    ASSERT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
-    ASSERT_TRUE(asked.outcomes.at(0).has_value()) << asked.outcomes.at(0).error().message;
-    EXPECT_EQ(asked.streamed, "All at once.");
-    EXPECT_EQ(asked.outcomes.at(0)->usage, (domain::TokenUsage{10, 5, 15}));
-}
 
 Outcome read(std::initializer_list<std::string_view> events) {
     anthropic_messages::StreamReader reader;
@@ -139,7 +106,8 @@ TEST(MessagesStreamReader, EveryEndIsClassified) {
 
 namespace test_support {
 INSTANTIATE_TYPED_TEST_SUITE_P(AnthropicMessagesStream, TransportSuite, provider::Streamed);
-}
+INSTANTIATE_TYPED_TEST_SUITE_P(AnthropicMessagesStream, StreamSuite, provider::Streamed);
+}  // namespace test_support
 namespace provider::conformance {
 INSTANTIATE_TYPED_TEST_SUITE_P(AnthropicMessagesStream, ProviderConformance, StreamedHarness);
 }

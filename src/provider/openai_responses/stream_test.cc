@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "provider/openai_responses/openai_responses.h"
-#include "tests/support/transport_suite.h"
+#include "tests/support/stream_suite.h"
 
 namespace provider {
 namespace {
@@ -13,11 +13,11 @@ namespace {
 using test_support::Contract;
 using test_support::FakeModelServer;
 using test_support::run_until;
-using testing::HasSubstr;
 
 struct Streamed {
     static constexpr Contract kContract = Contract::CodexStream;
     static constexpr Contract kDocument = Contract::Responses;
+    static constexpr std::string_view kLastEvent = "event: response.output_item.done";
     static constexpr std::string_view kPath = "/responses";
     std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
                                       const std::string& base_url, const std::string& key) {
@@ -31,38 +31,6 @@ struct Streamed {
     }
 };
 using StreamedHarness = test_support::TransportHarness<Streamed>;
-
-// Asks a server that holds back the end of its answer.
-TEST(OpenaiResponsesStream, TextArrivesWhileTheAnswerIsOnItsWay) {
-    FakeModelServer server;
-    auto slow = test_support::says("one two three", Streamed::kContract);
-    slow.last_byte_delay = 10s;
-    slow.body.resize(slow.body.find("event: response.output_item.done") + 1);
-    server.always(slow);
-    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
-    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
-    conformance::Asked asked;
-    asked.ask(*provider, conformance::question());
-    EXPECT_TRUE(run_until(world.loop, [&] { return asked.streamed == "one two three"; }));
-    EXPECT_FALSE(asked.is_done());
-    asked.cancel();
-    EXPECT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
-    EXPECT_EQ(base::parse_json(server.requests().at(0).body).value().at("stream"),
-              json::value(true));
-}
-
-TEST(OpenaiResponsesStream, AServerThatSendsOneDocumentAllTheSameIsUnderstood) {
-    FakeModelServer server;
-    server.always(test_support::says("All at once.", Contract::Responses));
-    test_support::TransportWorld world{.timeouts = kStreamTimeouts};
-    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
-    conformance::Asked asked;
-    asked.ask(*provider, conformance::question());
-    ASSERT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
-    ASSERT_TRUE(asked.outcomes.at(0).has_value()) << asked.outcomes.at(0).error().message;
-    EXPECT_EQ(asked.streamed, "All at once.");
-    EXPECT_EQ(asked.outcomes.at(0)->usage, (domain::TokenUsage{10, 5, 15}));
-}
 
 // A stream can be continued like a document, and so can its refusal to be.
 TEST(OpenaiResponsesStream, GoesOnFromTheResponseBefore) {
@@ -97,7 +65,8 @@ TEST(OpenaiResponsesStream, GoesOnFromTheResponseBefore) {
 
 namespace test_support {
 INSTANTIATE_TYPED_TEST_SUITE_P(OpenaiResponsesStream, TransportSuite, provider::Streamed);
-}
+INSTANTIATE_TYPED_TEST_SUITE_P(OpenaiResponsesStream, StreamSuite, provider::Streamed);
+}  // namespace test_support
 namespace provider::conformance {
 INSTANTIATE_TYPED_TEST_SUITE_P(OpenaiResponsesStream, ProviderConformance, StreamedHarness);
 }
