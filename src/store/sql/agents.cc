@@ -50,6 +50,18 @@ Result<std::vector<AgentId>> SqlTx::agent_ids(std::string_view statement, Params
     return ids;
 }
 
+Result<std::vector<AgentId>> SqlTx::agents_one_by_one(std::string_view next, std::string after,
+                                                      std::int64_t limit) {
+    std::vector<AgentId> ids;
+    while (std::ssize(ids) < limit) {
+        const auto found = TRY(agent_ids(next, {after}));
+        if (found.empty()) break;
+        after = found.front().value;
+        ids.push_back(found.front());
+    }
+    return ids;
+}
+
 // Each counts the entries of an index that holds nothing else.
 Result<store::Counts> SqlTx::counts() {
     return store::Counts{

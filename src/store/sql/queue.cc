@@ -160,22 +160,10 @@ Result<std::int64_t> SqlTx::pending_count(const AgentId& agent) {
 }
 
 Result<std::vector<AgentId>> SqlTx::agents_with_pending(const AgentId& after, std::int64_t limit) {
-    // One step in the index per agent: a DISTINCT would read every pending message of all of them.
-    std::vector<AgentId> ids;
-    std::string last = after.value;
-    while (std::ssize(ids) < limit) {
-        const std::size_t found = ids.size();
-        TRY(
-            connection_.query("SELECT agent_id FROM queue_entries WHERE agent_id > $1 "
-                              "AND status IN ('interrupted', 'queued') ORDER BY agent_id LIMIT 1",
-                              {last}, [&](const Row& row) -> Status {
-                                  ids.push_back({std::string(row.text(0))});
-                                  return {};
-                              }));
-        if (ids.size() == found) break;
-        last = ids.back().value;
-    }
-    return ids;
+    return agents_one_by_one(
+        "SELECT agent_id FROM queue_entries WHERE agent_id > $1 "
+        "AND status IN ('interrupted', 'queued') ORDER BY agent_id LIMIT 1",
+        after.value, limit);
 }
 
 }  // namespace sql

@@ -146,6 +146,11 @@ private:
     // The agent ids in the first column.
     Result<std::vector<domain::AgentId>> agent_ids(std::string_view statement, Params params);
 
+    // The agents behind `after` that `next` finds one by one: it selects the first agent id above
+    // $1. One step in the index per agent; a DISTINCT would read every row of all of them.
+    Result<std::vector<domain::AgentId>> agents_one_by_one(std::string_view next, std::string after,
+                                                           std::int64_t limit);
+
     // The number in the first column of the first row, or 0.
     Result<std::int64_t> number(std::string_view statement, Params params);
 

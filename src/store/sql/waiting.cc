@@ -141,22 +141,10 @@ Result<std::vector<Task>> SqlTx::tasks(const AgentId& agent, std::int64_t limit)
 }
 
 Result<std::vector<AgentId>> SqlTx::agents_with_active_tasks(std::int64_t limit) {
-    // One step in the index per agent, as in agents_with_pending().
-    std::vector<AgentId> ids;
-    std::string last;
-    while (std::ssize(ids) < limit) {
-        const std::size_t found = ids.size();
-        TRY(
-            connection_.query("SELECT agent_id FROM tasks WHERE agent_id > $1 AND is_active = 1 "
-                              "ORDER BY agent_id LIMIT 1",
-                              {last}, [&](const Row& row) -> Status {
-                                  ids.push_back({std::string(row.text(0))});
-                                  return {};
-                              }));
-        if (ids.size() == found) break;
-        last = ids.back().value;
-    }
-    return ids;
+    return agents_one_by_one(
+        "SELECT agent_id FROM tasks WHERE agent_id > $1 AND is_active = 1 "
+        "ORDER BY agent_id LIMIT 1",
+        "", limit);
 }
 
 Status SqlTx::put_outbox(const OutboxEntry& entry) {
