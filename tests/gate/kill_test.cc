@@ -1,16 +1,10 @@
 // A process that works at the gate is killed, again and again.
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
 #include <random>
 #include <sstream>
 
 #include "store/sql/sqlite/sqlite_store.h"
 #include "tests/gate/fixture.h"
-
-extern char** environ;
+#include "tests/support/killed_child.h"
 
 namespace gate {
 namespace {
@@ -20,35 +14,9 @@ using testing::ElementsAre;
 
 // Runs the worker until it has deposited `lines` results, kills it, and returns their ids.
 std::vector<std::string> kill_while_working(const TestFolder& folder, int first, int lines) {
-    int ends[2];
-    EXPECT_EQ(::pipe(ends), 0);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    std::string program = HOLON_GATE_WORKER, where = folder.path("").string(),
-                from = std::to_string(first);
-    char* arguments[] = {program.data(), where.data(), from.data(), nullptr};
-    pid_t child = 0;
-    EXPECT_EQ(::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    std::string said;
-    char buffer[4096];
-    bool is_killed = false;
-    for (ssize_t got = 0; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) {
-        said.append(buffer, static_cast<std::size_t>(got));
-        if (!is_killed && std::ranges::count(said, '\n') >= lines) {
-            ::kill(child, SIGKILL);
-            is_killed = true;
-        }
-    }
-    ::close(ends[0]);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_TRUE(is_killed) << "the worker ended by itself with status " << status;
     std::vector<std::string> ids;
-    std::istringstream words(said);
+    std::istringstream words(test_support::killed_after(
+        lines, {HOLON_GATE_WORKER, folder.path("").string(), std::to_string(first)}));
     for (std::string id; words >> id;) ids.push_back(id);
     return ids;
 }

@@ -1,17 +1,12 @@
-#include <csignal>
 #include <map>
 #include <random>
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "store/sql/sqlite/sqlite_store.h"
 #include "store/sql/sqlite/temp_database.h"
-
-extern char** environ;
+#include "tests/support/killed_child.h"
 
 namespace sqlite {
 namespace {
@@ -20,36 +15,9 @@ namespace {
 // it still managed to say. Returns the last number acknowledged for each agent.
 std::map<std::string, std::int64_t> kill_while_writing(const TempDatabase& database,
                                                        const std::string& mode, int lines) {
-    int ends[2];
-    EXPECT_EQ(::pipe(ends), 0);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    std::string program = HOLON_CRASH_WRITER, file = database.file().string(), how = mode;
-    char* arguments[] = {program.data(), file.data(), how.data(), nullptr};
-    pid_t child = 0;
-    EXPECT_EQ(::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-
-    std::string said;
-    char buffer[4096];
-    bool killed = false;
-    for (ssize_t got = 0; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;) {
-        said.append(buffer, static_cast<std::size_t>(got));
-        if (!killed && std::ranges::count(said, '\n') >= lines) {
-            ::kill(child, SIGKILL);
-            killed = true;
-        }
-    }
-    ::close(ends[0]);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_TRUE(killed) << "the writer ended by itself with status " << status;
-
     std::map<std::string, std::int64_t> acknowledged;
-    std::istringstream words(said);
+    std::istringstream words(
+        test_support::killed_after(lines, {HOLON_CRASH_WRITER, database.file().string(), mode}));
     std::string agent;
     for (std::int64_t event_seq = 0; words >> agent >> event_seq;)
         acknowledged[agent] = std::max(acknowledged[agent], event_seq);
