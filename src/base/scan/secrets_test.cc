@@ -76,8 +76,10 @@ TEST_F(SecretsTest, WhatLooksLikeASecretGoesOnlyWhereItIsWanted) {
     set_suspects(Suspects::Redact);
     EXPECT_EQ(without_credentials("id " + key), "id " + key);
     know({kSecret});
-    EXPECT_THAT(without_secrets("-----BEGIN PRIVATE " "KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n"
-                                "-----END PRIVATE " "KEY-----"),
+    EXPECT_THAT(without_secrets("-----BEGIN PRIVATE "
+                                "KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n"
+                                "-----END PRIVATE "
+                                "KEY-----"),
                 HasSubstr("[redacted:"));
 }
 
@@ -130,7 +132,8 @@ TEST_F(SecretsTest, NoLineOfTheLogHoldsOne) {
     base::set_log_sink([&](std::string_view line) { seen += line; });
     base::set_log_filter([](std::string text) { return without_credentials(std::move(text)); });
     base::log_error("the server says {}", kSecret);
-    EXPECT_THAT(seen, testing::AllOf(HasSubstr("the server says " + kMark), Not(HasSubstr(kSecret))));
+    EXPECT_THAT(seen,
+                testing::AllOf(HasSubstr("the server says " + kMark), Not(HasSubstr(kSecret))));
 }
 
 TEST_F(SecretsTest, ThreadsMayLearnAndRedactAtOnce) {
