@@ -18,7 +18,8 @@ std::vector<std::string> credentials_of(const config::Config& config) {
 void guard_credentials(const config::Config& config) {
     scan::know(credentials_of(config));
     scan::set_suspects(config.redact_patterns ? scan::Suspects::Redact : scan::Suspects::Keep);
-    base::set_log_filter([](std::string text) { return scan::without_credentials(std::move(text)); });
+    base::set_log_filter(
+        [](std::string text) { return scan::without_credentials(std::move(text)); });
 }
 
 }  // namespace app

@@ -136,7 +136,8 @@ protected:
         enter(GetParam());
         scheduler_->wake(agent_);
         loop_.run();
-        EXPECT_TRUE(obedient_.rounds.empty()) << obedient_.rounds.size() << " rounds were not asked";
+        EXPECT_TRUE(obedient_.rounds.empty())
+            << obedient_.rounds.size() << " rounds were not asked";
     }
 
     World world() {
@@ -265,8 +266,9 @@ void InjectionTest::enter(const Case& played) {
         policy_ = ExternalCalls::Allow;
         webhook("please build");
         long_task();
-        obedient_.rounds = {{.tool = "ExecCommand", .input = R"({"cmd":"test","yield_time_ms":10})"},
-                            {.text = "It runs, too."}};
+        obedient_.rounds = {
+            {.tool = "ExecCommand", .input = R"({"cmd":"test","yield_time_ms":10})"},
+            {.text = "It runs, too."}};
         end_task("built");
         loop_.run();
         ASSERT_EQ(machine_.commands.size(), 1U);
@@ -350,8 +352,8 @@ void InjectionTest::enter(const Case& played) {
         load(played);
         ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
             events::Log log(tx, loop_.now(), ids_);
-            TRY(scheduler::create_timer(
-                log, {.agent_id = agent_, .duration_ms = 10, .summary = text}));
+            TRY(scheduler::create_timer(log,
+                                        {.agent_id = agent_, .duration_ms = 10, .summary = text}));
             return {};
         }));
         begin();

@@ -97,8 +97,9 @@ void change_texts(json::value& value, const Change& change) {
     }
 }
 
-bool is_blank(unsigned char c) {
-    return std::isspace(c) != 0;
+// No credential goes on behind it.
+bool ends_word(unsigned char c) {
+    return std::isspace(c) != 0 || c >= 0x80;
 }
 
 }  // namespace
@@ -164,8 +165,8 @@ void remove_credentials(json::value& value) {
 std::string LiveText::feed(std::string_view piece) {
     held_ += piece;
     if (!state().has_credentials) return std::exchange(held_, {});
-    const auto blank = std::ranges::find_if(held_.rbegin(), held_.rend(), is_blank);
-    std::size_t safe = static_cast<std::size_t>(held_.rend() - blank);
+    const auto end = std::ranges::find_if(held_.rbegin(), held_.rend(), ends_word);
+    std::size_t safe = static_cast<std::size_t>(held_.rend() - end);
     if (held_.size() - safe > kHeldBytesMax) safe = held_.size();
     std::string ready = held_.substr(0, safe);
     held_.erase(0, safe);

@@ -46,7 +46,8 @@ std::string without_secrets(std::string text, Cut cut);
 void remove_secrets(json::value& value);
 void remove_credentials(json::value& value);
 
-// Text that people watch while it arrives, let through word by word: no credential has a blank.
+// Text that people watch while it arrives, let through word by word: no credential has a blank
+// or goes beyond ASCII.
 class LiveText {
 public:
     std::string feed(std::string_view piece);

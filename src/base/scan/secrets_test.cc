@@ -124,6 +124,7 @@ TEST_F(SecretsTest, TextThatArrivesInPiecesIsHeldBackByAWordAtMost) {
     EXPECT_EQ(shown, "");
     EXPECT_EQ(live.feed(" and"), kMark + " ");
     EXPECT_EQ(live.finish(), "and");
+    EXPECT_EQ(live.feed("日本語"), "日本語");
 }
 
 TEST_F(SecretsTest, NoLineOfTheLogHoldsOne) {

@@ -74,8 +74,9 @@ std::optional<domain::ToolError> mark_refusal(const domain::ToolCall& call,
                                "runtime stood, and those are kept from models and from tools.",
                                call.tool, scan::kCredentialMark),
         .details = json::object{{"tool_name", call.tool}},
-        .recovery_hint = "Leave the place that holds the credential as it is. If it has to change, "
-                         "tell your operator."};
+        .recovery_hint =
+            "Leave the place that holds the credential as it is. If it has to change, "
+            "tell your operator."};
 }
 
 domain::ToolError proposed(const domain::ToolCall& call, const std::string& proposal) {
@@ -88,8 +89,9 @@ domain::ToolError proposed(const domain::ToolCall& call, const std::string& prop
                 "result.",
                 call.tool, base::enum_name(call.authority_class), proposal),
             .details = std::move(details),
-            .recovery_hint = "Do not make it again. Go on with what does not depend on it, or end "
-                             "the turn."};
+            .recovery_hint =
+                "Do not make it again. Go on with what does not depend on it, or end "
+                "the turn."};
 }
 
 domain::ToolError not_proposed(const domain::ToolCall& call, const std::string& why) {

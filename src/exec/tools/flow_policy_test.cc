@@ -32,9 +32,9 @@ TEST(FlowPolicy, OnlyAChangeThatTheOutsideAsksForIsHeldBack) {
         ExternalCalls policy;
         std::string_view for_change;
     };
-    for (const auto& [policy, for_change] : {Row{ExternalCalls::Allow, "runs"},
-                                             Row{ExternalCalls::Refuse, "untrusted_instructions"},
-                                             Row{ExternalCalls::Ask, "needs_operator_approval"}})
+    for (const auto& [policy, for_change] :
+         {Row{ExternalCalls::Allow, "runs"}, Row{ExternalCalls::Refuse, "untrusted_instructions"},
+          Row{ExternalCalls::Ask, "needs_operator_approval"}})
         for (const auto authority : kClasses)
             for (const auto risk : {RiskLevel::ReadOnly, RiskLevel::Writes, RiskLevel::Commands}) {
                 const bool is_outside = authority == AuthorityClass::IntegrationSignal ||
@@ -89,16 +89,16 @@ protected:
                                .loop = &loop_});
         const Place place{.agent_id = {"main"}, .agent_home = "/home/main"};
         std::optional<Dispatched> end;
-        const auto running = dispatcher.dispatch(
-            dispatcher.describe({.call_id = {"call-1"},
-                                 .tool = "EchoText",
-                                 .args = {{"text", "hi"}},
-                                 .authority_class = authority},
-                                place),
-            domain::ProfilePreset::PublicNamed, place, [&](Dispatched done) {
-                end = std::move(done);
-                loop_.stop();
-            });
+        const auto running =
+            dispatcher.dispatch(dispatcher.describe({.call_id = {"call-1"},
+                                                     .tool = "EchoText",
+                                                     .args = {{"text", "hi"}},
+                                                     .authority_class = authority},
+                                                    place),
+                                domain::ProfilePreset::PublicNamed, place, [&](Dispatched done) {
+                                    end = std::move(done);
+                                    loop_.stop();
+                                });
         if (running) running->cancel();
         while (!end) loop_.run();
         return std::move(end).value();
@@ -164,8 +164,8 @@ TEST_F(ProposalTest, NoFormOfAResultHoldsAKnownCredential) {
     EXPECT_THAT(end->receipt, HasSubstr("key: [redacted:known-credential]"));
     EXPECT_EQ(end->result.data_hash, domain::args_hash(*end->result.data));
 
-    const auto refused = dispatcher.without_running(
-        call, {.kind = "x", .message = "no " + secret}, domain::ResultStatus::Error);
+    const auto refused = dispatcher.without_running(call, {.kind = "x", .message = "no " + secret},
+                                                    domain::ResultStatus::Error);
     EXPECT_THAT(refused.receipt, testing::Not(HasSubstr(secret)));
     scan::know_nothing();
 }

@@ -43,8 +43,8 @@ TEST(Refusals, ACallThatWaitsForTheOperatorIsPutBeforeThem) {
     EXPECT_EQ(base::string_at(event(step), "proposal_id"), "run-7");
     ASSERT_EQ(step.briefs.size(), 1U);
     EXPECT_EQ(step.briefs[0].visibility, domain::BriefVisibility::ActionRequired);
-    EXPECT_THAT(step.briefs[0].text, testing::AllOf(HasSubstr("make deploy"),
-                                                    HasSubstr("holon plan approve run-7")));
+    EXPECT_THAT(step.briefs[0].text,
+                testing::AllOf(HasSubstr("make deploy"), HasSubstr("holon plan approve run-7")));
 }
 
 TEST(Refusals, OtherErrorsAreNotRefusals) {
