@@ -1,5 +1,6 @@
 #include "app/gate.h"
 
+#include "app/credentials.h"
 #include "base/files.h"
 #include "service/local/local_gate.h"
 #include "store/sql/sqlite/sqlite_store.h"
@@ -38,13 +39,6 @@ public:
     }
 
 private:
-    static std::vector<std::string> credentials_of(const config::Config& config) {
-        std::vector<std::string> list;
-        for (const auto& [id, provider] : config.providers)
-            if (!provider.credential.empty()) list.push_back(provider.credential);
-        return list;
-    }
-
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
     std::unique_ptr<store::Store> store_;

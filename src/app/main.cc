@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "app/credentials.h"
 #include "app/gate.h"
 #include "app/init.h"
 #include "app/models.h"
@@ -149,6 +150,7 @@ cli::Exit run(int argc, char** argv) {
         service::tell_starter(config.error().message);
         return cli::report(terminal, config.error());
     }
+    app::guard_credentials(*config);
     if (const auto* command = std::get_if<cli::DaemonCommand>(&invocation->command))
         return execute(*command, *config, invocation->home, terminal);
     if (const auto* command = std::get_if<cli::ServeCommand>(&invocation->command)) {

@@ -6,6 +6,7 @@
 #include "provider/anthropic_messages/anthropic_messages.h"
 #include "provider/chain.h"
 #include "provider/chat_completions/chat_completions.h"
+#include "provider/guard.h"
 #include "provider/openai_codex/login.h"
 #include "provider/openai_codex/openai_codex.h"
 #include "provider/openai_responses/openai_responses.h"
@@ -186,18 +187,19 @@ provider::Candidate Providers::candidate(const config::ModelRef& ref) {
 std::shared_ptr<provider::Exchange> Providers::ask(
     provider::Request request, provider::Progress progress,
     std::move_only_function<void(provider::Outcome)> done) {
+    auto guarded = provider::guard(std::move(progress), std::move(done));
     const auto ref = config::parse_model_ref(request.model_ref);
     if (!ref) {
         provider::Failure failure{.kind = provider::FailureKind::ContractError,
                                   .message = ref.error().message};
         failure.timeline.requested_model_ref = request.model_ref;
-        return provider::fail_later(loop_, std::move(failure), std::move(done));
+        return provider::fail_later(loop_, std::move(failure), std::move(guarded.done));
     }
     std::vector<provider::Candidate> candidates{candidate(*ref)};
     for (const auto& fallback : config::fallbacks_of(config_, *ref))
         candidates.push_back(candidate(fallback));
     provider::Chain chain(std::move(candidates), {.loop = loop_, .clock = clock_, .ids = ids_});
-    return chain.ask(std::move(request), std::move(progress), std::move(done));
+    return chain.ask(std::move(request), std::move(guarded.progress), std::move(guarded.done));
 }
 
 }  // namespace app

@@ -8,6 +8,7 @@
 #include "app/trigger_key.h"
 #include "base/files.h"
 #include "base/process_runner.h"
+#include "base/scan/secrets.h"
 #include "base/signals.h"
 #include "exec/plan/undo_tool.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
@@ -53,10 +54,14 @@ public:
                   .supervisor = supervisor_,
                   .rejoin = admission::rejoin}),
           providers_(config, loop_, clock_, ids_),
-          dispatcher_({.registry = with_tools(),
-                       .output = output_policy(config),
-                       .clock = clock_,
-                       .ids = ids_}),
+          dispatcher_(
+              {.registry = with_tools(),
+               .output = output_policy(config),
+               .clock = clock_,
+               .ids = ids_,
+               .external_calls =
+                   [this](const domain::AgentId& agent) { return config_.flow.of(agent.value); },
+               .loop = &loop_}),
           service_(
               {.turn = {.store = *store_,
                         .loop = loop_,
@@ -209,7 +214,9 @@ private:
 base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config) {
     TRY(base::make_folders(config.home, 0700));
     auto store = TRY(sqlite::open({.file = config.database()}));
-    return std::make_unique<RealRuntime>(config, std::move(store), TRY(trigger_key(config.home)));
+    auto key = TRY(trigger_key(config.home));
+    scan::know({key});  // It may have been made just now.
+    return std::make_unique<RealRuntime>(config, std::move(store), std::move(key));
 }
 
 }  // namespace app

@@ -9,9 +9,12 @@
 #include "app/notify.h"
 #include "app/providers.h"
 #include "app/runtime.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/log_file.h"
+#include "base/scan/secrets.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "service/daemon/access.h"
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
@@ -24,6 +27,7 @@ namespace {
 
 constexpr rlim_t kOpenFilesWanted = 8192;
 constexpr std::chrono::milliseconds kRequestGrace{3000};
+constexpr std::size_t kTlsKeyBytesMax = 64 * 1024;
 constexpr int kLoggedLevel = views::level_of(views::Visibility::TurnResult);
 
 // "fd limits: soft 8192, hard 524288"
@@ -68,6 +72,14 @@ http_surface::Options http_options(const service::ServePlan& plan) {
             options.allowed_hosts.push_back(host->host);
     }
     return options;
+}
+
+// What only this server has: the token it asks for and its private key.
+void know_secrets(const service::ServePlan& plan) {
+    scan::know({plan.token});
+    if (!plan.tls) return;
+    if (const auto key = base::read_file(plan.tls->key, kTlsKeyBytesMax))
+        scan::know({std::string(base::trim(*key))});
 }
 
 // An event in the log, in the words that every surface uses for it.
@@ -135,6 +147,7 @@ private:
 
 base::Status Serving::open() {
     plan_ = TRY(service::resolve(options_, parts_.config.server));
+    know_secrets(plan_);
     TRY(open_log());
     lock_ = TRY(service::lock_runtime(files_));
     const auto& model = parts_.config.model;
@@ -142,6 +155,9 @@ base::Status Serving::open() {
     runtime_ = TRY(Runtime::open(parts_.config));
     started_at_ = runtime_->clock().now();
     logged_events_ = runtime_->feed().subscribe(log_event);
+    // Ready before the first tool has something to show.
+    if (parts_.config.redact_patterns)
+        runtime_->loop().offload([] { (void)scan::without_secrets("."); }, [] {});
     signals_.emplace(runtime_->loop(), std::vector{SIGINT, SIGTERM, SIGHUP},
                      [this](int number) { on_signal(number); });
     runtime_->service().set_callback_base_url(plan_.callback_base_url);

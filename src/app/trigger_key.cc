@@ -22,6 +22,12 @@ std::string fresh_key() {
 
 }  // namespace
 
+std::optional<std::string> known_trigger_key(const std::filesystem::path& home) {
+    const auto text = base::read_file(home / "trigger.key", kKeyBytesMax);
+    if (!text) return std::nullopt;
+    return std::string(base::trim(*text));
+}
+
 base::Result<std::string> trigger_key(const std::filesystem::path& home) {
     const auto file = home / "trigger.key";
     if (!std::filesystem::exists(file)) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@ std::atomic<Level> level_max{Level::Info};
 struct Output {
     std::mutex mutex;
     std::function<void(std::string_view)> sink;
+    std::shared_ptr<const std::function<std::string(std::string)>> filter;
 };
 
 // Never destroyed, so that a thread that outlives main can still log.
@@ -56,12 +58,26 @@ void set_log_sink(std::function<void(std::string_view)> sink) {
     output().sink = std::move(sink);
 }
 
+void set_log_filter(std::function<std::string(std::string)> filter) {
+    const std::scoped_lock lock(output().mutex);
+    output().filter =
+        filter ? std::make_shared<const std::function<std::string(std::string)>>(std::move(filter))
+               : nullptr;
+}
+
 void log_text(Level level, fmt::string_view text, fmt::format_args args) {
     if (!is_logged(level)) return;
+    std::string said = fmt::vformat(text, args);
+    {
+        std::unique_lock lock(output().mutex);
+        const auto filter = output().filter;
+        lock.unlock();
+        if (filter) said = (*filter)(std::move(said));
+    }
     // The clock is read here and not passed in: a line says when it was written, also in a test
     // whose own time stands still.
     std::string line = fmt::format("{} {} {}", to_text(SystemClock().now()), name_of(level),
-                                   printable(to_utf8(fmt::vformat(text, args))));
+                                   printable(to_utf8(said)));
     const std::scoped_lock lock(output().mutex);
     if (output().sink) return output().sink(line);
     line += '\n';

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -21,6 +22,10 @@ bool is_logged(Level level);
 // Lines, without their newline, go to `sink` instead; an empty one restores standard error. The
 // sink is called by one thread at a time and must not log.
 void set_log_sink(std::function<void(std::string_view line)> sink);
+
+// The text of each line passes `filter` first; an empty one lets it through as it is. Any thread
+// may call the filter, several at a time, and it must not log.
+void set_log_filter(std::function<std::string(std::string text)> filter);
 
 // What the functions below share.
 void log_text(Level level, fmt::string_view text, fmt::format_args args);

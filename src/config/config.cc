@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <ranges>
+#include <set>
 
 #include "base/text.h"
 #include "config/builtin_providers.h"
@@ -281,6 +282,30 @@ Environment without_secrets(Environment environment, const Config& config) {
     return environment;
 }
 
+// Each once. Also those in variables and profiles that nobody uses now.
+std::vector<std::string> credentials_of(const Config& config, const Environment& environment) {
+    std::set<std::string> found{config.server.control_token};
+    for (const auto& [id, provider] : config.providers) {
+        found.insert(provider.credential);
+        for (const auto& name : provider.credential_env)
+            found.insert(lookup(environment, name).value_or(""));
+    }
+    // A file that cannot be used is reported where a provider needs it.
+    if (const auto stored = read_credentials(config.home))
+        for (const auto& [name, entry] : stored->profiles) found.insert(entry.material);
+    found.erase("");
+    return {found.begin(), found.end()};
+}
+
+void choose_policy(Config& config, const ConfigFile& file) {
+    if (file.redaction) config.redact_patterns = file.redaction->patterns.value_or(false);
+    if (!file.policy) return;
+    config.flow.external_calls = file.policy->external_calls.value_or(config.flow.external_calls);
+    if (!file.policy->agents) return;
+    for (const auto& [agent, section] : *file.policy->agents)
+        if (section.external_calls) config.flow.agents[agent] = *section.external_calls;
+}
+
 }  // namespace
 
 std::filesystem::path find_home(const Flags& flags, const Environment& environment,
@@ -328,6 +353,8 @@ Result<Config> load(const Flags& flags, const Environment& environment,
                     "runtime.tls_ca_file and SSL_CERT_FILE",
                     base::printable(config.tls_ca_file.string()));
     config.command_environment = without_secrets(environment, config);
+    config.credentials = credentials_of(config, environment);
+    choose_policy(config, file);
     return config;
 }
 

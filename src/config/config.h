@@ -16,6 +16,7 @@
 #include "config/catalogue.h"
 #include "config/model_ref.h"
 #include "config/server.h"
+#include "domain/tool.h"
 
 namespace config {
 
@@ -71,6 +72,18 @@ struct Budgets {
     friend bool operator==(const Budgets&, const Budgets&) = default;
 };
 
+// What a message from outside may lead to; an agent's own setting comes before the general one.
+struct FlowPolicy {
+    domain::ExternalCalls external_calls{domain::ExternalCalls::Ask};
+    std::map<std::string, domain::ExternalCalls> agents{};
+
+    domain::ExternalCalls of(const std::string& agent) const {
+        const auto own = agents.find(agent);
+        return own == agents.end() ? external_calls : own->second;
+    }
+    friend bool operator==(const FlowPolicy&, const FlowPolicy&) = default;
+};
+
 struct Config {
     std::filesystem::path home;
     std::string default_agent{"main"};
@@ -94,6 +107,10 @@ struct Config {
     std::string default_shell{"sh"};
     // The environment of commands: ours, without the secrets of the runtime and its providers.
     Environment command_environment{};
+    // The values that this leaves out, and every other credential that the runtime was given.
+    std::vector<std::string> credentials{};
+    bool redact_patterns{false};  // Whether what only looks like a secret is redacted, too.
+    FlowPolicy flow{};
     Server server{};
 
     std::filesystem::path database() const { return home / "holon.db"; }

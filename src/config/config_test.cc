@@ -247,6 +247,29 @@ TEST_F(Load, CommandsGetTheEnvironmentWithoutAnySecret) {
               (Environment{{"HOLON_HOME", home.string()}, {"PATH", "/bin"}}));
 }
 
+TEST_F(Load, EveryCredentialIsKnownUsedOrNot) {
+    environment["HOLON_CONTROL_TOKEN"] = "token-1";
+    environment["OPENAI_API_KEY"] = "key-1";
+    environment["ANTHROPIC_API_KEY"] = "key-2";
+    environment["ANTHROPIC_AUTH_TOKEN"] = "key-3";
+    credentials(R"({"profiles": {"spare": {"kind": "api_key", "material": "key-4"}}})");
+    EXPECT_THAT(load().credentials,
+                testing::ElementsAre("key-1", "key-2", "key-3", "key-4", "token-1"));
+}
+
+TEST_F(Load, CallsOfTheOutsideArePutToTheOperatorUnlessTheFileSaysOtherwise) {
+    using domain::ExternalCalls;
+    EXPECT_EQ(load().flow.of("main"), ExternalCalls::Ask);
+    file(R"({"policy": {"external_calls": "refuse", "agents": {"ci": {"external_calls": "allow"}}},
+             "redaction": {"patterns": true}})");
+    const Config config = load();
+    EXPECT_EQ(config.flow.of("main"), ExternalCalls::Refuse);
+    EXPECT_EQ(config.flow.of("ci"), ExternalCalls::Allow);
+    EXPECT_TRUE(config.redact_patterns);
+    file(R"({"policy": {"external_calls": "never"}})");
+    EXPECT_THAT(error(), HasSubstr("external_calls"));
+}
+
 TEST_F(Load, TheShellOfCommandsIsOneWeKnow) {
     environment["SHELL"] = "/usr/bin/zsh";
     EXPECT_EQ(load().default_shell, "zsh");

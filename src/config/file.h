@@ -9,6 +9,7 @@
 #include "base/typed.h"
 #include "config/auth.h"
 #include "config/catalogue.h"
+#include "domain/tool.h"
 
 namespace config {
 
@@ -124,6 +125,21 @@ struct WebSection {
 };
 BOOST_DESCRIBE_STRUCT(WebSection, (), (fetch, search, providers))
 
+struct AgentPolicySection {
+    std::optional<domain::ExternalCalls> external_calls{};
+};
+BOOST_DESCRIBE_STRUCT(AgentPolicySection, (), (external_calls))
+struct PolicySection {
+    std::optional<domain::ExternalCalls> external_calls{};
+    std::optional<std::map<std::string, AgentPolicySection>> agents{};
+};
+BOOST_DESCRIBE_STRUCT(PolicySection, (), (external_calls, agents))
+
+struct RedactionSection {
+    std::optional<bool> patterns{};
+};
+BOOST_DESCRIBE_STRUCT(RedactionSection, (), (patterns))
+
 struct ConfigFile {
     std::optional<ModelSection> model{};
     std::optional<ModelsSection> models{};
@@ -131,8 +147,11 @@ struct ConfigFile {
     std::optional<RuntimeSection> runtime{};
     std::optional<TuiSection> tui{};
     std::optional<WebSection> web{};
+    std::optional<PolicySection> policy{};
+    std::optional<RedactionSection> redaction{};
 };
-BOOST_DESCRIBE_STRUCT(ConfigFile, (), (model, models, providers, runtime, tui, web))
+BOOST_DESCRIBE_STRUCT(ConfigFile, (),
+                      (model, models, providers, runtime, tui, web, policy, redaction))
 
 // Whether all of it can be used together; an error names the place.
 base::Status check(const ConfigFile& file);

@@ -108,9 +108,14 @@ struct Rest {
     std::string reason;
     std::optional<Time> until{};
     std::optional<TimerId> timer_id{};  // The timer that ends it.
+    // Of the turn that asked for it: the reason is its text, and comes back when the rest is over.
+    TrustLevel trust{TrustLevel::TrustedSystem};
     friend bool operator==(const Rest&, const Rest&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Rest, (), (since, reason, until, timer_id))
+BOOST_DESCRIBE_STRUCT(Rest, (), (since, reason, until, timer_id, trust))
+constexpr auto describe_fields(const Rest*) {
+    return std::to_array<base::FieldDoc>({{.field = "trust", .has_default = true}});
+}
 
 struct ToolLatency {
     std::string tool_name;

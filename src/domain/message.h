@@ -132,6 +132,16 @@ constexpr auto describe_fields(const Message*) {
                                           {.field = "causation_id", .null_when_absent = true}});
 }
 
+// On whose word a turn that this message opens would act: its authority class, or what its metadata
+// names here when that is weaker. The runtime puts it there for what it passes on itself (the
+// result of a task): such a message is the runtime's, and still the doing of whoever had it made.
+// It can only lower, so nobody gains by forging it.
+inline constexpr std::string_view kInstructedBy = "instructed_by";
+AuthorityClass instructed_by(const Message& message);
+
+// The same on the other scale, which is ordered from most to least trusted, too.
+TrustLevel trust_of(AuthorityClass authority);
+
 // Queued input is owned by its entry; a message row never changes.
 enum class QueueStatus { Queued, Claimed, Processed, Interjected, Interrupted, Dropped };
 BOOST_DESCRIBE_ENUM(QueueStatus, Queued, Claimed, Processed, Interjected, Interrupted, Dropped)

@@ -158,6 +158,20 @@ TEST(Message, AnAttachmentHasAUriOrAValue) {
     }
 }
 
+TEST(Message, ActsOnNoBetterWordThanItsOwnWhateverItsMetadataSays) {
+    using enum AuthorityClass;
+    const auto acts_on = [](AuthorityClass own, std::string_view named) {
+        return instructed_by(
+            {.authority_class = own, .metadata = json::object{{"instructed_by", named}}});
+    };
+    EXPECT_EQ(instructed_by({.authority_class = RuntimeInstruction}), RuntimeInstruction);
+    EXPECT_EQ(acts_on(RuntimeInstruction, "external_evidence"), ExternalEvidence);
+    EXPECT_EQ(acts_on(RuntimeInstruction, "integration_signal"), IntegrationSignal);
+    EXPECT_EQ(acts_on(ExternalEvidence, "operator_instruction"), ExternalEvidence);
+    EXPECT_EQ(acts_on(IntegrationSignal, "runtime_instruction"), IntegrationSignal);
+    EXPECT_EQ(acts_on(RuntimeInstruction, "nonsense"), RuntimeInstruction);
+}
+
 TEST(Message, IsReadableAsAPersonWouldReadIt) {
     EXPECT_EQ(readable(TextBody{"as it is\n"}), "as it is\n");
     EXPECT_EQ(readable(JsonBody{{{"b", 1}, {"a", true}}}), "{\n  \"a\": true,\n  \"b\": 1\n}");

@@ -75,6 +75,10 @@ BOOST_DESCRIBE_ENUM(RiskLevel, ReadOnly, Writes, Commands)
 enum class CallSource { Turn, PlanStep, Gate, Cli };
 BOOST_DESCRIBE_ENUM(CallSource, Turn, PlanStep, Gate, Cli)
 
+// What becomes of a consequential call that only the outside has asked for.
+enum class ExternalCalls { Allow, Refuse, Ask };
+BOOST_DESCRIBE_ENUM(ExternalCalls, Allow, Refuse, Ask)
+
 struct SandboxPolicy {
     bool enabled{false};
     std::vector<std::string> allowed_roots{};

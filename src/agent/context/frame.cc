@@ -5,6 +5,7 @@
 
 #include "agent/context/prompt_text.h"
 #include "base/hash.h"
+#include "base/scan/secrets.h"
 #include "base/text.h"
 
 namespace context {
@@ -14,7 +15,7 @@ using provider::PromptBlock;
 using provider::Stability;
 
 PromptBlock section(Stability stability, std::string_view name, std::string_view content) {
-    return {stability, fmt::format("## {}\n{}", name, content)};
+    return {stability, scan::without_credentials(fmt::format("## {}\n{}", name, content))};
 }
 
 // Marks the last block of each stability that outlives the turn.
@@ -75,8 +76,9 @@ std::string recent_lines(const std::vector<domain::Message>& messages) {
 // Content that is evidence is fenced, so that nothing in it reads as an instruction of ours.
 std::string input_text(const domain::Message& message) {
     const std::string body = domain::readable(message.body);
-    if (message.authority_class == domain::AuthorityClass::OperatorInstruction ||
-        message.authority_class == domain::AuthorityClass::RuntimeInstruction)
+    const auto authority = domain::instructed_by(message);
+    if (authority == domain::AuthorityClass::OperatorInstruction ||
+        authority == domain::AuthorityClass::RuntimeInstruction)
         return fmt::format("{}\n\n{}", message_labels(message), body);
     const std::string fence = "evidence-" + base::sha256_hex(message.id.value + body).substr(0, 12);
     return fmt::format(
@@ -100,6 +102,8 @@ std::string message_labels(const domain::Message& message) {
     if (message.task_id) labels += fmt::format("[task:{}]", safe(message.task_id->value));
     labels += fmt::format("[{}][{}]", base::enum_name(message.authority_class),
                           base::enum_name(message.kind));
+    if (const auto authority = domain::instructed_by(message); authority != message.authority_class)
+        labels += fmt::format("[instructed_by:{}]", base::enum_name(authority));
     return labels;
 }
 

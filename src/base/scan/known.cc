@@ -20,7 +20,7 @@ std::string base64_inside(std::string_view credential, std::size_t shift, Alphab
 
 }  // namespace
 
-std::vector<Needle> spellings(std::string_view credential) {
+std::vector<Spelling> spellings(std::string_view credential) {
     if (credential.size() < kKnownBytesMin) return {};
     std::set<std::string> plain{std::string(credential), json_escaped(credential)};
     std::string backwards(credential);
@@ -29,16 +29,22 @@ std::vector<Needle> spellings(std::string_view credential) {
     for (const std::size_t shift : {0, 1, 2})
         for (const auto alphabet : {Alphabet::Standard, Alphabet::Url})
             plain.insert(base64_inside(credential, shift, alphabet));
-    std::vector<Needle> needles;
-    const auto add = [&](const std::string& text, bool any_case) {
+    std::vector<Spelling> list;
+    for (const auto& text : plain) list.push_back({text});
+    list.push_back({hex(credential), true});
+    if (auto text = percent_encoded(credential); !plain.contains(text))
+        list.push_back({std::move(text), true});
+    return list;
+}
+
+std::vector<Needle> needles(std::string_view credential) {
+    std::vector<Needle> list;
+    for (const auto& [text, any_case] : spellings(credential)) {
         const auto head = std::string_view(text).substr(0, kNeedleBytesMax);
-        needles.push_back(
+        list.push_back(
             {(any_case ? "(?i)" : "") + literal(head), head.size(), text.size() - head.size()});
-    };
-    for (const auto& text : plain) add(text, false);
-    add(hex(credential), true);
-    if (const auto text = percent_encoded(credential); !plain.contains(text)) add(text, true);
-    return needles;
+    }
+    return list;
 }
 
 }  // namespace scan

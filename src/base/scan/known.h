@@ -12,14 +12,22 @@ inline constexpr std::size_t kKnownBytesMin = 6;
 // Of a longer spelling this many bytes are looked for, and the rest is taken to follow.
 inline constexpr std::size_t kNeedleBytesMax = 1024;
 
+struct Spelling {
+    std::string text;
+    bool any_case{false};
+};
+
+// As it is, base64 in both alphabets at all three alignments, hex in both cases, percent-encoded,
+// escaped for JSON, and backwards. Each spelling once; none for one below kKnownBytesMin.
+std::vector<Spelling> spellings(std::string_view credential);
+
 struct Needle {
     std::string expression;  // Matches `bytes` of the spelling.
     std::size_t bytes{0};
     std::size_t follow{0};  // So many bytes of it come behind the match.
 };
 
-// As it is, base64 in both alphabets at all three alignments, hex in both cases, percent-encoded,
-// escaped for JSON, and backwards. Each spelling once; none for one below kKnownBytesMin.
-std::vector<Needle> spellings(std::string_view credential);
+// One for each spelling.
+std::vector<Needle> needles(std::string_view credential);
 
 }  // namespace scan

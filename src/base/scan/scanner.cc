@@ -24,7 +24,7 @@ base::Result<std::shared_ptr<const Scanner>> Scanner::make(ScannerOptions option
             {.rule = &rule, .check = rule.check ? find_check(*rule.check) : nullptr});
     }
     for (const auto& credential : options.known)
-        for (auto& needle : spellings(credential)) {
+        for (auto& needle : needles(credential)) {
             expressions.push_back(std::move(needle.expression));
             names.push_back("a known credential");
             made->sources_.push_back({.follow = needle.follow});

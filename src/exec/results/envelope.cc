@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/hash.h"
+#include "base/scan/secrets.h"
 #include "base/text.h"
 
 namespace results {
@@ -32,6 +33,15 @@ domain::ToolError bounded(domain::ToolError error) {
     return error;
 }
 
+// Secrets go before texts are bounded: what is made of an envelope, receipt, record and hash, then
+// agrees and holds none, not even half of one.
+domain::ToolError without_secrets(domain::ToolError error) {
+    error.message = scan::without_secrets(std::move(error.message));
+    if (error.recovery_hint) error.recovery_hint = scan::without_secrets(*error.recovery_hint);
+    if (error.details) scan::remove_secrets(*error.details);
+    return error;
+}
+
 // Nothing when all five fields are there, of the right type, and nothing else is.
 std::optional<std::string> fault_of(const json::object& object) {
     for (const auto& member : object)
@@ -51,14 +61,18 @@ Envelope Envelope::success(std::string tool_name, const std::string& summary_tex
                            json::object result) {
     Envelope envelope;
     envelope.tool_name_ = std::move(tool_name);
-    envelope.summary_text_ = base::ellipsize(base::to_utf8(summary_text), kSummaryCharsMax);
-    envelope.result_ = std::move(result);
+    envelope.summary_text_ =
+        base::ellipsize(scan::without_secrets(base::to_utf8(summary_text)), kSummaryCharsMax);
+    json::value clean(std::move(result));
+    scan::remove_secrets(clean);
+    envelope.result_ = std::move(clean.get_object());
     return envelope;
 }
 
 Envelope Envelope::failure(std::string tool_name, domain::ToolError error) {
     Envelope envelope;
     envelope.tool_name_ = std::move(tool_name);
+    error = without_secrets(std::move(error));
     envelope.summary_text_ = base::ellipsize(base::to_utf8(error.message), kSummaryCharsMax);
     envelope.error_ = bounded(std::move(error));
     return envelope;

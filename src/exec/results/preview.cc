@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/scan/secrets.h"
 #include "base/text.h"
 
 namespace results {
@@ -40,7 +41,11 @@ std::string_view without_blank_edges(std::string_view text) {
 }  // namespace
 
 Preview preview(const base::CapturedStream& stream, std::size_t chars) {
-    const std::string head = base::to_utf8(stream.head), tail = base::to_utf8(stream.tail);
+    // Before anything is cut: half a secret is not recognised any more.
+    const std::string head =
+        stream.spilled ? scan::without_secrets(base::to_utf8(stream.head), scan::Cut::AtEnd)
+                       : scan::without_secrets(base::to_utf8(stream.head));
+    const std::string tail = scan::without_secrets(base::to_utf8(stream.tail), scan::Cut::AtStart);
     if (!stream.spilled) {
         const std::string_view whole = without_blank_edges(head);
         if (base::char_count(whole) <= chars) return {std::string(whole), false};

@@ -18,6 +18,18 @@ TaskStatus status_after(const supervisor::Ended& ended) {
     return ended.exit_code == 0 ? TaskStatus::Completed : TaskStatus::Failed;
 }
 
+// Who had it run, when that is less than the runtime, in whose name its result comes.
+std::optional<domain::AuthorityClass> asked_by(const domain::Task& task) {
+    const auto recovery = recovery_of(task);
+    if (!recovery || !*recovery) return std::nullopt;
+    const auto trust = std::visit([](const auto& spec) { return spec.trust; }, **recovery);
+    if (trust == domain::TrustLevel::UntrustedExternal)
+        return domain::AuthorityClass::ExternalEvidence;
+    if (trust == domain::TrustLevel::TrustedIntegration)
+        return domain::AuthorityClass::IntegrationSignal;
+    return std::nullopt;
+}
+
 }  // namespace
 
 domain::Task running_task(const CommandFacts& facts, const results::Preview& initial_output,
@@ -141,6 +153,8 @@ domain::Message result_message(const domain::Task& task, const results::Preview&
                           {"output_is_evidence", true}};
     if (detail.exit_status) metadata["exit_status"] = *detail.exit_status;
     if (detail.output_path) metadata["output_path"] = *detail.output_path;
+    if (const auto asked = asked_by(task))
+        metadata[domain::kInstructedBy] = base::enum_name(*asked);
     if (task.work_item_id) metadata["work_item_id"] = task.work_item_id->value;
     domain::Message message{.id = std::move(id),
                             .agent_id = task.agent_id,

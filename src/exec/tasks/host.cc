@@ -34,14 +34,12 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
                        .workdir = request.workdir.string(),
                        .output_path = request.output_path.string(),
                        .promoted_from_exec_command = promoted,
-                       .trust = domain::TrustLevel::TrustedOperator};
+                       .trust = domain::trust_of(request.authority_class)};
     if (request.run_id)
         if (const auto attempt = TRY(log.tx().attempt(*request.run_id))) {
             facts.parent_message_id = attempt->message_id;
-            if (const auto parent = TRY(log.tx().message(attempt->message_id))) {
+            if (const auto parent = TRY(log.tx().message(attempt->message_id)))
                 facts.work_item_id = parent->message.work_item_id;
-                facts.trust = parent->message.trust;
-            }
         }
     auto task = running_task(facts, initial, log.now());
     TRY(log.tx().put_task(task));

@@ -49,6 +49,8 @@ struct CommandRequest {
     domain::TaskId id;
     domain::AgentId agent_id;
     std::optional<domain::RunId> run_id{};  // The turn that asked for it.
+    // Of those who asked for it; its result acts on no better word.
+    domain::AuthorityClass authority_class{domain::AuthorityClass::OperatorInstruction};
     std::string summary;
     CommandTaskSpec spec{};
     std::vector<std::string> argv;

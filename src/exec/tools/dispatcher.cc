@@ -2,8 +2,10 @@
 
 #include <cctype>
 
+#include "base/scan/texts.h"
 #include "base/text.h"
 #include "exec/results/artifacts.h"
+#include "exec/tools/flow_policy.h"
 #include "exec/tools/policy.h"
 #include "exec/tools/schema_check.h"
 
@@ -38,7 +40,8 @@ std::string error_code(const domain::ToolError& error, domain::ResultStatus stat
     if (error.kind == "unknown_tool" || error.kind == "missing_file") return "NOT_FOUND";
     if (error.kind == "execution_root_violation" || error.kind == "path_escape" ||
         error.kind == "unsupported_agent_profile_capability" ||
-        error.kind == "tool_not_exposed_for_round")
+        error.kind == "tool_not_exposed_for_round" || error.kind == kUntrustedInstructions ||
+        error.kind == kNeedsApproval || error.kind == "credential_withheld")
         return "POLICY_DENIED";
     if (error.kind == "existing_file" || error.kind == "file_changed") return "CONFLICT";
     if (error.kind == "context_not_found" || error.kind == "ambiguous_context" ||
@@ -113,7 +116,7 @@ domain::ToolError invalid_input(std::string_view tool, std::string_view field, s
 }
 
 Dispatcher::Dispatcher(DispatcherParts parts)
-    : parts_(parts), registry_version_(parts.registry.version()) {}
+    : parts_(std::move(parts)), registry_version_(parts_.registry.version()) {}
 
 domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
     domain::ToolCall call{.call_id = std::move(asked.call_id),
@@ -184,6 +187,9 @@ std::optional<domain::ToolError> Dispatcher::judge(const domain::ToolCall& call,
                                                    domain::ProfilePreset profile,
                                                    const Place& place) const {
     if (auto error = refuse(call, profile)) return error;
+    const auto risk = parts_.registry.find(call.tool)->spec().risk;
+    if (auto error = flow_refusal(call, risk, parts_.external_calls(place.agent_id))) return error;
+    if (auto error = mark_refusal(call, risk)) return error;
     return policy_refusal(call, place.workspace.execution_root);
 }
 
@@ -213,6 +219,7 @@ Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_a
     const Tool* tool = parts_.registry.find(call.tool);
     auto envelope =
         held_to(tool->spec(), results::project(call.tool, outcome.completed, sink, parts_.output));
+    scan::remove_credentials_in(outcome.effects);
     auto receipt = results::render(envelope, tool->spec().render);
     Dispatched dispatched{
         .result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),
@@ -225,10 +232,37 @@ Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_a
     return dispatched;
 }
 
+std::shared_ptr<Running> Dispatcher::propose(const domain::ToolCall& call, const Place& place,
+                                             std::move_only_function<void(Dispatched)> done) {
+    if (!parts_.proposals || !parts_.loop) {
+        done(without_running(call, not_proposed(call, "nobody here takes such questions"),
+                             domain::ResultStatus::Error));
+        return nullptr;
+    }
+    struct Asking final : Running {
+        base::Result<std::string> id;
+        std::move_only_function<void(Dispatched)> done;
+        void cancel() override {}  // Asked is asked; the answer is on its way.
+    };
+    auto asking = std::make_shared<Asking>();
+    asking->done = std::move(done);
+    parts_.loop->offload(
+        [asking, call, place, proposals = parts_.proposals] {
+            asking->id = proposals->propose(call, place);
+        },
+        [this, asking, call] {
+            auto error = asking->id ? proposed(call, *asking->id)
+                                    : not_proposed(call, asking->id.error().message);
+            asking->done(without_running(call, std::move(error), domain::ResultStatus::Error));
+        });
+    return asking;
+}
+
 std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
                                               domain::ProfilePreset profile, const Place& place,
                                               std::move_only_function<void(Dispatched)> done) {
     if (auto error = judge(call, profile, place)) {
+        if (error->kind == kNeedsApproval) return propose(call, place, std::move(done));
         done(without_running(call, std::move(*error), domain::ResultStatus::Error));
         return nullptr;
     }

@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/loop.h"
 #include "exec/results/project.h"
+#include "exec/tools/proposals.h"
 #include "exec/tools/registry.h"
 
 namespace tools {
@@ -36,6 +37,12 @@ struct DispatcherParts {
     results::OutputPolicy output{};
     base::Clock& clock;
     base::Ids& ids;
+    // What the operator lets the outside have done by this agent; see flow_policy.h.
+    std::function<domain::ExternalCalls(const domain::AgentId&)> external_calls =
+        [](const domain::AgentId&) { return domain::ExternalCalls::Refuse; };
+    // Where they are asked, beside `loop`. Without one of them such calls are refused.
+    Proposals* proposals{nullptr};
+    base::Loop* loop{nullptr};
 };
 
 class Dispatcher {
@@ -50,7 +57,8 @@ public:
     std::optional<domain::ToolError> refuse(const domain::ToolCall& call,
                                             domain::ProfilePreset profile) const;
 
-    // The same, and what the call's own policy says about `place`: all that dispatch() asks first.
+    // The same, and whether those who asked for it may, and what the call's own policy says about
+    // `place`: all that dispatch() asks first.
     std::optional<domain::ToolError> judge(const domain::ToolCall& call,
                                            domain::ProfilePreset profile, const Place& place) const;
 
@@ -72,6 +80,9 @@ public:
     const Registry& registry() const { return parts_.registry; }
 
 private:
+    // Puts a call to the operator and tells whoever made it so.
+    std::shared_ptr<Running> propose(const domain::ToolCall& call, const Place& place,
+                                     std::move_only_function<void(Dispatched)> done);
     Dispatched finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
                       results::ArtifactSink& sink) const;
 

@@ -34,7 +34,7 @@ protected:
                 .source = domain::CallSource::PlanStep,
                 .tool = std::move(tool),
                 .args = std::move(args),
-                .authority_class = domain::AuthorityClass::IntegrationSignal};
+                .authority_class = domain::AuthorityClass::RuntimeInstruction};
     }
     domain::ToolCall call(std::string tool, json::value args) const {
         return dispatcher_->describe(asked(std::move(tool), std::move(args)), place_);
@@ -100,7 +100,7 @@ TEST_F(DispatcherTest, DescribesACallWithItsProvenanceRiskAndPolicy) {
                                     .risk_level = domain::RiskLevel::Writes,
                                     .category = "echo",
                                     .policy = {.sandbox = {.allowed_roots = {"/repo"}}},
-                                    .authority_class = domain::AuthorityClass::IntegrationSignal};
+                                    .authority_class = domain::AuthorityClass::RuntimeInstruction};
     clock_.next = base::from_micros(5'000'000);
     EXPECT_EQ(echo(), expected);
 }

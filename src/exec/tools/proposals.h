@@ -8,6 +8,7 @@
 
 namespace tools {
 
+// Any thread may use one; it is asked beside the loop, so it may wait for a commit.
 class Proposals {
 public:
     virtual ~Proposals() = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/scan/texts.h"
 #include "base/text.h"
 
 namespace ingress {
@@ -220,6 +221,9 @@ base::Result<domain::Message> receive(Raw raw, base::Time now, base::Ids& ids) {
     message.causation_id = std::move(raw.causation_id);
     TRY(check_text("the message's labels", base::json_text(base::to_json(message)),
                    kLabelsBytesMax));
+    // The runtime's own credentials are no part of any conversation, whoever pasted them.
+    scan::remove_credentials_in(raw.body);
+    scan::remove_credentials_in(raw.metadata);
     message.body = std::move(raw.body);
     message.metadata = std::move(raw.metadata);
     return message;

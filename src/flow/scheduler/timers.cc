@@ -30,10 +30,12 @@ base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
                           {"fire_count", timer.fire_count},
                           {"missed", fired.missed}};
     std::string text = "Timer: " + timer.summary.value_or(timer.id.value);
+    std::optional<domain::TrustLevel> trust;
     if (rest && rest->timer_id == timer.id) {
         metadata["sleep_wait"] = {{"duration_ms", timer.duration_ms},
                                   {"sleeping_until", base::to_text(fired.due)}};
         text = "The rest you asked for is over: " + rest->reason;
+        trust = rest->trust;
     }
     if (fired.missed > 0) text += fmt::format(" ({} earlier times were missed)", fired.missed);
     return ingress::receive({.agent_id = timer.agent_id,
@@ -42,6 +44,8 @@ base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
                              .body = domain::TextBody{std::move(text)},
                              .surface = domain::DeliverySurface::TimerScheduler,
                              .admission = domain::AdmissionContext::RuntimeOwned,
+                             // What was asked for from outside is no instruction of ours later.
+                             .trust = trust,
                              .metadata = json::value(std::move(metadata))},
                             log.now(), log.ids());
 }

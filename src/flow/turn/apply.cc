@@ -13,6 +13,11 @@
 namespace turn {
 namespace {
 
+// The trust of what a turn leaves behind to be taken up later.
+domain::TrustLevel trust_passed_on(const Facts& facts) {
+    return std::max(facts.message.trust, domain::trust_of(domain::instructed_by(facts.message)));
+}
+
 base::Status append_follow_up(events::Log& log, const Facts& facts,
                               const tools::FollowUp& follow_up) {
     ingress::Raw raw{.agent_id = facts.agent.agent_id,
@@ -23,7 +28,7 @@ base::Status append_follow_up(events::Log& log, const Facts& facts,
                      .admission = domain::AdmissionContext::RuntimeOwned,
                      .priority = follow_up.priority,
                      // A turn can pass on no more authority than it was given.
-                     .trust = facts.message.trust,
+                     .trust = trust_passed_on(facts),
                      .correlation_id = facts.message.correlation_id,
                      .causation_id = facts.message.id.value};
     const auto message = TRY(ingress::receive(std::move(raw), log.now(), log.ids()));
@@ -58,7 +63,8 @@ base::Status drop_read_result(events::Log& log, const Facts& facts, const domain
 
 // Deliberate rest: recorded with its reason, and with the timer that ends it when it has one. Input
 // that is already waiting comes first.
-base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish& wish) {
+base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish& wish,
+                  domain::TrustLevel trust) {
     const std::int64_t pending = TRY(log.tx().pending_count(agent.agent_id));
     if (pending > 0)
         return log.append(
@@ -78,7 +84,7 @@ base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish
              {"next_status", facts.pending_wake_hint ? "awake_idle" : "awaiting_task"},
              {"evidence", json::array{facts.pending_wake_hint ? "a wake hint is waiting"
                                                               : "a task's result is awaited"}}});
-    agent.rest = domain::Rest{.since = log.now(), .reason = wish.reason};
+    agent.rest = domain::Rest{.since = log.now(), .reason = wish.reason, .trust = trust};
     json::object evidence{{"reason", wish.reason}, {"since", base::to_text(log.now())}};
     if (wish.duration_ms) {
         agent.rest->until = log.now() + std::chrono::milliseconds(*wish.duration_ms);
@@ -216,7 +222,8 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     if (step.closed()) TRY(drop_effects(tx, facts.attempt));
     const bool completed = step.closed() && step.attempt.terminal &&
                            step.attempt.terminal->kind == domain::TerminalKind::Completed;
-    if (completed && step.attempt.rest_wish) TRY(rest(log, step.agent, *step.attempt.rest_wish));
+    if (completed && step.attempt.rest_wish)
+        TRY(rest(log, step.agent, *step.attempt.rest_wish, trust_passed_on(facts)));
     TRY(tx.put_agent(step.agent));
     return step.closed() ? record_closed(log, step.agent) : base::Status{};
 }

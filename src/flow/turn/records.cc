@@ -9,6 +9,7 @@
 namespace turn {
 namespace {
 
+constexpr std::string_view kInterjected = "operator_interjection";
 constexpr std::string_view kInterjectionHeader =
     "Your operator says this while you work. Take it into account from here on.";
 
@@ -29,15 +30,6 @@ json::object place_of(const Facts& facts, std::int64_t round) {
                               ? json::value(facts.message.work_item_id->value)
                               : json::value(nullptr);
     return out;
-}
-
-// The labels a message carries, for entries and events that stand for it.
-void add_labels(json::object& data, const domain::Message& message) {
-    const json::value whole = base::to_json(message);
-    for (const std::string_view field : {"origin", "trust", "authority_class", "priority",
-                                         "delivery_surface", "admission_context"})
-        if (const auto* value = base::find(whole, field))
-            data[json::string_view(field.data(), field.size())] = *value;
 }
 
 void add_failure(json::object& data, const provider::Failure* failure) {
@@ -67,6 +59,14 @@ void add_commands(json::object& data, const domain::ToolCall& call) {
 }
 
 }  // namespace
+
+void add_labels(json::object& data, const domain::Message& message) {
+    const json::value whole = base::to_json(message);
+    for (const std::string_view field : {"origin", "trust", "authority_class", "priority",
+                                         "delivery_surface", "admission_context"})
+        if (const auto* value = base::find(whole, field))
+            data[json::string_view(field.data(), field.size())] = *value;
+}
 
 domain::TokenUsage usage_of(const provider::Reply& reply) {
     if (reply.timeline.aggregated_token_usage) return *reply.timeline.aggregated_token_usage;
@@ -156,13 +156,18 @@ domain::TranscriptEntry interjection_entry(const Facts& facts, std::int64_t roun
     json::object data{
         {"text", fmt::format("{}\n{}\n\n{}", kInterjectionHeader, context::message_labels(message),
                              domain::readable(message.body))},
-        {"reason", "operator_interjection"},
+        {"reason", kInterjected},
         {"message_id", message.id.value},
         {"kind", base::enum_name(message.kind)}};
     add_labels(data, message);
     auto out = entry(facts, domain::TranscriptKind::ContinuationPrompt, round);
     out.data = std::move(data);
     return out;
+}
+
+bool is_interjection_entry(const domain::TranscriptEntry& entry) {
+    return entry.kind == domain::TranscriptKind::ContinuationPrompt &&
+           base::string_at(entry.data, "reason") == kInterjected;
 }
 
 EventDraft interjection_admitted(const Facts& facts, std::int64_t round, std::string_view boundary,
@@ -228,7 +233,7 @@ EventDraft process_requested(const Facts& facts, const domain::ToolExecution& ex
     data["tool_call_id"] = execution.call.call_id.value;
     data["message_id"] = facts.message.id.value;
     data["trust"] = base::enum_name(facts.message.trust);
-    data["authority_class"] = base::enum_name(facts.message.authority_class);
+    data["authority_class"] = base::enum_name(execution.call.authority_class);
     add_commands(data, execution.call);
     std::string preview = base::string_at(data, "exec_command_cmd");
     if (preview.empty()) {

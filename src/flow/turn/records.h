@@ -17,6 +17,9 @@ struct RoundSummary {
 };
 RoundSummary summarize(const std::vector<domain::Block>& blocks);
 
+// The labels a message carries, for entries and events that stand for it.
+void add_labels(json::object& data, const domain::Message& message);
+
 domain::TranscriptEntry assistant_entry(const Facts& facts, const ModelReplied& replied);
 domain::TranscriptEntry results_entry(const Facts& facts, std::int64_t round,
                                       const std::vector<domain::ToolExecution>& executions);
@@ -29,6 +32,7 @@ domain::TranscriptEntry continuation_entry(const Facts& facts, std::int64_t roun
 // What the operator said while the turn ran, as the model is told it.
 domain::TranscriptEntry interjection_entry(const Facts& facts, std::int64_t round,
                                            const domain::Message& message);
+bool is_interjection_entry(const domain::TranscriptEntry& entry);
 
 EventDraft interjection_admitted(const Facts& facts, std::int64_t round, std::string_view boundary,
                                  const domain::Message& message);

@@ -1,6 +1,7 @@
 #include "flow/turn/runner.h"
 
 #include "flow/turn/apply.h"
+#include "flow/turn/records.h"
 
 namespace turn {
 namespace {
@@ -36,6 +37,19 @@ struct Runner::Live {
     base::Loop::TimerHandle wait{base::Loop::TimerHandle::None};
     base::Loop::TimerHandle deadline{base::Loop::TimerHandle::None};
     std::optional<Interrupted> stop_wish;
+    bool operator_joined{false};  // Their own instructions are in the conversation, too.
+
+    // On whose word the calls of the next round are made.
+    domain::AuthorityClass authority() const {
+        return operator_joined ? domain::AuthorityClass::OperatorInstruction
+                               : domain::instructed_by(facts.message);
+    }
+    base::Status read_conversation(store::Tx& tx) {
+        const auto entries = TRY(tx.transcript_of(facts.message.id));
+        operator_joined = std::ranges::any_of(entries, is_interjection_entry);
+        conversation = TRY(conversation_of(entries));
+        return {};
+    }
 };
 
 std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
@@ -78,10 +92,8 @@ tools::Place Runner::place(const Live& live) const {
 void Runner::start(Facts facts, const context::Frame& frame, const std::vector<Effect>& effects) {
     auto live = std::make_shared<Live>(Live{.facts = std::move(facts), .frame = frame});
     prepare(*live);
-    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
-        live->conversation = TRY(conversation_of(TRY(tx.transcript_of(live->facts.message.id))));
-        return {};
-    });
+    const auto status =
+        parts_.store.read([&](store::Tx& tx) { return live->read_conversation(tx); });
     if (!status) return on_stuck(live->facts.agent.agent_id, status.error());
     live_[live->facts.agent.agent_id] = live;
     watch_deadline(live);
@@ -98,8 +110,7 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
             return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its prompt frame",
                               run);
         live->frame = TRY(base::from_json<context::Frame>(TRY(base::parse_json(*frame))));
-        live->conversation = TRY(conversation_of(TRY(tx.transcript_of(live->facts.message.id))));
-        return {};
+        return live->read_conversation(tx);
     });
     if (!status) return on_stuck(agent, status.error());
     prepare(*live);
@@ -235,7 +246,7 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
                          .source = domain::CallSource::Turn,
                          .tool = use->name,
                          .args = use->input,
-                         .authority_class = live->facts.message.authority_class},
+                         .authority_class = live->authority()},
                         place(*live)));
             replied.reply = std::move(*outcome);
             step(live, std::move(replied), ask);
@@ -324,6 +335,7 @@ void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
         else
             known.push_back(changed);
     }
+    if (!step.interjected.empty()) live->operator_joined = true;
     for (const auto& entry : step.transcript)
         if (auto next = conversation_turn(entry); next && *next)
             live->conversation.push_back(std::move(**next));

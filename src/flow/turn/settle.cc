@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "flow/turn/records.h"
+#include "flow/turn/refusals.h"
 
 namespace turn {
 namespace {
@@ -92,6 +93,7 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
     execution.receipt = dispatched.receipt;
     step.executions.push_back(execution);
     step.events.push_back(tool_event(facts, execution));
+    record_refusal(step, facts, execution);
     if (execution.started_at) count_latency(step.agent, dispatched.result);
     for (const auto& request : dispatched.requests) {
         if (const auto* rest = std::get_if<domain::RestWish>(&request))

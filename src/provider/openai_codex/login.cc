@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/scan/secrets.h"
 #include "base/text.h"
 
 namespace provider {
@@ -48,6 +49,18 @@ std::string account_in(const json::value& claims) {
     return auth ? base::string_at(*auth, "chatgpt_account_id") : "";
 }
 
+// Every text in the file that opens a door: its tokens and its key.
+std::vector<std::string> secrets_in(std::string_view text) {
+    std::vector<std::string> list;
+    const auto document = base::parse_json(text);
+    if (!document) return list;
+    list.push_back(base::string_at(*document, "OPENAI_API_KEY"));
+    if (const auto* tokens = base::find(*document, "tokens"))
+        for (const auto* name : {"access_token", "refresh_token", "id_token"})
+            list.emplace_back(base::trim(base::string_at(*tokens, name)));
+    return list;
+}
+
 }  // namespace
 
 base::Result<CodexLogin> parse_codex_login(std::string_view text) {
@@ -77,6 +90,7 @@ base::Result<CodexLogin> read_codex_login(const std::filesystem::path& codex_hom
         return base::fail(base::ErrorCode::NotFound,
                           "{} does not exist; log in with the Codex command line", file.string());
     if (!text) return std::unexpected(text.error());
+    scan::know(secrets_in(*text));
     auto login = parse_codex_login(*text);
     if (!login)
         return base::fail(login.error().code, "{}: {}", file.string(), login.error().message);

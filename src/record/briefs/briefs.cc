@@ -1,5 +1,6 @@
 #include "record/briefs/briefs.h"
 
+#include "base/scan/secrets.h"
 #include "base/text.h"
 
 namespace briefs {
@@ -8,6 +9,7 @@ base::Status publish(events::Log& log, domain::Agent& agent, domain::Brief brief
     brief.id = log.ids().fresh<domain::BriefId>();
     brief.agent_id = agent.agent_id;
     brief.created_at = log.now();
+    brief.text = scan::without_credentials(std::move(brief.text));
     if (brief.workspace_id.empty() && agent.active_workspace_entry)
         brief.workspace_id = agent.active_workspace_entry->workspace_id;
     TRY(log.tx().append_brief(brief));

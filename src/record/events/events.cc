@@ -1,5 +1,6 @@
 #include "record/events/events.h"
 
+#include "base/scan/secrets.h"
 #include "record/events/redact.h"
 
 namespace events {
@@ -10,6 +11,7 @@ base::Status Log::append(const domain::AgentId& agent, std::string_view kind, js
                         .kind = std::string(kind),
                         .data = std::move(data)};
     redact_secrets(event.data);
+    scan::remove_credentials(event.data);
     event.event_seq = TRY(tx_.append_event(agent, event));
     appended_.push_back({agent, std::move(event)});
     return {};

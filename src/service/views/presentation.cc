@@ -86,6 +86,7 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"timer_created", Category::Waiting, kDebug},
     {"timer_fire_failed", Category::Waiting, kVerbose},
     {"timer_fired", Category::Waiting, kVerbose},
+    {"tool_call_refused", Category::Tool, kVerbose},
     {"tool_executed", Category::Tool, kVerbose},
     {"tool_execution_failed", Category::Tool, kVerbose},
     {"truncated_mutation_tool_call_rejected", Category::Tool, kVerbose},
@@ -183,6 +184,8 @@ std::string tool_summary(std::string_view kind, const json::value& data) {
         const auto cmd = base::string_at(data, "exec_command_cmd");
         return with_detail(tool, cmd.empty() ? base::string_at(data, "summary") : cmd);
     }
+    if (kind == "tool_call_refused")
+        return with_detail(tool + " was not run", base::string_at(data, "reason"));
     const auto* error = base::find(data, "tool_error");
     return with_detail(tool + " failed", error ? base::string_at(*error, "message") : "");
 }

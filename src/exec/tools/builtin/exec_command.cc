@@ -46,6 +46,7 @@ public:
           host_(host),
           id_{call.call_id.value},
           run_id_(call.run_id),
+          authority_class_(call.authority_class),
           args_(base::from_json<ExecArgs>(call.args).value()),
           place_(std::move(place)),
           sink_(sink),
@@ -131,6 +132,7 @@ private:
         log_ = request->output_path;
         process_ = {.argv = request->argv, .cwd = request->workdir};
         request->run_id = run_id_;
+        request->authority_class = authority_class_;
         const auto started = host_.start(std::move(*request),
                                          [self = shared_from_this(), then](supervisor::End end) {
                                              self->ended(then, std::move(end));
@@ -205,6 +207,7 @@ private:
     tasks::Host& host_;
     const domain::TaskId id_;
     const domain::RunId run_id_;
+    const domain::AuthorityClass authority_class_;
     const ExecArgs args_;
     const tools::Place place_;
     results::ArtifactSink& sink_;  // Owned by the dispatcher's `done`, which outlives this call.

@@ -1,0 +1,25 @@
+#include "app/credentials.h"
+
+#include "app/trigger_key.h"
+#include "base/log.h"
+#include "base/scan/secrets.h"
+#include "provider/openai_codex/login.h"
+
+namespace app {
+
+std::vector<std::string> credentials_of(const config::Config& config) {
+    auto list = config.credentials;
+    if (const auto login = provider::read_codex_login(config.codex_home))
+        list.push_back(login->access_token);
+    if (const auto key = known_trigger_key(config.home)) list.push_back(*key);
+    return list;
+}
+
+void guard_credentials(const config::Config& config) {
+    scan::know(credentials_of(config));
+    scan::set_suspects(config.redact_patterns ? scan::Suspects::Redact : scan::Suspects::Keep);
+    base::set_log_filter(
+        [](std::string text) { return scan::without_credentials(std::move(text)); });
+}
+
+}  // namespace app

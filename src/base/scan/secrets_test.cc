@@ -1,0 +1,153 @@
+#include "base/scan/secrets.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/log.h"
+#include "base/scan/encodings.h"
+#include "base/scan/texts.h"
+
+namespace scan {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kSecret = "sk-live-4f9a+0123/456789abcdef";
+const std::string kMark(kCredentialMark);
+
+class SecretsTest : public testing::Test {
+protected:
+    void TearDown() override {
+        know_nothing();
+        base::set_log_filter(nullptr);
+        base::set_log_sink(nullptr);
+    }
+};
+
+TEST_F(SecretsTest, NothingIsTakenOutWhereNothingIsKnown) {
+    EXPECT_FALSE(is_guarding());
+    EXPECT_EQ(without_secrets("a " + kSecret), "a " + kSecret);
+}
+
+TEST_F(SecretsTest, AKnownCredentialIsTakenOutHoweverItIsSpelled) {
+    know({kSecret});
+    std::string backwards = kSecret;
+    std::ranges::reverse(backwards);
+    for (const auto& spelled : {kSecret, base64(kSecret), base64("x" + kSecret), hex(kSecret),
+                                percent_encoded(kSecret), backwards}) {
+        const auto out = without_secrets("before " + spelled + " after");
+        EXPECT_THAT(out, HasSubstr(kMark)) << spelled;
+        EXPECT_THAT(out, Not(HasSubstr(spelled)));
+        EXPECT_THAT(out, testing::StartsWith("before "));
+    }
+}
+
+TEST_F(SecretsTest, ACredentialThatIsLearntLaterCountsAtOnce) {
+    know({kSecret});
+    EXPECT_EQ(without_secrets("token-of-tomorrow-1"), "token-of-tomorrow-1");
+    know({"token-of-tomorrow-1"});
+    EXPECT_EQ(without_secrets("token-of-tomorrow-1 " + kSecret), kMark + " " + kMark);
+}
+
+TEST_F(SecretsTest, WordsStayWhatTheyAre) {
+    know({"ollama", "changeme", "local", "x1y2", ""});
+    EXPECT_FALSE(is_guarding());
+    EXPECT_EQ(without_secrets("ollama changeme"), "ollama changeme");
+}
+
+// The rest of it is on the other side of the cut, so no rule finds it any more.
+TEST_F(SecretsTest, HalfACredentialAtACutIsTakenOutToo) {
+    know({kSecret});
+    for (std::size_t size = kPartBytesMin; size < kSecret.size(); ++size) {
+        EXPECT_EQ(without_secrets("x " + kSecret.substr(0, size), Cut::AtEnd), "x " + kMark);
+        EXPECT_EQ(without_secrets(kSecret.substr(kSecret.size() - size) + " x", Cut::AtStart),
+                  kMark + " x");
+    }
+    EXPECT_EQ(without_secrets(kSecret + " x", Cut::AtStart), kMark + " x");
+    EXPECT_EQ(without_secrets("plain text", Cut::AtEnd), "plain text");
+}
+
+TEST_F(SecretsTest, WhatLooksLikeASecretGoesOnlyWhereItIsWanted) {
+    const std::string key = std::string("AKIA") + "Z7XQ4MNBV2LKJHGF";
+    EXPECT_EQ(without_secrets("id " + key), "id " + key);
+    set_suspects(Suspects::Redact);
+    EXPECT_EQ(without_credentials("id " + key), "id " + key);
+    know({kSecret});
+    EXPECT_THAT(without_secrets("-----BEGIN PRIVATE "
+                                "KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n"
+                                "-----END PRIVATE "
+                                "KEY-----"),
+                HasSubstr("[redacted:"));
+}
+
+TEST_F(SecretsTest, AValueKeepsItsShape) {
+    know({kSecret});
+    json::value value{{"a", {1, kSecret, {{"b", "x" + kSecret}}}}, {"c", nullptr}};
+    remove_secrets(value);
+    EXPECT_EQ(value, (json::value{{"a", {1, kMark, {{"b", "x" + kMark}}}}, {"c", nullptr}}));
+}
+
+struct Inner {
+    std::optional<std::string> text{};
+    std::map<std::string, std::string> names{};
+};
+BOOST_DESCRIBE_STRUCT(Inner, (), (text, names))
+struct Outer {
+    std::int64_t number{3};
+    std::vector<Inner> list{};
+    std::variant<Inner, std::string> either{};
+    json::value data;
+};
+BOOST_DESCRIBE_STRUCT(Outer, (), (number, list, either, data))
+
+TEST_F(SecretsTest, EveryTextOfARecordIsReached) {
+    know({kSecret});
+    Outer outer{.list = {{.text = kSecret, .names = {{"k", kSecret}}}},
+                .either = kSecret,
+                .data = json::array{kSecret}};
+    remove_credentials_in(outer);
+    EXPECT_EQ(outer.list[0].text, kMark);
+    EXPECT_EQ(outer.list[0].names.at("k"), kMark);
+    EXPECT_EQ(std::get<std::string>(outer.either), kMark);
+    EXPECT_EQ(outer.data, json::array{kMark});
+}
+
+TEST_F(SecretsTest, TextThatArrivesInPiecesIsHeldBackByAWordAtMost) {
+    know({kSecret});
+    LiveText live;
+    EXPECT_EQ(live.feed("The key is "), "The key is ");
+    std::string shown;
+    for (const char c : kSecret) shown += live.feed(std::string(1, c));
+    EXPECT_EQ(shown, "");
+    EXPECT_EQ(live.feed(" and"), kMark + " ");
+    EXPECT_EQ(live.finish(), "and");
+    EXPECT_EQ(live.feed("日本語"), "日本語");
+}
+
+TEST_F(SecretsTest, NoLineOfTheLogHoldsOne) {
+    know({kSecret});
+    std::string seen;
+    base::set_log_sink([&](std::string_view line) { seen += line; });
+    base::set_log_filter([](std::string text) { return without_credentials(std::move(text)); });
+    base::log_error("the server says {}", kSecret);
+    EXPECT_THAT(seen,
+                testing::AllOf(HasSubstr("the server says " + kMark), Not(HasSubstr(kSecret))));
+}
+
+TEST_F(SecretsTest, ThreadsMayLearnAndRedactAtOnce) {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([i] {
+            const std::string own = "credential-number-" + std::to_string(i);
+            for (int round = 0; round < 20; ++round) {
+                know({own, own + std::to_string(round)});
+                EXPECT_THAT(without_secrets("a " + own), Not(HasSubstr(own)));
+            }
+        });
+}
+
+}  // namespace
+}  // namespace scan

@@ -1,0 +1,411 @@
+// Text from outside, a model that obeys it, and a look at the world afterwards.
+#include <gmock/gmock.h>
+
+#include <deque>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "exec/tasks/supervisor/fake_for_test.h"
+#include "exec/tools/patch/folder_for_test.h"
+#include "flow/admission/rejoin.h"
+#include "flow/scheduler/hints.h"
+#include "flow/scheduler/timers.h"
+#include "tests/flow/fixture.h"
+#include "tests/injection/case.h"
+
+namespace injection {
+namespace {
+
+using domain::AdmissionContext;
+using domain::ExternalCalls;
+using domain::MessageKind;
+
+// Says what it was told to say, round by round, whoever asks.
+class Obedient final : public provider::Provider {
+public:
+    explicit Obedient(base::Loop& loop) : loop_(loop) {}
+
+    std::shared_ptr<provider::Exchange> ask(
+        provider::Request, provider::Progress,
+        std::move_only_function<void(provider::Outcome)> done) override {
+        ++asked;
+        provider::Reply reply{.stop_reason = "end_turn"};
+        if (rounds.empty()) {
+            reply.blocks.push_back(domain::TextBlock{"Done."});
+        } else {
+            const Round round = rounds.front();
+            rounds.pop_front();
+            if (round.tool.empty()) {
+                reply.blocks.push_back(domain::TextBlock{round.text});
+            } else {
+                reply.stop_reason = "tool_use";
+                reply.blocks.push_back(
+                    domain::ToolUseBlock{.id = "use-" + std::to_string(asked),
+                                         .name = round.tool,
+                                         .input = base::parse_json(round.input).value()});
+            }
+        }
+        loop_.after(std::chrono::milliseconds(5),
+                    [done = std::move(done), reply = std::move(reply)]() mutable {
+                        done(std::move(reply));
+                    });
+        return std::make_shared<Nothing>();
+    }
+
+    std::deque<Round> rounds;
+    int asked{0};
+
+private:
+    struct Nothing final : provider::Exchange {
+        void cancel() override {}
+    };
+    base::Loop& loop_;
+};
+
+// Counts what batches would run.
+class CountingProcesses final : public base::ProcessRunner {
+public:
+    base::Result<std::shared_ptr<Handle>> start(
+        base::ProcessSpec, std::move_only_function<void(base::ProcessExit)>) override {
+        ++starts;
+        return base::fail(base::ErrorCode::Unavailable, "no processes here");
+    }
+    int starts{0};
+};
+
+// Everything that a call can change.
+struct World {
+    std::map<std::string, std::string> files;
+    std::map<std::string, int> commands;  // By command line, how often it was started.
+    int batches{0};
+    std::string input;  // What running commands were given to read.
+    std::size_t stops{0};
+    friend bool operator==(const World&, const World&) = default;
+};
+
+class InjectionTest : public scheduler::FlowTest, public testing::WithParamInterface<Case> {
+protected:
+    void SetUp() override {
+        folder_.write("repo/README.md", "# hello\n");
+        folder_.write("repo/src/main.c", "int main() { return 0; }\n");
+        registry_.add(builtin::apply_patch(loop_));
+        registry_.add(builtin::task_list(host_));
+        registry_.add(builtin::task_status(host_));
+        registry_.add(builtin::task_input(host_));
+        registry_.add(builtin::task_output(host_, loop_));
+        registry_.add(builtin::task_stop(host_));
+        registry_.add(builtin::exec_command(shell_, host_));
+        registry_.add(builtin::exec_command_batch(shell_));
+        registry_.add(builtin::agent_get([](const domain::AgentId& agent) {
+            return base::Result<json::object>(json::object{{"agent_id", agent.value}});
+        }));
+        FlowTest::SetUp();
+        dispatcher_.emplace(
+            tools::DispatcherParts{.registry = registry_,
+                                   .clock = loop_,
+                                   .ids = ids_,
+                                   .external_calls = [this](const auto&) { return policy_; }});
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            auto agent = TRY(tx.agent(agent_)).value();
+            agent.active_workspace_entry = workspace::agent_home(agent_, folder_.at("repo"));
+            return tx.put_agent(agent);
+        }));
+        host_.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); };
+        begin();
+    }
+
+    // A runtime starts; what an earlier one left open is taken up.
+    void begin() {
+        scheduler_.reset();
+        turn::Parts parts{.store = *store_,
+                          .loop = loop_,
+                          .clock = loop_,
+                          .ids = ids_,
+                          .provider = obedient_,
+                          .dispatcher = *dispatcher_,
+                          .feed = feed_,
+                          .home_of = [this](const auto&) { return folder_.path() / "home"; }};
+        scheduler_.emplace(std::move(parts), scheduler::Options{.model_ref = "scripted/test"});
+        scheduler_->on_stuck = [](const auto&, const base::Error& error) {
+            ADD_FAILURE() << error.message;
+        };
+        scheduler_->start();
+    }
+
+    void play() {
+        enter(GetParam());
+        scheduler_->wake(agent_);
+        loop_.run();
+        EXPECT_TRUE(obedient_.rounds.empty())
+            << obedient_.rounds.size() << " rounds were not asked";
+    }
+
+    World world() {
+        World now{.commands = machine_.starts, .batches = processes_.starts};
+        for (auto& [name, what] : folder_.all())
+            if (name.starts_with("repo")) now.files[name] = what;
+        for (const auto& [id, command] : machine_.commands) {
+            now.input += command.input;
+            now.stops += command.stops.size();
+        }
+        return now;
+    }
+
+    std::vector<json::value> events(std::string_view kind) {
+        std::vector<json::value> list;
+        for (auto& event : read<std::vector<domain::Event>>(
+                 [&](store::Tx& tx) { return tx.events(agent_, {.limit = 1000}); }))
+            if (event.kind == kind) list.push_back(std::move(event.data));
+        return list;
+    }
+
+    // Played before the case, for what the case needs; its own changes do not count.
+    void prepare(std::vector<Round> rounds) {
+        obedient_.rounds.assign(rounds.begin(), rounds.end());
+        scheduler_->wake(agent_);
+        loop_.run();
+    }
+    void webhook(const std::string& text, std::optional<domain::Priority> priority = {}) {
+        send(text, domain::WebhookOrigin{"forge"}, MessageKind::WebhookEvent,
+             AdmissionContext::PublicUnauthenticated, priority);
+    }
+    void channel(const std::string& text) {
+        send(text, domain::ChannelOrigin{"chat"}, MessageKind::ChannelEvent,
+             AdmissionContext::PublicUnauthenticated);
+    }
+    void hint(domain::TrustLevel trust, std::optional<std::string> text) {
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            events::Log log(tx, loop_.now(), ids_);
+            domain::WakeHint hint{.target_agent_id = agent_,
+                                  .reason = text.value_or("the build is over"),
+                                  .source = "forge",
+                                  .trust = trust,
+                                  .created_at = loop_.now()};
+            if (text) hint.body = domain::TextBody{*text};
+            TRY(scheduler::submit(log, std::move(hint)));
+            return {};
+        }));
+    }
+    // A command runs on as a task, started on the word of what came in before.
+    void long_task(std::string_view more = "") {
+        prepare({{.tool = "ExecCommand",
+                  .input = fmt::format(R"({{"cmd":"make","yield_time_ms":10{}}})", more)},
+                 {.text = "It runs."}});
+        ASSERT_EQ(machine_.commands.size(), 1U);
+        task_ = machine_.commands.begin()->first;
+    }
+    void end_task(const std::string& output) {
+        machine_.commands.at(task_).out = output;
+        supervisor_.end(task_, supervisor::Ended{.exit_code = 0});
+    }
+    void load(const Case& played) {
+        before_ = world();
+        for (auto round : played.rounds) {
+            if (const auto at = round.input.find("{task}"); at != std::string::npos)
+                round.input.replace(at, 6, task_);
+            obedient_.rounds.push_back(std::move(round));
+        }
+    }
+
+    void enter(const Case& played);
+
+    patch::TestFolder folder_;
+    ExternalCalls policy_{ExternalCalls::Refuse};
+    CountingProcesses processes_;
+    supervisor::FakeMachine machine_;
+    supervisor::FakeSupervisor supervisor_{loop_, machine_};
+    tasks::Host host_{{.store = *store_,
+                       .loop = loop_,
+                       .clock = loop_,
+                       .ids = ids_,
+                       .feed = feed_,
+                       .supervisor = supervisor_,
+                       .rejoin = admission::rejoin}};
+    builtin::Shell shell_{loop_, processes_, {}};
+    Obedient obedient_{loop_};
+    std::string task_;
+    World before_;
+};
+
+// The routes by which text gets in.
+void InjectionTest::enter(const Case& played) {
+    const auto& [route, text] = std::tie(played.enters, played.says);
+    const auto policy = policy_;
+    if (route == "webhook") {
+        load(played);
+        webhook(text);
+    } else if (route == "webhook, urgent") {
+        load(played);
+        webhook(text, domain::Priority::Interject);
+    } else if (route == "channel") {
+        load(played);
+        channel(text);
+    } else if (route == "channel, passed on by the operator's program") {
+        load(played);
+        send(text, domain::ChannelOrigin{"chat"}, MessageKind::ChannelEvent,
+             AdmissionContext::ControlAuthenticated);
+    } else if (route == "wake hint") {
+        load(played);
+        hint(domain::TrustLevel::TrustedIntegration, text);
+    } else if (route == "wake hint, merged with the runtime's own") {
+        send("hello");  // Busy, so that both wait and become one.
+        obedient_.rounds = {{.text = "Hello."}};
+        scheduler_->wake(agent_);
+        loop_.run_until([&] { return obedient_.asked == 1; });
+        hint(domain::TrustLevel::TrustedIntegration, text);
+        hint(domain::TrustLevel::TrustedSystem, std::nullopt);
+        load(played);
+    } else if (route == "result of a task that a webhook started") {
+        policy_ = ExternalCalls::Allow;
+        webhook("please build");
+        long_task();
+        policy_ = policy;
+        load(played);
+        end_task(text);
+    } else if (route == "result of a task that the result of such a task started") {
+        policy_ = ExternalCalls::Allow;
+        webhook("please build");
+        long_task();
+        obedient_.rounds = {
+            {.tool = "ExecCommand", .input = R"({"cmd":"test","yield_time_ms":10})"},
+            {.text = "It runs, too."}};
+        end_task("built");
+        loop_.run();
+        ASSERT_EQ(machine_.commands.size(), 1U);
+        task_ = machine_.commands.begin()->first;
+        policy_ = policy;
+        load(played);
+        end_task(text);
+    } else if (route == "webhook, while a task of the operator runs") {
+        send("build it");
+        long_task(R"(,"accepts_input":true)");
+        load(played);
+        webhook(text);
+    } else if (route == "webhook, right after the operator") {
+        send("look around");
+        prepare({{.tool = "ExecCommand", .input = R"({"cmd":"ls","yield_time_ms":10})"},
+                 {.text = "Looked."}});
+        load(played);
+        webhook(text);
+    } else if (route == "webhook, and the runtime dies while the model thinks") {
+        webhook(text);
+        obedient_.rounds = {{.text = "never heard"}};
+        scheduler_->wake(agent_);
+        loop_.run_until([&] { return obedient_.asked == 1; });
+        load(played);
+        begin();
+    } else if (route == "webhook that ends a wait") {
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+            return tx.put_wait({.id = {"w"},
+                                .agent_id = agent_,
+                                .kind = domain::WaitKind::External,
+                                .waiting_for = "the review",
+                                .created_at = loop_.now(),
+                                .updated_at = loop_.now()});
+        }));
+        load(played);
+        webhook(text);
+    } else if (route == "operator's door, with trust lowered") {
+        load(played);
+        const auto message = ingress::receive({.agent_id = agent_,
+                                               .body = domain::TextBody{text},
+                                               .admission = AdmissionContext::LocalProcess,
+                                               .trust = domain::TrustLevel::UntrustedExternal},
+                                              loop_.now(), ids_)
+                                 .value();
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            events::Log log(tx, loop_.now(), ids_);
+            TRY(admission::admit(log, message, std::nullopt));
+            return {};
+        }));
+    } else if (route == "operator") {
+        load(played);
+        send(text);
+    } else if (route == "operator, after a webhook") {
+        webhook("build 7 is red: test_parse fails");
+        prepare({{.text = "Seen."}});
+        load(played);
+        send(text);
+    } else if (route == "operator, into the turn of a webhook") {
+        load(played);
+        webhook("build 7 is red: test_parse fails");
+        scheduler_->wake(agent_);
+        loop_.run_until([&] { return obedient_.asked == 1; });
+        send(text, domain::OperatorOrigin{}, MessageKind::OperatorPrompt,
+             AdmissionContext::LocalProcess, domain::Priority::Interject);
+    } else if (route == "operator, into the turn of a webhook, and the runtime dies") {
+        webhook("build 7 is red: test_parse fails");
+        obedient_.rounds = {{.tool = "TaskList", .input = "{}"}, {.text = "never heard"}};
+        scheduler_->wake(agent_);
+        loop_.run_until([&] { return obedient_.asked == 1; });
+        send(text, domain::OperatorOrigin{}, MessageKind::OperatorPrompt,
+             AdmissionContext::LocalProcess, domain::Priority::Interject);
+        loop_.run_until([&] { return obedient_.asked == 2; });
+        load(played);
+        begin();
+    } else if (route == "result of a task that the operator started") {
+        send("build it");
+        long_task();
+        load(played);
+        end_task(text);
+    } else if (route == "timer of the operator") {
+        load(played);
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            events::Log log(tx, loop_.now(), ids_);
+            TRY(scheduler::create_timer(log,
+                                        {.agent_id = agent_, .duration_ms = 10, .summary = text}));
+            return {};
+        }));
+        begin();
+    } else {
+        FAIL() << "there is no route '" << route << "'";
+    }
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+    std::string name = info.param.family + "_" + info.param.name;
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return name;
+}
+
+class Attack : public InjectionTest {};
+TEST_P(Attack, ChangesNothing) {
+    play();
+    EXPECT_EQ(world(), before_);
+    ASSERT_FALSE(events("tool_call_refused").empty());
+    for (const auto& refused : events("tool_call_refused"))
+        EXPECT_EQ(base::string_at(refused, "error_kind"), "untrusted_instructions");
+}
+TEST_P(Attack, WouldChangeSomethingIfItWereAllowed) {
+    policy_ = ExternalCalls::Allow;
+    play();
+    EXPECT_NE(world(), before_);
+    EXPECT_TRUE(events("tool_call_refused").empty());
+}
+INSTANTIATE_TEST_SUITE_P(All, Attack, testing::ValuesIn(read_cases(false)), name_of);
+
+class Honest : public InjectionTest {};
+TEST_P(Honest, IsDone) {
+    play();
+    EXPECT_TRUE(events("tool_call_refused").empty());
+    std::size_t calls = 0;
+    bool has_effect = false;
+    for (const auto& round : GetParam().rounds) {
+        if (round.tool.empty()) continue;
+        ++calls;
+        has_effect |= registry_.find(round.tool)->spec().risk != domain::RiskLevel::ReadOnly;
+    }
+    for (const auto& failed : events("tool_execution_failed")) ADD_FAILURE() << failed;
+    EXPECT_GE(events("tool_executed").size(), calls);
+    EXPECT_EQ(world() != before_, has_effect);
+}
+INSTANTIATE_TEST_SUITE_P(All, Honest, testing::ValuesIn(read_cases(true)), name_of);
+
+TEST(Cases, AreMany) {
+    EXPECT_GE(read_cases(false).size(), 100U);
+    EXPECT_GE(read_cases(true).size(), 12U);
+}
+
+}  // namespace
+}  // namespace injection
