@@ -328,6 +328,10 @@ Result<Config> load(const Flags& flags, const Environment& environment,
                     "runtime.tls_ca_file and SSL_CERT_FILE",
                     base::printable(config.tls_ca_file.string()));
     config.command_environment = without_secrets(environment, config);
+    if (file.mcp) {
+        config.mcp_servers = mcp_servers(*file.mcp, environment, config.workspace_dir);
+        for (const auto& name : mcp_secret_names(*file.mcp)) config.command_environment.erase(name);
+    }
     return config;
 }
 

@@ -14,12 +14,11 @@
 #include "base/typed.h"
 #include "config/auth.h"
 #include "config/catalogue.h"
+#include "config/mcp.h"
 #include "config/model_ref.h"
 #include "config/server.h"
 
 namespace config {
-
-using Environment = std::map<std::string, std::string>;
 
 inline constexpr std::int64_t kToolOutputTokensCap = 64'000;
 
@@ -94,9 +93,14 @@ struct Config {
     std::string default_shell{"sh"};
     // The environment of commands: ours, without the secrets of the runtime and its providers.
     Environment command_environment{};
+    std::vector<McpServer> mcp_servers{};
     Server server{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
+    // What an MCP server writes to its standard error.
+    std::filesystem::path mcp_log(const std::string& server) const {
+        return home / "logs" / "mcp" / (server + ".log");
+    }
     // Where supervised commands are found again.
     std::filesystem::path task_folder() const { return home / "run" / "tasks"; }
     std::filesystem::path agent_home(const std::string& agent) const {
