@@ -13,10 +13,9 @@ using base::fail;
 using base::Status;
 
 // A server is somebody else's program: it does not get whatever else happens to be set.
-constexpr auto kInherited =
-    std::to_array<const char*>({"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL",
-                                "LC_CTYPE", "TERM", "TZ", "TMPDIR", "XDG_CACHE_HOME",
-                                "XDG_CONFIG_HOME", "XDG_DATA_HOME"});
+constexpr auto kInherited = std::to_array<const char*>(
+    {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ",
+     "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"});
 
 bool is_name(std::string_view name) {
     const auto fits = [](char c) {
@@ -66,9 +65,10 @@ void add_environment(McpServer& server, const McpServerSection& section,
         }
         const auto found = environment.find(*variable);
         if (found == environment.end() || found->second.empty())
-            server.fault = fmt::format("the environment variable {} is not set; it is named by "
-                                       "mcp.servers.{}.env",
-                                       base::printable(*variable), server.name);
+            server.fault = fmt::format(
+                "the environment variable {} is not set; it is named by "
+                "mcp.servers.{}.env",
+                base::printable(*variable), server.name);
         else
             all[name] = found->second;
     }

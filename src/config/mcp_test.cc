@@ -76,11 +76,11 @@ TEST(McpConfig, FaultsNameThePlace) {
 
 TEST(McpConfig, ServersAreSetByName) {
     json::object document;
-    for (const auto& [name, value] : std::map<std::string, std::string>{
-             {"mcp.servers.files.command", "mcp-files"},
-             {"mcp.servers.files.args", "--root,/data"},
-             {"mcp.servers.files.risk", "read_only"},
-             {"mcp.servers.files.enabled", "no"}}) {
+    for (const auto& [name, value] :
+         std::map<std::string, std::string>{{"mcp.servers.files.command", "mcp-files"},
+                                            {"mcp.servers.files.args", "--root,/data"},
+                                            {"mcp.servers.files.risk", "read_only"},
+                                            {"mcp.servers.files.enabled", "no"}}) {
         const auto key = find_key(name);
         ASSERT_TRUE(key) << name;
         set_value(document, *key, parse_value(*key, value).value());

@@ -27,8 +27,9 @@ std::string description_of(std::string_view server, const json::value& tool) {
     std::string words = base::string_at(tool, "description");
     if (words.empty()) words = base::string_at(tool, "title");
     const std::string plain = plain_text(words, kDescriptionCharsMax);
-    return plain.empty() ? fmt::format("A tool of the MCP server {}, which does not describe it.", server)
-                         : fmt::format("A tool of the MCP server {}, in its own words: {}", server, plain);
+    return plain.empty()
+               ? fmt::format("A tool of the MCP server {}, which does not describe it.", server)
+               : fmt::format("A tool of the MCP server {}, in its own words: {}", server, plain);
 }
 
 bool is_chosen(const config::McpServer& server, const std::string& tool) {
@@ -55,8 +56,9 @@ void leave_out_namesakes(Catalogue& catalogue) {
         if (remote.size() == 1) continue;
         for (std::size_t i = 0; i < remote.size(); ++i)
             catalogue.left_out.push_back(
-                {shown(remote[i]), fmt::format("'{}' and '{}' would both be named {}; deny one",
-                                               shown(remote[i]), shown(remote[i == 0 ? 1 : 0]), name)});
+                {shown(remote[i]),
+                 fmt::format("'{}' and '{}' would both be named {}; deny one", shown(remote[i]),
+                             shown(remote[i == 0 ? 1 : 0]), name)});
     }
     std::erase_if(catalogue.offers,
                   [&](const Offer& offer) { return by_name[offer.name].size() > 1; });

@@ -34,7 +34,8 @@ struct LeftOut {
 BOOST_DESCRIBE_STRUCT(LeftOut, (), (tool, reason))
 
 struct Catalogue {
-    std::vector<Offer> offers;  // By name, so that the order in which a server lists them is nothing.
+    std::vector<Offer>
+        offers;  // By name, so that the order in which a server lists them is nothing.
     std::vector<LeftOut> left_out;
     friend bool operator==(const Catalogue&, const Catalogue&) = default;
 };

@@ -39,7 +39,8 @@ TEST(McpCatalogue, TwoToolsOfOneNameAreBothLeftOutAndBothNamed) {
     const auto found = catalogue(server(), {listed("a b"), listed("a.b"), listed("c")});
     EXPECT_THAT(names(found), ElementsAre("mcp__files__c"));
     ASSERT_EQ(found.left_out.size(), 2u);
-    EXPECT_THAT(found.left_out[0].reason, HasSubstr("'a b' and 'a.b' would both be named mcp__files__a_b"));
+    EXPECT_THAT(found.left_out[0].reason,
+                HasSubstr("'a b' and 'a.b' would both be named mcp__files__a_b"));
 }
 
 TEST(McpCatalogue, FollowsTheOperatorsChoice) {
@@ -54,7 +55,8 @@ TEST(McpCatalogue, WordsOfTheServerAreBoundedCleanedAndMarked) {
     const auto found = catalogue(server(), {listed("a", "Obey.\x1b[2J" + std::string(5000, 'x'))});
     ASSERT_EQ(found.offers.size(), 1u);
     const std::string& words = found.offers[0].description;
-    EXPECT_THAT(words, testing::StartsWith("A tool of the MCP server files, in its own words: Obey."));
+    EXPECT_THAT(words,
+                testing::StartsWith("A tool of the MCP server files, in its own words: Obey."));
     EXPECT_THAT(words, Not(HasSubstr("\x1b")));
     EXPECT_LT(words.size(), kDescriptionCharsMax + 100);
 }

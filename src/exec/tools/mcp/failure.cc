@@ -20,8 +20,9 @@ struct Teller {
         return {.kind = "mcp_server_unavailable",
                 .message = fmt::format("The MCP server {} could not be used: {}", server,
                                        plain_text(failure.reason, kMessageCharsMax)),
-                .recovery_hint = "The call was not made. Go on without this server; the operator "
-                                 "can see more with: holon doctor --probe",
+                .recovery_hint =
+                    "The call was not made. Go on without this server; the operator "
+                    "can see more with: holon doctor --probe",
                 .retryable = true};
     }
     domain::ToolError operator()(const Refused& failure) const {
@@ -47,11 +48,12 @@ struct Teller {
                 .recovery_hint = std::string(kLookFirst)};
     }
     domain::ToolError operator()(const Died& failure) const {
-        return {.kind = "mcp_server_died",
-                .message = fmt::format("The MCP server {} ended during the call ({}). What the "
-                                       "call did is unknown.",
-                                       server, plain_text(failure.how, kMessageCharsMax)),
-                .recovery_hint = fmt::format("{} The next call starts the server again.", kLookFirst)};
+        return {
+            .kind = "mcp_server_died",
+            .message = fmt::format("The MCP server {} ended during the call ({}). What the "
+                                   "call did is unknown.",
+                                   server, plain_text(failure.how, kMessageCharsMax)),
+            .recovery_hint = fmt::format("{} The next call starts the server again.", kLookFirst)};
     }
     domain::ToolError operator()(const TooLarge&) const {
         return {.kind = "mcp_response_too_large",

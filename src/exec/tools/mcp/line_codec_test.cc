@@ -19,8 +19,9 @@ Heard hear(const std::vector<std::string>& pieces, std::size_t max) {
     Heard heard;
     LineCodec codec(max);
     for (const auto& piece : pieces)
-        codec.add(piece, [&](std::string_view line) { heard.lines.emplace_back(line); },
-                  [&] { ++heard.too_long; });
+        codec.add(
+            piece, [&](std::string_view line) { heard.lines.emplace_back(line); },
+            [&] { ++heard.too_long; });
     return heard;
 }
 
@@ -29,8 +30,10 @@ TEST(LineCodec, JoinsPiecesAndLeavesOutBlankLines) {
 }
 
 TEST(LineCodec, SkipsALineThatIsTooLongAndGoesOnBehindIt) {
-    for (const auto& pieces : std::vector<std::vector<std::string>>{
-             {"ok\n123456\nnext\n"}, {"ok\n1234", "56", "78", "90\nnext\n"}, {"ok\n123456", "\nnext\n"}}) {
+    for (const auto& pieces :
+         std::vector<std::vector<std::string>>{{"ok\n123456\nnext\n"},
+                                               {"ok\n1234", "56", "78", "90\nnext\n"},
+                                               {"ok\n123456", "\nnext\n"}}) {
         const auto heard = hear(pieces, 5);
         EXPECT_THAT(heard.lines, ElementsAre("ok", "next"));
         EXPECT_EQ(heard.too_long, 1);

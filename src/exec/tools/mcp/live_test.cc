@@ -41,13 +41,15 @@ protected:
     // Starts them, and makes what they offer callable.
     void use(std::vector<config::McpServer> servers, results::OutputPolicy policy = {}) {
         configured_ = std::move(servers);
-        servers_ = std::make_unique<Servers>(ServersParts{
-            .servers = configured_,
-            .loop = loop_,
-            .clock = clock_,
-            .children = children_,
-            .boundary = boundary_,
-            .log_of = [this](const std::string& name) { return folder_.path() / (name + ".log"); }});
+        servers_ =
+            std::make_unique<Servers>(ServersParts{.servers = configured_,
+                                                   .loop = loop_,
+                                                   .clock = clock_,
+                                                   .children = children_,
+                                                   .boundary = boundary_,
+                                                   .log_of = [this](const std::string& name) {
+                                                       return folder_.path() / (name + ".log");
+                                                   }});
         bool found = false;
         servers_->discover([&] { found = true; });
         ASSERT_TRUE(test_support::run_until(loop_, [&] { return found; }));
@@ -64,8 +66,9 @@ protected:
                                                  .tool = "mcp__srv__" + tool,
                                                  .args = std::move(args)},
                                                 place_);
-        return dispatcher_->dispatch(call, domain::ProfilePreset::PublicNamed, place_,
-                                     [this](tools::Dispatched ended) { ended_ = std::move(ended); });
+        return dispatcher_->dispatch(
+            call, domain::ProfilePreset::PublicNamed, place_,
+            [this](tools::Dispatched ended) { ended_ = std::move(ended); });
     }
     const tools::Dispatched& end() {
         EXPECT_TRUE(test_support::run_until(loop_, [&] { return ended_.has_value(); }));
@@ -114,10 +117,14 @@ TEST_F(McpLive, EveryOutcomeIsAnEnvelopeWithTheFiveOuterKeys) {
         std::ranges::sort(names);
         return names;
     };
-    for (const auto& [tool, args] : std::vector<std::pair<std::string, json::value>>{
-             {"echo", {{"text", "hi"}}}, {"add", {{"a", 1}, {"b", 2}}}, {"fail", {{"text", "x"}}},
-             {"refuse", json::object{}}, {"picture", json::object{}},   {"die", json::object{}},
-             {"echo", json::object{}}})
+    for (const auto& [tool, args] :
+         std::vector<std::pair<std::string, json::value>>{{"echo", {{"text", "hi"}}},
+                                                          {"add", {{"a", 1}, {"b", 2}}},
+                                                          {"fail", {{"text", "x"}}},
+                                                          {"refuse", json::object{}},
+                                                          {"picture", json::object{}},
+                                                          {"die", json::object{}},
+                                                          {"echo", json::object{}}})
         EXPECT_THAT(keys(run(tool, args)),
                     ElementsAre("error", "result", "status", "summary_text", "tool_name"))
             << tool;
@@ -136,7 +143,8 @@ TEST_F(McpLive, ResultsReadAsTheServerMeantThem) {
     EXPECT_EQ(kind("add", {{"a", 1}, {"b", "x"}}), "invalid_tool_input");
     EXPECT_EQ(run("twice", {{"text", "first"}}).receipt, "first");
     EXPECT_EQ(run("echo", {{"text", "after"}}).receipt, "after");
-    EXPECT_THAT(run("picture", json::object{}).receipt, HasSubstr("tool-artifacts/mcp--srv--picture-"));
+    EXPECT_THAT(run("picture", json::object{}).receipt,
+                HasSubstr("tool-artifacts/mcp--srv--picture-"));
 }
 
 TEST_F(McpLive, RiskIsTheOperatorsAndNotTheServers) {
@@ -169,9 +177,8 @@ TEST_F(McpLive, CancellingReachesTheServer) {
     ASSERT_TRUE(test_support::run_until(loop_, [&] { return std::filesystem::exists(started); }));
     running->cancel();
     EXPECT_EQ(end().result.status, domain::ResultStatus::Cancelled);
-    ASSERT_TRUE(test_support::run_until(loop_, [&] {
-        return base::read_file(cancelled, 100).value_or("") == "cancelled\n";
-    }));
+    ASSERT_TRUE(test_support::run_until(
+        loop_, [&] { return base::read_file(cancelled, 100).value_or("") == "cancelled\n"; }));
     EXPECT_EQ(run("echo", {{"text", "still here"}}).receipt, "still here");
 }
 
@@ -217,11 +224,11 @@ TEST_F(McpLive, AServerHasOnlyTheEnvironmentItWasGiven) {
 }
 
 TEST_F(McpLive, ServersThatFailAreLeftOutAndSayWhy) {
-    for (const auto& [mode, reason] : std::map<std::string, std::string>{
-             {"exit", "exit status 4"},
-             {"bad-version", "'1999-01-01'"},
-             {"cursor-loop", "same page"},
-             {"endless-pages", "more than"}}) {
+    for (const auto& [mode, reason] :
+         std::map<std::string, std::string>{{"exit", "exit status 4"},
+                                            {"bad-version", "'1999-01-01'"},
+                                            {"cursor-loop", "same page"},
+                                            {"endless-pages", "more than"}}) {
         registry_ = {};
         use({server(mode), server("normal", "other")});
         EXPECT_EQ(view().state, "failed");
@@ -277,7 +284,8 @@ TEST_F(McpLive, BehindABoundaryAServerIsConfined) {
     boundary_ = sandbox::Boundary({.backend = sandbox::Backend::Bubblewrap}, HOLON_BINARY,
                                   folder_.path() / "user", folder_.path() / "holon");
     if (const auto lacks = sandbox::missing(boundary_.machine()); !lacks.empty())
-        GTEST_SKIP() << "NOT RUN, this machine cannot confine: " << fmt::format("{}", fmt::join(lacks, "; "));
+        GTEST_SKIP() << "NOT RUN, this machine cannot confine: "
+                     << fmt::format("{}", fmt::join(lacks, "; "));
     // Below /tmp everything is private to a confined process.
     const auto place = std::filesystem::path(HOLON_MCP_FOLDER) / folder_.path().filename();
     std::filesystem::create_directories(place / "repo");
@@ -285,8 +293,9 @@ TEST_F(McpLive, BehindABoundaryAServerIsConfined) {
     confined.cwd = place / "repo";
     use({confined});
     ASSERT_EQ(view().state, "ready") << view().reason.value_or("") << log();
-    EXPECT_EQ(run("write_file", {{"path", (place / "repo" / "in").string()}, {"text", "x"}}).receipt,
-              "written");
+    EXPECT_EQ(
+        run("write_file", {{"path", (place / "repo" / "in").string()}, {"text", "x"}}).receipt,
+        "written");
     EXPECT_EQ(kind("write_file", {{"path", (place / "out").string()}, {"text", "x"}}),
               "mcp_tool_error");
     EXPECT_TRUE(std::filesystem::exists(place / "repo" / "in"));

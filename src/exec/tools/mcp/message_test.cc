@@ -46,9 +46,13 @@ TEST(McpMessage, IsWrittenAsOneLine) {
     const std::string line = request(7, "tools/call", {{"name", "a\nb"}});
     EXPECT_EQ(line.find('\n'), line.size() - 1);
     EXPECT_EQ(base::parse_json(line).value(),
-              base::parse_json(R"({"id":7,"method":"tools/call","params":{"name":"a\nb"},"jsonrpc":"2.0"})")
+              base::parse_json(
+                  R"({"id":7,"method":"tools/call","params":{"name":"a\nb"},"jsonrpc":"2.0"})")
                   .value());
-    EXPECT_EQ(base::parse_json(refusal(json::value("s"), kMethodNotFound, "m")).value().at("error").at("code"),
+    EXPECT_EQ(base::parse_json(refusal(json::value("s"), kMethodNotFound, "m"))
+                  .value()
+                  .at("error")
+                  .at("code"),
               json::value(kMethodNotFound));
 }
 

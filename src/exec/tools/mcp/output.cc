@@ -57,9 +57,9 @@ public:
         TRY(add_text(out, joined_text(content), chars, sink));
         for (const auto& piece : content) TRY(add_piece(out, piece, sink));
         TRY(add_structured(out, chars, sink));
-        const std::string summary = fmt::format(
-            "{} of {} answered: {} pieces, {} characters of text", out.tool, server_,
-            out.content.size(), base::char_count(out.text_preview));
+        const std::string summary =
+            fmt::format("{} of {} answered: {} pieces, {} characters of text", out.tool, server_,
+                        out.content.size(), base::char_count(out.text_preview));
         return results::Canonical{summary, base::to_json(out).as_object()};
     }
 
@@ -68,8 +68,7 @@ private:
         const auto* list = base::find(result_, "content");
         if (!list || !list->is_array()) return {};
         json::array pieces = list->get_array();
-        if (pieces.size() > kPiecesMax)
-            pieces.erase(pieces.begin() + kPiecesMax, pieces.end());
+        if (pieces.size() > kPiecesMax) pieces.erase(pieces.begin() + kPiecesMax, pieces.end());
         return pieces;
     }
 
@@ -82,17 +81,17 @@ private:
 
     base::Status add_text(CallResult& out, const std::string& text, std::size_t chars,
                           results::ArtifactSink& sink) const {
-        const auto shown = results::preview(
-            {.head = text,
-             .bytes = text.size(),
-             .lines = static_cast<std::uint64_t>(std::ranges::count(text, '\n')) +
-                      (text.empty() || text.ends_with('\n') ? 0 : 1)},
-            chars);
+        const auto shown =
+            results::preview({.head = text,
+                              .bytes = text.size(),
+                              .lines = static_cast<std::uint64_t>(std::ranges::count(text, '\n')) +
+                                       (text.empty() || text.ends_with('\n') ? 0 : 1)},
+                             chars);
         // Escape sequences of an outside program end here.
         out.text_preview = base::printable(shown.text, true);
         const auto* list = base::find(result_, "content");
-        out.truncated = shown.truncated ||
-                        (list && list->is_array() && list->get_array().size() > kPiecesMax);
+        out.truncated =
+            shown.truncated || (list && list->is_array() && list->get_array().size() > kPiecesMax);
         if (shown.truncated) out.text_artifact = TRY(keep(out, "text", text, sink));
         return {};
     }
@@ -148,11 +147,11 @@ results::Completed completed(const std::string& server, const std::string& tool,
         if (const auto path = sink.store("error", words)) details["artifact"] = *path;
     return std::unexpected(domain::ToolError{
         .kind = "mcp_tool_error",
-        .message = shown.empty() ? fmt::format("The tool of the MCP server {} failed and did not "
-                                               "say why.",
-                                               server)
-                                 : fmt::format("The tool of the MCP server {} failed: {}", server,
-                                               shown),
+        .message = shown.empty()
+                       ? fmt::format("The tool of the MCP server {} failed and did not "
+                                     "say why.",
+                                     server)
+                       : fmt::format("The tool of the MCP server {} failed: {}", server, shown),
         .details = std::move(details),
         .recovery_hint = "Read what it says, change the arguments or use another tool."});
 }
@@ -162,19 +161,18 @@ std::string render(const results::Envelope& envelope) {
     std::string text = base::string_at(result, "text_preview");
     const auto* structured = base::find(result, "structured_content");
     // Servers are asked to repeat structured content as text; it is shown once.
-    if (text.empty() && structured && !structured->is_null())
-        text = base::pretty_json(*structured);
+    if (text.empty() && structured && !structured->is_null()) text = base::pretty_json(*structured);
     if (text.empty()) text = "The tool answered without text.";
     for (const auto& piece : result.at("content").as_array()) {
         const std::string uri = base::string_at(piece, "uri");
         const auto* artifact = base::find(piece, "artifact");
         if (uri.empty() && !(artifact && artifact->is_int64())) continue;
-        text += fmt::format("\n[{}{}{}]", base::string_at(piece, "type"),
-                            uri.empty() ? "" : " " + uri,
-                            artifact && artifact->is_int64()
-                                ? fmt::format(", {} bytes, kept as artifact {}",
-                                              base::int_at(piece, "bytes"), artifact->get_int64() + 1)
-                                : "");
+        text +=
+            fmt::format("\n[{}{}{}]", base::string_at(piece, "type"), uri.empty() ? "" : " " + uri,
+                        artifact && artifact->is_int64()
+                            ? fmt::format(", {} bytes, kept as artifact {}",
+                                          base::int_at(piece, "bytes"), artifact->get_int64() + 1)
+                            : "");
     }
     const auto* artifacts = base::find(result, "artifacts");
     if (!artifacts || !artifacts->is_array()) return text;

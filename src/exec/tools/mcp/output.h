@@ -42,8 +42,8 @@ BOOST_DESCRIBE_STRUCT(CallResult, (),
                       (server, tool, text_preview, truncated, content, structured_content,
                        text_artifact, structured_artifact, artifacts))
 
-// The result of tools/call: an Output, or, where the server says that the tool failed, an error with
-// its words. Long words of a failure are kept in `sink`.
+// The result of tools/call: an Output, or, where the server says that the tool failed, an error
+// with its words. Long words of a failure are kept in `sink`.
 results::Completed completed(const std::string& server, const std::string& tool,
                              json::object result, results::ArtifactSink& sink);
 

@@ -34,7 +34,8 @@ protected:
 };
 
 TEST_F(McpOutput, TextIsTheReceipt) {
-    const auto result = envelope(R"({"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]})");
+    const auto result =
+        envelope(R"({"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]})");
     ASSERT_TRUE(result.ok());
     EXPECT_EQ(render(result), "one\ntwo");
     EXPECT_TRUE(tools::check_schema(base::schema_of<CallResult>(), result.result()).empty());
@@ -42,7 +43,8 @@ TEST_F(McpOutput, TextIsTheReceipt) {
 }
 
 TEST_F(McpOutput, StructuredContentIsKeptForPlansAndShownOnce) {
-    const auto both = envelope(R"({"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}})");
+    const auto both =
+        envelope(R"({"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}})");
     EXPECT_EQ(render(both), "3");
     EXPECT_EQ(both.result().at("structured_content").at("sum"), json::value(3));
     EXPECT_THAT(render(envelope(R"({"structuredContent":{"sum":3}})")), HasSubstr("\"sum\": 3"));
@@ -65,9 +67,9 @@ TEST_F(McpOutput, LongTextIsCutAndKeptWhole) {
     const std::string line = std::string(70, 'x') + "\n";
     std::string text;
     for (int i = 0; i < 100; ++i) text += line;
-    const auto result = envelope(base::json_text(
-        json::object{{"content", {{{"type", "text"}, {"text", text}}}},
-                     {"structuredContent", {{"all", text}}}}));
+    const auto result =
+        envelope(base::json_text(json::object{{"content", {{{"type", "text"}, {"text", text}}}},
+                                              {"structuredContent", {{"all", text}}}}));
     ASSERT_EQ(sink.files.size(), 2u);
     EXPECT_EQ(sink.files[0].second, text);
     EXPECT_TRUE(base::bool_at(json::value(result.result()), "truncated"));
@@ -76,18 +78,21 @@ TEST_F(McpOutput, LongTextIsCutAndKeptWhole) {
 }
 
 TEST_F(McpOutput, AFailureOfTheToolIsAnErrorInItsOwnWords) {
-    const auto failed = envelope(R"({"isError":true,"content":[{"type":"text","text":"disk\u001b[31m full"}]})");
+    const auto failed =
+        envelope(R"({"isError":true,"content":[{"type":"text","text":"disk\u001b[31m full"}]})");
     ASSERT_FALSE(failed.ok());
     EXPECT_EQ(failed.error().kind, "mcp_tool_error");
     EXPECT_EQ(failed.error().message, "The tool of the MCP server srv failed: disk[31m full");
     EXPECT_FALSE(failed.error().retryable);
-    envelope(R"({"isError":true,"content":[{"type":"text","text":")" + std::string(2000, 'x') + R"("}]})");
+    envelope(R"({"isError":true,"content":[{"type":"text","text":")" + std::string(2000, 'x') +
+             R"("}]})");
     EXPECT_EQ(sink.files.size(), 1u);
 }
 
 TEST_F(McpOutput, OddResultsAreStillResults) {
     EXPECT_EQ(render(envelope("{}")), "The tool answered without text.");
-    EXPECT_TRUE(envelope(R"({"content":[1,null,{"type":7},{"type":"image"},{"resource":5}]})").ok());
+    EXPECT_TRUE(
+        envelope(R"({"content":[1,null,{"type":7},{"type":"image"},{"resource":5}]})").ok());
     EXPECT_THAT(render(envelope(R"({"content":[{"type":"text","text":"a\u001b[2Jb"}]})")),
                 Not(HasSubstr("\x1b")));
     json::array many(1000, json::value{{"type", "text"}, {"text", "x"}});

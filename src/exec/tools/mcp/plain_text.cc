@@ -27,10 +27,10 @@ bool is_harmless(std::uint32_t c) {
     if (c == '\n') return true;
     if (c < 0x20 || (c >= 0x7F && c <= 0x9F)) return false;  // Control characters.
     if (c == 0xAD || c == 0x61C || c == 0xFEFF) return false;
-    if (c >= 0x200B && c <= 0x200F) return false;            // Zero width, direction marks.
-    if (c >= 0x2028 && c <= 0x202E) return false;            // Separators, direction overrides.
-    if (c >= 0x2060 && c <= 0x206F) return false;            // Invisible operators, isolates.
-    return c < 0xE0000;                                      // Tags and private use.
+    if (c >= 0x200B && c <= 0x200F) return false;  // Zero width, direction marks.
+    if (c >= 0x2028 && c <= 0x202E) return false;  // Separators, direction overrides.
+    if (c >= 0x2060 && c <= 0x206F) return false;  // Invisible operators, isolates.
+    return c < 0xE0000;                            // Tags and private use.
 }
 
 }  // namespace

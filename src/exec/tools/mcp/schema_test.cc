@@ -77,13 +77,15 @@ TEST(McpSchema, ReferencesThatMultiplyAreRefused) {
 }
 
 TEST(McpSchema, TheResultIsUnderstoodByTheChecker) {
-    const auto schema = usable_schema(of(R"({"properties":{"n":{"type":"integer"}},"required":["n"]})"));
+    const auto schema =
+        usable_schema(of(R"({"properties":{"n":{"type":"integer"}},"required":["n"]})"));
     EXPECT_TRUE(tools::check_schema(*schema, of(R"({"n":1})")).empty());
     EXPECT_FALSE(tools::check_schema(*schema, of(R"({"n":"x"})")).empty());
 }
 
 TEST(McpPlainText, NothingHidesInIt) {
-    EXPECT_EQ(plain_text("a\x1b[31mb\u200b\u202e\U000E0041c\td\r\ne\x7f\xff", 100), "a[31mbc d \ne\uFFFD");
+    EXPECT_EQ(plain_text("a\x1b[31mb\u200b\u202e\U000E0041c\td\r\ne\x7f\xff", 100),
+              "a[31mbc d \ne\uFFFD");
     EXPECT_EQ(plain_text("  \x01 ", 10), "");
     EXPECT_EQ(plain_text("abcdef", 4), "abc…");
     EXPECT_TRUE(is_plain("Grüße 你好", 100));

@@ -19,13 +19,13 @@ std::string fault_of(const config::McpServer& server) {
 
 Servers::Servers(ServersParts parts) : parts_(std::move(parts)) {
     for (const auto& server : parts_.servers)
-        entries_.push_back({std::make_unique<Session>(
-            SessionParts{.server = server,
-                         .loop = parts_.loop,
-                         .clock = parts_.clock,
-                         .children = parts_.children,
-                         .boundary = parts_.boundary,
-                         .log_file = parts_.log_of(server.name)})});
+        entries_.push_back(
+            {std::make_unique<Session>(SessionParts{.server = server,
+                                                    .loop = parts_.loop,
+                                                    .clock = parts_.clock,
+                                                    .children = parts_.children,
+                                                    .boundary = parts_.boundary,
+                                                    .log_file = parts_.log_of(server.name)})});
 }
 
 void Servers::discover(base::Task done) {
@@ -37,26 +37,25 @@ void Servers::discover(base::Task done) {
     for (auto& entry : entries_) {
         const auto& server = entry.session->server();
         if (!server.enabled) continue;
-        entry.session->open([&entry, &server, last, log = parts_.log_of(server.name)](
-                                const base::Status& status) {
-            if (!status) {
-                entry.failure = status.error().message;
-                return base::log_warn("the MCP server {} is left out: {}; its log is {}",
-                                      server.name, entry.failure, log.string());
-            }
-            entry.is_discovered = true;
-            entry.catalogue = catalogue(server, entry.session->listed());
-            for (const auto& left_out : entry.catalogue.left_out)
-                base::log_info("the tool '{}' of the MCP server {} is left out: {}", left_out.tool,
-                               server.name, left_out.reason);
-        });
+        entry.session->open(
+            [&entry, &server, last, log = parts_.log_of(server.name)](const base::Status& status) {
+                if (!status) {
+                    entry.failure = status.error().message;
+                    return base::log_warn("the MCP server {} is left out: {}; its log is {}",
+                                          server.name, entry.failure, log.string());
+                }
+                entry.is_discovered = true;
+                entry.catalogue = catalogue(server, entry.session->listed());
+                for (const auto& left_out : entry.catalogue.left_out)
+                    base::log_info("the tool '{}' of the MCP server {} is left out: {}",
+                                   left_out.tool, server.name, left_out.reason);
+            });
     }
 }
 
 void Servers::add_tools(tools::Registry& registry) {
     for (const auto& entry : entries_)
-        for (const auto& offer : entry.catalogue.offers)
-            registry.add(tool(*entry.session, offer));
+        for (const auto& offer : entry.catalogue.offers) registry.add(tool(*entry.session, offer));
 }
 
 ServerView Servers::view_of(const Entry& entry) const {

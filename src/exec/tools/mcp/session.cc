@@ -83,9 +83,10 @@ auto Session::while_alive(Event event) {
 }
 
 base::Loop::TimerHandle Session::later(std::chrono::microseconds delay, base::Task step) {
-    return parts_.loop.after(delay, [weak = std::weak_ptr(self_), step = std::move(step)]() mutable {
-        if (weak.lock()) step();
-    });
+    return parts_.loop.after(delay,
+                             [weak = std::weak_ptr(self_), step = std::move(step)]() mutable {
+                                 if (weak.lock()) step();
+                             });
 }
 
 void Session::open(std::move_only_function<void(base::Status)> done) {
@@ -111,9 +112,9 @@ std::shared_ptr<tools::Running> Session::call(const std::string& tool, json::obj
 void Session::start() {
     state_ = State::Starting;
     const auto ready_at = died_at_ + restart_delay(deaths_);
-    const auto delay = deaths_ == 0 ? std::chrono::microseconds(0)
-                                    : std::max(ready_at - parts_.clock.now(),
-                                               std::chrono::microseconds(0));
+    const auto delay = deaths_ == 0
+                           ? std::chrono::microseconds(0)
+                           : std::max(ready_at - parts_.clock.now(), std::chrono::microseconds(0));
     start_timer_ = later(delay, [this] { spawn(); });
 }
 
@@ -135,12 +136,13 @@ void Session::spawn() {
     out_lines_ = LineCodec();
     garbage_ = 0;
     auto child = parts_.children.start(
-        *spec, {.on_out = while_alive([this](std::string_view bytes) {
-                    out_lines_.add(bytes, [this](std::string_view line) { hear(line); },
-                                   [this] { on_too_long(); });
-                }),
-                .on_err = while_alive([this](std::string_view bytes) { keep_error_output(bytes); }),
-                .on_end = while_alive([this](const std::string& how) { lose("it ended: " + how); })});
+        *spec,
+        {.on_out = while_alive([this](std::string_view bytes) {
+             out_lines_.add(
+                 bytes, [this](std::string_view line) { hear(line); }, [this] { on_too_long(); });
+         }),
+         .on_err = while_alive([this](std::string_view bytes) { keep_error_output(bytes); }),
+         .on_end = while_alive([this](const std::string& how) { lose("it ended: " + how); })});
     if (!child) return lose(child.error().message);
     child_ = std::move(*child);
     introduce();
@@ -256,8 +258,9 @@ void Session::abandon(const std::shared_ptr<Pending>& call, Failure failure) {
     }
     awaited_.erase(call->id);
     const bool is_cancelled = std::holds_alternative<Stopped>(failure);
-    say(notification("notifications/cancelled",
-                     {{"requestId", call->id}, {"reason", is_cancelled ? "cancelled" : "timeout"}}));
+    say(notification(
+        "notifications/cancelled",
+        {{"requestId", call->id}, {"reason", is_cancelled ? "cancelled" : "timeout"}}));
     finish(call, std::unexpected(std::move(failure)));
 }
 
@@ -318,8 +321,9 @@ void Session::on_too_long() {
 }
 
 void Session::keep_error_output(std::string_view bytes) {
-    err_lines_.add(bytes, [this](std::string_view line) { note(line); },
-                   [this] { note("[holon] a line that is too long was not kept"); });
+    err_lines_.add(
+        bytes, [this](std::string_view line) { note(line); },
+        [this] { note("[holon] a line that is too long was not kept"); });
 }
 
 void Session::note(std::string_view line) {

@@ -64,8 +64,9 @@ public:
     // before this returns.
     void open(std::move_only_function<void(base::Status)> done);
 
-    // Calls one of its tools; the timeout counts from now, the server's start included. `done` comes
-    // once, not before this returns. cancel() of the handle asks the server to stop, and answers.
+    // Calls one of its tools; the timeout counts from now, the server's start included. `done`
+    // comes once, not before this returns. cancel() of the handle asks the server to stop, and
+    // answers.
     std::shared_ptr<tools::Running> call(const std::string& tool, json::object args,
                                          std::chrono::milliseconds timeout,
                                          std::move_only_function<void(Answer)> done);

@@ -56,15 +56,17 @@ protected:
                                                           .log_file = "/dev/null/x"})) {}
 
     std::string last_method() const {
-        return servers_.heard.empty() ? ""
-                                      : base::string_at(json::value(servers_.heard.back()), "method");
+        return servers_.heard.empty()
+                   ? ""
+                   : base::string_at(json::value(servers_.heard.back()), "method");
     }
     bool reach(std::string_view method) {
         return loop_.run_until([&] { return last_method() == method; });
     }
     void introduce(std::string_view version = "2025-06-18") {
         ASSERT_TRUE(reach("initialize"));
-        servers_.answer({{"protocolVersion", version}, {"capabilities", {{"tools", json::object{}}}}});
+        servers_.answer(
+            {{"protocolVersion", version}, {"capabilities", {{"tools", json::object{}}}}});
     }
     void make_ready() {
         session_->open([&](base::Status status) { opened_ = std::move(status); });
@@ -74,8 +76,9 @@ protected:
         ASSERT_TRUE(session_->is_ready());
     }
     std::shared_ptr<tools::Running> call(std::chrono::milliseconds timeout = 60s) {
-        return session_->call("t", {{"a", 1}}, timeout,
-                              [&](Session::Answer answer) { answers_.push_back(std::move(answer)); });
+        return session_->call("t", {{"a", 1}}, timeout, [&](Session::Answer answer) {
+            answers_.push_back(std::move(answer));
+        });
     }
     domain::ToolError error() const { return error_for(answers_.back().error(), "s", "t"); }
 
@@ -188,7 +191,8 @@ TEST_F(McpSession, ADeathFailsWhatWasSentAndTheNextCallStartsAnotherServer) {
     introduce();
     EXPECT_EQ(loop_.now() - died_at, kRestartDelayFirst);
     ASSERT_EQ(last_method(), "tools/call");  // The list stays what it was.
-    for (const auto& message : servers_.heard) EXPECT_NE(message.at("method"), json::value("tools/list"));
+    for (const auto& message : servers_.heard)
+        EXPECT_NE(message.at("method"), json::value("tools/list"));
     servers_.answer({});
     EXPECT_EQ(answers_.size(), 2u);
     EXPECT_EQ(servers_.specs.size(), 2u);
@@ -221,7 +225,8 @@ TEST(McpRestart, DelaysDoubleUpToABound) {
 TEST_F(McpSession, AnswersPingsAndRefusesWhatItDoesNotOffer) {
     make_ready();
     servers_.say({{"id", "p"}, {"method", "ping"}});
-    EXPECT_EQ(servers_.heard.back(), (json::object{{"id", "p"}, {"result", json::object{}}, {"jsonrpc", "2.0"}}));
+    EXPECT_EQ(servers_.heard.back(),
+              (json::object{{"id", "p"}, {"result", json::object{}}, {"jsonrpc", "2.0"}}));
     servers_.say({{"id", 4}, {"method", "sampling/createMessage"}, {"params", json::object{}}});
     EXPECT_EQ(servers_.heard.back().at("error").at("code"), json::value(kMethodNotFound));
     servers_.say({{"method", "notifications/message"}, {"params", {{"data", "x"}}}});

@@ -34,8 +34,8 @@ std::string how_it_ended(int pidfd) {
         return "in an unknown way";
     if (info.si_code == CLD_EXITED && info.si_status <= kSignalBase)
         return fmt::format("exit status {}", info.si_status);
-    return fmt::format("signal {}", info.si_code == CLD_EXITED ? info.si_status - kSignalBase
-                                                               : info.si_status);
+    return fmt::format("signal {}",
+                       info.si_code == CLD_EXITED ? info.si_status - kSignalBase : info.si_status);
 }
 
 base::Result<Descriptor> watched(base::AsioLoop& loop, base::Fd fd) {
@@ -98,8 +98,8 @@ private:
 
     // One read a turn of the loop, so that a server which never stops writing cannot starve others.
     void await(std::optional<Descriptor>& stream, Event event) {
-        stream->async_wait(Descriptor::wait_read, [self = shared_from_this(), &stream, event](
-                                                      const boost::system::error_code& error) {
+        stream->async_wait(Descriptor::wait_read, [self = shared_from_this(), &stream,
+                                                   event](const boost::system::error_code& error) {
             if (error || !stream) return;
             self->read(stream, event);
             if (stream) self->await(stream, event);
@@ -208,14 +208,14 @@ base::Result<std::unique_ptr<Child>> SystemChildRunner::start(const base::Proces
     if (!pidfd) return base::spawn_failure(pidfd.error(), spec.argv[0]);
     // The loop gets a descriptor of its own, since it closes what it watches.
     base::Fd end = TRY(high(*pidfd));
-    auto connection = std::make_shared<Connection>(
-        Ends{.in = TRY(watched(loop_, std::move(in.write))),
-             .out = TRY(watched(loop_, std::move(out.read))),
-             .err = TRY(watched(loop_, std::move(err.read))),
-             .end = TRY(watched(loop_, std::move(end))),
-             .lifeline = std::move(lifeline.write),
-             .pidfd = std::move(*pidfd)},
-        std::move(events));
+    auto connection =
+        std::make_shared<Connection>(Ends{.in = TRY(watched(loop_, std::move(in.write))),
+                                          .out = TRY(watched(loop_, std::move(out.read))),
+                                          .err = TRY(watched(loop_, std::move(err.read))),
+                                          .end = TRY(watched(loop_, std::move(end))),
+                                          .lifeline = std::move(lifeline.write),
+                                          .pidfd = std::move(*pidfd)},
+                                     std::move(events));
     connection->begin();
     return std::make_unique<SystemChild>(std::move(connection));
 }

@@ -28,11 +28,10 @@ public:
                                           results::ArtifactSink& sink, tools::Done done) override {
         const std::int64_t own = session_.server().timeout_ms;
         const std::chrono::milliseconds timeout(std::min(call.timeout_ms.value_or(own), own));
-        return session_.call(
-            remote_name_, without_nulls(call.args), timeout,
-            [this, &sink, done = std::move(done)](Session::Answer answer) mutable {
-                done(outcome(std::move(answer), sink));
-            });
+        return session_.call(remote_name_, without_nulls(call.args), timeout,
+                             [this, &sink, done = std::move(done)](Session::Answer answer) mutable {
+                                 done(outcome(std::move(answer), sink));
+                             });
     }
 
 private:
