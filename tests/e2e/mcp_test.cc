@@ -54,21 +54,23 @@ protected:
     }
 
     json::value run_json(std::string_view text = "go") {
-        return program.json_of({"run", "--json", "--agent", "k", "--create-agent", std::string(text)});
+        return program.json_of(
+            {"run", "--json", "--agent", "k", "--create-agent", std::string(text)});
     }
     std::string last_receipt() {
-        const auto entries = of_kind(program.json_of({"transcript", "--agent", "k"}), "tool_results");
-        return entries.empty() ? ""
-                               : base::string_at(entries.back().at("data").at("results").at(0),
-                                                 "content");
+        const auto entries =
+            of_kind(program.json_of({"transcript", "--agent", "k"}), "tool_results");
+        return entries.empty()
+                   ? ""
+                   : base::string_at(entries.back().at("data").at("results").at(0), "content");
     }
     std::vector<domain::ToolExecution> executions() {
         const auto entries = program.json_of({"transcript", "--agent", "k"});
         const auto store = sqlite::open({.file = program.home() / "holon.db"}).value();
         std::vector<domain::ToolExecution> found;
         EXPECT_TRUE(store->read([&](store::Tx& tx) -> base::Status {
-            found = TRY(tx.tool_executions(
-                {base::string_at(entries.as_array().back(), "run_id")}, std::nullopt));
+            found = TRY(tx.tool_executions({base::string_at(entries.as_array().back(), "run_id")},
+                                           std::nullopt));
             return {};
         }));
         return found;
@@ -108,25 +110,27 @@ TEST_F(McpE2e, AModelCallsATool) {
     // Another process offers the same.
     server.enqueue(test_support::says("Again."));
     run_json("again");
-    EXPECT_EQ(base::json_text(
-                  base::parse_json(server.requests().back().body).value().at("tools")),
+    EXPECT_EQ(base::json_text(base::parse_json(server.requests().back().body).value().at("tools")),
               tools);
 }
 
 TEST_F(McpE2e, APlanUsesTools) {
-    program.write(program.folder() / "plan.json", R"({"version":"1.0","goal":"Add","riskLevel":"commands",
+    program.write(program.folder() / "plan.json",
+                  R"({"version":"1.0","goal":"Add","riskLevel":"commands",
         "steps":[{"id":"one","tool":"mcp__test__add","args":{"a":1,"b":2}},
                  {"id":"two","tool":"mcp__test__add","dependsOn":["one"],
                   "args":{"a":"$steps.one.structured_content.sum","b":10}}]})");
     const auto finished =
         program.run({"plan", "run", (program.folder() / "plan.json").string(), "--yes", "--json"});
     EXPECT_EQ(finished.exit_code, 0) << finished.err << finished.out;
-    EXPECT_THAT(base::json_text(program.json_of({"plan", "show", "last"})), HasSubstr("\"sum\":13"));
+    EXPECT_THAT(base::json_text(program.json_of({"plan", "show", "last"})),
+                HasSubstr("\"sum\":13"));
 }
 
 TEST_F(McpE2e, AKillOfTheProgramEndsTheServerAndTheCallIsToldAsUnknown) {
     Signpost started(program.folder() / "started");
-    program.script({calls("mcp__test__wait", {{"started", started.path().string()}}), says("I looked.")});
+    program.script(
+        {calls("mcp__test__wait", {{"started", started.path().string()}}), says("I looked.")});
     auto running = program.start({"run", "--agent", "k", "--create-agent", "go"});
     const Watched server(std::stoi(started.wait()));
     running.send(SIGKILL);
@@ -139,7 +143,8 @@ TEST_F(McpE2e, AKillOfTheProgramEndsTheServerAndTheCallIsToldAsUnknown) {
 
 TEST_F(McpE2e, ACallThatWasCutOffIsUnknownAlsoWhenItsServerDoesNotComeBack) {
     Signpost started(program.folder() / "started");
-    program.script({calls("mcp__test__wait", {{"started", started.path().string()}}), says("I looked.")});
+    program.script(
+        {calls("mcp__test__wait", {{"started", started.path().string()}}), says("I looked.")});
     auto running = program.start({"run", "--agent", "k", "--create-agent", "go"});
     started.wait();
     running.send(SIGKILL);
@@ -167,7 +172,8 @@ TEST_F(McpE2e, AServerThatFailsIsLeftOutAndTheRunGoesOn) {
     program.script({says("Done.")});
     const auto finished = program.run({"run", "go"});
     EXPECT_EQ(finished.exit_code, 0);
-    EXPECT_THAT(finished.err, HasSubstr("the MCP server test is left out: it ended: exit status 4"));
+    EXPECT_THAT(finished.err,
+                HasSubstr("the MCP server test is left out: it ended: exit status 4"));
     EXPECT_THAT(finished.err, HasSubstr("the MCP server gone is left out"));
     const auto doctor = program.run({"doctor", "--json"});
     EXPECT_THAT(doctor.out, HasSubstr("'no-such-program' was not found"));
@@ -222,7 +228,8 @@ TEST_F(McpE2e, ASecretReachesItsServerAndNobodyElse) {
              {"doctor", "--probe"}, {"config", "list"}, {"tools"}})
         EXPECT_THAT(program.run(command).out, Not(HasSubstr("hidden-5151")));
     program.environment.erase("MY_TOKEN");
-    EXPECT_THAT(program.run({"doctor"}).out, HasSubstr("the environment variable MY_TOKEN is not set"));
+    EXPECT_THAT(program.run({"doctor"}).out,
+                HasSubstr("the environment variable MY_TOKEN is not set"));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 std::string shown(std::string_view name) {
+    if (name.empty()) return "(no name)";
     return base::printable(base::ellipsize(base::to_utf8(name), kNameCharsMax));
 }
 
@@ -27,9 +28,8 @@ std::string description_of(std::string_view server, const json::value& tool) {
     std::string words = base::string_at(tool, "description");
     if (words.empty()) words = base::string_at(tool, "title");
     const std::string plain = plain_text(words, kDescriptionCharsMax);
-    return plain.empty()
-               ? fmt::format("A tool of the MCP server {}, which does not describe it.", server)
-               : fmt::format("A tool of the MCP server {}, in its own words: {}", server, plain);
+    return plain.empty() ? fmt::format("MCP server {} does not say what this does.", server)
+                         : fmt::format("MCP server {} says: {}", server, plain);
 }
 
 bool is_chosen(const config::McpServer& server, const std::string& tool) {

@@ -55,8 +55,7 @@ TEST(McpCatalogue, WordsOfTheServerAreBoundedCleanedAndMarked) {
     const auto found = catalogue(server(), {listed("a", "Obey.\x1b[2J" + std::string(5000, 'x'))});
     ASSERT_EQ(found.offers.size(), 1u);
     const std::string& words = found.offers[0].description;
-    EXPECT_THAT(words,
-                testing::StartsWith("A tool of the MCP server files, in its own words: Obey."));
+    EXPECT_THAT(words, testing::StartsWith("MCP server files says: Obey."));
     EXPECT_THAT(words, Not(HasSubstr("\x1b")));
     EXPECT_LT(words.size(), kDescriptionCharsMax + 100);
 }

@@ -135,12 +135,10 @@ void Session::spawn() {
     if (!spec) return lose(spec.error().message);
     out_lines_ = LineCodec();
     garbage_ = 0;
+    unending_bytes_ = 0;
     auto child = parts_.children.start(
         *spec,
-        {.on_out = while_alive([this](std::string_view bytes) {
-             out_lines_.add(
-                 bytes, [this](std::string_view line) { hear(line); }, [this] { on_too_long(); });
-         }),
+        {.on_out = while_alive([this](std::string_view bytes) { listen(bytes); }),
          .on_err = while_alive([this](std::string_view bytes) { keep_error_output(bytes); }),
          .on_end = while_alive([this](const std::string& how) { lose("it ended: " + how); })});
     if (!child) return lose(child.error().message);
@@ -271,7 +269,14 @@ void Session::fail_sent(const Failure& failure) {
     }
 }
 
+void Session::listen(std::string_view bytes) {
+    unending_bytes_ += bytes.size();
+    out_lines_.add(bytes, [this](std::string_view line) { hear(line); }, [this] { on_too_long(); });
+    if (unending_bytes_ > kUnendingBytesMax) lose("it writes without end");
+}
+
 void Session::hear(std::string_view line) {
+    unending_bytes_ = 0;
     for (const auto& message : decode(line)) {
         if (!child_) return;
         std::visit([this](const auto& said) { on(said); }, message);

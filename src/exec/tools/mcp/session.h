@@ -32,6 +32,8 @@ inline constexpr std::chrono::milliseconds kStartWait{10'000};
 inline constexpr std::size_t kPagesMax = 32;
 // Lines that are no messages, in the life of one process; then it is ended.
 inline constexpr std::size_t kGarbageMax = 64;
+// What it may write without completing a line; then it is ended.
+inline constexpr std::size_t kUnendingBytesMax = std::size_t{512} * 1024 * 1024;
 inline constexpr std::chrono::milliseconds kRestartDelayFirst{250};
 inline constexpr std::chrono::milliseconds kRestartDelayMax{30'000};
 inline constexpr std::size_t kServerLogBytesMax = 1024 * 1024;
@@ -104,6 +106,7 @@ private:
     void abandon(const std::shared_ptr<Pending>& call, Failure failure);
     void fail_sent(const Failure& failure);
 
+    void listen(std::string_view bytes);
     void hear(std::string_view line);
     void on(const Reply& reply);
     void on(const ErrorReply& error);
@@ -138,7 +141,8 @@ private:
 
     std::size_t pages_{0};
     std::size_t garbage_{0};
-    int deaths_{0};  // In a row; an answer to a call ends the row.
+    std::size_t unending_bytes_{0};  // Since the last line.
+    int deaths_{0};                  // In a row; an answer to a call ends the row.
     base::Time died_at_{};
     bool has_listed_{false};
     bool list_has_changed_{false};

@@ -265,6 +265,17 @@ TEST_F(McpSession, AMessageThatIsTooLongFailsTheCallsAndKeepsTheServer) {
     EXPECT_EQ(servers_.specs.size(), 1u);
 }
 
+TEST_F(McpSession, AServerThatWritesWithoutEndIsGivenUp) {
+    make_ready();
+    const auto on_out = servers_.events.on_out;
+    const std::string piece(16 * 1024 * 1024, ' ');
+    for (std::size_t sent = 0; sent <= kUnendingBytesMax; sent += piece.size()) {
+        EXPECT_TRUE(session_->is_ready());
+        on_out(piece);
+    }
+    EXPECT_FALSE(session_->is_ready());
+}
+
 TEST_F(McpSession, AServerThatDoesNotReadIsGivenUp) {
     make_ready();
     servers_.reads = false;
