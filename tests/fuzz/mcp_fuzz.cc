@@ -28,8 +28,9 @@ std::vector<std::string> lines_of(std::string_view bytes, std::size_t piece) {
     std::vector<std::string> lines;
     mcp::LineCodec codec(kBound);
     for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size())))
-        codec.add(bytes.substr(0, piece), [&](std::string_view line) { lines.emplace_back(line); },
-                  [] {});
+        codec.add(
+            bytes.substr(0, piece), [&](std::string_view line) { lines.emplace_back(line); },
+            [] {});
     return lines;
 }
 

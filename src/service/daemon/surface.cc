@@ -68,10 +68,10 @@ std::string fingerprint(const config::Config& config, const ServePlan& plan) {
                      {"startup", std::move(startup)},
                      {"runtime", runtime_surface(config)},
                      {"models", std::move(models)}};
+    // Where they run follows from where the runtime was started.
     for (const auto& server : config.mcp_servers)
         all["mcp." + server.name] = json::array{server.command,
                                                 base::to_json(server.args),
-                                                server.cwd.string(),
                                                 server.enabled,
                                                 server.timeout_ms,
                                                 base::enum_name(server.risk),

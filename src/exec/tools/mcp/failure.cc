@@ -50,8 +50,8 @@ struct Teller {
     domain::ToolError operator()(const Died& failure) const {
         return {
             .kind = "mcp_server_died",
-            .message = fmt::format("The MCP server {} ended during the call ({}). What the "
-                                   "call did is unknown.",
+            .message = fmt::format("The MCP server {} was lost during the call: {}. What the call "
+                                   "did is unknown.",
                                    server, plain_text(failure.how, kMessageCharsMax)),
             .recovery_hint = fmt::format("{} The next call starts the server again.", kLookFirst)};
     }

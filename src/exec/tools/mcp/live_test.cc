@@ -259,10 +259,12 @@ TEST_F(McpLive, HostileListsDoNoHarm) {
 TEST_F(McpLive, DisabledAndFaultyServersAreNotStarted) {
     auto disabled = server("normal"), faulty = server("normal", "other");
     disabled.enabled = false;
+    disabled.command = "no-such-program";
     faulty.fault = "the environment variable X is not set";
     use({disabled, faulty});
     EXPECT_TRUE(registry_.all().empty());
     EXPECT_EQ(servers_->views()[0].state, "disabled");
+    EXPECT_FALSE(servers_->views()[0].reason);
     EXPECT_EQ(servers_->views()[1].state, "faulty");
 }
 

@@ -66,7 +66,9 @@ ServerView Servers::view_of(const Entry& entry) const {
                     .risk_level = std::string(base::enum_name(server.risk)),
                     .left_out = entry.catalogue.left_out,
                     .log = parts_.log_of(server.name).string()};
-    if (const std::string fault = fault_of(server); !fault.empty()) {
+    if (!server.enabled) {
+        view.state = "disabled";
+    } else if (const std::string fault = fault_of(server); !fault.empty()) {
         view.state = "faulty";
         view.reason = fault;
     } else if (!entry.failure.empty()) {
@@ -77,7 +79,6 @@ ServerView Servers::view_of(const Entry& entry) const {
         view.protocol_version = entry.session->protocol_version();
         view.introduction = entry.session->introduction();
     }
-    if (!server.enabled) view.state = "disabled";
     for (const auto& offer : entry.catalogue.offers) view.tools.push_back(offer.name);
     return view;
 }
