@@ -8,6 +8,7 @@
 #include "app/credentials.h"
 #include "app/gate.h"
 #include "app/init.h"
+#include "app/mcp.h"
 #include "app/models.h"
 #include "app/providers.h"
 #include "app/runtime.h"
@@ -43,9 +44,31 @@ void interrupt_on_signal(app::Runtime& runtime, const cli::Terminal& terminal, i
     runtime.service().interrupt("operator_interrupt");
 }
 
+// Others only read, and no server should be started for that.
+app::Tools tools_of(const cli::Command& command) {
+    return std::holds_alternative<cli::RunCommand>(command) ||
+                   std::holds_alternative<cli::DebugPromptCommand>(command)
+               ? app::Tools::Used
+               : app::Tools::Unused;
+}
+app::Tools tools_of(const cli::PlanCommand& command) {
+    const auto reads = [](const auto& action) {
+        using Action = std::decay_t<decltype(action)>;
+        return std::is_same_v<Action, cli::PlanRejectCommand> ||
+               std::is_same_v<Action, cli::PlanCancelCommand> ||
+               std::is_same_v<Action, cli::PlanStatusCommand> ||
+               std::is_same_v<Action, cli::PlanListCommand> ||
+               std::is_same_v<Action, cli::PlanShowCommand> ||
+               std::is_same_v<Action, cli::PlanVerifyCommand> ||
+               std::is_same_v<Action, cli::PlanActionsCommand> ||
+               std::is_same_v<Action, cli::PlanForgetCommand>;
+    };
+    return std::visit(reads, command.action) ? app::Tools::Unused : app::Tools::Used;
+}
+
 cli::Exit in_process(const cli::Command& command, const config::Config& config,
                      const cli::Terminal& terminal) {
-    const auto runtime = app::Runtime::open(config);
+    const auto runtime = app::Runtime::open(config, tools_of(command));
     if (!runtime) return cli::report(terminal, runtime.error());
     int interrupts = 0;
     std::optional<base::Signals> signals;
@@ -108,7 +131,7 @@ cli::Exit execute(const cli::DaemonCommand& command, const config::Config& confi
 
 cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
                   const cli::Terminal& terminal) {
-    const auto runtime = app::Runtime::open(config);
+    const auto runtime = app::Runtime::open(config, tools_of(command));
     if (!runtime) return cli::report(terminal, runtime.error());
     const char* user = std::getenv("USER");
     return cli::execute(command, {.plans = (*runtime)->plans(),
@@ -142,7 +165,8 @@ cli::Exit run(int argc, char** argv) {
     const auto variables = environment();
     service::LocalSettings settings({.home = config::find_home(flags, variables, cwd),
                                      .load = load,
-                                     .check_model = app::check_model});
+                                     .check_model = app::check_model,
+                                     .mcp_diagnosis = app::mcp_diagnosis});
     if (const auto* command = std::get_if<cli::SettingsCommand>(&invocation->command))
         return cli::execute(*command, {.settings = settings, .terminal = terminal});
     const auto config = load();

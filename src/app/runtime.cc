@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "app/mcp.h"
 #include "app/models.h"
 #include "app/providers.h"
 #include "app/trigger_key.h"
@@ -16,6 +17,7 @@
 #include "exec/tools/builtin/command_args.h"
 #include "exec/tools/builtin/command_request.h"
 #include "exec/tools/dispatcher.h"
+#include "exec/tools/mcp/system_child.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
 #include "store/sql/sqlite/sqlite_store.h"
@@ -39,7 +41,7 @@ builtin::ShellOptions shell_options(const config::Config& config) {
 
 class RealRuntime final : public Runtime {
 public:
-    RealRuntime(const config::Config& config, std::unique_ptr<store::Store> store,
+    RealRuntime(const config::Config& config, Tools tools, std::unique_ptr<store::Store> store,
                 std::string trigger_key)
         : config_(config),
           store_(std::move(store)),
@@ -54,8 +56,10 @@ public:
                   .supervisor = supervisor_,
                   .rejoin = admission::rejoin}),
           providers_(config, loop_, clock_, ids_),
+          mcp_children_(loop_),
+          mcp_(mcp_parts(config_, loop_, clock_, mcp_children_, boundary_)),
           dispatcher_(
-              {.registry = with_tools(),
+              {.registry = with_tools(tools),
                .output = output_policy(config),
                .clock = clock_,
                .ids = ids_,
@@ -170,7 +174,15 @@ private:
         return std::move(*command);
     }
 
-    const tools::Registry& with_tools() {
+    // Before anything else runs, so that the catalogue is the same in every turn of this process.
+    void discover_mcp() {
+        if (config_.mcp_servers.empty()) return;
+        mcp_.discover([this] { loop_.stop(); });
+        loop_.run();
+        mcp_.add_tools(registry_);
+    }
+
+    const tools::Registry& with_tools(Tools tools) {
         registry_.add(builtin::sleep());
         registry_.add(builtin::agent_get(
             [this](const domain::AgentId& agent) { return service_.status(agent.value); }));
@@ -189,6 +201,7 @@ private:
             {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
                  return plan_tools::context_from(place.context);
              }});
+        if (tools == Tools::Used) discover_mcp();
         return registry_;
     }
 
@@ -203,6 +216,9 @@ private:
     supervisor::SystemSupervisor supervisor_;
     tasks::Host tasks_;
     Providers providers_;
+    sandbox::Boundary boundary_;  // What MCP servers run behind.
+    mcp::SystemChildRunner mcp_children_;
+    mcp::Servers mcp_;
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
     service::LocalService service_;
@@ -211,12 +227,12 @@ private:
 
 }  // namespace
 
-base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config) {
+base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config, Tools tools) {
     TRY(base::make_folders(config.home, 0700));
     auto store = TRY(sqlite::open({.file = config.database()}));
     auto key = TRY(trigger_key(config.home));
     scan::know({key});  // It may have been made just now.
-    return std::make_unique<RealRuntime>(config, std::move(store), std::move(key));
+    return std::make_unique<RealRuntime>(config, tools, std::move(store), std::move(key));
 }
 
 }  // namespace app

@@ -12,10 +12,14 @@
 
 namespace app {
 
-// Everything one process needs to run agents. Opening starts no thread and sends no request.
+// Whether tools will be offered or called. Only then are MCP servers asked for theirs.
+enum class Tools { Unused, Used };
+
+// Everything one process needs to run agents. Opening starts no thread and sends no request; with
+// Tools::Used it starts the MCP servers that are configured, and waits for them for a while.
 class Runtime {
 public:
-    static base::Result<std::unique_ptr<Runtime>> open(const config::Config& config);
+    static base::Result<std::unique_ptr<Runtime>> open(const config::Config& config, Tools tools);
     virtual ~Runtime() = default;
     virtual service::LocalService& service() = 0;
     virtual service::LocalPlans& plans() = 0;

@@ -152,7 +152,7 @@ base::Status Serving::open() {
     lock_ = TRY(service::lock_runtime(files_));
     const auto& model = parts_.config.model;
     TRY(check_run(parts_.config, model ? model->text() : ""));
-    runtime_ = TRY(Runtime::open(parts_.config));
+    runtime_ = TRY(Runtime::open(parts_.config, Tools::Used));
     started_at_ = runtime_->clock().now();
     logged_events_ = runtime_->feed().subscribe(log_event);
     // Ready before the first tool has something to show.

@@ -355,6 +355,13 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     config.command_environment = without_secrets(environment, config);
     config.credentials = credentials_of(config, environment);
     choose_policy(config, file);
+    if (file.mcp) {
+        config.mcp_servers = mcp_servers(*file.mcp, environment, config.workspace_dir);
+        for (const auto& name : mcp_secret_names(*file.mcp)) {
+            config.command_environment.erase(name);
+            if (auto value = lookup(environment, name)) config.credentials.push_back(*value);
+        }
+    }
     return config;
 }
 

@@ -14,13 +14,12 @@
 #include "base/typed.h"
 #include "config/auth.h"
 #include "config/catalogue.h"
+#include "config/mcp.h"
 #include "config/model_ref.h"
 #include "config/server.h"
 #include "domain/tool.h"
 
 namespace config {
-
-using Environment = std::map<std::string, std::string>;
 
 inline constexpr std::int64_t kToolOutputTokensCap = 64'000;
 
@@ -111,9 +110,14 @@ struct Config {
     std::vector<std::string> credentials{};
     bool redact_patterns{false};  // Whether what only looks like a secret is redacted, too.
     FlowPolicy flow{};
+    std::vector<McpServer> mcp_servers{};
     Server server{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
+    // What an MCP server writes to its standard error.
+    std::filesystem::path mcp_log(const std::string& server) const {
+        return home / "logs" / "mcp" / (server + ".log");
+    }
     // Where supervised commands are found again.
     std::filesystem::path task_folder() const { return home / "run" / "tasks"; }
     std::filesystem::path agent_home(const std::string& agent) const {

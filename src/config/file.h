@@ -9,6 +9,7 @@
 #include "base/typed.h"
 #include "config/auth.h"
 #include "config/catalogue.h"
+#include "config/mcp.h"
 #include "domain/tool.h"
 
 namespace config {
@@ -147,11 +148,12 @@ struct ConfigFile {
     std::optional<RuntimeSection> runtime{};
     std::optional<TuiSection> tui{};
     std::optional<WebSection> web{};
+    std::optional<McpSection> mcp{};
     std::optional<PolicySection> policy{};
     std::optional<RedactionSection> redaction{};
 };
 BOOST_DESCRIBE_STRUCT(ConfigFile, (),
-                      (model, models, providers, runtime, tui, web, policy, redaction))
+                      (model, models, providers, runtime, tui, web, mcp, policy, redaction))
 
 // Whether all of it can be used together; an error names the place.
 base::Status check(const ConfigFile& file);

@@ -102,6 +102,20 @@ constexpr auto kKeys = std::to_array<Key>({
      "How long a command may take.", "10000"},
     {"web.providers.<name>.limits.max_output_bytes", KeyKind::PositiveInteger,
      "How much a command may print.", "200000"},
+    {"mcp.servers", KeyKind::JsonObject, "MCP servers by name.", "{}"},
+    {"mcp.servers.<name>", KeyKind::JsonObject, "An MCP server."},
+    {"mcp.servers.<name>.command", KeyKind::String, "The program to start; set this first."},
+    {"mcp.servers.<name>.args", KeyKind::StringList, "Its arguments. No shell.", "[]"},
+    {"mcp.servers.<name>.env", KeyKind::JsonObject,
+     "Variables it gets; $NAME is the value of that variable here."},
+    {"mcp.servers.<name>.cwd", KeyKind::String, "Where it runs, below the project folder or not."},
+    {"mcp.servers.<name>.enabled", KeyKind::Boolean, "Whether its tools are offered.", "true"},
+    {"mcp.servers.<name>.timeout_ms", KeyKind::PositiveInteger, "How long a call may take.",
+     "60000"},
+    {"mcp.servers.<name>.risk", KeyKind::Enum, "What its tools may do, whatever they say.",
+     R"("commands")", "read_only,writes,commands"},
+    {"mcp.servers.<name>.tools.allow", KeyKind::StringList, "Only these tools, if any."},
+    {"mcp.servers.<name>.tools.deny", KeyKind::StringList, "Never these tools.", "[]"},
 });
 
 constexpr std::string_view kAnyName = "<name>";

@@ -198,6 +198,11 @@ bool Dispatcher::is_repeatable(const std::string& tool) const {
     return !found || found->spec().repeatable;  // A call that is refused touches nothing.
 }
 
+bool Dispatcher::is_repeatable(const domain::ToolCall& call) const {
+    if (parts_.registry.find(call.tool)) return is_repeatable(call.tool);
+    return call.tool_registry_version == registry_version_;
+}
+
 bool Dispatcher::can_take_up(const domain::ToolCall& call) const {
     const Tool* found = parts_.registry.find(call.tool);
     return found && found->can_take_up(call);

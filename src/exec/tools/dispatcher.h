@@ -64,6 +64,9 @@ public:
 
     // May a call that a crash cut off be made again without asking?
     bool is_repeatable(const std::string& tool) const;
+    // The same for a call of any process. A tool that is gone may have been there for the process
+    // that made the call, unless that one had the same tools.
+    bool is_repeatable(const domain::ToolCall& call) const;
     // Would making it again go on with what it had begun?
     bool can_take_up(const domain::ToolCall& call) const;
 

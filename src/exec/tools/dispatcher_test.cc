@@ -329,6 +329,15 @@ TEST_F(DispatcherTest, RepeatsOnlyWhatTouchesNothing) {
     EXPECT_TRUE(dispatcher_->is_repeatable("Unknown"));
 }
 
+TEST_F(DispatcherTest, ACallOfAToolThatIsGoneMayHaveRun) {
+    auto call = echo();
+    call.tool = "Unknown";
+    EXPECT_TRUE(dispatcher_->is_repeatable(call));  // Made with these tools, it was refused.
+    call.tool_registry_version = "another";
+    EXPECT_FALSE(dispatcher_->is_repeatable(call));
+    EXPECT_FALSE(dispatcher_->is_repeatable(echo()));
+}
+
 // contract: RES-03
 TEST_F(DispatcherTest, ASuccessThatBreaksTheToolsOwnPromiseIsAFaultOfTheTool) {
     tool_->spec_to_change().output_schema = {{"type", "object"}, {"required", {"count"}}};

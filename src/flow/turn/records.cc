@@ -238,8 +238,9 @@ EventDraft process_requested(const Facts& facts, const domain::ToolExecution& ex
     std::string preview = base::string_at(data, "exec_command_cmd");
     if (preview.empty()) {
         const auto* items = base::find(data, "exec_command_batch_items");
-        preview =
-            fmt::format("{} commands", items && items->is_array() ? items->get_array().size() : 0);
+        // What runs is no command of ours when there is none: an outside tool may do as much.
+        preview = items && items->is_array() ? fmt::format("{} commands", items->get_array().size())
+                                             : execution.call.tool;
     }
     data["cmd_preview"] = preview;
     data["workdir"] = base::string_at(execution.call.args, "workdir");

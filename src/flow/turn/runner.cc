@@ -123,7 +123,7 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
         CHECK(static_cast<std::size_t>(state->next) < live->facts.executions.size(),
               "a waiting turn has lost its call");
         const auto& call = live->facts.executions[static_cast<std::size_t>(state->next)].call;
-        if (!parts_.dispatcher.is_repeatable(call.tool) && !parts_.dispatcher.can_take_up(call)) {
+        if (!parts_.dispatcher.is_repeatable(call) && !parts_.dispatcher.can_take_up(call)) {
             resumed.unknown = ToolFinished{
                 call.call_id, parts_.dispatcher.without_running(call, unknown_outcome(call),
                                                                 domain::ResultStatus::Error)};

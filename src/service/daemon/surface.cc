@@ -68,6 +68,15 @@ std::string fingerprint(const config::Config& config, const ServePlan& plan) {
                      {"startup", std::move(startup)},
                      {"runtime", runtime_surface(config)},
                      {"models", std::move(models)}};
+    // Where they run follows from where the runtime was started.
+    for (const auto& server : config.mcp_servers)
+        all["mcp." + server.name] = json::array{server.command,
+                                                base::to_json(server.args),
+                                                server.enabled,
+                                                server.timeout_ms,
+                                                base::enum_name(server.risk),
+                                                base::to_json(server.allow),
+                                                base::to_json(server.deny)};
     if (plan.advertise_url) all["advertise_url"] = *plan.advertise_url;
     if (plan.tls) all["tls_certificate"] = plan.tls->certificate.string();
     return base::sha256_hex(base::canonical_json(all));

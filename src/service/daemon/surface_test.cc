@@ -40,6 +40,9 @@ TEST(Fingerprint, ChangesWithWhatTheRuntimeWouldDoDifferently) {
     auto workspace = some_config();
     workspace.workspace_dir = "/elsewhere";
     EXPECT_NE(print_of(workspace), before);
+    auto server = some_config();
+    server.mcp_servers = {{.name = "files", .command = "x"}};
+    EXPECT_NE(print_of(server), before);
 }
 
 TEST(Fingerprint, DoesNotChangeWithTheFolderTheTokenOrAnUnusedKey) {
@@ -53,6 +56,10 @@ TEST(Fingerprint, DoesNotChangeWithTheFolderTheTokenOrAnUnusedKey) {
     auto key = some_config();
     key.providers["other"].needs_credential = true;
     EXPECT_EQ(print_of(key), before);
+    auto server = some_config(), elsewhere = some_config();
+    server.mcp_servers = {{.name = "files", .command = "x", .cwd = "/w"}};
+    elsewhere.mcp_servers = {{.name = "files", .command = "x", .cwd = "/elsewhere"}};
+    EXPECT_EQ(print_of(elsewhere), print_of(server));
 }
 
 TEST(Surface, TellsThatThereIsATokenAndNotWhich) {

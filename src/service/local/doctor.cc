@@ -152,6 +152,12 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         next_steps.push_back(
             "no model is configured: holon config set model.default PROVIDER/MODEL, and give the "
             "provider its key");
+    json::array servers = parts_.mcp_diagnosis(config, probe);
+    for (const auto& server : servers)
+        if (base::find(server, "reason"))
+            next_steps.push_back(
+                json::value(fmt::format("MCP server {}: {}", base::string_at(server, "name"),
+                                        base::string_at(server, "reason"))));
     const auto policy =
         config.model ? config::resolve_policy(*config.model, config.models) : config::ModelPolicy{};
     return json::object{
@@ -162,6 +168,7 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         {"retry_policy", retry_policy()},
         {"model_availability", std::move(models)},
         {"providers", std::move(providers)},
+        {"mcp_servers", std::move(servers)},
         {"ready", any},
         {"next_steps", std::move(next_steps)}};
 }

@@ -15,6 +15,9 @@ struct SettingsParts {
     std::function<base::Result<config::Config>()> load;
     // What is wrong with asking this model; nothing when a request can be made.
     std::function<base::Status(const config::Config&, const config::ModelRef&)> check_model;
+    // The MCP servers, one object each; with `probe` they are started.
+    std::function<json::array(const config::Config&, bool probe)> mcp_diagnosis =
+        [](const config::Config&, bool) { return json::array{}; };
 };
 
 class LocalSettings final : public Settings {

@@ -219,7 +219,31 @@ std::string retry_text(const json::value& doctor) {
                        base::int_at(policy, "base_backoff_ms"));
 }
 
-std::string doctor_text(const json::value& doctor) {
+// The MCP servers, if there are any; each in a line or two.
+std::string servers_text(const json::value& doctor) {
+    const auto* servers = base::find(doctor, "mcp_servers");
+    if (!servers || !servers->is_array() || servers->get_array().empty()) return "";
+    std::string text = "\n\nMCP servers:";
+    for (const auto& server : servers->get_array()) {
+        const std::string state = base::string_at(server, "state");
+        const bool is_bad = base::find(server, "reason") != nullptr;
+        text +=
+            fmt::format("\n  {} {}  {}, {}", is_bad ? "✗" : "✓", base::string_at(server, "name"),
+                        state, base::printable(base::string_at(server, "command")));
+        if (state == "ready")
+            text += fmt::format(", {} tools, protocol {}", server.at("tools").as_array().size(),
+                                base::string_at(server, "protocol_version"));
+        if (is_bad) text += "\n      " + base::printable(base::string_at(server, "reason"));
+        if (state == "failed") text += "\n      → " + base::string_at(server, "log");
+        for (const auto& tool : server.at("left_out").as_array())
+            text += fmt::format("\n      left out: {} ({})",
+                                base::printable(base::string_at(tool, "tool")),
+                                base::printable(base::string_at(tool, "reason")));
+    }
+    return text;
+}
+
+std::string models_text(const json::value& doctor) {
     if (doctor.at("providers").as_array().empty())
         return "No model is configured.\n  → " + shown(doctor.at("next_steps").as_array().front()) +
                "\n  → holon models shows what there is";
@@ -231,6 +255,10 @@ std::string doctor_text(const json::value& doctor) {
     const bool is_probed = base::find(doctor.at("providers").as_array().front(), "reachable");
     return text + "\nReady: holon run \"…\"" +
            (is_probed ? "" : "  (holon doctor --probe also tries the connection)");
+}
+
+std::string doctor_text(const json::value& doctor) {
+    return models_text(doctor) + servers_text(doctor);
 }
 
 Answered on(const DoctorCommand& command, const SettingsContext& context) {

@@ -20,7 +20,8 @@ constexpr const char* kProbeHelp = "Also see whether the server can be reached";
 
 void add_doctor(CLI::App& group, Invocation& invocation, const char* help) {
     const auto doctor = add<DoctorCommand>(group, invocation, "doctor", help);
-    doctor.sub->add_flag("--probe", doctor.action->probe, kProbeHelp);
+    doctor.sub->add_flag("--probe", doctor.action->probe,
+                         "Also see whether servers can be reached; starts the MCP servers");
 }
 
 void add_keys(CLI::App& config, Invocation& invocation) {

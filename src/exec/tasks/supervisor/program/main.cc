@@ -1,4 +1,6 @@
 // The supervisor: starts one command, writes down what it prints and how it ends, and ends with it.
+// As `holon-supervisor tether PROGRAM ARGV0 ...` it keeps a server that must not outlive its
+// starter.
 //
 // It lives inside the main program as bytes (see ../embedded.h) and is linked statically: loading
 // the main program once more for each command would take ten times as long.
@@ -6,10 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 
 #include "exec/tasks/supervisor/program/supervision.h"
+#include "exec/tasks/supervisor/program/tether.h"
 
-int main() {
+int main(int argc, char** argv) {
+    if (argc > 3 && std::string_view(argv[1]) == "tether") return supervisor::tether(argv + 2);
     ::close_range(supervisor::kControlFd + 1, ~0U, 0);
     ::signal(SIGPIPE, SIG_IGN);
     std::string bytes;

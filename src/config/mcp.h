@@ -1,0 +1,74 @@
+// MCP servers: outside programs whose tools agents and plans may use. Operators name them; nothing
+// that a model or a server says does.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/typed.h"
+#include "domain/tool.h"
+
+namespace config {
+
+using Environment = std::map<std::string, std::string>;
+
+inline constexpr std::int64_t kMcpTimeoutDefaultMs = 60'000;
+inline constexpr std::int64_t kMcpTimeoutMaxMs = 3'600'000;
+inline constexpr std::size_t kMcpServersMax = 32;
+// Of a server's name. With two underscores inside, a tool's name could not be taken apart again.
+inline constexpr std::size_t kMcpNameCharsMax = 24;
+
+// As it is written in config.json.
+struct McpToolsSection {
+    std::optional<std::vector<std::string>> allow{};
+    std::optional<std::vector<std::string>> deny{};
+};
+BOOST_DESCRIBE_STRUCT(McpToolsSection, (), (allow, deny))
+struct McpServerSection {
+    std::string command;
+    std::optional<std::vector<std::string>> args{};
+    std::optional<std::map<std::string, std::string>> env{};
+    std::optional<std::string> cwd{};
+    std::optional<bool> enabled{};
+    std::optional<std::int64_t> timeout_ms{};
+    std::optional<domain::RiskLevel> risk{};
+    std::optional<McpToolsSection> tools{};
+};
+BOOST_DESCRIBE_STRUCT(McpServerSection, (),
+                      (command, args, env, cwd, enabled, timeout_ms, risk, tools))
+struct McpSection {
+    std::optional<std::map<std::string, McpServerSection>> servers{};
+};
+BOOST_DESCRIBE_STRUCT(McpSection, (), (servers))
+
+base::Status check_mcp(const McpSection& section);
+
+// A server as it is to be started. `environment` holds secrets: it is never printed or logged.
+struct McpServer {
+    std::string name;
+    std::string command;
+    std::vector<std::string> args{};
+    std::vector<std::pair<std::string, std::string>> environment{};  // The whole of it.
+    std::filesystem::path cwd{};
+    bool enabled{true};
+    std::int64_t timeout_ms{kMcpTimeoutDefaultMs};  // For one call.
+    domain::RiskLevel risk{domain::RiskLevel::Commands};
+    std::optional<std::vector<std::string>> allow{};  // None: all but `deny`.
+    std::vector<std::string> deny{};
+    std::string fault{};  // Why it cannot be started, or empty.
+};
+
+// With the few variables that any program needs (PATH, HOME, the language) and those that its `env`
+// sets; "$NAME" there is the value of that variable, "$$" a dollar sign.
+std::vector<McpServer> mcp_servers(const McpSection& section, const Environment& environment,
+                                   const std::filesystem::path& cwd);
+
+// The variables that servers are given by name, but those every program has. They are secrets:
+// commands do not get them.
+std::vector<std::string> mcp_secret_names(const McpSection& section);
+
+}  // namespace config

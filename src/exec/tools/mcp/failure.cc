@@ -1,0 +1,85 @@
+#include "exec/tools/mcp/failure.h"
+
+#include "exec/tools/mcp/line_codec.h"
+#include "exec/tools/mcp/plain_text.h"
+
+namespace mcp {
+namespace {
+
+constexpr std::size_t kMessageCharsMax = 300;
+constexpr std::int64_t kInvalidParams = -32602;
+
+// Every call that was sent and has no result leaves the same doubt.
+constexpr std::string_view kLookFirst =
+    "Nobody knows what the call has done. Look at the world before you make it again.";
+
+struct Teller {
+    const std::string& server;
+
+    domain::ToolError operator()(const NotStarted& failure) const {
+        return {.kind = "mcp_server_unavailable",
+                .message = fmt::format("The MCP server {} could not be used: {}", server,
+                                       plain_text(failure.reason, kMessageCharsMax)),
+                .recovery_hint =
+                    "The call was not made. Go on without this server; the operator "
+                    "can see more with: holon doctor --probe",
+                .retryable = true};
+    }
+    domain::ToolError operator()(const Refused& failure) const {
+        return {.kind = "mcp_protocol_error",
+                .message = fmt::format("The MCP server {} refused the call: {}", server,
+                                       plain_text(failure.message, kMessageCharsMax)),
+                .details = json::object{{"code", failure.code}},
+                .recovery_hint = failure.code == kInvalidParams
+                                     ? "Send other arguments, as its schema describes them."
+                                     : "Use another tool, or go on without it."};
+    }
+    domain::ToolError operator()(const TimedOut& failure) const {
+        return {.kind = "mcp_timeout",
+                .message = fmt::format("The MCP server {} did not answer within {} ms.", server,
+                                       failure.timeout_ms),
+                .recovery_hint = std::string(kLookFirst)};
+    }
+    domain::ToolError operator()(const Stopped&) const {
+        return {.kind = "cancelled",
+                .message = fmt::format("The call was cancelled; the MCP server {} was asked to "
+                                       "stop it.",
+                                       server),
+                .recovery_hint = std::string(kLookFirst)};
+    }
+    domain::ToolError operator()(const Died& failure) const {
+        return {
+            .kind = "mcp_server_died",
+            .message = fmt::format("The MCP server {} was lost during the call: {}. What the call "
+                                   "did is unknown.",
+                                   server, plain_text(failure.how, kMessageCharsMax)),
+            .recovery_hint = fmt::format("{} The next call starts the server again.", kLookFirst)};
+    }
+    domain::ToolError operator()(const TooLarge&) const {
+        return {.kind = "mcp_response_too_large",
+                .message = fmt::format("The MCP server {} sent a message of more than {} bytes, "
+                                       "which was not read.",
+                                       server, kLineBytesMax),
+                .recovery_hint = fmt::format("{} Then ask for less at once.", kLookFirst)};
+    }
+};
+
+}  // namespace
+
+domain::ToolError error_for(const Failure& failure, const std::string& server,
+                            const std::string& tool) {
+    domain::ToolError error = std::visit(Teller{server}, failure);
+    json::object details = error.details ? error.details->as_object() : json::object{};
+    details["server"] = server;
+    details["tool"] = plain_text(tool, kMessageCharsMax);
+    error.details = std::move(details);
+    return error;
+}
+
+domain::ResultStatus status_for(const Failure& failure) {
+    if (std::holds_alternative<TimedOut>(failure)) return domain::ResultStatus::Timeout;
+    if (std::holds_alternative<Stopped>(failure)) return domain::ResultStatus::Cancelled;
+    return domain::ResultStatus::Error;
+}
+
+}  // namespace mcp

@@ -1,0 +1,52 @@
+// What an MCP tool gives back, as the result of one of ours.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/typed.h"
+#include "exec/results/project.h"
+
+namespace mcp {
+
+// Pieces of one result; more are left out, and the result says so.
+inline constexpr std::size_t kPiecesMax = 64;
+
+// The family's canonical result. Text of all pieces is shown together; what is no text, and text
+// that is too long to show, is kept as an artifact.
+struct Piece {
+    std::string type;  // text, image, audio, resource, resource_link, or what the server calls it.
+    std::optional<std::string> mime_type{};
+    std::optional<std::string> uri{};
+    std::optional<std::int64_t> bytes{};
+    std::optional<std::int64_t> artifact{};  // Its place in `artifacts`.
+};
+BOOST_DESCRIBE_STRUCT(Piece, (), (type, mime_type, uri, bytes, artifact))
+struct ArtifactRef {
+    std::string path;
+};
+BOOST_DESCRIBE_STRUCT(ArtifactRef, (), (path))
+struct CallResult {
+    std::string server;
+    std::string tool;  // The server's own name for it.
+    std::string text_preview;
+    bool truncated{false};
+    std::vector<Piece> content{};
+    std::optional<json::value> structured_content{};
+    std::optional<std::int64_t> text_artifact{};
+    std::optional<std::int64_t> structured_artifact{};
+    std::optional<std::vector<ArtifactRef>> artifacts{};
+};
+BOOST_DESCRIBE_STRUCT(CallResult, (),
+                      (server, tool, text_preview, truncated, content, structured_content,
+                       text_artifact, structured_artifact, artifacts))
+
+// The result of tools/call: an Output, or, where the server says that the tool failed, an error
+// with its words. Long words of a failure are kept in `sink`.
+results::Completed completed(const std::string& server, const std::string& tool,
+                             json::object result, results::ArtifactSink& sink);
+
+std::string render(const results::Envelope& envelope);
+
+}  // namespace mcp

@@ -1,0 +1,346 @@
+#include "exec/tools/mcp/session.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "exec/tools/mcp/plain_text.h"
+
+namespace mcp {
+namespace {
+
+constexpr std::size_t kErrorLineBytesMax = 8 * 1024;
+constexpr std::size_t kNoteCharsMax = 500;
+constexpr std::size_t kWordCharsMax = 100;
+
+std::string shown(std::string_view text) {
+    return base::printable(base::ellipsize(base::to_utf8(text), kNoteCharsMax));
+}
+
+const json::object* object_at(const json::object& object, std::string_view name) {
+    const auto* found = base::find(object, name);
+    return found ? found->if_object() : nullptr;
+}
+
+std::string why_of(const Failure& failure) {
+    if (const auto* refused = std::get_if<Refused>(&failure))
+        return fmt::format("it answered with error {}: {}", refused->code,
+                           plain_text(refused->message, kNoteCharsMax));
+    return "it sent a message that was too long";
+}
+
+}  // namespace
+
+struct Session::Pending {
+    std::string tool;
+    json::object args;
+    std::chrono::milliseconds timeout;
+    OnReply done;
+    std::int64_t id{0};  // 0: not sent yet.
+    base::Loop::TimerHandle timer{base::Loop::TimerHandle::None};
+};
+
+class Session::Handle final : public tools::Running {
+public:
+    Handle(std::weak_ptr<Session*> session, std::weak_ptr<Pending> call)
+        : session_(std::move(session)), call_(std::move(call)) {}
+    void cancel() override {
+        const auto session = session_.lock();
+        const auto call = call_.lock();
+        if (session && call && call->done)
+            (*session)->later({}, [session = *session, weak = call_] {
+                if (const auto open = weak.lock(); open && open->done)
+                    session->abandon(open, Stopped{});
+            });
+    }
+
+private:
+    std::weak_ptr<Session*> session_;
+    std::weak_ptr<Pending> call_;
+};
+
+std::chrono::milliseconds restart_delay(int deaths) {
+    if (deaths <= 0) return {};
+    auto delay = kRestartDelayFirst;
+    for (int i = 1; i < deaths && delay < kRestartDelayMax; ++i) delay *= 2;
+    return std::min(delay, kRestartDelayMax);
+}
+
+Session::Session(SessionParts parts)
+    : parts_(std::move(parts)),
+      self_(std::make_shared<Session*>(this)),
+      err_lines_(kErrorLineBytesMax) {}
+
+Session::~Session() {
+    parts_.loop.cancel(start_timer_);
+}
+
+template <class Event>
+auto Session::while_alive(Event event) {
+    return [weak = std::weak_ptr(self_), event](const auto&... given) {
+        if (weak.lock()) event(given...);
+    };
+}
+
+base::Loop::TimerHandle Session::later(std::chrono::microseconds delay, base::Task step) {
+    return parts_.loop.after(delay,
+                             [weak = std::weak_ptr(self_), step = std::move(step)]() mutable {
+                                 if (weak.lock()) step();
+                             });
+}
+
+void Session::open(std::move_only_function<void(base::Status)> done) {
+    openers_.push_back(std::move(done));
+    if (state_ == State::Stopped) start();
+    if (state_ == State::Ready) later({}, [this] { become_ready(); });
+}
+
+std::shared_ptr<tools::Running> Session::call(const std::string& tool, json::object args,
+                                              std::chrono::milliseconds timeout,
+                                              std::move_only_function<void(Answer)> done) {
+    auto call = std::make_shared<Pending>(tool, std::move(args), timeout, std::move(done));
+    call->timer = later(timeout, [this, weak = std::weak_ptr(call)] {
+        if (const auto open = weak.lock(); open && open->done)
+            abandon(open, TimedOut{open->timeout.count()});
+    });
+    waiting_.push_back(call);
+    if (state_ == State::Ready) send_call(call);
+    if (state_ == State::Stopped) start();
+    return std::make_shared<Handle>(self_, call);
+}
+
+void Session::start() {
+    state_ = State::Starting;
+    const auto ready_at = died_at_ + restart_delay(deaths_);
+    const auto delay = deaths_ == 0
+                           ? std::chrono::microseconds(0)
+                           : std::max(ready_at - parts_.clock.now(), std::chrono::microseconds(0));
+    start_timer_ = later(delay, [this] { spawn(); });
+}
+
+base::Result<base::ProcessSpec> Session::process() const {
+    const auto& server = parts_.server;
+    if (!server.fault.empty()) return base::fail(base::ErrorCode::InvalidInput, "{}", server.fault);
+    base::ProcessSpec spec{
+        .argv = {server.command}, .cwd = server.cwd, .environment = server.environment};
+    spec.argv.insert(spec.argv.end(), server.args.begin(), server.args.end());
+    return parts_.boundary.enclose(std::move(spec), {.execution_root = server.cwd});
+}
+
+void Session::spawn() {
+    start_timer_ = later(kStartWait, [this] {
+        lose(fmt::format("it was not ready within {} ms", kStartWait.count()));
+    });
+    auto spec = process();
+    if (!spec) return lose(spec.error().message);
+    out_lines_ = LineCodec();
+    garbage_ = 0;
+    unending_bytes_ = 0;
+    auto child = parts_.children.start(
+        *spec,
+        {.on_out = while_alive([this](std::string_view bytes) { listen(bytes); }),
+         .on_err = while_alive([this](std::string_view bytes) { keep_error_output(bytes); }),
+         .on_end = while_alive([this](const std::string& how) { lose("it ended: " + how); })});
+    if (!child) return lose(child.error().message);
+    child_ = std::move(*child);
+    introduce();
+}
+
+void Session::introduce() {
+    send("initialize",
+         {{"protocolVersion", kProtocolVersions[0]},
+          {"capabilities", json::object{}},
+          {"clientInfo", {{"name", "holon"}, {"version", HOLON_VERSION}}}},
+         [this](const Answer& answer) { on_introduced(answer); });
+}
+
+void Session::on_introduced(const Answer& answer) {
+    if (!answer) return lose(why_of(answer.error()));
+    const json::value result(*answer);
+    protocol_version_ = base::string_at(result, "protocolVersion");
+    if (!is_known_version(protocol_version_))
+        return lose(fmt::format("it speaks the protocol version '{}'; known are {}",
+                                plain_text(protocol_version_, kWordCharsMax),
+                                fmt::join(kProtocolVersions, ", ")));
+    if (const auto* info = object_at(*answer, "serverInfo"))
+        introduction_ = plain_text(base::string_at(json::value(*info), "name") + " " +
+                                       base::string_at(json::value(*info), "version"),
+                                   kWordCharsMax);
+    say(notification("notifications/initialized", {}));
+    const auto* capabilities = object_at(*answer, "capabilities");
+    if (has_listed_ || !capabilities || !capabilities->contains("tools")) return become_ready();
+    pages_ = 0;
+    listed_.clear();
+    list_page("");
+}
+
+void Session::list_page(const std::string& cursor) {
+    if (++pages_ > kPagesMax)
+        return lose(fmt::format("its list of tools has more than {} pages", kPagesMax));
+    json::object params;
+    if (!cursor.empty()) params["cursor"] = cursor;
+    send("tools/list", std::move(params),
+         [this, cursor](const Answer& answer) { on_page(answer, cursor); });
+}
+
+void Session::on_page(const Answer& answer, const std::string& cursor) {
+    if (!answer) return lose(why_of(answer.error()));
+    const auto* list = base::find(*answer, "tools");
+    if (!list || !list->is_array()) return lose("its list of tools is no list");
+    for (const auto& tool : list->get_array()) listed_.push_back(tool);
+    const std::string next = base::string_at(json::value(*answer), "nextCursor");
+    if (next.empty()) return become_ready();
+    if (next == cursor) return lose("its list of tools leads back to the same page");
+    list_page(next);
+}
+
+void Session::become_ready() {
+    parts_.loop.cancel(std::exchange(start_timer_, base::Loop::TimerHandle::None));
+    state_ = State::Ready;
+    has_listed_ = true;
+    for (auto& opener : std::exchange(openers_, {})) opener({});
+    // Sending may lose the server, and then the others wait for the next.
+    for (const auto waiting = waiting_; const auto& call : waiting)
+        if (state_ == State::Ready && call->done) send_call(call);
+}
+
+void Session::lose(const std::string& why) {
+    if (state_ == State::Stopped) return;
+    const bool was_ready = state_ == State::Ready;
+    parts_.loop.cancel(std::exchange(start_timer_, base::Loop::TimerHandle::None));
+    state_ = State::Stopped;
+    child_.reset();
+    awaited_.clear();
+    ++deaths_;
+    died_at_ = parts_.clock.now();
+    note("[holon] the server is given up: " + why);
+    if (was_ready) base::log_warn("the MCP server {} is lost: {}", parts_.server.name, why);
+    for (auto& opener : std::exchange(openers_, {}))
+        opener(base::fail(base::ErrorCode::Unavailable, "{}", why));
+    fail_sent(Died{why});
+    for (const auto waiting = std::exchange(waiting_, {}); const auto& call : waiting)
+        if (call->done) finish(call, std::unexpected(NotStarted{why}));
+}
+
+std::int64_t Session::send(std::string_view method, json::object params, OnReply on_reply) {
+    const std::int64_t id = next_id_++;
+    awaited_[id] = std::move(on_reply);
+    say(request(id, method, std::move(params)));
+    return id;
+}
+
+void Session::say(const std::string& line) {
+    if (child_ && !child_->write(line)) later({}, [this] { lose("it does not read its input"); });
+}
+
+void Session::send_call(const std::shared_ptr<Pending>& call) {
+    std::erase(waiting_, call);
+    sent_.push_back(call);
+    call->id = send("tools/call", {{"name", call->tool}, {"arguments", std::move(call->args)}},
+                    [this, call](Answer answer) { finish(call, std::move(answer)); });
+}
+
+void Session::finish(const std::shared_ptr<Pending>& call, Answer answer) {
+    parts_.loop.cancel(std::exchange(call->timer, base::Loop::TimerHandle::None));
+    std::erase(sent_, call);
+    std::erase(waiting_, call);
+    if (answer) deaths_ = 0;
+    if (auto done = std::exchange(call->done, nullptr)) done(std::move(answer));
+}
+
+void Session::abandon(const std::shared_ptr<Pending>& call, Failure failure) {
+    if (call->id == 0) {
+        if (std::holds_alternative<TimedOut>(failure))
+            failure = NotStarted{"it was not ready in time"};
+        return finish(call, std::unexpected(std::move(failure)));
+    }
+    awaited_.erase(call->id);
+    const bool is_cancelled = std::holds_alternative<Stopped>(failure);
+    say(notification(
+        "notifications/cancelled",
+        {{"requestId", call->id}, {"reason", is_cancelled ? "cancelled" : "timeout"}}));
+    finish(call, std::unexpected(std::move(failure)));
+}
+
+void Session::fail_sent(const Failure& failure) {
+    for (const auto& call : std::exchange(sent_, {})) {
+        awaited_.erase(call->id);
+        if (call->done) finish(call, std::unexpected(failure));
+    }
+}
+
+void Session::listen(std::string_view bytes) {
+    unending_bytes_ += bytes.size();
+    out_lines_.add(bytes, [this](std::string_view line) { hear(line); }, [this] { on_too_long(); });
+    if (unending_bytes_ > kUnendingBytesMax) lose("it writes without end");
+}
+
+void Session::hear(std::string_view line) {
+    unending_bytes_ = 0;
+    for (const auto& message : decode(line)) {
+        if (!child_) return;
+        std::visit([this](const auto& said) { on(said); }, message);
+    }
+}
+
+void Session::settle(std::int64_t id, Answer answer) {
+    // Unknown: a second answer, or one that nobody waits for any more.
+    auto found = awaited_.extract(id);
+    if (found) found.mapped()(std::move(answer));
+}
+
+void Session::on(const Reply& reply) {
+    settle(reply.id, reply.result);
+}
+
+void Session::on(const ErrorReply& error) {
+    settle(error.id, std::unexpected(Refused{error.code, error.message}));
+}
+
+void Session::on(const Request& request) {
+    if (request.method == "ping") return say(answer(request.id, {}));
+    say(refusal(request.id, kMethodNotFound, "method not found"));
+}
+
+void Session::on(const Notification& notification) {
+    if (notification.method == "notifications/message")
+        return note("[log] " + shown(base::json_text(notification.params)));
+    if (notification.method != "notifications/tools/list_changed" ||
+        std::exchange(list_has_changed_, true))
+        return;
+    base::log_info("the MCP server {} has other tools now; they count from the next start of holon",
+                   parts_.server.name);
+}
+
+void Session::on(const Garbage& garbage) {
+    note("[holon] a line that is no message: " + shown(garbage.reason));
+    if (++garbage_ > kGarbageMax)
+        lose(fmt::format("it wrote more than {} lines that are no messages", kGarbageMax));
+}
+
+// Whose answer it was to be, nobody can tell; so nobody waits on for one that does not come.
+void Session::on_too_long() {
+    note("[holon] a message that is too long was not read");
+    if (state_ == State::Ready) return fail_sent(TooLarge{});
+    lose("it sent a message that was too long");
+}
+
+void Session::keep_error_output(std::string_view bytes) {
+    err_lines_.add(
+        bytes, [this](std::string_view line) { note(line); },
+        [this] { note("[holon] a line that is too long was not kept"); });
+}
+
+void Session::note(std::string_view line) {
+    if (!std::exchange(log_tried_, true)) {
+        if (base::make_folders(parts_.log_file.parent_path(), 0700))
+            if (auto file = base::LogFile::open(parts_.log_file, kServerLogBytesMax))
+                log_ = std::move(*file);
+        if (!log_)
+            base::log_warn("what the MCP server {} says cannot be kept in {}", parts_.server.name,
+                           parts_.log_file.string());
+    }
+    if (log_) log_->write(base::printable(base::to_utf8(line)));
+}
+
+}  // namespace mcp

@@ -1,0 +1,154 @@
+// One server: started when it is needed, spoken to, and started again when it has died.
+//
+// Everything happens on the loop. A session starts its server at the first open() or call(); a
+// server that died is started again by the next call, after a delay that doubles with each death in
+// a row. No request is ever sent twice.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log_file.h"
+#include "base/loop.h"
+#include "base/time.h"
+#include "config/mcp.h"
+#include "exec/sandbox/boundary.h"
+#include "exec/tools/mcp/child.h"
+#include "exec/tools/mcp/failure.h"
+#include "exec/tools/mcp/line_codec.h"
+#include "exec/tools/mcp/message.h"
+#include "exec/tools/tool.h"
+
+namespace mcp {
+
+// From its start until it has introduced itself and listed its tools.
+inline constexpr std::chrono::milliseconds kStartWait{10'000};
+inline constexpr std::size_t kPagesMax = 32;
+// Lines that are no messages, in the life of one process; then it is ended.
+inline constexpr std::size_t kGarbageMax = 64;
+// What it may write without completing a line; then it is ended.
+inline constexpr std::size_t kUnendingBytesMax = std::size_t{512} * 1024 * 1024;
+inline constexpr std::chrono::milliseconds kRestartDelayFirst{250};
+inline constexpr std::chrono::milliseconds kRestartDelayMax{30'000};
+inline constexpr std::size_t kServerLogBytesMax = 1024 * 1024;
+
+// How long after its last death a server is started again, after so many deaths in a row.
+std::chrono::milliseconds restart_delay(int deaths);
+
+struct SessionParts {
+    config::McpServer server;
+    base::Loop& loop;
+    base::Clock& clock;
+    ChildRunner& children;
+    const sandbox::Boundary& boundary;
+    std::filesystem::path log_file;  // What the server writes to its standard error.
+};
+
+class Session {
+public:
+    using Answer = std::expected<json::object, Failure>;
+
+    explicit Session(SessionParts parts);
+    // Ends the server. Answers that are still awaited never come.
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    const config::McpServer& server() const { return parts_.server; }
+
+    // Starts the server unless it runs, and lists its tools the first time. `done` comes once, not
+    // before this returns.
+    void open(std::move_only_function<void(base::Status)> done);
+
+    // Calls one of its tools; the timeout counts from now, the server's start included. `done`
+    // comes once, not before this returns. cancel() of the handle asks the server to stop, and
+    // answers.
+    std::shared_ptr<tools::Running> call(const std::string& tool, json::object args,
+                                         std::chrono::milliseconds timeout,
+                                         std::move_only_function<void(Answer)> done);
+
+    // As it was listed first; what the server changes later is for the next process.
+    const std::vector<json::value>& listed() const { return listed_; }
+    bool is_ready() const { return state_ == State::Ready; }
+    const std::string& protocol_version() const { return protocol_version_; }
+    // The server's name and version for itself; not to be believed.
+    const std::string& introduction() const { return introduction_; }
+    bool list_has_changed() const { return list_has_changed_; }
+
+private:
+    enum class State { Stopped, Starting, Ready };
+    struct Pending;
+    class Handle;
+    using OnReply = std::move_only_function<void(Answer)>;
+
+    void start();
+    void spawn();
+    base::Result<base::ProcessSpec> process() const;
+    void introduce();
+    void on_introduced(const Answer& answer);
+    void list_page(const std::string& cursor);
+    void on_page(const Answer& answer, const std::string& cursor);
+    void become_ready();
+    // The server is no more, or no more of use: it is ended, and whoever waits for it is told.
+    void lose(const std::string& why);
+
+    std::int64_t send(std::string_view method, json::object params, OnReply on_reply);
+    void say(const std::string& line);
+    void send_call(const std::shared_ptr<Pending>& call);
+    void finish(const std::shared_ptr<Pending>& call, Answer answer);
+    // Ends our interest in a call, and the server's where it had been sent.
+    void abandon(const std::shared_ptr<Pending>& call, Failure failure);
+    void fail_sent(const Failure& failure);
+
+    void listen(std::string_view bytes);
+    void hear(std::string_view line);
+    void on(const Reply& reply);
+    void on(const ErrorReply& error);
+    void settle(std::int64_t id, Answer answer);
+    void on(const Request& request);
+    void on(const Notification& notification);
+    void on(const Garbage& garbage);
+    void on_too_long();
+    void keep_error_output(std::string_view bytes);
+    void note(std::string_view line);
+
+    // Runs `step` unless this session is gone by then.
+    base::Loop::TimerHandle later(std::chrono::microseconds delay, base::Task step);
+    template <class Event>
+    auto while_alive(Event event);
+
+    SessionParts parts_;
+    State state_{State::Stopped};
+    std::unique_ptr<Child> child_;
+    std::shared_ptr<Session*> self_;  // Gone with the session.
+    LineCodec out_lines_;
+    LineCodec err_lines_;
+    std::unique_ptr<base::LogFile> log_;
+    bool log_tried_{false};
+
+    std::int64_t next_id_{1};
+    std::map<std::int64_t, OnReply> awaited_;
+    std::deque<std::shared_ptr<Pending>> waiting_;  // Calls for when the server is ready.
+    std::vector<std::shared_ptr<Pending>> sent_;
+    std::vector<std::move_only_function<void(base::Status)>> openers_;
+    base::Loop::TimerHandle start_timer_{base::Loop::TimerHandle::None};
+
+    std::size_t pages_{0};
+    std::size_t garbage_{0};
+    std::size_t unending_bytes_{0};  // Since the last line.
+    int deaths_{0};                  // In a row; an answer to a call ends the row.
+    base::Time died_at_{};
+    bool has_listed_{false};
+    bool list_has_changed_{false};
+    std::vector<json::value> listed_;
+    std::string protocol_version_;
+    std::string introduction_;
+};
+
+}  // namespace mcp

@@ -1,0 +1,75 @@
+#include "exec/tools/mcp/tool.h"
+
+#include <algorithm>
+
+#include "exec/tools/mcp/output.h"
+#include "exec/tools/schema_check.h"
+
+namespace mcp {
+namespace {
+
+class McpTool final : public tools::Tool {
+public:
+    McpTool(Session& session, const Offer& offer)
+        : session_(session),
+          remote_name_(offer.remote_name),
+          spec_{.name = offer.name,
+                .description = offer.description,
+                .family = tools::Family::LocalEnvironment,
+                .risk = session.server().risk,
+                .category = "mcp",
+                .repeatable = session.server().risk == domain::RiskLevel::ReadOnly,
+                .input_schema = offer.input_schema,
+                .output_schema = base::schema_of<CallResult>(),
+                .render = render} {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place&,
+                                          results::ArtifactSink& sink, tools::Done done) override {
+        const std::int64_t own = session_.server().timeout_ms;
+        const std::chrono::milliseconds timeout(std::min(call.timeout_ms.value_or(own), own));
+        return session_.call(remote_name_, without_nulls(call.args), timeout,
+                             [this, &sink, done = std::move(done)](Session::Answer answer) mutable {
+                                 done(outcome(std::move(answer), sink));
+                             });
+    }
+
+private:
+    // Models write null for what they leave out, and our schemas take it so; servers may not.
+    json::object without_nulls(const json::value& args) const {
+        json::object sent;
+        if (!args.is_object()) return sent;
+        const auto* properties = base::find(spec_.input_schema, "properties");
+        for (const auto& member : args.get_object()) {
+            const auto* property = base::find(*properties, member.key());
+            const bool is_absent = member.value().is_null() && property && property->is_object() &&
+                                   !tools::check_schema(property->get_object(), nullptr).empty();
+            if (!is_absent) sent[member.key()] = member.value();
+        }
+        return sent;
+    }
+
+    tools::Outcome outcome(Session::Answer answer, results::ArtifactSink& sink) const {
+        const std::string& server = session_.server().name;
+        // Nobody looked at what the server changed.
+        const domain::Effects effects{.observed = false};
+        if (answer)
+            return {.completed = completed(server, remote_name_, std::move(*answer), sink),
+                    .effects = effects};
+        return {.completed = std::unexpected(error_for(answer.error(), server, remote_name_)),
+                .status = status_for(answer.error()),
+                .effects = effects};
+    }
+
+    Session& session_;
+    const std::string remote_name_;
+    const tools::ToolSpec spec_;
+};
+
+}  // namespace
+
+std::unique_ptr<tools::Tool> tool(Session& session, const Offer& offer) {
+    return std::make_unique<McpTool>(session, offer);
+}
+
+}  // namespace mcp
