@@ -221,7 +221,8 @@ TEST_F(McpE2e, ASecretReachesItsServerAndNobodyElse) {
     run_json();
     const auto calls = executions();
     ASSERT_EQ(calls.size(), 3u);
-    EXPECT_EQ(*calls[0].receipt, "hidden-5151");
+    // It had it to tell, and nobody was told.
+    EXPECT_EQ(*calls[0].receipt, "[redacted:known-credential]");
     EXPECT_EQ(*calls[1].receipt, "(unset)");
     EXPECT_THAT(*calls[2].receipt, HasSubstr("command: unset"));
     for (const auto& command : std::vector<std::vector<std::string>>{
