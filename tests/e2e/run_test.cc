@@ -102,6 +102,7 @@ TEST(Run, NamesTheFilesThatPatchesChanged) {
     EXPECT_EQ(program.read(program.repo() / "docs/notes.md"), "noted\n");
 }
 
+// contract: CMD-20
 TEST(Run, CountsTheItemsOfABatch) {
     Program program;
     json::object input;
