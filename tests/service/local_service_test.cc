@@ -328,6 +328,8 @@ TEST_F(ServiceTest, WorkspacesAreAttachedLeftAndDetached) {
     std::filesystem::create_directories(home_ / "two");
     const auto state = [&] { return service.status("main").value().at("agent").as_object(); };
     EXPECT_EQ(base::string_at(state(), "active_workspace_id"), "agent_home:main");
+    EXPECT_EQ(base::string_at(service.status("main").value().at("execution"), "execution_root"),
+              (home_ / "main").string());
     const auto one = service.attach_workspace("main", (home_ / "one").string(), operator_).value();
     const auto two = service.attach_workspace("main", (home_ / "two").string(), operator_).value();
     EXPECT_EQ(state().at("attached_workspaces"),
@@ -382,6 +384,7 @@ TEST_F(ServiceTest, TheSameKeyTwiceIsOneMessage) {
     EXPECT_EQ(messages().size(), 1U);
 }
 
+// contract: MSG-27
 TEST_F(ServiceTest, WhatIsEnqueuedFromOutsideClaimsNothing) {
     auto& service = serve_main();
     EXPECT_EQ(service.enqueue("main", {.priority = domain::Priority::Interject}).error().code,
