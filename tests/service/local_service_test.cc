@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/workspace/workspace.h"
+#include "service/views/presentation.h"
 #include "tests/service/fixture.h"
 
 namespace service {
@@ -470,7 +471,7 @@ TEST_F(ServiceTest, ABriefThatEndsATurnIsATurnResult) {
     }
 }
 
-// contract: BRIEF-10
+// contract: BRIEF-10, EVENT-29
 TEST_F(ServiceTest, ABriefOfAnAgentThatAwaitsItsOperatorAsksForAction) {
     auto& service = serve_main();
     ASSERT_TRUE(service.enqueue("main", {.body = domain::TextBody{"news"}}));
@@ -483,6 +484,8 @@ TEST_F(ServiceTest, ABriefOfAnAgentThatAwaitsItsOperatorAsksForAction) {
     loop_.run();
     EXPECT_EQ(service.briefs("main", 1).value().at(0).visibility,
               domain::BriefVisibility::ActionRequired);
+    EXPECT_EQ(views::present(events_of("brief_created").back()).visibility,
+              views::Visibility::ActionRequired);
 }
 
 TEST_F(ServiceTest, ARunUsesTheSameSchedulerAndLeavesOtherAgentsAlone) {
