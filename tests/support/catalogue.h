@@ -8,7 +8,7 @@
 namespace test_support {
 
 inline constexpr std::array<std::string_view, 11> kOfferedTools{
-    "AgentGet",   "ApplyPatch", "Enqueue",    "ExecCommand", "ExecCommandBatch", "Sleep",
-    "TaskInput",  "TaskList",   "TaskOutput", "TaskStatus",  "TaskStop"};
+    "AgentGet",  "ApplyPatch", "Enqueue",    "ExecCommand", "ExecCommandBatch", "Sleep",
+    "TaskInput", "TaskList",   "TaskOutput", "TaskStatus",  "TaskStop"};
 
 }  // namespace test_support
