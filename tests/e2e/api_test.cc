@@ -44,8 +44,8 @@ TEST_F(Api, EachDoorLeavesItsNameAndNobodyOutsideRaisesHimself) {
                               {"trust", "trusted_operator"},
                               {"delivery_surface", "cli_prompt"},
                               {"admission_context", "local_process"}};
-    const auto refused = world.by_tcp().post(
-        "/agents/k/enqueue", {{"text", "x"}, {"trust", "trusted_operator"}});
+    const auto refused =
+        world.by_tcp().post("/agents/k/enqueue", {{"text", "x"}, {"trust", "trusted_operator"}});
     EXPECT_FALSE(refused);
     json::object body = claims;
     body.erase("trust");
@@ -105,15 +105,19 @@ TEST_F(Api, EveryRouteThatReadsAnswersAsTheServedDocumentDescribes) {
         if (const auto at = url.find("{agent_id}"); at != std::string::npos)
             url.replace(at, std::size("{agent_id}") - 1, "k");
         if (url.contains('{')) continue;
-        for (const auto& fault :
-             tools::check_schema(of_json->at("schema").as_object(), get(url)))
+        for (const auto& fault : tools::check_schema(of_json->at("schema").as_object(), get(url)))
             ADD_FAILURE() << url << fault.pointer << ": " << fault.message;
         ++checked;
     }
     EXPECT_GE(checked, 15);
     // Three inspections, three shapes; the status is the same within the state.
-    const auto schema = document.at("paths").at("/agents/{agent_id}/status").at("get")
-                            .at("responses").at("200").at("content").at("application/json")
+    const auto schema = document.at("paths")
+                            .at("/agents/{agent_id}/status")
+                            .at("get")
+                            .at("responses")
+                            .at("200")
+                            .at("content")
+                            .at("application/json")
                             .at("schema");
     const auto list = get("/agents/list");
     const auto state = get("/agents/k/state");
@@ -134,9 +138,9 @@ TEST(ApiAccess, WhoMayOnlyLookGetsNoHistoryAndChangesNothing) {
     world.environment["HOLON_VIEWER_TOKEN"] = "the-viewer-token";
     Signpost reached(world.folder() / "reached");
     const auto seen = world.folder() / "seen";
-    world.script({runs(fmt::format("env > {}; echo here > {}", seen.string(),
-                                   reached.path().string())),
-                  says("Done.")});
+    world.script(
+        {runs(fmt::format("env > {}; echo here > {}", seen.string(), reached.path().string())),
+         says("Done.")});
     world.daemon({"start"});
     const auto operator_ = world.by_tcp("the-control-token");
     const auto viewer = world.by_tcp("the-viewer-token");
