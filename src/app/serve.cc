@@ -61,6 +61,7 @@ http_surface::Options http_options(const service::ServePlan& plan) {
         .socket_path = plan.socket_path,
         .auth_mode = auth_mode(plan.auth_mode)};
     if (!plan.token.empty()) options.token = plan.token;
+    if (!plan.viewer_token.empty()) options.viewer_token = plan.viewer_token;
     if (plan.tls)
         options.tls =
             http_surface::TlsFiles{.certificate = plan.tls->certificate, .key = plan.tls->key};

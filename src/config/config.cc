@@ -275,7 +275,8 @@ Status describe_models(ModelSettings& models, const ConfigFile& file) {
 
 Environment without_secrets(Environment environment, const Config& config) {
     // What belongs to this process and its starter is no concern of commands either.
-    for (const char* name : {"HOLON_CONTROL_TOKEN", "HOLON_READY_FD", "NOTIFY_SOCKET"})
+    for (const char* name :
+         {"HOLON_CONTROL_TOKEN", "HOLON_VIEWER_TOKEN", "HOLON_READY_FD", "NOTIFY_SOCKET"})
         environment.erase(name);
     for (const auto& [id, provider] : config.providers)
         for (const auto& name : provider.credential_env) environment.erase(name);

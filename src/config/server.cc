@@ -114,6 +114,8 @@ base::Result<Server> load_server(const std::filesystem::path& home,
         server.socket_path = path;
     if (const auto token = value_of(environment, "HOLON_CONTROL_TOKEN"); !token.empty())
         server.control_token = TRY(check_token(token, "HOLON_CONTROL_TOKEN"));
+    if (const auto token = value_of(environment, "HOLON_VIEWER_TOKEN"); !token.empty())
+        server.viewer_token = TRY(check_token(token, "HOLON_VIEWER_TOKEN"));
     if (const auto mode = value_of(environment, "HOLON_CONTROL_AUTH_MODE"); !mode.empty()) {
         const auto parsed = base::enum_from<AuthMode>(mode);
         if (!parsed)

@@ -26,11 +26,12 @@ struct Server {
     std::optional<std::string> callback_base_url{};
     std::filesystem::path socket_path;
     std::string control_token{};  // A secret; empty: none.
+    std::string viewer_token{};   // The same, for who may look but neither replay nor control.
     AuthMode control_auth_mode{AuthMode::Auto};
 };
 
-// HOLON_HTTP_ADDR, HOLON_CALLBACK_BASE_URL, HOLON_SOCKET_PATH, HOLON_CONTROL_TOKEN and
-// HOLON_CONTROL_AUTH_MODE.
+// HOLON_HTTP_ADDR, HOLON_CALLBACK_BASE_URL, HOLON_SOCKET_PATH, HOLON_CONTROL_TOKEN,
+// HOLON_VIEWER_TOKEN and HOLON_CONTROL_AUTH_MODE.
 base::Result<Server> load_server(const std::filesystem::path& home,
                                  const std::map<std::string, std::string>& environment);
 

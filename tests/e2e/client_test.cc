@@ -245,7 +245,7 @@ TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
     EXPECT_THAT(keys_of(status), Not(Contains("agents")));
 }
 
-// contract: DAEMON-18, DAEMON-19, DAEMON-22, DAEMON-48
+// contract: DAEMON-18, DAEMON-19, DAEMON-22, DAEMON-48, STATE-27, STATE-29, STATE-30, STATE-35
 TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
     DaemonWorld world;
     Signpost reached(world.folder() / "reached");
@@ -267,12 +267,16 @@ TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
     // Told to stop, an agent stays stopped.
     world.json_of({"agent", "stop", "k"});
     world.daemon({"restart"});
-    EXPECT_EQ(base::string_at(world.json_of({"status", "--agent", "k"}).at("agent"), "status"),
-              "stopped");
+    const auto stopped = world.json_of({"status", "--agent", "k"});
+    EXPECT_EQ(base::string_at(stopped.at("agent"), "status"), "stopped");
+    EXPECT_EQ(base::string_at(stopped.at("lifecycle"), "resume_cli_hint"), "holon agent start k");
     const auto refused = world.run({"prompt", "--agent", "k", "more"});
     EXPECT_EQ(refused.exit_code, 1);
-    EXPECT_THAT(refused.err, HasSubstr("stopped"));
+    EXPECT_THAT(refused.err, HasSubstr("holon agent start k"));
+    EXPECT_EQ(world.events("k", "message_admitted").size(), 1U);
     world.json_of({"agent", "start", "k"});
+    const auto started = world.json_of({"status", "--agent", "k"});
+    EXPECT_EQ(base::find(started.at("lifecycle"), "resume_cli_hint"), nullptr);
     EXPECT_EQ(world.run({"prompt", "--agent", "k", "more"}).exit_code, 0);
 }
 

@@ -134,6 +134,16 @@ TEST_F(Reading, RoundEventsTellTimesTokensAndAttempts) {
               (json::value{{"input_tokens", 20}, {"output_tokens", 6}, {"total_tokens", 26}}));
 }
 
+// contract: EXEC-14
+TEST_F(Reading, TheStatusSaysOfEachConfinementThatItIsNotEnforced) {
+    const auto status = program.json_of({"status", "--agent", "k"});
+    const auto& policy = status.at("execution").at("policy");
+    EXPECT_EQ(base::string_at(policy, "backend"), "host_local");
+    for (const char* limit : {"path_confinement", "write_confinement", "network_confinement",
+                              "secret_isolation", "child_process_containment"})
+        EXPECT_EQ(base::string_at(policy.at("process_execution"), limit), "not_enforced") << limit;
+}
+
 // contract: TURN-01
 TEST_F(Reading, TheTurnSettlesBeforeItsClosureIsDecided) {
     const auto terminal = program.events("k", "turn_terminal");

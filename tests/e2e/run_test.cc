@@ -102,6 +102,7 @@ TEST(Run, NamesTheFilesThatPatchesChanged) {
     EXPECT_EQ(program.read(program.repo() / "docs/notes.md"), "noted\n");
 }
 
+// contract: CMD-20
 TEST(Run, CountsTheItemsOfABatch) {
     Program program;
     json::object input;
@@ -315,7 +316,7 @@ TEST(Run, RefusesAScenarioThatIsNotThere) {
     EXPECT_THAT(finished.out + finished.err, HasSubstr("none.json"));
 }
 
-// contract: CORE-07
+// contract: CORE-07, STATE-07
 TEST(Run, RefusesAnAgentThatAnotherProcessRuns) {
     Program program;
     Signpost reached(program.folder() / "reached");

@@ -138,6 +138,12 @@ TEST_F(Serve, IsReachedByTheUrlThatItAdvertises) {
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(base::string_at(status->at("startup_surface"), "callback_base_url"),
               "https://h.example");
+    ASSERT_TRUE(world.by_socket().post("/control/agents/k/create", json::object{}));
+    const auto trigger =
+        world.by_socket().post("/control/agents/k/external-trigger", json::object{});
+    ASSERT_TRUE(trigger) << trigger.error().message;
+    EXPECT_THAT(base::string_at(*trigger, "trigger_url"),
+                StartsWith("https://h.example/callbacks/wake/cb_"));
     running.send(SIGTERM);
     EXPECT_THAT(running.wait().out, HasSubstr("Holon advertised at https://h.example\n"));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/e2e/program.h"
+#include "tests/support/catalogue.h"
 #include "tests/support/fake_model_server.h"
 
 namespace e2e {
@@ -116,6 +117,15 @@ TEST_F(Server, OffersNoToolThatMakesEndsOrFiresATrigger) {
          {"CreateExternalTrigger", "CancelExternalTrigger", "RecordExternalWait", "SystemTick"})
         EXPECT_THAT(tool_names(request), Not(testing::Contains(name)));
     EXPECT_THAT(base::json_text(body_of(request).at("tools")), Not(HasSubstr("delivery_mode")));
+}
+
+// contract: ENV-01, ENV-02, SCHEMA-14, SCHEMA-15, SCHEMA-16, SCHEMA-17
+TEST_F(Server, OffersEveryToolThatTheCatalogueTestsKnow) {
+    server.always(test_support::says("Done."));
+    run_json();
+    EXPECT_THAT(tool_names(server.requests().at(0)),
+                testing::UnorderedElementsAreArray(test_support::kOfferedTools))
+        << "a tool that is not in tests/support/catalogue.h escapes the tests of all tools";
 }
 
 // contract: SCHEMA-05, SCHEMA-06, SCHEMA-07, SCHEMA-08, REPO-02

@@ -122,6 +122,14 @@ protected:
             list.push_back(event.kind);
         return list;
     }
+    // What the newest event of `kind` says; null when there is none.
+    json::value last_event(std::string_view kind) {
+        json::value data;
+        for (auto& event : read<std::vector<domain::Event>>(
+                 [&](store::Tx& tx) { return tx.events(agent_, {.limit = 1000}); }))
+            if (event.kind == kind) data = std::move(event.data);
+        return data;
+    }
     bool has(std::string_view kind) {
         const auto list = kinds();
         return std::ranges::find(list, kind) != list.end();

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "agent/identity/views.h"
+#include "flow/scheduler/lifecycle.h"
 #include "tests/flow/fixture.h"
 
 namespace scheduler {
@@ -89,7 +90,7 @@ TEST_F(MessagesTest, EverySortOfInputIsStoredAsItsKindWithItsFieldsFilledBeforeI
     EXPECT_EQ(messages[6].message.source_refs->at("timer_id"), "timer-1");
 }
 
-// contract: MSG-29, TRUST-23, AUDIT-03, CONT-13
+// contract: MSG-29, TRUST-23, AUDIT-03, CONT-13, CORE-09
 TEST_F(MessagesTest, IdenticalTextsOfEverySortAreToldApartByTheirLabelsEverywhere) {
     start(kAnswer);
     for (const auto& sort : sorts()) send_sort(sort);
@@ -113,6 +114,16 @@ TEST_F(MessagesTest, IdenticalTextsOfEverySortAreToldApartByTheirLabelsEverywher
     EXPECT_EQ(in_transcript, in_audit);
     EXPECT_EQ(in_log, in_audit);
     for (const auto& label : in_audit) EXPECT_THAT(label, testing::Not(HasSubstr("missing")));
+    EXPECT_THAT(in_prompt, testing::Contains(testing::AllOf(
+                               HasSubstr("[webhook:ci]"), HasSubstr("[run_once]"),
+                               HasSubstr("[public_unauthenticated]"),
+                               HasSubstr("[integration_signal]"), HasSubstr("[webhook_event]"))));
+    // No turn begins without a message of its own.
+    std::set<std::string> unanswered;
+    for (const auto& one : stored()) unanswered.insert(one.message.id.value);
+    for (const auto& event : events("turn_started"))
+        EXPECT_EQ(unanswered.erase(base::string_at(event.data, "message_id")), 1U);
+    EXPECT_TRUE(unanswered.empty());
     // What a capability brings in stays a signal, wherever it is read.
     EXPECT_THAT(in_prompt, testing::Contains(testing::AllOf(HasSubstr("callback:trigger-1"),
                                                             HasSubstr("integration_signal"))));
@@ -189,16 +200,46 @@ TEST_F(MessagesTest, AModelCannotMakeATickOfItsOwn) {
 // contract: STATE-01
 TEST_F(MessagesTest, WhatOneAgentDoesLeavesAnotherAsItWas) {
     const domain::AgentId other{"other"};
-    const domain::Agent before{.agent_id = other, .identity = {.agent_id = other}};
-    ASSERT_TRUE(store_->write(store::Durability::Disk,
-                              [&](store::Tx& tx) { return tx.put_agent(before); }));
+    const auto all_of_other = [&] {
+        return read<json::value>([&](store::Tx& tx) -> base::Result<json::value> {
+            json::array messages;
+            for (const auto& one : TRY(tx.messages(other, {})))
+                messages.push_back(
+                    {base::to_json(one.record.message), base::to_json(one.record.entry)});
+            return json::value{base::to_json(TRY(tx.agent(other))),
+                               messages,
+                               base::to_json(TRY(tx.open_waits(other))),
+                               base::to_json(TRY(tx.active_tasks(other))),
+                               base::to_json(TRY(tx.active_timers(other, 9))),
+                               TRY(tx.last_event_seq(other))};
+        });
+    };
+    const auto task_of = [](const domain::AgentId& owner) {
+        return domain::Task{.id = {"task of " + owner.value},
+                            .agent_id = owner,
+                            .status = domain::TaskStatus::Running};
+    };
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(tx.put_agent({.agent_id = other, .identity = {.agent_id = other}}));
+        domain::Message queued{.id = {"for the other"}, .agent_id = other};
+        TRY(tx.append_message(queued, std::nullopt));
+        TRY(tx.put_wait({.id = {"w"}, .agent_id = other, .kind = domain::WaitKind::External}));
+        return tx.put_task(task_of(other));
+    }));
+    const auto before = all_of_other();
     start(kRest);
     send("rest");
     run();
-    EXPECT_EQ(read<std::optional<domain::Agent>>([&](store::Tx& tx) { return tx.agent(other); }),
-              before);
-    EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(other); }), 0);
-    EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.last_event_seq(other); }), 0);
+    send("one more");
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(tx.put_task(task_of(agent_)));
+        events::Log log(tx, loop_.now(), ids_);
+        TRY(apply_control(log, agent_, Control::Pause, {"control_authenticated"}));
+        return {};
+    }));
+    run();
+    EXPECT_TRUE(agent().paused);
+    EXPECT_EQ(base::canonical_json(all_of_other()), base::canonical_json(before));
 }
 
 // contract: STATE-20

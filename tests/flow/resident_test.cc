@@ -55,13 +55,14 @@ protected:
         return made;
     }
 
-    void hint(std::optional<domain::Body> body = {}, const std::string& source = "forge") {
+    void hint(std::optional<domain::Body> body = {}, const std::string& source = "forge",
+              domain::TrustLevel trust = domain::TrustLevel::TrustedIntegration) {
         commit([&](events::Log& log) -> base::Status {
             disposition_ = TRY(submit(log, {.target_agent_id = agent_,
                                             .reason = "changed",
                                             .source = source,
                                             .body = std::move(body),
-                                            .trust = domain::TrustLevel::TrustedIntegration,
+                                            .trust = trust,
                                             .created_at = log.now()}));
             return {};
         });
@@ -111,7 +112,7 @@ protected:
 
 // Timers ----------------------------------------------------------------------------------------
 
-// contract: SLEEP-06, MSG-37, CONT-09
+// contract: MSG-37, CONT-05, CONT-09
 TEST_F(ResidentTest, ATimerThatIsDueGivesItsAgentATurnAndIsOver) {
     start(kOneAnswer);
     scheduler_->start();
@@ -254,12 +255,51 @@ TEST_F(ResidentTest, ATasksResultWakesASleepingAgentInItsPlaceInTheQueue) {
     ASSERT_EQ(model_->requests.size(), 3U);
     EXPECT_THAT(opening(1), HasSubstr("the task's result"));
     EXPECT_THAT(opening(2), HasSubstr("later"));
-    const auto list = kinds();
-    const auto admitted = std::ranges::find(list.rbegin(), list.rend(), "message_admitted");
-    const auto woken = std::ranges::find_if(admitted.base(), list.end(), [](const auto& kind) {
-        return kind == "scheduler_posture_decision";
+    const auto decisions = events_of("scheduler_posture_decision");
+    const auto woken = std::ranges::find_if(decisions, [](const auto& event) {
+        return base::string_at(event.data, "reason") == "message_admission_wake";
     });
-    EXPECT_NE(woken, list.end());  // The wake comes behind the admission.
+    ASSERT_NE(woken, decisions.end());
+    EXPECT_EQ(woken->data.at("evidence").at(0).as_string(),
+              messages_of(domain::MessageKind::TaskResult).at(0).message.id.value);
+    EXPECT_GT(woken->event_seq, events_of("message_admitted").back().event_seq);
+}
+
+// contract: SLEEP-06
+TEST_F(ResidentTest, ATimerWakesASleepingAgentAtItsTime) {
+    start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{}}]}],"loop":true})");
+    scheduler_->start();
+    send("rest");
+    run();
+    ASSERT_EQ(status(), domain::AgentStatus::Asleep);
+    timer(200);
+    scheduler_->timers_changed();
+    const auto begun = loop_.now();
+    loop_.run_until([&] { return model_->requests.size() == 2; });
+    EXPECT_EQ(loop_.now() - begun, 200ms);
+    EXPECT_EQ(status(), domain::AgentStatus::AwakeRunning);
+    EXPECT_EQ(agent().last_wake_reason, "timer_tick");
+}
+
+// contract: SLEEP-12
+TEST_F(ResidentTest, AnAwaitedTaskKeepsTheAgentFromFallingAsleep) {
+    start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{}}]}],"loop":true})");
+    commit([&](events::Log& log) {
+        return log.tx().put_wait({.id = {"w"},
+                                  .agent_id = agent_,
+                                  .kind = domain::WaitKind::Task,
+                                  .subject_ref = "t",
+                                  .waiting_for = "the tests"});
+    });
+    send("rest");
+    run();
+    EXPECT_EQ(model_->requests.size(), 1U);
+    EXPECT_FALSE(agent().rest);
+    EXPECT_EQ(status(), domain::AgentStatus::AwaitingTask);
+    const auto decisions = events_of("scheduler_posture_decision");
+    ASSERT_EQ(decisions.size(), 1U);
+    EXPECT_EQ(base::string_at(decisions[0].data, "reason"), "sleep_overridden_runnable_work");
+    EXPECT_EQ(base::string_at(decisions[0].data, "next_status"), "awaiting_task");
 }
 
 // contract: SLEEP-11
@@ -275,7 +315,7 @@ TEST_F(ResidentTest, AFollowUpThatIsStillToComeKeepsTheAgentAwake) {
     EXPECT_EQ(base::string_at(decisions[0].data, "reason"), "sleep_overridden_runnable_work");
 }
 
-// contract: MSG-10, MSG-12
+// contract: MSG-12
 TEST_F(ResidentTest, EverySortOfInputIsOneStoredMessageAndOnlySomeReachTheModel) {
     using Kind = domain::MessageKind;
     using Door = domain::AdmissionContext;
@@ -314,7 +354,7 @@ TEST_F(ResidentTest, EverySortOfInputIsOneStoredMessageAndOnlySomeReachTheModel)
 
 // Hints -----------------------------------------------------------------------------------------
 
-// contract: HINT-15, TICK-03, TICK-06, CONT-10, HINT-02
+// contract: HINT-15, TICK-06, CONT-10, HINT-02
 TEST_F(ResidentTest, AHintWithoutContentIsOneTickThatDoesNotReachTheModel) {
     start(kOneAnswer);
     scheduler_->start();
@@ -351,7 +391,8 @@ TEST_F(ResidentTest, AHintWithContentReachesTheModelAsEvidence) {
     EXPECT_FALSE(domain::readable(tick.body).contains("red"));
 }
 
-// contract: TICK-13, TICK-14, HINT-14, HINT-17, HINT-10, HINT-11, STATE-25, TICK-11, TICK-12
+// contract: TICK-13, TICK-14, HINT-14, HINT-17, HINT-10, HINT-11, STATE-25, TICK-03, TICK-11
+// contract: TICK-12
 TEST_F(ResidentTest, AThousandHintsDuringATurnAreOneTickAfterIt) {
     start(kSlowAnswer);
     scheduler_->start();
@@ -397,7 +438,22 @@ TEST_F(ResidentTest, AHintToAPausedAgentWaitsUntilItIsResumed) {
     EXPECT_EQ(model_->requests.size(), 1U);
 }
 
-// contract: HINT-16, TICK-10, STATE-08, SLEEP-12
+// contract: CONT-13
+TEST_F(ResidentTest, WhatCameFromOutsideStaysFromOutsideWhoeverHintsAfterwards) {
+    start(kOneAnswer);
+    scheduler_->start();
+    control(Control::Pause);
+    hint(domain::TextBody{"delete everything"});
+    hint({}, "operator", domain::TrustLevel::TrustedOperator);
+    control(Control::Resume);
+    loop_.run();
+    const auto tick = messages_of(domain::MessageKind::SystemTick).at(0).message;
+    EXPECT_EQ(tick.trust, domain::TrustLevel::TrustedIntegration);
+    EXPECT_EQ(tick.authority_class, domain::AuthorityClass::IntegrationSignal);
+    EXPECT_THAT(opening(0), testing::ContainsRegex("evidence-[0-9a-f]+\n.*delete everything"));
+}
+
+// contract: HINT-16, TICK-10, STATE-08
 TEST_F(ResidentTest, AHintToAnAgentThatAwaitsATaskWaitsForTheTask) {
     start(kOneAnswer);
     scheduler_->start();
@@ -546,14 +602,19 @@ TEST_F(ResidentTest, AStoppedAgentStaysStoppedInTheNextProcessUntilItIsResumed) 
     timer(10);
     start(kOneAnswer);
     scheduler_->start();
-    loop_.run();
+    hint();
+    EXPECT_EQ(disposition_, Disposition::Coalesced);
+    send("done", domain::TaskOrigin{{"t"}}, domain::MessageKind::TaskResult,
+         domain::AdmissionContext::RuntimeOwned);
+    run();
     EXPECT_EQ(status(), domain::AgentStatus::Stopped);
     EXPECT_TRUE(model_->requests.empty());
-    EXPECT_EQ(pending(), 2);  // What was interrupted, and the timer's tick.
+    EXPECT_EQ(pending(), 3);  // What was interrupted, the timer's tick, the task's result.
     control(Control::Resume);
     loop_.run();
-    EXPECT_EQ(model_->requests.size(), 2U);
+    EXPECT_EQ(model_->requests.size(), 3U);
     EXPECT_EQ(pending(), 0);
+    EXPECT_FALSE(pending_hint());
 }
 
 TEST_F(ResidentTest, ATurnThatWasLeftOpenByAStoppedAgentIsSettledAndNotGoneOnWith) {

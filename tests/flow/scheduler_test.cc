@@ -38,7 +38,7 @@ TEST_F(SchedulerTest, AOneRoundTurnAsksTheModelOnce) {
     EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "hello");
 }
 
-// contract: CORE-05, CORE-09
+// contract: CORE-05
 TEST_F(SchedulerTest, TwoMessagesSentTogetherRunOneAfterTheOther) {
     start(kOneAnswer);
     send("first");
@@ -87,12 +87,24 @@ TEST_F(SchedulerTest, SleepWithoutADurationRestsUntilWoken) {
     run();
     ASSERT_TRUE(agent().rest);
     EXPECT_EQ(agent().rest->reason, "nothing to do");
+    EXPECT_EQ(agent().rest->since, loop_.now());
     EXPECT_FALSE(agent().rest->until);
     EXPECT_TRUE(read<std::vector<domain::Timer>>([&](store::Tx& tx) {
                     return tx.active_timers(agent_, 9);
                 }).empty());
-    EXPECT_THAT(kinds(), Contains("scheduler_posture_decision"));
+    const auto decided = last_event("scheduler_posture_decision");
+    EXPECT_EQ(decided.at("evidence"),
+              (json::value{{"reason", "nothing to do"}, {"since", base::to_text(loop_.now())}}));
+    EXPECT_EQ(base::string_at(last_event("agent_state_changed"), "status"), "asleep");
+    loop_.after(std::chrono::hours(24), [] {});
+    loop_.run();
     EXPECT_EQ(model_->requests.size(), 1U);
+    // Having nothing to do is not yet sleep.
+    start(kOneAnswer);
+    send("hi");
+    run();
+    EXPECT_FALSE(agent().rest);
+    EXPECT_EQ(base::string_at(last_event("agent_state_changed"), "status"), "awake_idle");
 }
 
 // contract: SLEEP-16
@@ -215,6 +227,9 @@ TEST_F(SchedulerTest, EveryCallOfATurnIsKeptWithItsEnvelopeAndTheReceiptTheModel
         [&](store::Tx& tx) { return tx.tool_executions(attempt.run_id, std::nullopt); });
     ASSERT_EQ(calls.size(), 2U);
     EXPECT_NE(calls[0].call.call_id, calls[1].call.call_id);
+    EXPECT_EQ(calls[0].call.tool, "Sleep");
+    EXPECT_EQ(calls[0].call.args, (json::value{{"reason", "a"}}));
+    EXPECT_EQ(calls[1].call.tool, "NoSuchTool");
     for (const auto& execution : calls) {
         const auto& call = execution.call;
         EXPECT_EQ(call.run_id, attempt.run_id);
@@ -226,6 +241,7 @@ TEST_F(SchedulerTest, EveryCallOfATurnIsKeptWithItsEnvelopeAndTheReceiptTheModel
         ASSERT_TRUE(execution.result && execution.envelope && execution.receipt &&
                     execution.started_at);
         EXPECT_EQ(execution.result->call_id, call.call_id);
+        EXPECT_LE(*execution.started_at, execution.result->ended_at);
         EXPECT_EQ(execution.envelope->as_object().size(), 5U);
     }
     EXPECT_EQ(calls[0].call.step_id, "round-1.1");
@@ -235,39 +251,6 @@ TEST_F(SchedulerTest, EveryCallOfATurnIsKeptWithItsEnvelopeAndTheReceiptTheModel
         std::get<provider::ToolResultsTurn>(model_->requests.at(1).conversation.at(1)).results;
     EXPECT_EQ(answered[0].content, *calls[0].receipt);
     EXPECT_EQ(answered[1].content, *calls[1].receipt);
-}
-
-// contract: AUDIT-02
-TEST_F(SchedulerTest, ACommandCanBeTracedToItsMessageAndItsAuthority) {
-    start(kOneAnswer);
-    send("hi", domain::ChannelOrigin{"c"}, domain::MessageKind::ChannelEvent);
-    run();
-    const turn::Facts facts{
-        .agent = agent(),
-        .attempt = {.run_id = {"r"},
-                    .agent_id = agent_,
-                    .state = domain::Thinking{1},
-                    .rounds_max = 5},
-        .message = {.id = {"m"},
-                    .trust = domain::TrustLevel::UntrustedExternal,
-                    .authority_class = domain::AuthorityClass::ExternalEvidence}};
-    turn::ModelReplied replied{.round = 1};
-    replied.reply.blocks = {
-        domain::ToolUseBlock{"u", "ExecCommand", json::object{{"cmd", "make TOKEN=abcdef"}}}};
-    replied.calls = {{.call_id = {"c"},
-                      .tool = "ExecCommand",
-                      .args = json::object{{"cmd", "make TOKEN=abcdef"}},
-                      .risk_level = domain::RiskLevel::Commands}};
-    const auto step =
-        turn::decide(facts, replied, {.repeatable = [](const auto&) { return false; }});
-    const auto event =
-        std::ranges::find(step.events, "process_execution_requested", &turn::EventDraft::kind);
-    ASSERT_NE(event, step.events.end());
-    EXPECT_EQ(base::string_at(event->data, "message_id"), "m");
-    EXPECT_EQ(base::string_at(event->data, "authority_class"), "external_evidence");
-    EXPECT_EQ(base::string_at(event->data, "trust"), "untrusted_external");
-    EXPECT_EQ(base::string_at(event->data, "cmd_preview"), "make TOKEN=***");
-    EXPECT_TRUE(event->data.contains("boundary"));
 }
 
 constexpr std::string_view kLimited =

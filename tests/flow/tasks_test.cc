@@ -100,7 +100,7 @@ TEST_F(TaskFlowTest, AResultResumesTheAgentThatWaitsForIt) {
     EXPECT_EQ(wait->triggered_by, results().at(0).message.id);
 }
 
-// contract: AUDIT-04, BRIEF-04, CONT-06, CONT-07
+// contract: AUDIT-04, BRIEF-04, CONT-06, CONT-07, TASK-37
 TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
     start(kLongCommand);
     send("go");
@@ -108,6 +108,12 @@ TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
     const auto facts =
         read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
     ASSERT_EQ(facts.active_tasks.size(), 1U);
+    const auto& made = facts.active_tasks[0];
+    EXPECT_EQ(made.id.value, command());
+    EXPECT_EQ(made.agent_id, agent_);
+    ASSERT_TRUE(made.parent_message_id);
+    EXPECT_EQ(made.parent_message_id->value,
+              base::string_at(last_event("message_admitted"), "message_id"));
     EXPECT_EQ(identity::status_of(facts), domain::AgentStatus::AwakeIdle);
     EXPECT_EQ(identity::decide_closure(facts).outcome, domain::ClosureOutcome::Completed);
 
@@ -132,6 +138,52 @@ TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
         kinds.push_back(brief.record.kind);
     using enum domain::BriefKind;
     EXPECT_EQ(kinds, (std::vector{Ack, Result, Ack, Result}));
+}
+
+// contract: AUDIT-02
+TEST_F(TaskFlowTest, ACommandCanBeTracedToItsMessageAndItsAuthority) {
+    start(R"({"rounds":[
+        {"tool_calls":[{"name":"ExecCommand","input":{"cmd":"make TOKEN=abcdef","yield_time_ms":10}}]},
+        {"text":"It runs."}]})");
+    send("build it", domain::ChannelOrigin{"c"}, domain::MessageKind::ChannelEvent,
+         domain::AdmissionContext::PublicUnauthenticated);
+    run();
+    const auto asked = last_event("process_execution_requested");
+    const auto executed = last_event("tool_executed");
+    EXPECT_EQ(base::string_at(asked, "message_id"),
+              base::string_at(last_event("message_admitted"), "message_id"));
+    EXPECT_EQ(base::string_at(asked, "tool_call_id"), base::string_at(executed, "tool_call_id"));
+    EXPECT_EQ(base::string_at(asked, "authority_class"), "external_evidence");
+    EXPECT_EQ(base::string_at(asked, "trust"), "untrusted_external");
+    EXPECT_EQ(base::string_at(asked, "cmd_preview"), "make TOKEN=***");
+    EXPECT_EQ(base::string_at(asked, "execution_root"),
+              agent().active_workspace_entry->execution_root);
+    EXPECT_TRUE(asked.at("boundary").is_object());
+}
+
+// contract: TASK-45
+TEST_F(TaskFlowTest, TheEndOfATaskAnswersNoQuestionToTheOperator) {
+    start(kLongCommand);
+    send("go");
+    run();
+    const std::string task = command();
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+        return tx.put_wait({.id = {"w"},
+                            .agent_id = agent_,
+                            .kind = domain::WaitKind::Operator,
+                            .waiting_for = "may I delete it?"});
+    }));
+    start(R"({"rounds":[{"text":"Seen."}]})");
+    supervisor_.end(task, Ended{.exit_code = 0});
+    loop_.run();
+    ASSERT_EQ(model_->requests.size(), 1U);
+    EXPECT_FALSE(agent().last_continuation->matched_waiting_reason);
+    const auto facts =
+        read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
+    ASSERT_EQ(facts.open_waits.size(), 1U);
+    EXPECT_EQ(facts.open_waits[0].status, domain::WaitStatus::Active);
+    EXPECT_EQ(identity::decide_closure(facts).waiting_reason,
+              domain::WaitingReason::AwaitingOperatorInput);
 }
 
 // contract: TASK-41, TASK-42, TASK-43

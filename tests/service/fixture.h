@@ -39,6 +39,10 @@ inline std::filesystem::path temporary_folder() {
 
 class ServiceTest : public testing::Test {
 protected:
+    explicit ServiceTest(
+        std::unique_ptr<store::Store> store = sqlite::open_inline({.file = ":memory:"}).value())
+        : store_(std::move(store)) {}
+
     static constexpr std::string_view kOneAnswer = R"({"rounds":[{"text":"hello"}],"loop":true})";
     static constexpr std::string_view kSlowAnswer =
         R"({"rounds":[{"text":"hello","delay_ms":1000}],"loop":true})";
@@ -47,7 +51,7 @@ protected:
     const std::filesystem::path home_ = temporary_folder();
     test_support::FakeLoop loop_;
     base::RandomIds ids_{loop_, 1};
-    std::unique_ptr<store::Store> store_{sqlite::open_inline({.file = ":memory:"}).value()};
+    std::unique_ptr<store::Store> store_;
     tools::Registry registry_;
     std::optional<tools::Dispatcher> dispatcher_;
     std::optional<Recording> model_;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/workspace/workspace.h"
+#include "service/views/presentation.h"
 #include "tests/service/fixture.h"
 
 namespace service {
@@ -328,6 +329,8 @@ TEST_F(ServiceTest, WorkspacesAreAttachedLeftAndDetached) {
     std::filesystem::create_directories(home_ / "two");
     const auto state = [&] { return service.status("main").value().at("agent").as_object(); };
     EXPECT_EQ(base::string_at(state(), "active_workspace_id"), "agent_home:main");
+    EXPECT_EQ(base::string_at(service.status("main").value().at("execution"), "execution_root"),
+              (home_ / "main").string());
     const auto one = service.attach_workspace("main", (home_ / "one").string(), operator_).value();
     const auto two = service.attach_workspace("main", (home_ / "two").string(), operator_).value();
     EXPECT_EQ(state().at("attached_workspaces"),
@@ -382,6 +385,7 @@ TEST_F(ServiceTest, TheSameKeyTwiceIsOneMessage) {
     EXPECT_EQ(messages().size(), 1U);
 }
 
+// contract: MSG-27
 TEST_F(ServiceTest, WhatIsEnqueuedFromOutsideClaimsNothing) {
     auto& service = serve_main();
     EXPECT_EQ(service.enqueue("main", {.priority = domain::Priority::Interject}).error().code,
@@ -467,7 +471,7 @@ TEST_F(ServiceTest, ABriefThatEndsATurnIsATurnResult) {
     }
 }
 
-// contract: BRIEF-10
+// contract: BRIEF-10, EVENT-29
 TEST_F(ServiceTest, ABriefOfAnAgentThatAwaitsItsOperatorAsksForAction) {
     auto& service = serve_main();
     ASSERT_TRUE(service.enqueue("main", {.body = domain::TextBody{"news"}}));
@@ -480,6 +484,8 @@ TEST_F(ServiceTest, ABriefOfAnAgentThatAwaitsItsOperatorAsksForAction) {
     loop_.run();
     EXPECT_EQ(service.briefs("main", 1).value().at(0).visibility,
               domain::BriefVisibility::ActionRequired);
+    EXPECT_EQ(views::present(events_of("brief_created").back()).visibility,
+              views::Visibility::ActionRequired);
 }
 
 TEST_F(ServiceTest, ARunUsesTheSameSchedulerAndLeavesOtherAgentsAlone) {

@@ -102,7 +102,7 @@ TEST_F(TriggersTest, TextFromElsewhereCannotHaveTheUrlOfAnotherAgentShown) {
 }
 
 // contract: TRIG-04, TRIG-14, TRIG-25, TRIG-27, TRIG-28, TRIG-32, TRIG-44
-// contract: TICK-04, TICK-15, HINT-01, HINT-09
+// contract: TICK-04, TICK-15
 TEST_F(TriggersTest, WhoHasTheUrlWakesTheAgentAndNobodyElse) {
     serve_main();
     const std::string secret = token();
@@ -146,7 +146,7 @@ TEST_F(TriggersTest, DeliveriesAreCountedAndTheCapabilityStays) {
               base::string_at(second, "last_delivered_at"));
 }
 
-// contract: TRIG-31, HINT-05
+// contract: TRIG-31
 TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
     serve_main();
     ASSERT_TRUE(post(token()));
@@ -158,13 +158,16 @@ TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
                              "deprecated_enqueue_message_mapped_to_wake_hint", "source", "resource",
                              "trigger_count", "origin", "delivery_surface", "disposition",
                              "admission_context", "authority_class"));
+    EXPECT_EQ(base::string_at(plain, "external_trigger_id"),
+              base::string_at(trigger(), "external_trigger_id"));
+    EXPECT_EQ(base::string_at(plain, "agent_id"), "main");
     EXPECT_EQ(base::string_at(plain, "delivery_mode"), "wake_hint");
     EXPECT_EQ(base::string_at(plain, "descriptor_delivery_mode"), "wake_hint");
     EXPECT_FALSE(base::bool_at(plain, "deprecated_enqueue_message_mapped_to_wake_hint"));
     EXPECT_EQ(base::string_at(plain, "authority_class"), "integration_signal");
 }
 
-// contract: TRIG-29
+// contract: TRIG-29, TRIG-31, HINT-05
 TEST_F(TriggersTest, AnOldEnqueueCapabilityIsAHintAndMarkedAsOld) {
     auto& service = serve_main();
     ASSERT_TRUE(service.revoke_trigger("main", operator_));
@@ -181,9 +184,10 @@ TEST_F(TriggersTest, AnOldEnqueueCapabilityIsAHintAndMarkedAsOld) {
     EXPECT_EQ(base::string_at(event, "delivery_mode"), "wake_hint");
     EXPECT_EQ(base::string_at(event, "descriptor_delivery_mode"), "enqueue_message");
     EXPECT_TRUE(base::bool_at(event, "deprecated_enqueue_message_mapped_to_wake_hint"));
+    EXPECT_EQ(base::string_at(event, "external_trigger_id"), "old");
 }
 
-// contract: HINT-04, HINT-13
+// contract: HINT-01, HINT-04, HINT-09, HINT-13
 TEST_F(TriggersTest, AHintThatWaitsKeepsWhatCameWithIt) {
     auto& service = serve_main(kSlowAnswer);
     ASSERT_TRUE(service.prompt("main", "work", operator_));
@@ -199,6 +203,7 @@ TEST_F(TriggersTest, AHintThatWaitsKeepsWhatCameWithIt) {
     EXPECT_EQ(base::string_at(hint, "correlation_id"), "c-1");
     EXPECT_EQ(base::string_at(hint, "causation_id"), "k-1");
     EXPECT_EQ(hint.at("body").at("value").at("build"), "red");
+    EXPECT_EQ(messages().size(), 1U);  // The prompt; the hint is no message.
     loop_.run();
     const auto tick = messages().at(1).message;
     EXPECT_EQ(tick.kind, domain::MessageKind::SystemTick);

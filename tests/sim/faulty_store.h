@@ -33,6 +33,8 @@ public:
     Disk();
     std::unique_ptr<store::Store> open(FaultPlan plan);
     std::int64_t commits() const { return commits_; }  // Of the store opened last.
+    // Now, and not behind a commit. A store that is open does not notice; the next one does.
+    void lose_power() { bytes_ = synced_bytes_; }
 
 private:
     friend class FaultyStore;

@@ -29,7 +29,6 @@ ToolError full_error() {
             .retryable = true};
 }
 
-// contract: ENV-03
 TEST(Envelope, OfASuccessHasFiveFieldsInOrderAndANullError) {
     EXPECT_EQ(base::json_text(Envelope::success("Sleep", "Rests", {{"reason", "tired"}}).to_json()),
               R"({"tool_name":"Sleep","status":"success","summary_text":"Rests",)"
@@ -68,7 +67,7 @@ TEST(Envelope, SurvivesATripThroughJson) {
     }
 }
 
-// contract: ENV-05
+// contract: ENV-03, ENV-05
 TEST(Envelope, RefusesEverythingButOneResultOrOneError) {
     const std::vector<std::pair<std::string, std::string>> cases{
         {R"([])", "must be an object"},

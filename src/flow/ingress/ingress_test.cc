@@ -204,7 +204,7 @@ TEST(Ingress, DerivesTheTriggerFromTheKind) {
     }
 }
 
-// contract: TRUST-24, TRUST-30
+// contract: TRUST-24, TRUST-30, MSG-10
 TEST(Ingress, TakesPriorityAsAHintOnly) {
     Raw raw = from(domain::WebhookOrigin{"ci"});
     const auto usual = receive(raw);

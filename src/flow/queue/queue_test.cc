@@ -88,7 +88,7 @@ protected:
     }
 };
 
-// contract: TRUST-26, TRUST-29, TRUST-31, QUEUE-05
+// contract: TRUST-26, TRUST-29, TRUST-31, QUEUE-05, MSG-10
 TEST_F(QueueTest, GivesOutTheMostUrgentBandFirst) {
     add(message("background", Priority::Background));
     add(message("normal", Priority::Normal));

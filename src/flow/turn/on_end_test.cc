@@ -126,8 +126,11 @@ TEST(OnEnd, APromptThatIsTooLongHasAnEventOfItsOwn) {
     EXPECT_EQ(step.attempt.terminal->reason, "context_length_exceeded");
 }
 
+// contract: TURN-03
 TEST(OnEnd, AnInterruptedTurnGivesItsMessageBackAndSaysNothingToTheOperator) {
     const Step step = decide(thinking(), Interrupted{"daemon_shutdown"}, input());
+    EXPECT_EQ(step.attempt.state, domain::TurnState(domain::Closed{}));
+    EXPECT_TRUE(step.attempt.terminal) << "a turn ends without any brief";
     EXPECT_EQ(step.release, (Release{domain::QueueStatus::Interrupted, "daemon_shutdown"}));
     EXPECT_THAT(step.briefs, IsEmpty());
     EXPECT_THAT(step.transcript, IsEmpty());

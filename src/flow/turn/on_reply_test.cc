@@ -82,6 +82,10 @@ TEST(OnReply, TheLastTextSeenIsTheTurnsLastMessage) {
         decide(facts, reply(2, {text("b")}), input()).attempt.terminal->last_assistant_message,
         "b");
     EXPECT_EQ(decide(facts, reply(2, {}), input()).attempt.terminal->last_assistant_message, "a");
+    Facts wordless = after(thinking(), reply(1, {use("x", "AgentGet")}));
+    wordless = after(wordless, done("x", "AgentGet"));
+    EXPECT_EQ(decide(wordless, reply(2, {}), input()).attempt.terminal->last_assistant_message,
+              std::nullopt);
 }
 
 TEST(OnReply, CallsAreRecordedAndTheFirstIsStarted) {

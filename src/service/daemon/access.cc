@@ -71,6 +71,19 @@ base::Result<std::string> choose_token(const ServeOptions& options, const config
     return config::check_token(*text, "--token-file " + base::printable(*options.token_file));
 }
 
+// A viewer's token beside no token, or beside the same one, would hold nobody back.
+base::Result<std::string> choose_viewer_token(const ServePlan& plan, const config::Server& server) {
+    if (server.viewer_token.empty()) return "";
+    if (plan.token.empty())
+        return fail(ErrorCode::InvalidInput,
+                    "HOLON_VIEWER_TOKEN needs a control token beside it: set HOLON_CONTROL_TOKEN "
+                    "or give --token-file");
+    if (server.viewer_token == plan.token)
+        return fail(ErrorCode::InvalidInput,
+                    "HOLON_VIEWER_TOKEN must differ from the control token");
+    return server.viewer_token;
+}
+
 base::Result<std::optional<TlsFiles>> choose_tls(const ServeOptions& options) {
     if (options.tls_cert.has_value() != options.tls_key.has_value())
         return fail(ErrorCode::InvalidInput,
@@ -132,6 +145,7 @@ base::Result<ServePlan> resolve(const ServeOptions& options, const config::Serve
     plan.listen = TRY(choose_listen(options, server));
     plan.advertise_url = TRY(choose_advertised(options, plan.listen, plan.tls.has_value()));
     plan.token = TRY(choose_token(options, server));
+    plan.viewer_token = TRY(choose_viewer_token(plan, server));
     plan.auth_mode = server.control_auth_mode;
     if (is_remote(options.access) || !config::is_loopback(plan.listen.host))
         plan.auth_mode = config::AuthMode::Required;

@@ -22,7 +22,8 @@ struct ServePlan {
     config::HostPort listen;
     std::optional<std::string> advertise_url{};
     std::string callback_base_url;
-    std::string token{};  // A secret; empty: none.
+    std::string token{};         // A secret; empty: none.
+    std::string viewer_token{};  // The same, of who may only look.
     config::AuthMode auth_mode{config::AuthMode::Auto};
     std::filesystem::path socket_path;
     std::optional<TlsFiles> tls{};

@@ -78,6 +78,17 @@ TEST(Access, RefusesOptionsThatContradictEachOther) {
     EXPECT_THAT(error_of({.token_file = "/nowhere"}), HasSubstr("--token-file"));
 }
 
+TEST(Access, AViewersTokenHoldsSomebodyBack) {
+    auto server = configured("control");
+    server.viewer_token = "viewer";
+    const auto plan = resolve({}, server);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->viewer_token, "viewer");
+    EXPECT_THAT(error_of({.token = "viewer"}, server), HasSubstr("must differ"));
+    server.control_token.clear();
+    EXPECT_THAT(error_of({}, server), HasSubstr("HOLON_CONTROL_TOKEN"));
+}
+
 TEST(Access, RefusesASocketPathThatTheKernelWouldCut) {
     auto server = configured();
     server.socket_path = "/" + std::string(120, 'x');

@@ -90,13 +90,12 @@ base::Result<std::string> LocalService::prompt(const std::string& agent, const s
                                                const Caller& caller) {
     if (base::trim(text).empty())
         return fail(ErrorCode::InvalidInput, "the prompt is empty; say what is to be done");
-    const bool is_remote = caller.admission == domain::AdmissionContext::ControlAuthenticated;
+    // Only the control surface asks for this, over its socket or over TCP.
     ingress::Raw raw{.agent_id = {agent},
                      .kind = domain::MessageKind::OperatorPrompt,
                      .origin = domain::OperatorOrigin{caller.actor_id.value_or("control")},
                      .body = domain::TextBody{text},
-                     .surface = is_remote ? domain::DeliverySurface::HttpControlPrompt
-                                          : domain::DeliverySurface::CliPrompt,
+                     .surface = domain::DeliverySurface::HttpControlPrompt,
                      .admission = caller.admission,
                      .priority = domain::Priority::Interject,
                      .metadata = json::object{{"control", true}}};

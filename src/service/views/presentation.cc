@@ -250,18 +250,16 @@ bool is_completed_work(const json::value& data) {
     return record && base::string_at(*record, "state") == "completed";
 }
 
-Visibility visibility_of(const domain::Event& event, Category category,
-                         const PresentationContext& context) {
+Visibility visibility_of(const domain::Event& event, Category category) {
     const auto& data = event.data;
     switch (category) {
         case Category::OperatorNotification:
             return Visibility::ActionRequired;
         case Category::Brief:
             if (base::string_at(data, "kind") == "ack") return Visibility::Trace;
-            if (context.awaiting_operator_input) return Visibility::ActionRequired;
-            if (context.completed_work_items.contains(base::string_at(data, "work_item_id")))
-                return Visibility::WorkDone;
-            return Visibility::TurnResult;
+            // It was judged when it was made, by what the agent waited for then.
+            return base::enum_from<Visibility>(base::string_at(data, "visibility"))
+                .value_or(Visibility::TurnResult);
         case Category::WorkItem:
             if (event.kind != "work_item_written") return Visibility::TurnResult;
             return is_completed_work(data) ? Visibility::WorkDone : Visibility::Trace;
@@ -324,11 +322,11 @@ Category category_of(std::string_view kind) {
     return Category::Trace;
 }
 
-PresentedEvent present(const domain::Event& event, const PresentationContext& context) {
+PresentedEvent present(const domain::Event& event) {
     const Category category = category_of(event.kind);
     std::string summary = one_line(sentence(event, category));
     if (summary.empty()) summary = one_line(humanised(event.kind));
-    return {.visibility = visibility_of(event, category, context),
+    return {.visibility = visibility_of(event, category),
             .category = category,
             .title = title_of(event, category),
             .body = body_of(event),

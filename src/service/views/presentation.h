@@ -5,7 +5,6 @@
 
 #include <compare>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -53,14 +52,8 @@ struct PresentedEvent {
 BOOST_DESCRIBE_STRUCT(PresentedEvent, (),
                       (visibility, category, title, body, summary, source_event_kind))
 
-// What else decides how much an event matters.
-struct PresentationContext {
-    bool awaiting_operator_input{false};  // By the agent's closure.
-    std::set<std::string> completed_work_items{};
-};
-
 Category category_of(std::string_view kind);
-PresentedEvent present(const domain::Event& event, const PresentationContext& context = {});
+PresentedEvent present(const domain::Event& event);
 
 // What the main conversation shows: results; activity, too; or execution in detail. The raw record
 // is no mode: it is what the events themselves are for.

@@ -115,17 +115,19 @@ TEST(Presentation, OrdersVisibilityFromTheOperatorToDiagnosis) {
 
 // contract: EVENT-29, EVENT-30, EVENT-31
 TEST(Presentation, RaisesABriefByWhatTheAgentWaitsForAndHasDone) {
-    const auto brief =
-        event("brief_created", {{"kind", "result"}, {"text", "x"}, {"work_item_id", "work_1"}});
-    EXPECT_EQ(present(brief, {.awaiting_operator_input = true}).visibility,
-              Visibility::ActionRequired);
-    EXPECT_EQ(present(brief, {.completed_work_items = {"work_1"}}).visibility,
-              Visibility::WorkDone);
+    const auto brief = [](std::string_view visibility) {
+        json::object data{{"kind", "result"}, {"text", "x"}};
+        if (!visibility.empty()) data["visibility"] = visibility;
+        return present(event("brief_created", std::move(data))).visibility;
+    };
+    EXPECT_EQ(brief("action_required"), Visibility::ActionRequired);
+    EXPECT_EQ(brief("work_done"), Visibility::WorkDone);
+    EXPECT_EQ(brief("turn_result"), Visibility::TurnResult);
+    EXPECT_EQ(brief(""), Visibility::TurnResult);  // Of an older program.
     EXPECT_EQ(present(event("work_item_written",
                             {{"action", "completed"}, {"record", {{"state", "completed"}}}}))
                   .visibility,
               Visibility::WorkDone);
-    EXPECT_EQ(present(brief).visibility, Visibility::TurnResult);
     EXPECT_EQ(present(event("brief_created", {{"kind", "failure"}, {"text", "x"}})).visibility,
               Visibility::TurnResult);
     EXPECT_EQ(present(event("turn_terminal", {{"kind", "aborted"}})).visibility,
@@ -223,7 +225,6 @@ TEST(DisplayModes, LetTwoSurfacesDeliverDifferentPartsOfTheSameEvents) {
     EXPECT_THAT(log, ElementsAre("tool_executed"));
 }
 
-// contract: EVENT-40, EVENT-41
 TEST(Activity, BelongsToOneTurnAndEndsWithIt) {
     std::string activity;
     activity =

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "exec/tools/builtin/fixture_for_test.h"
+#include "tests/support/catalogue.h"
 
 namespace builtin {
 namespace {
@@ -22,6 +23,12 @@ void each_object(const json::object& schema,
         for (const auto& property : properties->as_object())
             each_object(property.value().as_object(), visit);
     if (const auto* items = schema.if_contains("items")) each_object(items->as_object(), visit);
+}
+
+TEST_F(CatalogueTest, HoldsWhatTheProgramOffersAndNothingElse) {
+    std::vector<std::string> names;
+    for (const auto* spec : registry_.all()) names.push_back(spec->name);
+    EXPECT_THAT(names, testing::UnorderedElementsAreArray(test_support::kOfferedTools));
 }
 
 // contract: SCHEMA-02, SCHEMA-14
@@ -104,7 +111,7 @@ TEST_F(CatalogueTest, TakesAPatchAsOneString) {
               R"(context.","minLength":1}},"required":["patch"],"additionalProperties":false})");
 }
 
-// contract: ENV-01, ENV-02, ENV-09, TERR-01, CMD-01
+// contract: ENV-01, ENV-02, ENV-03, ENV-09, TERR-01, CMD-01
 TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
     const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
     const std::string task = long_task();

@@ -35,7 +35,7 @@ protected:
     }
 };
 
-// contract: CMD-02, CMD-04, CMD-08, TASK-37
+// contract: CMD-02, CMD-04, CMD-08, RCPT-02
 TEST_F(TaskToolsTest, ACommandThatTakesLongGoesOnAsATask) {
     make_ready_fifo();
     const auto running = start("ExecCommand", {{"cmd", "echo begun; : > ready; exec sleep 600"},
@@ -132,7 +132,7 @@ TEST_F(TaskToolsTest, TheStatusOfATaskHasNoOutput) {
     EXPECT_THAT(text, Not(HasSubstr("\"begun\"")));
 }
 
-// contract: CMD-54, CMD-55, CMD-57, CMD-58, CMD-60, TASK-26, TASK-29
+// contract: CMD-54, CMD-57, CMD-58, CMD-60, TASK-26, TASK-29
 TEST_F(TaskToolsTest, TheOutputOfATaskThatIsOverIsStable) {
     const auto id =
         base::string_at(promoted("echo out; echo err >&2").at("task_handle"), "task_id");
@@ -151,6 +151,25 @@ TEST_F(TaskToolsTest, TheOutputOfATaskThatIsOverIsStable) {
     EXPECT_EQ(keys(shown.at("artifacts").at(artifact)), (std::vector<std::string>{"path"}));
     EXPECT_EQ(bytes_of(base::string_at(shown.at("artifacts").at(artifact), "path")).size(), 8U);
     EXPECT_EQ(output(id), first);
+}
+
+// contract: TASK-20, TASK-22, TASK-23, TASK-24
+TEST_F(TaskToolsTest, TheRecordOfATaskIsBelievedAndNotAStaleMessageAboutIt) {
+    const auto id = base::string_at(promoted("echo out; exit 3").at("task_handle"), "task_id");
+    const auto before = output(id);
+    ASSERT_EQ(base::string_at(before, "retrieval_status"), "success");
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        domain::Message stale{.id = {"stale"}, .agent_id = {"default"}};
+        stale.kind = domain::MessageKind::TaskStatus;
+        stale.origin = domain::TaskOrigin{{id}};
+        stale.task_id = domain::TaskId{id};
+        stale.body = domain::JsonBody{{{"task_id", id}, {"status", "running"}}};
+        TRY(tx.append_message(stale, std::nullopt));
+        return {};
+    }));
+    EXPECT_EQ(output(id), before);
+    EXPECT_EQ(base::string_at(before.at("task"), "status"), "failed");
+    EXPECT_EQ(base::string_at(snapshot(id), "status"), "failed");
 }
 
 // contract: CMD-56, CMD-57, TASK-25
