@@ -36,7 +36,7 @@ protected:
     static std::vector<std::string> spellings() {
         std::string backwards = kKey;
         std::ranges::reverse(backwards);
-        return {kKey.substr(0, 16), kKey.substr(16),        scan::base64(kKey).substr(0, 24),
+        return {kKey.substr(0, 16), kKey.substr(16),         scan::base64(kKey).substr(0, 24),
                 scan::hex(kKey),    backwards.substr(0, 16), scan::percent_encoded(kKey)};
     }
     static void expect_clean(const std::string& text, const std::string& where) {
@@ -60,18 +60,23 @@ protected:
 };
 
 TEST_F(Redaction, NoCommandShowsTheCredentialHoweverItSpellsIt) {
-    const std::vector<std::string> commands{
-        "cat key", "cat key >&2; false", "base64 -w0 key", "xxd -p -c0 key || od -An -tx1 key",
-        "rev key", "cat percent", "head -c 9 key; sleep 0.1; tail -c +10 key",
-        "yes \"$(cat key)\" | head -n 200000", "yes \"$(cat key)\" | head -n 200000 | tr -d '\\n'",
-        "cat nothing-$(cat percent)"};
+    const std::vector<std::string> commands{"cat key",
+                                            "cat key >&2; false",
+                                            "base64 -w0 key",
+                                            "xxd -p -c0 key || od -An -tx1 key",
+                                            "rev key",
+                                            "cat percent",
+                                            "head -c 9 key; sleep 0.1; tail -c +10 key",
+                                            "yes \"$(cat key)\" | head -n 200000",
+                                            "yes \"$(cat key)\" | head -n 200000 | tr -d '\\n'",
+                                            "cat nothing-$(cat percent)"};
     int id = 0;
     for (const auto& cmd : commands)
         server.enqueue(
             test_support::calls("ExecCommand", command(cmd), "call_" + std::to_string(++id)));
     server.enqueue(test_support::calls(
-        "ExecCommandBatch",
-        R"({"items":[{"cmd":"cat key"},{"cmd":"grep -r sk-live . ; true"}]})", "call_batch"));
+        "ExecCommandBatch", R"({"items":[{"cmd":"cat key"},{"cmd":"grep -r sk-live . ; true"}]})",
+        "call_batch"));
     server.always(test_support::says("Done."));
     const auto finished = run();
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
@@ -121,12 +126,14 @@ TEST_F(Redaction, PatternsAreTakenOutOnlyWhereTheyAreWanted) {
                             "-----END PRIVATE " + "KEY-----\n";
     program.write(program.repo() / "test.pem", pem);
     for (const bool wanted : {false, true}) {
-        EXPECT_EQ(program.run({"config", "set", "redaction.patterns", wanted ? "on" : "off"})
-                      .exit_code,
-                  0);
+        EXPECT_EQ(
+            program.run({"config", "set", "redaction.patterns", wanted ? "on" : "off"}).exit_code,
+            0);
         server.enqueue(test_support::calls("ExecCommand", command("cat test.pem")));
         server.enqueue(test_support::says("Done."));
-        EXPECT_EQ(run().exit_code, 0);
+        // Building the rules takes its time where many tests share the processors.
+        EXPECT_EQ(
+            program.start({"run", "--agent", "k", "--create-agent", "go"}).wait(120s).exit_code, 0);
         EXPECT_EQ(server.requests().back().body.contains("MIIEvQIBADANBgkqhkiG9w0BAQ"), !wanted);
     }
 }
@@ -152,12 +159,12 @@ TEST_F(ExternalCalls, AreNotMadeUnlessTheOperatorAllowsThem) {
     EXPECT_EQ(program.run({"config", "set", "policy.external_calls", "refuse"}).exit_code, 0);
     EXPECT_EQ(run().exit_code, 0);
     EXPECT_FALSE(is_owned());
-    EXPECT_EQ(base::string_at(program.events("k", "tool_call_refused").back().at("data"),
-                              "error_kind"),
-              "untrusted_instructions");
-
     EXPECT_EQ(
-        program.run({"config", "set", "policy.agents.k.external_calls", "allow"}).exit_code, 0);
+        base::string_at(program.events("k", "tool_call_refused").back().at("data"), "error_kind"),
+        "untrusted_instructions");
+
+    EXPECT_EQ(program.run({"config", "set", "policy.agents.k.external_calls", "allow"}).exit_code,
+              0);
     EXPECT_EQ(run().exit_code, 0);
     EXPECT_TRUE(is_owned());
 }

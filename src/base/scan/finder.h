@@ -15,6 +15,8 @@
 
 namespace scan {
 
+bool begins_with(std::string_view text, std::string_view start, bool any_case);
+
 // Any thread may use one. Time is linear in the text.
 class Finder {
 public:
@@ -26,16 +28,13 @@ public:
     const std::vector<Spelling>& spellings() const { return spellings_; }
 
 private:
-    // The spellings that begin with the same bytes, by those bytes.
-    struct Table {
-        std::bitset<1U << 16U> maybe;
-        std::unordered_map<std::uint64_t, std::vector<std::size_t>> starts;
-    };
-    std::size_t length_at(const Table& table, std::string_view text, std::size_t at) const;
+    // How long the longest spelling is that begins at `text`; 0 without one.
+    std::size_t length_at(std::string_view text) const;
 
     std::vector<Spelling> spellings_;
-    Table exact_;
-    Table any_case_;  // Looked up in lower case.
+    // Where to look further, by the first bytes of the spellings, whatever their case.
+    std::bitset<1U << 16U> maybe_;
+    std::unordered_map<std::uint64_t, std::vector<std::size_t>> starts_;
 };
 
 }  // namespace scan

@@ -19,6 +19,7 @@ struct State {
     std::mutex mutex;
     std::set<std::string> credentials;
     std::shared_ptr<const Finder> known;       // Built at first use; null when stale.
+    std::mutex suspects_mutex;                 // Of the next alone: it is held for long once.
     std::shared_ptr<const Redactor> suspects;  // Built at first use.
     std::atomic<bool> has_credentials{false};
     std::atomic<bool> wants_suspects{false};
@@ -44,7 +45,7 @@ std::shared_ptr<const Finder> known() {
 std::shared_ptr<const Redactor> suspects() {
     State& now = state();
     if (!now.wants_suspects) return nullptr;
-    const std::scoped_lock lock(now.mutex);
+    const std::scoped_lock lock(now.suspects_mutex);
     if (!now.suspects) {
         auto made = Redactor::make({}, Suspects::Redact);
         CHECK(made.has_value(), "the engines refuse the rules for secrets");
@@ -63,12 +64,6 @@ bool protects_nothing(std::string_view credential) {
     return is_word || credential.size() < kKnownBytesMin;
 }
 
-bool is_same(std::string_view a, std::string_view b, bool any_case) {
-    if (!any_case) return a == b;
-    return std::ranges::equal(
-        a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 // How many bytes at the cut are part of a credential whose rest is on its other side.
 std::size_t part_at(std::string_view text, Cut cut, const std::vector<Spelling>& spellings) {
     std::size_t longest = 0;
@@ -78,8 +73,8 @@ std::size_t part_at(std::string_view text, Cut cut, const std::vector<Spelling>&
              size >= kPartBytesMin && size > longest; --size) {
             const bool found =
                 cut == Cut::AtEnd
-                    ? is_same(text.substr(text.size() - size), whole.substr(0, size), any_case)
-                    : is_same(text.substr(0, size), whole.substr(whole.size() - size), any_case);
+                    ? begins_with(text.substr(text.size() - size), whole.substr(0, size), any_case)
+                    : begins_with(text, whole.substr(whole.size() - size), any_case);
             if (found) longest = size;
         }
     }
