@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -101,6 +103,9 @@ public:
     virtual void on_record(const domain::PlanRecord& /*record*/) {}
 };
 
+// Longer than a call that was told to end may take.
+inline constexpr std::chrono::seconds kCancelWait{20};
+
 // Runs are named by id, by a beginning of it that fits one run only, or "last".
 class Plans {
 public:
@@ -125,8 +130,17 @@ public:
     // Refused without the approval it needs.
     virtual base::Result<domain::PlanRun> execute(const std::string& run,
                                                   PlanObserver& observer) = 0;
-    // A run that another process carries is told to stop, and this waits for it; one that nobody
-    // carries ends here. NotFound, or Conflict when it has ended.
+    // The same, but returns when the run has begun: the runtime carries it from then on, also after
+    // a crash of its own. Refused where no runtime stays.
+    virtual base::Result<domain::PlanRun> begin(const std::string& run) = 0;
+    // Calls `changed` after each commit that added to the run's journal, with the number of the
+    // newest line, and once more when the run has ended, until the token is dropped; a call that
+    // has begun by then may still be on its way. On some thread of the runtime: it must return at
+    // once. Of runs that another process carries, nothing is told.
+    [[nodiscard]] virtual base::Result<std::shared_ptr<void>> watch(
+        const std::string& run, std::function<void(std::int64_t newest_seq)> changed) = 0;
+    // A run that is being carried is told to stop, and this waits for it, for kCancelWait at most;
+    // one that nobody carries ends here. NotFound, or Conflict when it has ended.
     virtual base::Result<domain::PlanRun> cancel(const std::string& run,
                                                  const std::string& reason) = 0;
 
@@ -145,9 +159,13 @@ public:
     // `run` may also be the folder of a run, from anywhere.
     virtual base::Result<PlanVerdict> verify(const std::string& run) = 0;
     virtual base::Result<PlanReplay> replay(const std::string& run) = 0;
-    // Takes back what a run changed, by another run that `approver` answers for.
-    virtual base::Result<PlanReverted> revert(const std::string& run, const std::string& approver,
-                                              PlanObserver& observer) = 0;
+    // Stores and approves the run that takes back what a run changed; `approver` answers for it.
+    // It begins with execute() or begin(). No run when there is nothing to take back.
+    virtual base::Result<PlanReverted> make_revert(const std::string& run,
+                                                   const std::string& approver) = 0;
+    // Takes back what a run changed: makes that run, and executes it.
+    base::Result<PlanReverted> revert(const std::string& run, const std::string& approver,
+                                      PlanObserver& observer);
 
     // Keeps the plan of a run, or of `text`, under a name.
     virtual base::Result<domain::PlanAction> save(const std::string& name,

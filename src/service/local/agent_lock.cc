@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <thread>
 
 #include "base/text.h"
 
@@ -67,10 +68,20 @@ base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& fold
     return pid;
 }
 
-base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder) {
+base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder,
+                                     std::chrono::milliseconds bound) {
+    // The kernel tells nobody that a lock came free without making him wait for it forever.
+    constexpr std::chrono::milliseconds kLook{20};
     auto fd = TRY(open_lock(folder));
-    while (flock(fd.get(), LOCK_EX) != 0)
-        if (errno != EINTR) return base::fail_errno("lock " + folder.string());
+    for (auto waited = kLook; flock(fd.get(), LOCK_EX | LOCK_NB) != 0; waited += kLook) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return base::fail_errno("lock " + folder.string());
+        if (waited > bound)
+            return base::fail(base::ErrorCode::Conflict,
+                              "process {} has not let go of {} yet; look again later",
+                              base::printable(written_pid(fd)), folder.string());
+        std::this_thread::sleep_for(kLook);
+    }
     write_pid(fd);
     return fd;
 }
