@@ -8,6 +8,10 @@ json::object plan_run_json(const domain::PlanRun& run) {
     return plan::run_json(run);
 }
 
+base::Result<bool> Plans::has_ended(const std::string& run) {
+    return !TRY(this->run(run)).is_open() && !TRY(is_carried(run));
+}
+
 base::Result<PlanReverted> Plans::revert(const std::string& run, const std::string& approver,
                                          PlanObserver& observer) {
     auto out = TRY(make_revert(run, approver));

@@ -92,6 +92,13 @@ BOOST_DESCRIBE_STRUCT(ToolView, (),
                       (name, description, risk_level, category, repeatable, input_schema,
                        output_schema))
 
+// What a process has done for plans since it started.
+struct PlanTotals {
+    std::int64_t runs_open{0};  // Carried now.
+    std::int64_t runs_ended{0};
+    std::int64_t calls_ended{0};  // Of steps and of items of loops.
+};
+
 // A run in the wire form of the plan surface, without its plan.
 json::object plan_run_json(const domain::PlanRun& run);
 
@@ -147,6 +154,8 @@ public:
     virtual base::Result<domain::PlanRun> run(const std::string& run) = 0;
     // Is some process carrying it now?
     virtual base::Result<bool> is_carried(const std::string& run) = 0;
+    // It is not open, and nobody is about to begin another pass over it.
+    base::Result<bool> has_ended(const std::string& run);
     virtual base::Result<std::vector<domain::PlanRun>> runs(
         std::int64_t limit) = 0;  // Newest first.
     // {run, plan, calls, results, events} in the wire form.
@@ -176,7 +185,7 @@ public:
     virtual base::Result<domain::PlanAction> action(const std::string& name) = 0;
     virtual base::Status remove_action(const std::string& name) = 0;
 
-    virtual std::vector<ToolView> tools() = 0;
+    virtual base::Result<std::vector<ToolView>> tools() = 0;
 };
 
 }  // namespace service

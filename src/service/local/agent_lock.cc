@@ -44,8 +44,16 @@ base::Result<base::Fd> lock_agent(const std::filesystem::path& agent_home,
 }
 
 base::Result<base::Fd> lock_folder(const std::filesystem::path& folder, const std::string& what) {
+    // Whoever only asks who holds the lock has it for a moment.
+    constexpr int kTries = 5;
+    constexpr std::chrono::milliseconds kMoment{2};
     auto fd = TRY(open_lock(folder));
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    int tries = 0;
+    while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (++tries < kTries) {
+            std::this_thread::sleep_for(kMoment);
+            continue;
+        }
         const std::string pid = written_pid(fd);
         return base::fail(base::ErrorCode::Conflict,
                           "{} is being run by another process{}; wait for it to finish or stop it",

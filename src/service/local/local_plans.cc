@@ -347,11 +347,19 @@ base::Result<PlanRun> LocalPlans::cancel(const std::string& run, const std::stri
 }
 
 base::Result<PlanRun> LocalPlans::run(const std::string& run) {
-    return TRY(load_run(parts_.store, TRY(name_run(run)))).run;
+    const auto id = TRY(name_run(run));
+    std::optional<PlanRun> found;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        found = TRY(tx.plan_run(id));
+        return {};
+    }));
+    if (!found) return fail(ErrorCode::NotFound, "there is no run {}; see holon plan list", id);
+    return std::move(*found);
 }
 
 base::Result<bool> LocalPlans::is_carried(const std::string& run) {
-    return TRY(lock_holder(parts_.folder(TRY(name_run(run))))).has_value();
+    const auto id = TRY(name_run(run));
+    return host_.is_carried(id) || TRY(lock_holder(parts_.folder(id))).has_value();
 }
 
 base::Result<std::vector<PlanRun>> LocalPlans::runs(std::int64_t limit) {
@@ -515,7 +523,7 @@ base::Status LocalPlans::remove_action(const std::string& name) {
                               [&](store::Tx& tx) { return tx.erase_plan_action(name); });
 }
 
-std::vector<ToolView> LocalPlans::tools() {
+base::Result<std::vector<ToolView>> LocalPlans::tools() {
     std::vector<ToolView> list;
     for (const auto* spec : parts_.dispatcher.registry().all())
         list.push_back({.name = spec->name,

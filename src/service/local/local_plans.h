@@ -40,7 +40,7 @@ public:
     base::Result<std::vector<domain::PlanAction>> actions() override;
     base::Result<domain::PlanAction> action(const std::string& name) override;
     base::Status remove_action(const std::string& name) override;
-    std::vector<ToolView> tools() override;
+    base::Result<std::vector<ToolView>> tools() override;
 
     // Asks the run that is going on to stop. From a task of the loop, where none stays.
     void interrupt(const std::string& reason);

@@ -33,8 +33,9 @@ std::unexpected<base::Error> ending(const domain::RunId& run) {
 class PlanHost::Carried {
 public:
     Carried(const PlanParts& parts, base::Fd lock, const StoredRun& stored, ReadyRun ready,
-            CarryCalls calls_made)
+            CarryCalls calls_made, std::atomic<std::int64_t>& calls_ended)
         : calls(std::move(calls_made)),
+          calls_ended_(calls_ended),
           lock_(std::move(lock)),
           files_(parts, stored),
           journal_(parts.store, parts.loop),
@@ -51,8 +52,10 @@ public:
         runner.on_commit = [this, feed = parts.feed](const plan::Commit& commit) {
             files_.add(commit);
             if (calls.on_begun) std::exchange(calls.on_begun, nullptr)(commit.run);
-            if (calls.on_record)
-                for (const auto& record : commit.records) calls.on_record(record);
+            for (const auto& record : commit.records) {
+                if (record.kind == domain::PlanRecordKind::Result) ++calls_ended_;
+                if (calls.on_record) calls.on_record(record);
+            }
             feed->publish(commit.run.run_id, commit.run.last_seq);
         };
     }
@@ -65,6 +68,7 @@ public:
     std::vector<std::function<void()>> on_gone;
 
 private:
+    std::atomic<std::int64_t>& calls_ended_;  // The host's.
     base::Fd lock_;
     RunWriter files_;
     plan::StoreJournal journal_;
@@ -165,7 +169,7 @@ base::Result<PlanRun> PlanHost::start(Slot slot, base::Fd lock, StoredRun stored
     stored.run.carrier = stays_ ? domain::PlanCarrier::Runtime : domain::PlanCarrier::Command;
     auto ready = TRY(ready_run(parts_, stored));
     auto carried = std::make_shared<Carried>(parts_, std::move(lock), stored, std::move(ready),
-                                             std::move(calls));
+                                             std::move(calls), calls_ended_);
     // Posted: the runner is in the midst of itself when it says so.
     carried->runner.on_ended = [this, run] {
         post(run, [this, run](Carried& one) { run_ended(run, one.runner.state().run); });
@@ -212,6 +216,12 @@ bool PlanHost::is_carried(const domain::RunId& run) const {
     return carried_.contains(run.value);
 }
 
+PlanTotals PlanHost::totals() const {
+    return {.runs_open = static_cast<std::int64_t>(carried_count()),
+            .runs_ended = runs_ended_,
+            .calls_ended = calls_ended_};
+}
+
 std::size_t PlanHost::carried_count() const {
     const std::lock_guard lock(mutex_);
     return carried_.size();
@@ -227,6 +237,7 @@ void PlanHost::run_ended(const domain::RunId& run, base::Result<PlanRun> how) {
         carried_.erase(found);
     }
     carried->release();
+    if (how) ++runs_ended_;
     if (!how && how.error().kind != kEnding)
         base::log_warn("run {} is no longer carried here: {}", run, how.error().message);
     if (carried->calls.on_end) carried->calls.on_end(std::move(how));

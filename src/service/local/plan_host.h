@@ -57,6 +57,7 @@ public:
     // Here, by this very process.
     bool is_carried(const domain::RunId& run) const;
     std::size_t carried_count() const;
+    PlanTotals totals() const;
 
     // Starts nothing more, waits for the calls under way, up to kDrainGrace, and leaves the runs
     // open for the next process. `done` is called once. On the loop.
@@ -83,6 +84,8 @@ private:
     // Null while a run is being loaded; what is in it is the loop's.
     std::map<std::string, std::shared_ptr<Carried>> carried_;
     bool is_draining_{false};
+    std::atomic<std::int64_t> runs_ended_{0};
+    std::atomic<std::int64_t> calls_ended_{0};
     std::vector<domain::RunId> to_take_up_;  // Last one first. On the loop.
     std::move_only_function<void()> drained_;
     base::Loop::TimerHandle grace_{base::Loop::TimerHandle::None};

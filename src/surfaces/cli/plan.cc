@@ -440,7 +440,7 @@ json::object tool_json(const service::ToolView& tool) {
 }
 
 base::Result<Exit> on(const ToolsCommand& command, const Call& call) {
-    const auto all = call.context.plans.tools();
+    const auto all = TRY(call.context.plans.tools());
     json::array list;
     std::vector<std::string> names;
     for (const auto& tool : all) {
