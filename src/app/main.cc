@@ -119,8 +119,7 @@ cli::Exit over_there(const cli::PlanCommand& command, const service::Address& ad
     base::SystemClock clock;
     service::RemotePlans plans(
         {.address = address, .vault = config.workspace_dir, .on_lost = [&](const auto& error) {
-             terminal.note("lost the runtime (" + error.message +
-                           "); waiting for it to come back");
+             terminal.note("lost the runtime (" + error.message + "); waiting for it to come back");
          }});
     base::AsioLoop loop;
     int interrupts = 0;

@@ -1,5 +1,5 @@
-// What crosses service::Plans as JSON, both ways, in the camelCase of the plan surface: one form for
-// the HTTP surface, its clients and the command line.
+// What crosses service::Plans as JSON, both ways, in the camelCase of the plan surface: one form
+// for the HTTP surface, its clients and the command line.
 #pragma once
 
 #include "service/plans.h"

@@ -289,9 +289,8 @@ void PlanHost::drain(std::move_only_function<void()> done) {
     }
     for (const auto& carried : all) {
         const domain::RunId run = carried->runner.state().run.run_id;
-        carried->runner.hold([this, run] {
-            post(run, [this, run](Carried&) { run_ended(run, ending(run)); });
-        });
+        carried->runner.hold(
+            [this, run] { post(run, [this, run](Carried&) { run_ended(run, ending(run)); }); });
     }
     grace_ = parts_.loop.after(kDrainGrace, [this] { let_all_go(); });
     tell_drained();

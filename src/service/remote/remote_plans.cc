@@ -242,10 +242,10 @@ base::Result<json::object> RemotePlans::show(const std::string& run) {
 base::Result<std::vector<domain::PlanRecord>> RemotePlans::records(const std::string& run,
                                                                    std::int64_t after_seq,
                                                                    std::int64_t limit) {
-    const auto page = TRY(as_object(
-        client_.get(run_path(run, fmt::format("/records?after_seq={}&limit={}", after_seq,
-                                              std::min(limit, kRecordPageMax)))),
-        "records"));
+    const auto page = TRY(
+        as_object(client_.get(run_path(run, fmt::format("/records?after_seq={}&limit={}", after_seq,
+                                                        std::min(limit, kRecordPageMax)))),
+                  "records"));
     const auto* list = page.if_contains("records");
     return decode_list<domain::PlanRecord>(list ? *list : json::value(), "records");
 }

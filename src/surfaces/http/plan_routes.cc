@@ -169,9 +169,9 @@ Answer approve(const Context& context, const Request& request) {
     const auto body = TRY(plan_body<ApproveBody>(request));
     const auto lifetime = std::chrono::milliseconds(
         body.lifetime_ms.value_or(std::chrono::milliseconds(kApprovalDefault).count()));
-    if (lifetime <= std::chrono::milliseconds(0)) return invalid("'lifetimeMs' has to be 1 or more");
-    return told(
-        TRY(plans.approve(TRY(run_of(plans, request)), approver_of(request), lifetime)));
+    if (lifetime <= std::chrono::milliseconds(0))
+        return invalid("'lifetimeMs' has to be 1 or more");
+    return told(TRY(plans.approve(TRY(run_of(plans, request)), approver_of(request), lifetime)));
 }
 
 Answer reject(const Context& context, const Request& request) {
@@ -231,8 +231,7 @@ Answer save(const Context& context, const Request& request) {
     const auto body = TRY(plan_body<SaveBody>(request));
     if (body.run.has_value() == body.text.has_value())
         return invalid("give one of 'run' and 'text'");
-    return told(
-        TRY(plans.save(body.name, body.description.value_or(""), body.run, body.text)));
+    return told(TRY(plans.save(body.name, body.description.value_or(""), body.run, body.text)));
 }
 
 Answer remove_action(const Context& context, const Request& request) {
