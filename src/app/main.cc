@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "service/daemon/daemon.h"
 #include "service/daemon/route.h"
 #include "service/local/local_settings.h"
+#include "service/remote/remote_plans.h"
 #include "service/remote/remote_service.h"
 #include "surfaces/cli/cli.h"
 
@@ -33,6 +35,11 @@ config::Environment environment() {
             variables.emplace(text.substr(0, equals), text.substr(equals + 1));
     }
     return variables;
+}
+
+std::string user_name() {
+    const char* user = std::getenv("USER");
+    return user != nullptr && *user != 0 ? user : "operator";
 }
 
 // The first Ctrl-C settles the turn; a second one ends the program at once, and the turn stays open
@@ -129,15 +136,39 @@ cli::Exit execute(const cli::DaemonCommand& command, const config::Config& confi
     return cli::execute(command, {.daemon = daemon, .terminal = terminal, .clock = clock});
 }
 
+// The first Ctrl-C ends the run, as it does in process; a second one, or one while none is under
+// way, ends the program.
+cli::Exit over_there(const cli::PlanCommand& command, const service::Address& address,
+                     const config::Config& config, const cli::Terminal& terminal) {
+    base::SystemClock clock;
+    service::RemotePlans plans(
+        {.address = address, .vault = config.workspace_dir, .on_lost = [&](const auto& error) {
+             terminal.note("lost the runtime (" + error.message + "); waiting for it to come back");
+         }});
+    base::AsioLoop loop;
+    int interrupts = 0;
+    const base::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) {
+        if (++interrupts > 1 || !plans.interrupt("operator_interrupt"))
+            std::_Exit(static_cast<int>(cli::Exit::Interrupted));
+    });
+    const std::jthread waiting([&] { loop.run(); });
+    const auto exit = cli::execute(
+        command, {.plans = plans, .terminal = terminal, .clock = clock, .user = user_name()});
+    loop.stop();
+    return exit;
+}
+
 cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
                   const cli::Terminal& terminal) {
+    const auto files = service::Daemon::files_of(config);
+    if (const auto address = service::find_runtime(files, config.server))
+        return over_there(command, *address, config, terminal);
     const auto runtime = app::Runtime::open(config, tools_of(command));
     if (!runtime) return cli::report(terminal, runtime.error());
-    const char* user = std::getenv("USER");
     return cli::execute(command, {.plans = (*runtime)->plans(),
                                   .terminal = terminal,
                                   .clock = (*runtime)->clock(),
-                                  .user = user != nullptr && *user != 0 ? user : "operator"});
+                                  .user = user_name()});
 }
 
 cli::Exit run(int argc, char** argv) {

@@ -164,6 +164,7 @@ base::Status Serving::open() {
     runtime_->service().set_callback_base_url(plan_.callback_base_url);
     // Whoever names no agent means this one, so it is there from the start.
     TRY(runtime_->service().create_agent(parts_.config.default_agent, std::nullopt, {}));
+    TRY(runtime_->plans().host().stay());
     TRY(start_server());
     runtime_->service().start();
     return service::write_metadata(
@@ -198,9 +199,10 @@ base::Status Serving::start_server() {
                   .started_at = started_at_,
                   .startup_surface = service::startup_surface(config, plan_),
                   .runtime_surface = service::runtime_surface(config)},
-        .request_shutdown = [this] {
-            runtime_->loop().post([this] { drain("asked over the control surface"); });
-        }};
+        .request_shutdown =
+            [this] { runtime_->loop().post([this] { drain("asked over the control surface"); }); },
+        .plans = &runtime_->plans(),
+        .plan_totals = [this] { return runtime_->plans().host().totals(); }};
     server_ = TRY(http_surface::Server::start(std::move(parts), http_options(plan_)));
     return {};
 }
@@ -247,13 +249,17 @@ void Serving::on_signal(int number) {
     drain(number == SIGINT ? "interrupted" : "terminated");
 }
 
-// First the doors, while the runtime still answers; then the agents.
+// First the doors, while the runtime still answers, and the runs of plans, which start nothing more
+// from here on; then the agents.
 void Serving::drain(const std::string& why) {
     if (std::exchange(is_draining_, true)) return;
     base::log_info("the runtime ends: {}", why);
     notify_.send("STOPPING=1\nSTATUS=draining");
-    runtime_->loop().offload([this] { server_->drain(kRequestGrace); },
-                             [this] { runtime_->service().drain([this] { finish(); }); });
+    const auto next = [this, left = std::make_shared<int>(2)] {
+        if (--*left == 0) runtime_->service().drain([this] { finish(); });
+    };
+    runtime_->plans().host().drain(next);
+    runtime_->loop().offload([this] { server_->drain(kRequestGrace); }, next);
 }
 
 void Serving::finish() {

@@ -50,6 +50,11 @@ struct PlanCounts {
 };
 BOOST_DESCRIBE_STRUCT(PlanCounts, (), (steps, succeeded, failed, skipped, calls, unknown_outcomes))
 
+// Who carried a run last: a command, whose user goes on with what was cut off, or a runtime that
+// stays, whose next process does.
+enum class PlanCarrier { Command, Runtime };
+BOOST_DESCRIBE_ENUM(PlanCarrier, Command, Runtime)
+
 struct PlanRun {
     RunId run_id;
     PlanRunStatus status{PlanRunStatus::AwaitingApproval};
@@ -75,6 +80,7 @@ struct PlanRun {
     PlanCounts counts{};
     std::optional<PlanFailure> failure{};
     std::optional<std::string> cancel_reason{};
+    std::optional<PlanCarrier> carrier{};
     std::string executor_version;
     std::string tool_registry_version;
     friend bool operator==(const PlanRun&, const PlanRun&) = default;
@@ -86,7 +92,7 @@ struct PlanRun {
 BOOST_DESCRIBE_STRUCT(PlanRun, (),
                       (run_id, status, goal, title, plan_hash, policy_hash, risk_level, vault,
                        policy, context, params, action, reverts, approval, created_at, started_at,
-                       ended_at, pass, last_seq, last_hash, counts, failure, cancel_reason,
+                       ended_at, pass, last_seq, last_hash, counts, failure, cancel_reason, carrier,
                        executor_version, tool_registry_version))
 
 enum class PlanRecordKind { Call, Result, Event };

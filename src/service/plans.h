@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -90,6 +92,13 @@ BOOST_DESCRIBE_STRUCT(ToolView, (),
                       (name, description, risk_level, category, repeatable, input_schema,
                        output_schema))
 
+// What a process has done for plans since it started.
+struct PlanTotals {
+    std::int64_t runs_open{0};  // Carried now.
+    std::int64_t runs_ended{0};
+    std::int64_t calls_ended{0};  // Of steps and of items of loops.
+};
+
 // A run in the wire form of the plan surface, without its plan.
 json::object plan_run_json(const domain::PlanRun& run);
 
@@ -100,6 +109,9 @@ public:
     // A committed line of the journal, in the wire form of the plan surface.
     virtual void on_record(const domain::PlanRecord& /*record*/) {}
 };
+
+// Longer than a call that was told to end may take.
+inline constexpr std::chrono::seconds kCancelWait{20};
 
 // Runs are named by id, by a beginning of it that fits one run only, or "last".
 class Plans {
@@ -125,14 +137,25 @@ public:
     // Refused without the approval it needs.
     virtual base::Result<domain::PlanRun> execute(const std::string& run,
                                                   PlanObserver& observer) = 0;
-    // A run that another process carries is told to stop, and this waits for it; one that nobody
-    // carries ends here. NotFound, or Conflict when it has ended.
+    // The same, but returns when the run has begun: the runtime carries it from then on, also after
+    // a crash of its own. Refused where no runtime stays.
+    virtual base::Result<domain::PlanRun> begin(const std::string& run) = 0;
+    // Calls `changed` after each commit that added to the run's journal, with the number of the
+    // newest line, and once more when the run has ended, until the token is dropped; a call that
+    // has begun by then may still be on its way. On some thread of the runtime: it must return at
+    // once. Of runs that another process carries, nothing is told.
+    [[nodiscard]] virtual base::Result<std::shared_ptr<void>> watch(
+        const std::string& run, std::function<void(std::int64_t newest_seq)> changed) = 0;
+    // A run that is being carried is told to stop, and this waits for it, for kCancelWait at most;
+    // one that nobody carries ends here. NotFound, or Conflict when it has ended.
     virtual base::Result<domain::PlanRun> cancel(const std::string& run,
                                                  const std::string& reason) = 0;
 
     virtual base::Result<domain::PlanRun> run(const std::string& run) = 0;
     // Is some process carrying it now?
     virtual base::Result<bool> is_carried(const std::string& run) = 0;
+    // It is not open, and nobody is about to begin another pass over it.
+    base::Result<bool> has_ended(const std::string& run);
     virtual base::Result<std::vector<domain::PlanRun>> runs(
         std::int64_t limit) = 0;  // Newest first.
     // {run, plan, calls, results, events} in the wire form.
@@ -145,9 +168,13 @@ public:
     // `run` may also be the folder of a run, from anywhere.
     virtual base::Result<PlanVerdict> verify(const std::string& run) = 0;
     virtual base::Result<PlanReplay> replay(const std::string& run) = 0;
-    // Takes back what a run changed, by another run that `approver` answers for.
-    virtual base::Result<PlanReverted> revert(const std::string& run, const std::string& approver,
-                                              PlanObserver& observer) = 0;
+    // Stores and approves the run that takes back what a run changed; `approver` answers for it.
+    // It begins with execute() or begin(). No run when there is nothing to take back.
+    virtual base::Result<PlanReverted> make_revert(const std::string& run,
+                                                   const std::string& approver) = 0;
+    // Takes back what a run changed: makes that run, and executes it.
+    base::Result<PlanReverted> revert(const std::string& run, const std::string& approver,
+                                      PlanObserver& observer);
 
     // Keeps the plan of a run, or of `text`, under a name.
     virtual base::Result<domain::PlanAction> save(const std::string& name,
@@ -158,7 +185,7 @@ public:
     virtual base::Result<domain::PlanAction> action(const std::string& name) = 0;
     virtual base::Status remove_action(const std::string& name) = 0;
 
-    virtual std::vector<ToolView> tools() = 0;
+    virtual base::Result<std::vector<ToolView>> tools() = 0;
 };
 
 }  // namespace service

@@ -183,7 +183,7 @@ private:
     }
 
     bool can_start() const {
-        return !state_.is_halted() && !state_.ready.empty() &&
+        return !state_.is_halted() && !state_.held && !state_.ready.empty() &&
                std::ssize(state_.in_flight) < state_.concurrency_max();
     }
 

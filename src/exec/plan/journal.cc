@@ -20,8 +20,9 @@ void StoreJournal::commit(std::shared_ptr<const Commit> commit,
             TRY(tx.append_plan_records(commit->run.run_id, commit->records));
             return tx.put_plan_run(commit->run);
         },
-        [this, done = std::move(done)](base::Status status) mutable {
-            loop_.post([done = std::move(done), status = std::move(status)]() mutable {
+        // The journal may be gone by then; the loop outlives the store.
+        [&loop = loop_, done = std::move(done)](base::Status status) mutable {
+            loop.post([done = std::move(done), status = std::move(status)]() mutable {
                 done(std::move(status));
             });
         });
@@ -35,7 +36,7 @@ void MemoryJournal::commit(std::shared_ptr<const Commit> commit,
 
 std::shared_ptr<tools::Running> DispatcherPerformer::start(
     const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) {
-    return dispatcher_.dispatch(*call, domain::ProfilePreset::PublicNamed, place_,
+    return dispatcher_.dispatch(*call, profile_, place_,
                                 [done = std::move(done)](tools::Dispatched dispatched) mutable {
                                     done(std::move(dispatched.result));
                                 });

@@ -32,14 +32,16 @@ private:
 
 class DispatcherPerformer final : public Performer {
 public:
-    DispatcherPerformer(tools::Dispatcher& dispatcher, tools::Place place)
-        : dispatcher_(dispatcher), place_(std::move(place)) {}
+    DispatcherPerformer(tools::Dispatcher& dispatcher, tools::Place place,
+                        domain::ProfilePreset profile)
+        : dispatcher_(dispatcher), place_(std::move(place)), profile_(profile) {}
     std::shared_ptr<tools::Running> start(
         const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) override;
 
 private:
     tools::Dispatcher& dispatcher_;
     tools::Place place_;
+    domain::ProfilePreset profile_;
 };
 
 // The whole journal of a run, in order.

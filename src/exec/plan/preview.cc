@@ -13,11 +13,11 @@ std::shared_ptr<tools::Running> PreviewPerformer::start(
     const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) {
     auto* tool = dispatcher_.registry().find(call->tool);
     if (!tool || tool->spec().risk == domain::RiskLevel::ReadOnly)
-        return dispatcher_.dispatch(*call, domain::ProfilePreset::PublicNamed, place_,
+        return dispatcher_.dispatch(*call, profile_, place_,
                                     [done = std::move(done)](tools::Dispatched dispatched) mutable {
                                         done(std::move(dispatched.result));
                                     });
-    const auto refused = dispatcher_.judge(*call, domain::ProfilePreset::PublicNamed, place_);
+    const auto refused = dispatcher_.judge(*call, profile_, place_);
     auto told_now =
         refused ? base::Result<json::object>(json::object()) : tool->preview(call->args, place_);
     auto result = dispatcher_

@@ -9,8 +9,9 @@ namespace plan {
 
 class PreviewPerformer final : public Performer {
 public:
-    PreviewPerformer(tools::Dispatcher& dispatcher, tools::Place place)
-        : dispatcher_(dispatcher), place_(std::move(place)) {}
+    PreviewPerformer(tools::Dispatcher& dispatcher, tools::Place place,
+                     domain::ProfilePreset profile)
+        : dispatcher_(dispatcher), place_(std::move(place)), profile_(profile) {}
     std::shared_ptr<tools::Running> start(
         const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) override;
 
@@ -20,6 +21,7 @@ public:
 private:
     tools::Dispatcher& dispatcher_;
     tools::Place place_;
+    domain::ProfilePreset profile_;
 };
 
 // The plan with every step allowed to fail: what cannot be told yet must not hide the rest.

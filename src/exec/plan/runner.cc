@@ -119,6 +119,19 @@ void Runner::committed(const std::vector<Effect>& effects, const base::Status& s
     }
     for (const auto& effect : effects) act(effect);
     if (!inbox_.empty() && !pump_posted_) pump();
+    tell_quiet();
+}
+
+void Runner::hold(std::function<void()> quiet) {
+    state_.held = true;
+    quiet_ = std::move(quiet);
+    tell_quiet();
+}
+
+void Runner::tell_quiet() {
+    if (!quiet_ || is_over_ || committing_ || pump_posted_ || !inbox_.empty() || !flights_.empty())
+        return;
+    std::exchange(quiet_, nullptr)();
 }
 
 void Runner::act(const Effect& effect) {

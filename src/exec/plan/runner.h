@@ -58,6 +58,9 @@ public:
     void begin() { receive(Begin{}); }
     void restart() { receive(Restarted{}); }
     void cancel(std::string reason) { receive(CancelAsked{std::move(reason)}); }
+    // Starts no more calls. `quiet` is called once those under way have ended and are committed, if
+    // the run has not ended by then; it must not destroy the Runner.
+    void hold(std::function<void()> quiet);
 
     const State& state() const { return state_; }
 
@@ -77,6 +80,7 @@ private:
     void dispatch(const CallPtr& call);
     void end_call(const domain::ToolCallId& id, domain::ResultStatus why);
     void call_ended(const std::string& id, domain::ToolResult result);
+    void tell_quiet();
     Input input() const;
 
     RunnerParts parts_;
@@ -85,6 +89,7 @@ private:
     bool pump_posted_{false};
     bool committing_{false};
     bool is_over_{false};
+    std::function<void()> quiet_;
     std::map<std::string, std::shared_ptr<Flight>> flights_;
     base::Loop::TimerHandle wake_{base::Loop::TimerHandle::None};
     base::Loop::TimerHandle deadline_{base::Loop::TimerHandle::None};

@@ -99,6 +99,7 @@ public:
     std::set<std::pair<base::Time, UnitAt>> retries;
     bool stopping{false};
     bool out_of_time{false};
+    bool held{false};  // Starts nothing more here; another process will.
     std::size_t open_steps{0};
     // Filled by note_result(), for whoever goes on from there to empty.
     std::vector<std::size_t> newly_ready{};

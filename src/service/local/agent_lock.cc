@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <thread>
 
 #include "base/text.h"
 
@@ -43,8 +44,16 @@ base::Result<base::Fd> lock_agent(const std::filesystem::path& agent_home,
 }
 
 base::Result<base::Fd> lock_folder(const std::filesystem::path& folder, const std::string& what) {
+    // Whoever only asks who holds the lock has it for a moment.
+    constexpr int kTries = 5;
+    constexpr std::chrono::milliseconds kMoment{2};
     auto fd = TRY(open_lock(folder));
-    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    int tries = 0;
+    while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (++tries < kTries) {
+            std::this_thread::sleep_for(kMoment);
+            continue;
+        }
         const std::string pid = written_pid(fd);
         return base::fail(base::ErrorCode::Conflict,
                           "{} is being run by another process{}; wait for it to finish or stop it",
@@ -67,10 +76,20 @@ base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& fold
     return pid;
 }
 
-base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder) {
+base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder,
+                                     std::chrono::milliseconds bound) {
+    // The kernel tells nobody that a lock came free without making him wait for it forever.
+    constexpr std::chrono::milliseconds kLook{20};
     auto fd = TRY(open_lock(folder));
-    while (flock(fd.get(), LOCK_EX) != 0)
-        if (errno != EINTR) return base::fail_errno("lock " + folder.string());
+    for (auto waited = kLook; flock(fd.get(), LOCK_EX | LOCK_NB) != 0; waited += kLook) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return base::fail_errno("lock " + folder.string());
+        if (waited > bound)
+            return base::fail(base::ErrorCode::Conflict,
+                              "process {} has not let go of {} yet; look again later",
+                              base::printable(written_pid(fd)), folder.string());
+        std::this_thread::sleep_for(kLook);
+    }
     write_pid(fd);
     return fd;
 }

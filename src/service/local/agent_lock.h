@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -37,7 +38,8 @@ base::Result<base::Fd> lock_folder(const std::filesystem::path& folder, const st
 // The process that holds the lock, or nothing.
 base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& folder);
 
-// Waits until nobody holds the lock, and takes it.
-base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder);
+// Waits until nobody holds the lock, and takes it. Conflict when somebody still does after `bound`.
+base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder,
+                                     std::chrono::milliseconds bound);
 
 }  // namespace service

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include <algorithm>
+#include <future>
 
 #include "agent/workspace/workspace.h"
 #include "exec/plan/chain.h"
@@ -25,19 +26,30 @@ using domain::PlanRunStatus;
 
 constexpr std::int64_t kRunsLookedAt = 1000;
 constexpr std::int64_t kActionsMax = 1000;
+constexpr std::chrono::seconds kPreviewTimeMax{30};  // Where others wait for the same runtime.
 constexpr std::size_t kActionNameCharsMax = 64;
 
-// Forgets the way to interrupt a run when the run is over, however it ends.
-class Reset {
-public:
-    explicit Reset(std::function<void(const std::string&)>& target) : target_(target) {}
-    ~Reset() { target_ = nullptr; }
-    Reset(const Reset&) = delete;
-    Reset& operator=(const Reset&) = delete;
-
-private:
-    std::function<void(const std::string&)>& target_;
+// A run that only pretends, on the loop.
+struct Pretended {
+    Pretended(const PlanParts& parts, const PlanStanding& standing, plan::State state)
+        : journal(parts.loop),
+          performer(parts.dispatcher, standing.place, standing.profile),
+          runner({.loop = parts.loop,
+                  .clock = parts.clock,
+                  .ids = parts.ids,
+                  .dispatcher = parts.dispatcher,
+                  .journal = journal,
+                  .performer = performer,
+                  .place = standing.place},
+                 std::move(state)) {}
+    plan::MemoryJournal journal;
+    plan::PreviewPerformer performer;
+    plan::Runner runner;
 };
+
+void shorten(std::optional<std::int64_t>& limit_ms, std::chrono::milliseconds bound) {
+    limit_ms = std::min(limit_ms.value_or(bound.count()), bound.count());
+}
 
 // A folder of a run that only pretends, gone with it.
 class Scratch {
@@ -71,8 +83,42 @@ struct LocalPlans::Prepared {
     std::optional<std::string> action{};
 };
 
+// Forgets the way to interrupt a run when the run is over, however it ends.
+class LocalPlans::Reset {
+public:
+    explicit Reset(LocalPlans& plans) : plans_(plans) {}
+    ~Reset() { plans_.interrupt_by(nullptr); }
+    Reset(const Reset&) = delete;
+    Reset& operator=(const Reset&) = delete;
+
+private:
+    LocalPlans& plans_;
+};
+
 void LocalPlans::interrupt(const std::string& reason) {
     if (interrupt_) interrupt_(reason);
+}
+
+// Signals end a process that stays, not one of its runs.
+void LocalPlans::interrupt_by(std::function<void(const std::string&)> how) {
+    if (!host_.stays()) interrupt_ = std::move(how);
+}
+
+template <class T>
+base::Result<T> LocalPlans::await(const std::function<base::Status(Told<T>)>& start) {
+    if (host_.stays()) {
+        const auto told = std::make_shared<std::promise<base::Result<T>>>();
+        TRY(start([told](base::Result<T> result) { told->set_value(std::move(result)); }));
+        return told->get_future().get();
+    }
+    std::optional<base::Result<T>> told;
+    TRY(start([&](base::Result<T> result) {
+        told = std::move(result);
+        parts_.stop_loop();
+    }));
+    parts_.run_loop();
+    if (!told) return fail(ErrorCode::Internal, "the loop was stopped before its work was done");
+    return std::move(*told);
 }
 
 base::Result<domain::RunId> LocalPlans::name_run(const std::string& run) {
@@ -157,25 +203,26 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
                                      .context = prepared.context,
                                      .params = prepared.params},
                                     parts_.clock.now());
+    if (host_.stays()) shorten(created.run.policy.limits.run_timeout_ms, kPreviewTimeMax);
     const Scratch scratch(parts_.folder(created.run.run_id));
-    const auto place = TRY(plan_place(parts_, created.run));
-    plan::MemoryJournal journal(parts_.loop);
-    plan::PreviewPerformer performer(parts_.dispatcher, place);
-    plan::Runner runner({.loop = parts_.loop,
-                         .clock = parts_.clock,
-                         .ids = parts_.ids,
-                         .dispatcher = parts_.dispatcher,
-                         .journal = journal,
-                         .performer = performer,
-                         .place = place},
-                        plan::State(created.run, plan));
-    const Reset reset(interrupt_);
-    interrupt_ = [&](const std::string& reason) { runner.cancel(reason); };
-    TRY(carry(parts_, runner, [](plan::Runner& one) { one.begin(); }));
-    auto out = plan::preview_json(prepared.plan, journal.records, performer);
-    out["ok"] = true;
-    out["vault"] = prepared.vault;
-    return out;
+    const auto standing = TRY(standing_of(parts_, created.run));
+    auto pretended = std::make_unique<Pretended>(parts_, standing, plan::State(created.run, plan));
+    const Reset reset(*this);
+    return await<json::object>([&](Told<json::object> told) -> base::Status {
+        pretended->runner.on_ended = [&, told] {
+            parts_.loop.post([&, told] {
+                auto out = plan::preview_json(prepared.plan, pretended->journal.records,
+                                              pretended->performer);
+                out["ok"] = true;
+                out["vault"] = prepared.vault;
+                pretended.reset();  // Here: its timers are the loop's.
+                told(std::move(out));
+            });
+        };
+        interrupt_by([&](const std::string& reason) { pretended->runner.cancel(reason); });
+        parts_.loop.post([&] { pretended->runner.begin(); });
+        return {};
+    });
 }
 
 base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,
@@ -237,30 +284,51 @@ base::Result<PlanRun> LocalPlans::reject(const std::string& run, const std::stri
 
 base::Result<PlanRun> LocalPlans::execute(const std::string& run, PlanObserver& observer) {
     const auto id = TRY(name_run(run));
-    const auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
-    auto stored = TRY(load_run(parts_.store, id));
-    TRY(heal_files(parts_, stored));
-    if (stored.run.status == PlanRunStatus::Succeeded)
-        return fail(ErrorCode::Conflict, "run {} has succeeded; there is nothing left to do", id);
-    if (stored.run.status == PlanRunStatus::Cancelled && stored.run.pass == 0)
-        return fail(ErrorCode::Conflict, "run {} was rejected; make a new one", id);
-    TRY(plan::check_approval(stored.run, stored.document, parts_.clock.now()));
-    const Reset reset(interrupt_);
-    return carry_stored(parts_, std::move(stored), observer, [this](plan::Runner& runner) {
-        interrupt_ = [&runner](const std::string& reason) { runner.cancel(reason); };
+    const Reset reset(*this);
+    interrupt_by([this, id](const std::string& reason) { host_.cancel(id, reason); });
+    return await<PlanRun>([&](Told<PlanRun> told) -> base::Status {
+        TRY(host_.carry(
+            id, {.on_record = [&](const domain::PlanRecord& record) { observer.on_record(record); },
+                 .on_end = [told](base::Result<PlanRun> how) { told(std::move(how)); }}));
+        return {};
     });
+}
+
+base::Result<PlanRun> LocalPlans::begin(const std::string& run) {
+    const auto id = TRY(name_run(run));
+    if (!host_.stays())
+        return fail(ErrorCode::Refused,
+                    "no runtime stays here to carry run {}; start one with holon daemon start", id);
+    return await<PlanRun>([&](Told<PlanRun> told) -> base::Status {
+        auto once = [told, is_told = std::make_shared<bool>(false)](base::Result<PlanRun> how) {
+            if (!std::exchange(*is_told, true)) told(std::move(how));
+        };
+        TRY(host_.carry(
+            id, {.on_begun = once, .on_end = [once](base::Result<PlanRun> how) { once(how); }}));
+        return {};
+    });
+}
+
+base::Result<std::shared_ptr<void>> LocalPlans::watch(const std::string& run,
+                                                      std::function<void(std::int64_t)> changed) {
+    return parts_.feed->watch(TRY(name_run(run)), std::move(changed));
 }
 
 base::Result<PlanRun> LocalPlans::cancel(const std::string& run, const std::string& reason) {
     const auto id = TRY(name_run(run));
+    const auto ended = std::make_shared<std::promise<void>>();
+    if (host_.cancel(id, reason, [ended] { ended->set_value(); })) {
+        ended->get_future().wait_for(kCancelWait);
+        return this->run(id.value);
+    }
     const auto folder = parts_.folder(id);
     if (const auto holder = TRY(lock_holder(folder))) {
         if (::kill(*holder, SIGINT) != 0)
             return base::fail_errno(fmt::format("stop process {}", *holder));
-        const auto lock = TRY(wait_for_lock(folder));
+        const auto lock = TRY(wait_for_lock(folder, kCancelWait));
         return this->run(id.value);
     }
-    const auto lock = TRY(lock_folder(folder, "run " + id.value));
+    auto lock = TRY(lock_folder(folder, "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
     if (!stored.run.is_open())
         return fail(ErrorCode::Conflict, "run {} has ended: {}", id,
@@ -270,18 +338,28 @@ base::Result<PlanRun> LocalPlans::cancel(const std::string& run, const std::stri
         TRY(record_event(parts_, stored, event));
         return stored.run;
     }
-    // Whatever was under way when its process died gets its result, and the run its end.
-    stored.run.cancel_reason = reason;
-    PlanObserver nobody;
-    return carry_stored(parts_, std::move(stored), nobody, [](plan::Runner&) {});
+    lock = base::Fd();
+    return await<PlanRun>([&](Told<PlanRun> told) -> base::Status {
+        TRY(host_.end(id, reason,
+                      {.on_end = [told](base::Result<PlanRun> how) { told(std::move(how)); }}));
+        return {};
+    });
 }
 
 base::Result<PlanRun> LocalPlans::run(const std::string& run) {
-    return TRY(load_run(parts_.store, TRY(name_run(run)))).run;
+    const auto id = TRY(name_run(run));
+    std::optional<PlanRun> found;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        found = TRY(tx.plan_run(id));
+        return {};
+    }));
+    if (!found) return fail(ErrorCode::NotFound, "there is no run {}; see holon plan list", id);
+    return std::move(*found);
 }
 
 base::Result<bool> LocalPlans::is_carried(const std::string& run) {
-    return TRY(lock_holder(parts_.folder(TRY(name_run(run))))).has_value();
+    const auto id = TRY(name_run(run));
+    return host_.is_carried(id) || TRY(lock_holder(parts_.folder(id))).has_value();
 }
 
 base::Result<std::vector<PlanRun>> LocalPlans::runs(std::int64_t limit) {
@@ -361,8 +439,8 @@ base::Result<PlanReplay> LocalPlans::replay(const std::string& run) {
                       .status = replayed.status};
 }
 
-base::Result<PlanReverted> LocalPlans::revert(const std::string& run, const std::string& approver,
-                                              PlanObserver& observer) {
+base::Result<PlanReverted> LocalPlans::make_revert(const std::string& run,
+                                                   const std::string& approver) {
     const auto stored = TRY(load_run(parts_.store, TRY(name_run(run))));
     if (stored.run.is_open())
         return fail(ErrorCode::Conflict, "run {} has not ended; cancel it first",
@@ -380,16 +458,7 @@ base::Result<PlanReverted> LocalPlans::revert(const std::string& run, const std:
     // In order: a later change has to be gone before the one before it can be.
     prepared.policy.limits.max_concurrency = 1;
     const auto made = TRY(store_new(prepared, stored.run.run_id));
-    TRY(approve(made.run_id.value, approver, plan::kApprovalLifetimeDefault));
-    out.run = TRY(execute(made.run_id.value, observer));
-    for (const auto& record : TRY(load_run(parts_.store, made.run_id)).records) {
-        if (record.kind != domain::PlanRecordKind::Result) continue;
-        const auto value = TRY(base::parse_json(record.line));
-        auto& list = base::bool_at(value, "ok") ? out.restored : out.not_restored;
-        const auto* error = base::find(value, "error");
-        list.push_back(error ? base::string_at(*error, "message")
-                             : base::string_at(value, "userMessage"));
-    }
+    out.run = TRY(approve(made.run_id.value, approver, plan::kApprovalLifetimeDefault));
     return out;
 }
 
@@ -454,7 +523,7 @@ base::Status LocalPlans::remove_action(const std::string& name) {
                               [&](store::Tx& tx) { return tx.erase_plan_action(name); });
 }
 
-std::vector<ToolView> LocalPlans::tools() {
+base::Result<std::vector<ToolView>> LocalPlans::tools() {
     std::vector<ToolView> list;
     for (const auto* spec : parts_.dispatcher.registry().all())
         list.push_back({.name = spec->name,

@@ -1,4 +1,4 @@
-// Carries one run of a plan to its end on this process's loop, for real or pretending.
+// What one run of a plan is made of, from what is stored of it.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include "exec/plan/approval.h"
 #include "exec/plan/folder.h"
 #include "exec/plan/journal.h"
+#include "service/local/plan_feed.h"
 #include "service/plans.h"
 
 namespace service {
@@ -19,9 +20,10 @@ struct PlanParts {
     tools::Dispatcher& dispatcher;
     std::filesystem::path home;   // Below it, plans/<runId>/ holds the files of each run.
     std::filesystem::path vault;  // Where a plan works unless told otherwise.
-    // Runs the loop until stop_loop is called from one of its tasks.
+    // Runs the loop until stop_loop is called from one of its tasks; only where nobody else does.
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
+    std::shared_ptr<PlanFeed> feed{std::make_shared<PlanFeed>()};
 
     std::filesystem::path folder(const domain::RunId& run) const {
         return home / "plans" / run.value;
@@ -36,7 +38,33 @@ struct StoredRun {
 };
 base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& run);
 
-base::Result<tools::Place> plan_place(const PlanParts& parts, const domain::PlanRun& run);
+// Where a run works, and with whose rights: everything that its calls are judged by besides its
+// policy. Decided here alone, from the run as it is stored.
+struct PlanStanding {
+    tools::Place place;
+    domain::ProfilePreset profile{domain::ProfilePreset::PublicNamed};
+};
+base::Result<PlanStanding> standing_of(const PlanParts& parts, const domain::PlanRun& run);
+
+// A stored run, ready to be carried: its plan checked again, its state read from its journal.
+struct ReadyRun {
+    PlanStanding standing;
+    plan::State state;
+};
+base::Result<ReadyRun> ready_run(const PlanParts& parts, const StoredRun& stored);
+
+// A run's files, written from what was committed. They are for people: one that cannot be written
+// is logged and does not stop the run.
+class RunWriter {
+public:
+    RunWriter(const PlanParts& parts, const StoredRun& stored);
+    void add(const plan::Commit& commit);
+
+private:
+    void complain(const base::Error& error);
+    std::optional<plan::RunFolder> folder_;
+    bool is_first_{true};
+};
 
 // Appends to a run that nobody carries, and writes its files anew.
 base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan::RunEvent& event);
@@ -44,15 +72,5 @@ base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan:
 // A process that died after its last commit left files that do not know of the end; they are
 // written anew. Files that claim an end are left alone, whatever they say: verify is there to tell.
 base::Status heal_files(const PlanParts& parts, const StoredRun& stored);
-
-// Runs the loop until `runner` has ended; `start` says how it begins.
-base::Status carry(const PlanParts& parts, plan::Runner& runner,
-                   const std::function<void(plan::Runner&)>& start);
-
-// Begins or goes on with a run whose lock is held. `on_runner` gets hold of what carries it, to
-// cancel it.
-base::Result<domain::PlanRun> carry_stored(const PlanParts& parts, StoredRun stored,
-                                           PlanObserver& observer,
-                                           const std::function<void(plan::Runner&)>& on_runner);
 
 }  // namespace service

@@ -112,6 +112,13 @@ base::Error answer_error(long status, std::string_view body, bool token_was_sent
     return error;
 }
 
+std::unexpected<base::Error> unreadable_answer(std::string_view what, const std::string& why) {
+    return base::fail(base::ErrorCode::Corrupt,
+                      "the runtime's answer for {} cannot be read ({}); is it of another version? "
+                      "Compare holon --version with holon daemon status",
+                      what, why);
+}
+
 std::string percent_encoded(std::string_view text) {
     std::string out;
     for (const char c : text) {

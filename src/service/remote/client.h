@@ -62,6 +62,9 @@ inline constexpr std::string_view kTokenMissing = "token_missing";
 // What an answer that is no success means. Pure.
 base::Error answer_error(long status, std::string_view body, bool token_was_sent);
 
+// A 2xx answer that is not what was asked for: `what` was, and `why` it is not.
+std::unexpected<base::Error> unreadable_answer(std::string_view what, const std::string& why);
+
 // "a b" as a part of a path or query: "a%20b".
 std::string percent_encoded(std::string_view text);
 

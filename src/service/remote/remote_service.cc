@@ -17,28 +17,21 @@ std::string agent_path(const std::string& agent, std::string_view rest) {
     return fmt::format("/agents/{}{}", percent_encoded(agent), rest);
 }
 
-std::unexpected<base::Error> unreadable(std::string_view what, const std::string& why) {
-    return fail(ErrorCode::Corrupt,
-                "the runtime's answer for {} cannot be read ({}); is it of another version? "
-                "Compare holon --version with holon daemon status",
-                what, why);
-}
-
 base::Result<json::object> as_object(json::value value, std::string_view what) {
-    if (!value.is_object()) return unreadable(what, "not an object");
+    if (!value.is_object()) return unreadable_answer(what, "not an object");
     return std::move(value.get_object());
 }
 
 template <class T>
 base::Result<T> decode(const json::value& value, std::string_view what) {
     auto decoded = base::from_json<T>(value);
-    if (!decoded) return unreadable(what, decoded.error().message);
+    if (!decoded) return unreadable_answer(what, decoded.error().message);
     return decoded;
 }
 
 template <class T>
 base::Result<std::vector<T>> decode_list(const json::value& value, std::string_view what) {
-    if (!value.is_array()) return unreadable(what, "not a list");
+    if (!value.is_array()) return unreadable_answer(what, "not a list");
     std::vector<T> list;
     for (const auto& item : value.get_array()) list.push_back(TRY(decode<T>(item, what)));
     return list;
@@ -47,7 +40,7 @@ base::Result<std::vector<T>> decode_list(const json::value& value, std::string_v
 // An event as the stream has it, as the record has it.
 base::Result<domain::Event> decode_event(const json::value& envelope) {
     const auto at = base::parse_time(base::string_at(envelope, "ts"));
-    if (!at) return unreadable("events", at.error().message);
+    if (!at) return unreadable_answer("events", at.error().message);
     const auto* payload = base::find(envelope, "payload");
     return domain::Event{.id = {base::string_at(envelope, "id")},
                          .event_seq = base::int_at(envelope, "event_seq"),
@@ -148,7 +141,7 @@ base::Result<std::string> RemoteService::debug_prompt(const std::string& agent,
 base::Result<json::object> RemoteService::model(const std::string& agent) {
     const json::object summary = TRY(status(agent));
     const auto* model = base::find(summary, "model");
-    if (!model || !model->is_object()) return unreadable("status", "no model");
+    if (!model || !model->is_object()) return unreadable_answer("status", "no model");
     return model->get_object();
 }
 
@@ -198,7 +191,7 @@ base::Result<std::vector<domain::Event>> RemoteService::event_page(const std::st
                                                                    const EventsQuery& query) {
     const json::value page = TRY(client_.get(page_path(agent, query)));
     const auto* events = base::find(page, "events");
-    if (!events || !events->is_array()) return unreadable("events", "no list of events");
+    if (!events || !events->is_array()) return unreadable_answer("events", "no list of events");
     std::vector<domain::Event> list;
     for (const auto& envelope : events->get_array()) list.push_back(TRY(decode_event(envelope)));
     return list;

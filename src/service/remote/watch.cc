@@ -15,10 +15,10 @@ constexpr int kPollMs = 60'000;  // Nothing depends on it: a stop wakes the poll
 
 class Follower {
 public:
-    Follower(Address address, const std::string& agent, WatchCalls calls)
+    Follower(Address address, Followed followed, WatchCalls calls)
         : address_(std::move(address)),
           client_(address_),
-          agent_path_("/agents/" + percent_encoded(agent)),
+          followed_(std::move(followed)),
           calls_(std::move(calls)),
           multi_(curl_multi_init()),
           thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -38,11 +38,15 @@ private:
         bool is_lost = false;
         while (!stop.stop_requested()) {
             connected_ = false;
+            has_ended_ = false;
+            is_over_ = false;
             const auto ended = stream(stop);
             if (stop.stop_requested()) return;
+            if (has_ended_) calls_.changed(newest_);
+            if (is_over_) return;
             if (connected_) wait = kReconnectFirst;
-            if ((connected_ || !is_lost) && calls_.lost) calls_.lost(ended);
-            is_lost = true;
+            if (!has_ended_ && (connected_ || !is_lost) && calls_.lost) calls_.lost(ended);
+            is_lost = !has_ended_;
             std::unique_lock lock(mutex_);
             woken_.wait_for(lock, stop, wait, [] { return false; });
             wait = next_reconnect(wait);
@@ -61,7 +65,7 @@ private:
         base::Error unreached{base::ErrorCode::Unavailable, "no runtime answers",
                               std::string(kUnreachable)};
         if (over_socket && !address_.socket) return unreached;
-        const Request request{.path = agent_path_ + "/events/stream"};
+        const Request request{.path = followed_.stream_path()};
         provider::SseReader reader;
         const Transfer transfer(address_, request, over_socket, [&](std::string_view chunk) {
             reader.add(chunk, [&](std::string_view data) { tell(data); });
@@ -74,6 +78,8 @@ private:
         curl_multi_remove_handle(multi_, transfer.handle());
         if (is_unreached(code)) return unreached;
         const long status = transfer.status();
+        is_over_ = followed_.ends && code == CURLE_OK && status == 204;
+        has_ended_ = followed_.ends && code == CURLE_OK && status < 300;
         if (status >= 300) return answer_error(status, transfer.body(), transfer.sends_token());
         return {base::ErrorCode::Unavailable,
                 code == CURLE_OK ? "the runtime ended the event stream"
@@ -96,23 +102,26 @@ private:
     void catch_up(const Transfer& transfer) {
         if (connected_ || transfer.status() != 200) return;
         connected_ = true;
-        const auto page = client_.get(agent_path_ + "/events?limit=1");
-        if (!page) return;
-        const auto newest = base::int_at(*page, "newest_seq");
+        const std::int64_t newest = followed_.newest ? followed_.newest(client_) : 0;
         if (newest > 0) calls_.changed(newest);
     }
 
     void tell(std::string_view data) {
         const auto event = base::parse_json(data);
-        if (event) calls_.changed(base::int_at(*event, "event_seq"));
+        if (!event) return;
+        newest_ = base::int_at(*event, followed_.seq_member);
+        calls_.changed(newest_);
     }
 
     const Address address_;
     const Client client_;
-    const std::string agent_path_;
+    const Followed followed_;
     const WatchCalls calls_;
     CURLM* multi_;
     bool connected_{false};
+    bool has_ended_{false};  // The last connection ended as streams that end do.
+    bool is_over_{false};
+    std::int64_t newest_{0};
     std::mutex mutex_;
     std::condition_variable_any woken_;
     std::jthread thread_;  // Last: it uses all of the above.
@@ -120,8 +129,21 @@ private:
 
 }  // namespace
 
+std::shared_ptr<void> follow(const Address& address, Followed followed, WatchCalls calls) {
+    return std::make_shared<Follower>(address, std::move(followed), std::move(calls));
+}
+
 std::shared_ptr<void> follow(const Address& address, const std::string& agent, WatchCalls calls) {
-    return std::make_shared<Follower>(address, agent, std::move(calls));
+    const std::string path = "/agents/" + percent_encoded(agent);
+    return follow(address,
+                  Followed{.stream_path = [path] { return path + "/events/stream"; },
+                           .seq_member = "event_seq",
+                           .newest =
+                               [path](const Client& client) {
+                                   const auto page = client.get(path + "/events?limit=1");
+                                   return page ? base::int_at(*page, "newest_seq") : 0;
+                               }},
+                  std::move(calls));
 }
 
 std::chrono::milliseconds next_reconnect(std::chrono::milliseconds former) {

@@ -1,4 +1,4 @@
-// Follows an agent's event stream on a thread of its own.
+// Follows an event stream on a thread of its own.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,20 @@ struct WatchCalls {
     std::function<void(const base::Error&)> lost;
 };
 
+// What is followed.
+struct Followed {
+    std::function<std::string()> stream_path;  // Asked before each connection.
+    std::string seq_member;                    // Of each event's data.
+    // The newest number once a connection is there, for streams that start at the tail.
+    std::function<std::int64_t(const Client&)> newest{};
+    // The stream ends with what it is about: its end is told as a change, and an answer without
+    // content ends the following. Without this an end is a loss.
+    bool ends{false};
+};
+
 // Follows until the token is dropped, which waits for the thread to end.
+std::shared_ptr<void> follow(const Address& address, Followed followed, WatchCalls calls);
+// The same for the events of an agent.
 std::shared_ptr<void> follow(const Address& address, const std::string& agent, WatchCalls calls);
 
 // The wait before the next attempt, after one of `former`. Pure.

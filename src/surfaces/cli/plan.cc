@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "service/plans_json.h"
 #include "surfaces/cli/cli.h"
 #include "surfaces/cli/plan_view.h"
 
@@ -274,25 +275,14 @@ base::Result<Exit> on(const PlanShowCommand& command, const Call& call) {
 }
 
 template <class T>
-void print_camel(const Call& call, const T& value) {
-    json::object out;
-    const auto record = base::to_json(value);
-    for (const auto& member : record.get_object()) {
-        std::string name;
-        for (const char c : std::string_view(member.key()))
-            if (name.ends_with('_'))
-                name.back() = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-            else
-                name += c;
-        out.emplace(name, member.value());
-    }
-    call.context.terminal.print_line(base::pretty_json(out));
+void print_json(const Call& call, const T& value) {
+    call.context.terminal.print_line(base::pretty_json(service::plan_json(value)));
 }
 
 base::Result<Exit> on(const PlanVerifyCommand& command, const Call& call) {
     const auto verdict = TRY(call.context.plans.verify(command.run));
     if (call.wants_json()) {
-        print_camel(call, verdict);
+        print_json(call, verdict);
     } else {
         for (const auto& fault : verdict.faults)
             call.context.terminal.print_line(styled(call.context.terminal, Style::Red, "✗ ") +
@@ -311,7 +301,7 @@ base::Result<Exit> on(const PlanVerifyCommand& command, const Call& call) {
 base::Result<Exit> on(const PlanReplayCommand& command, const Call& call) {
     const auto replay = TRY(call.context.plans.replay(command.run));
     if (call.wants_json()) {
-        print_camel(call, replay);
+        print_json(call, replay);
     } else {
         for (const auto& one : replay.divergences)
             call.context.terminal.print_line(base::printable(one));
@@ -358,7 +348,7 @@ base::Result<Exit> on(const PlanRevertCommand& command, const Call& call) {
 
 Exit show_action(const Call& call, const domain::PlanAction& action) {
     if (call.wants_json())
-        print_camel(call, action);
+        print_json(call, action);
     else
         call.context.terminal.print_line(fmt::format(
             "{}: {}{}", action.name, base::printable(action.description),
@@ -429,27 +419,17 @@ base::Result<Exit> on(const PlanForgetCommand& command, const Call& call) {
     return Exit::Success;
 }
 
-json::object tool_json(const service::ToolView& tool) {
-    return {{"name", tool.name},
-            {"description", tool.description},
-            {"riskLevel", tool.risk_level},
-            {"category", tool.category},
-            {"repeatable", tool.repeatable},
-            {"inputSchema", tool.input_schema},
-            {"outputSchema", tool.output_schema}};
-}
-
 base::Result<Exit> on(const ToolsCommand& command, const Call& call) {
-    const auto all = call.context.plans.tools();
+    const auto all = TRY(call.context.plans.tools());
     json::array list;
     std::vector<std::string> names;
     for (const auto& tool : all) {
         names.push_back(tool.name);
         if (command.name && *command.name != tool.name) continue;
         if (call.wants_json())
-            list.push_back(tool_json(tool));
+            list.push_back(service::plan_json(tool));
         else if (command.name)
-            call.context.terminal.print_line(base::pretty_json(tool_json(tool)));
+            call.context.terminal.print_line(base::pretty_json(service::plan_json(tool)));
         else
             call.context.terminal.print_line(
                 fmt::format("{:<28} {:<10} {}", tool.name, tool.risk_level,

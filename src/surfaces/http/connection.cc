@@ -230,8 +230,8 @@ private:
         core_.metrics.answered(route->pattern, response.status,
                                std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now() - began));
-        if (response.follow) {
-            co_await follow(*response.follow);
+        if (response.follow || response.follow_run) {
+            co_await follow(response);
             co_return false;
         }
         co_return co_await write(std::move(response));
@@ -306,7 +306,7 @@ private:
         message.set(http::field::date, http_date());
         for (const auto& [name, value] : response.headers) message.set(name, value);
         message.keep_alive(keep_);
-        message.content_length(response.body.size());
+        if (response.status != 204) message.content_length(response.body.size());
         // Parsed to the end of its head at least, or it is not known to be a HEAD.
         const bool head_only =
             parser_->is_header_done() && parser_->get().method() == http::verb::head;
@@ -319,7 +319,7 @@ private:
         co_return !error && keep_;
     }
 
-    net::awaitable<void> follow(Follow plan) {
+    net::awaitable<void> follow(Response wanted) {
         const bool chunked = parser_->get().version() >= 11;
         parser_.reset();
         buffer_ = beast::flat_buffer();  // Thousands of idle streams keep no room for requests.
@@ -334,13 +334,13 @@ private:
         const auto [error, bytes] = co_await http::async_write_header(stream_, serializer, kResult);
         if (error) co_return;
         ++core_.metrics.streams_open;
-        auto subscription = core_.hub.subscribe(plan, [this] { wake_.cancel(); });
+        auto frames = subscribe(wanted);
         net::co_spawn(stream_.get_executor(), notice_leaving(),
                       [self = this->shared_from_this()](const std::exception_ptr& failure) {
                           log_failure(failure);
                       });
-        co_await write_events(subscription.get(), chunked);
-        subscription.reset();
+        co_await write_events(frames.get(), chunked);
+        frames.reset();
         --core_.metrics.streams_open;
         lowest().cancel();
         // close() reads, too, and there may be one reader at a time.
@@ -350,15 +350,21 @@ private:
         }
     }
 
-    net::awaitable<void> write_events(Subscription* subscription, bool chunked) {
+    std::unique_ptr<FrameStream> subscribe(const Response& wanted) {
+        const auto wake = [this] { wake_.cancel(); };
+        if (wanted.follow_run) return core_.runs.subscribe(*wanted.follow_run, wake);
+        return core_.hub.subscribe(*wanted.follow, wake);
+    }
+
+    net::awaitable<void> write_events(FrameStream* stream, bool chunked) {
         while (!gone_ && !core_.draining) {
-            const auto frames = subscription->take(limits_.stream_batch_bytes);
+            const auto frames = stream->take(limits_.stream_batch_bytes);
             if (!frames.empty()) {
                 core_.metrics.stream_events += frames.size();
                 if (!co_await write_part(buffers_of(frames), chunked)) co_return;
                 continue;
             }
-            if (subscription->failure()) break;
+            if (stream->is_over()) break;
             wake_.expires_after(limits_.heartbeat);
             const auto [woken] = co_await wake_.async_wait(kResult);
             if (!woken && !co_await write_part({net::buffer(kHeartbeat)}, chunked)) co_return;

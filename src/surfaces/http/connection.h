@@ -12,6 +12,7 @@
 #include "surfaces/http/event_hub.h"
 #include "surfaces/http/metrics.h"
 #include "surfaces/http/router.h"
+#include "surfaces/http/run_streams.h"
 #include "surfaces/http/snapshot_cache.h"
 #include "surfaces/http/worker_pool.h"
 
@@ -33,6 +34,7 @@ struct Core {
     base::Clock& clock;
     Access& access;
     EventHub& hub;
+    RunStreams& runs;
     SnapshotCache& snapshots;
     WorkerPool& pool;
     Metrics& metrics;

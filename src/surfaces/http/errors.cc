@@ -50,7 +50,9 @@ Response json_response(const json::value& body, unsigned status) {
 }
 
 Response error_response(const base::Error& error) {
-    return error_body(status_of(error), error.kind, error.message, error.details);
+    auto response = error_body(status_of(error), error.kind, error.message, error.details);
+    if (error.kind == "overloaded") response.headers.emplace_back("Retry-After", "1");
+    return response;
 }
 
 Response refusal(unsigned status, std::string_view code, std::string_view message) {

@@ -18,10 +18,9 @@
 #include "service/service.h"
 #include "surfaces/http/bell.h"
 #include "surfaces/http/exchange.h"
+#include "surfaces/http/frame_stream.h"
 
 namespace http_surface {
-
-using FrameText = std::shared_ptr<const std::string>;
 
 struct Frame {
     std::int64_t seq{0};
@@ -40,15 +39,14 @@ class EventHub;
 class Channel;
 
 // One reader's place in the events of one agent. Lives on the hub's loop.
-class Subscription {
+class Subscription final : public FrameStream {
 public:
-    ~Subscription();
+    ~Subscription() override;
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
 
-    // The next frames, at most about `bytes_max` of them but at least one if there is any; they
-    // are not given again. Empty: `wake` will be called when there are more, or when it failed.
-    std::vector<FrameText> take(std::size_t bytes_max);
+    std::vector<FrameText> take(std::size_t bytes_max) override;
+    bool is_over() const override { return failure_.has_value(); }
 
     // Set when events can no longer be read, or those after the cursor are no longer kept.
     const std::optional<base::Error>& failure() const { return failure_; }

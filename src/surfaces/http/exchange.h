@@ -32,6 +32,7 @@ struct Head {
 struct Peer {
     std::string key;  // Equal for one client: its address; "unix" for the socket.
     bool is_unix{false};
+    std::optional<std::uint32_t> uid{};  // On the socket: who opened it, as the kernel says.
     bool token_required{false};
 };
 
@@ -57,12 +58,19 @@ struct Follow {
     std::int64_t newest_seq{0};  // When the cursor was checked.
 };
 
+// The same with the journal of a run, until it has ended.
+struct FollowRun {
+    std::string run;  // Its whole id.
+    std::int64_t after_seq{0};
+};
+
 struct Response {
     unsigned status{200};
     std::string body{};
     std::string content_type{"application/json"};
     std::vector<std::pair<std::string, std::string>> headers{};
     std::optional<Follow> follow{};
+    std::optional<FollowRun> follow_run{};
 };
 
 Response json_response(const json::value& body, unsigned status = 200);

@@ -53,6 +53,21 @@ base::Result<std::int64_t> number_of(const Request& request, std::string_view ke
     return number;
 }
 
+base::Result<std::optional<std::int64_t>> cursor_of(const Request& request, std::string_view key) {
+    if (!request.query.contains(key)) return std::nullopt;
+    return TRY(number_of(request, key, 0));
+}
+
+base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request) {
+    if (!request.head.last_event_id || request.head.last_event_id->empty())
+        return cursor_of(request, "after_seq");
+    Request said = request;
+    said.query["after_seq"] = *request.head.last_event_id;
+    auto cursor = cursor_of(said, "after_seq");
+    if (!cursor) cursor.error().message = "Last-Event-ID has to be the id of an event";
+    return cursor;
+}
+
 base::Status only_keys(const Request& request, std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : request.query)
         if (std::ranges::find(known, key) == known.end())

@@ -29,6 +29,10 @@ base::Result<T> body_of(const Request& request, base::Unknown unknown = base::Un
 // A query number; the fallback when it is absent. `kind` of a failure: invalid_query.
 base::Result<std::int64_t> number_of(const Request& request, std::string_view key,
                                      std::int64_t fallback);
+base::Result<std::optional<std::int64_t>> cursor_of(const Request& request, std::string_view key);
+// Where a stream goes on. A reconnecting EventSource repeats its URL, so the id it saw last wins
+// over the URL's after_seq.
+base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request);
 // Fails when the query has other keys than these.
 base::Status only_keys(const Request& request, std::initializer_list<std::string_view> known);
 

@@ -64,4 +64,16 @@ std::string Metrics::text() const {
     return out;
 }
 
+std::string plan_text(const service::PlanTotals& totals) {
+    const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
+    std::string out;
+    series(out, "holon_plan_runs_open", "gauge", "Runs of plans that this process carries.",
+           number(totals.runs_open));
+    series(out, "holon_plan_runs_ended_total", "counter", "Runs of plans that ended here.",
+           number(totals.runs_ended));
+    series(out, "holon_plan_calls_ended_total", "counter", "Calls of plan steps that ended here.",
+           number(totals.calls_ended));
+    return out;
+}
+
 }  // namespace http_surface

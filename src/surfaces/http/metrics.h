@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "service/plans.h"
+
 namespace http_surface {
 
 class Metrics {
@@ -36,5 +38,8 @@ private:
     std::array<std::uint64_t, kBucketSeconds.size() + 1> took_{};
     double took_sum_{0};
 };
+
+// The same for what the runtime counts of its plans.
+std::string plan_text(const service::PlanTotals& totals);
 
 }  // namespace http_surface

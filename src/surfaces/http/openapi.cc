@@ -39,7 +39,10 @@ json::object with_schema(json::object schema) {
 
 json::object success(const Route& route) {
     if (route.pattern.ends_with("/stream"))
-        return {{"description", "Server-sent events; the data of each is an EventEnvelope."},
+        return {{"description", route.pattern.starts_with("/plans/")
+                                    ? "Server-sent events; the data of each is a line of the "
+                                      "run's journal. 204 when it has ended and has no more."
+                                    : "Server-sent events; the data of each is an EventEnvelope."},
                 {"content", {{"text/event-stream", {{"schema", {{"type", "string"}}}}}}}};
     if (!route.response_schema)
         return {{"description", "Text."},

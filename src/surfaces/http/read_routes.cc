@@ -36,11 +36,6 @@ base::Result<views::ProjectionName> projection_of(const Request& request) {
                                        "'projection' is operator or local_debug", "invalid_query"});
 }
 
-base::Result<std::optional<std::int64_t>> cursor_of(const Request& request, std::string_view key) {
-    if (!request.query.contains(key)) return std::nullopt;
-    return TRY(number_of(request, key, 0));
-}
-
 // What of an event page is asked for.
 struct PageQuery {
     service::EventsQuery events;
@@ -82,17 +77,6 @@ std::unexpected<base::Error> cursor_not_found(std::int64_t after, std::int64_t n
                     after),
         "cursor_not_found",
         {{"after_seq", after}, {"event_seq", newest}}});
-}
-
-// A reconnecting EventSource repeats its URL, so the id it saw last wins over the URL's cursor.
-base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request) {
-    if (!request.head.last_event_id || request.head.last_event_id->empty())
-        return cursor_of(request, "after_seq");
-    Request said = request;
-    said.query["after_seq"] = *request.head.last_event_id;
-    auto cursor = cursor_of(said, "after_seq");
-    if (!cursor) cursor.error().message = "Last-Event-ID has to be an event_seq";
-    return cursor;
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct Context {
     const Options& options;
     const std::function<void()>& request_shutdown;
     const std::function<std::string()>& metrics_text;
+    service::Plans* plans{nullptr};
 };
 
 enum class BodyRule { None, Json, Bytes };
@@ -50,6 +51,7 @@ struct Route {
 
 // All routes, in no particular order.
 std::span<const Route> routes();
+std::span<const Route> plan_routes();  // Those of plans, which routes() has, too.
 
 struct Matched {
     const Route* route{nullptr};

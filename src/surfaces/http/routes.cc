@@ -217,7 +217,13 @@ constexpr Route kRoutes[] = {
 }  // namespace
 
 std::span<const Route> routes() {
-    return kRoutes;
+    static const auto all = [] {
+        std::vector<Route> list(std::begin(kRoutes), std::end(kRoutes));
+        const auto plans = plan_routes();
+        list.insert(list.end(), plans.begin(), plans.end());
+        return list;
+    }();
+    return all;
 }
 
 }  // namespace http_surface

@@ -1,5 +1,7 @@
 #include "surfaces/http/server.h"
 
+#include <sys/socket.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -31,6 +33,13 @@ std::string peer_key(const net::ip::address& address) {
     auto bytes = v6.to_bytes();
     std::fill(bytes.begin() + 8, bytes.end(), 0);
     return net::ip::address_v6(bytes).to_string();
+}
+
+std::optional<std::uint32_t> user_behind(int socket) {
+    ucred credentials{};
+    socklen_t size = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
+    return credentials.uid;
 }
 
 base::Result<Tcp::endpoint> resolve(const TcpAddress& address) {
@@ -67,8 +76,8 @@ public:
     RealServer(Parts parts, Options options)
         : parts_(std::move(parts)),
           options_(std::move(options)),
-          context_{parts_.service, parts_.settings,         parts_.facts,
-                   options_,       parts_.request_shutdown, metrics_text_},
+          context_{parts_.service,          parts_.settings, parts_.facts, options_,
+                   parts_.request_shutdown, metrics_text_,   parts_.plans},
           access_({.token = options_.token,
                    .viewer_token = options_.viewer_token,
                    .allowed_hosts = options_.allowed_hosts,
@@ -79,12 +88,14 @@ public:
           hub_(parts_.service, loop_, [this](base::Task task) { pool_.submit(std::move(task)); }),
           snapshots_(parts_.service, loop_,
                      [this](base::Task task) { pool_.submit(std::move(task)); }),
+          runs_(parts_.plans, loop_, [this](base::Task task) { pool_.submit(std::move(task)); }),
           core_{.loop = loop_,
                 .options = options_,
                 .context = context_,
                 .clock = parts_.clock,
                 .access = access_,
                 .hub = hub_,
+                .runs = runs_,
                 .snapshots = snapshots_,
                 .pool = pool_,
                 .metrics = metrics_,
@@ -188,6 +199,7 @@ private:
     template <class Socket>
     void welcome(Socket socket, Peer peer) {
         if (core_.draining) return;
+        if (peer.is_unix) peer.uid = user_behind(socket.native_handle());
         const auto count = core_.open_by_peer.find(peer.key);
         const std::size_t of_peer = count == core_.open_by_peer.end() ? 0 : count->second;
         if (core_.open.size() >= options_.limits.connections ||
@@ -226,7 +238,9 @@ private:
     Parts parts_;
     Options options_;
     Metrics metrics_;
-    std::function<std::string()> metrics_text_{[this] { return metrics_.text(); }};
+    std::function<std::string()> metrics_text_{[this] {
+        return metrics_.text() + (parts_.plan_totals ? plan_text(parts_.plan_totals()) : "");
+    }};
     Context context_;
     std::optional<net::ssl::context> tls_;
     base::AsioLoop loop_;
@@ -234,6 +248,7 @@ private:
     WorkerPool pool_;
     EventHub hub_;
     SnapshotCache snapshots_;
+    RunStreams runs_;
     Core core_;
     std::vector<TcpListener> tcp_;
     std::vector<std::string> addresses_;

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "service/plans.h"
 #include "service/service.h"
 #include "service/settings.h"
 
@@ -95,6 +96,8 @@ struct Parts {
     // Asks the program to end, as POST /control/runtime/shutdown does. On a thread of the server;
     // must return at once.
     std::function<void()> request_shutdown{};
+    service::Plans* plans{nullptr};  // Without it, routes of plans answer 501.
+    std::function<service::PlanTotals()> plan_totals{};
 };
 
 class Server {

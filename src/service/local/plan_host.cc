@@ -1,0 +1,319 @@
+#include "service/local/plan_host.h"
+
+#include <ranges>
+
+#include "base/log.h"
+#include "service/local/agent_lock.h"
+
+namespace service {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using domain::PlanRun;
+using domain::PlanRunStatus;
+
+constexpr std::int64_t kTakenUpMax = 10'000;
+constexpr std::string_view kEnding = "runtime_ending";
+
+std::string lock_name(const domain::RunId& run) {
+    return "run " + run.value;
+}
+
+std::unexpected<base::Error> ending(const domain::RunId& run) {
+    return std::unexpected(base::Error{
+        ErrorCode::Unavailable,
+        fmt::format("the runtime is ending; run {} stays open and goes on when it is back", run),
+        std::string(kEnding)});
+}
+
+}  // namespace
+
+// One run under way, with everything that it needs. Made anywhere, used and destroyed on the loop.
+class PlanHost::Carried {
+public:
+    Carried(const PlanParts& parts, base::Fd lock, const StoredRun& stored, ReadyRun ready,
+            CarryCalls calls_made, std::atomic<std::int64_t>& calls_ended)
+        : calls(std::move(calls_made)),
+          calls_ended_(calls_ended),
+          lock_(std::move(lock)),
+          files_(parts, stored),
+          journal_(parts.store, parts.loop),
+          performer_(parts.dispatcher, ready.standing.place, ready.standing.profile),
+          goes_on_(stored.run.status == PlanRunStatus::Running),
+          runner({.loop = parts.loop,
+                  .clock = parts.clock,
+                  .ids = parts.ids,
+                  .dispatcher = parts.dispatcher,
+                  .journal = journal_,
+                  .performer = performer_,
+                  .place = ready.standing.place},
+                 std::move(ready.state)) {
+        runner.on_commit = [this, feed = parts.feed](const plan::Commit& commit) {
+            files_.add(commit);
+            if (calls.on_begun) std::exchange(calls.on_begun, nullptr)(commit.run);
+            for (const auto& record : commit.records) {
+                if (record.kind == domain::PlanRecordKind::Result) ++calls_ended_;
+                if (calls.on_record) calls.on_record(record);
+            }
+            feed->publish(commit.run.run_id, commit.run.last_seq);
+        };
+    }
+
+    void begin() { goes_on_ ? runner.restart() : runner.begin(); }
+    // Others may have the run from here on.
+    void release() { lock_ = base::Fd(); }
+
+    CarryCalls calls;
+    std::vector<std::function<void()>> on_gone;
+
+private:
+    std::atomic<std::int64_t>& calls_ended_;  // The host's.
+    base::Fd lock_;
+    RunWriter files_;
+    plan::StoreJournal journal_;
+    plan::DispatcherPerformer performer_;
+    bool goes_on_;
+
+public:
+    plan::Runner runner;  // Last: it uses the rest.
+};
+
+// The right to carry one run here, given back unless it is used.
+class PlanHost::Slot {
+public:
+    Slot(PlanHost& host, domain::RunId run) : host_(&host), run(std::move(run)) {}
+    Slot(Slot&& other) noexcept
+        : host_(std::exchange(other.host_, nullptr)), run(std::move(other.run)) {}
+    ~Slot() {
+        if (host_) host_->give_back(run);
+    }
+    // False when the process has begun to end meanwhile.
+    bool fill(std::shared_ptr<Carried> carried) {
+        const std::lock_guard lock(host_->mutex_);
+        if (host_->is_draining_) return false;
+        host_->carried_[run.value] = std::move(carried);
+        host_ = nullptr;
+        return true;
+    }
+
+private:
+    PlanHost* host_;
+
+public:
+    domain::RunId run;
+};
+
+PlanHost::PlanHost(PlanParts parts)
+    : parts_(std::move(parts)), self_(std::make_shared<PlanHost*>(this)) {}
+
+PlanHost::~PlanHost() {
+    parts_.loop.cancel(grace_);
+}
+
+base::Result<PlanHost::Slot> PlanHost::take_slot(const domain::RunId& run) {
+    const std::lock_guard lock(mutex_);
+    if (is_draining_) return ending(run);
+    if (carried_.contains(run.value))
+        return fail(ErrorCode::Conflict, "run {} is being carried already", run);
+    if (carried_.size() >= kRunsCarriedMax)
+        return std::unexpected(base::Error{
+            ErrorCode::Unavailable,
+            fmt::format("{} runs are being carried, as many as one process takes; try again when "
+                        "one has ended",
+                        kRunsCarriedMax),
+            "overloaded"});
+    carried_.emplace(run.value, nullptr);
+    return Slot(*this, run);
+}
+
+void PlanHost::give_back(const domain::RunId& run) {
+    {
+        const std::lock_guard lock(mutex_);
+        carried_.erase(run.value);
+        if (!is_draining_) return;
+    }
+    parts_.loop.post([this, alive = std::weak_ptr(self_)] {
+        if (alive.lock()) tell_drained();
+    });
+}
+
+base::Result<PlanRun> PlanHost::carry(const domain::RunId& run, CarryCalls calls) {
+    auto slot = TRY(take_slot(run));
+    auto lock = TRY(lock_folder(parts_.folder(run), lock_name(run)));
+    auto stored = TRY(load_run(parts_.store, run));
+    TRY(heal_files(parts_, stored));
+    if (stored.run.status == PlanRunStatus::Succeeded)
+        return fail(ErrorCode::Conflict, "run {} has succeeded; there is nothing left to do", run);
+    if (stored.run.status == PlanRunStatus::Cancelled && stored.run.pass == 0)
+        return fail(ErrorCode::Conflict, "run {} was rejected; make a new one", run);
+    TRY(plan::check_approval(stored.run, stored.document, parts_.clock.now()));
+    return start(std::move(slot), std::move(lock), std::move(stored), std::move(calls));
+}
+
+base::Result<PlanRun> PlanHost::end(const domain::RunId& run, const std::string& reason,
+                                    CarryCalls calls) {
+    auto slot = TRY(take_slot(run));
+    auto lock = TRY(lock_folder(parts_.folder(run), lock_name(run)));
+    auto stored = TRY(load_run(parts_.store, run));
+    if (stored.run.status != PlanRunStatus::Running)
+        return fail(ErrorCode::Conflict, "run {} is not under way: {}", run,
+                    base::enum_name(stored.run.status));
+    stored.run.cancel_reason = reason;
+    return start(std::move(slot), std::move(lock), std::move(stored), std::move(calls));
+}
+
+base::Result<PlanRun> PlanHost::start(Slot slot, base::Fd lock, StoredRun stored,
+                                      CarryCalls calls) {
+    const domain::RunId run = slot.run;
+    stored.run.carrier = stays_ ? domain::PlanCarrier::Runtime : domain::PlanCarrier::Command;
+    auto ready = TRY(ready_run(parts_, stored));
+    auto carried = std::make_shared<Carried>(parts_, std::move(lock), stored, std::move(ready),
+                                             std::move(calls), calls_ended_);
+    // Posted: the runner is in the midst of itself when it says so.
+    carried->runner.on_ended = [this, run] {
+        post(run, [this, run](Carried& one) { run_ended(run, one.runner.state().run); });
+    };
+    carried->runner.on_stuck = [this, run](const base::Error& error) {
+        post(run, [this, run, error](Carried&) { run_ended(run, std::unexpected(error)); });
+    };
+    if (!slot.fill(std::move(carried))) return ending(run);
+    post(run, [](Carried& one) { one.begin(); });
+    return std::move(stored.run);
+}
+
+void PlanHost::post(const domain::RunId& run, std::function<void(Carried&)> task) {
+    parts_.loop.post([this, run, task = std::move(task), alive = std::weak_ptr(self_)] {
+        if (!alive.lock()) return;
+        if (const auto carried = find(run)) task(*carried);
+    });
+}
+
+std::shared_ptr<PlanHost::Carried> PlanHost::find(const domain::RunId& run) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = carried_.find(run.value);
+    return found == carried_.end() ? nullptr : found->second;
+}
+
+bool PlanHost::cancel(const domain::RunId& run, const std::string& reason,
+                      std::function<void()> ended) {
+    if (!is_carried(run)) return false;
+    parts_.loop.post([this, run, reason, ended = std::move(ended), alive = std::weak_ptr(self_)] {
+        if (!alive.lock()) return;
+        const auto carried = find(run);
+        if (!carried) {
+            if (ended) ended();
+            return;
+        }
+        if (ended) carried->on_gone.push_back(ended);
+        carried->runner.cancel(reason);
+    });
+    return true;
+}
+
+bool PlanHost::is_carried(const domain::RunId& run) const {
+    const std::lock_guard lock(mutex_);
+    return carried_.contains(run.value);
+}
+
+PlanTotals PlanHost::totals() const {
+    return {.runs_open = static_cast<std::int64_t>(carried_count()),
+            .runs_ended = runs_ended_,
+            .calls_ended = calls_ended_};
+}
+
+std::size_t PlanHost::carried_count() const {
+    const std::lock_guard lock(mutex_);
+    return carried_.size();
+}
+
+// Whoever is told that the run is over finds its lock free.
+void PlanHost::run_ended(const domain::RunId& run, base::Result<PlanRun> how) {
+    std::shared_ptr<Carried> carried;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = carried_.find(run.value);
+        carried = std::move(found->second);
+        carried_.erase(found);
+    }
+    carried->release();
+    if (how) ++runs_ended_;
+    if (!how && how.error().kind != kEnding)
+        base::log_warn("run {} is no longer carried here: {}", run, how.error().message);
+    if (carried->calls.on_end) carried->calls.on_end(std::move(how));
+    for (const auto& told : carried->on_gone) told();
+    parts_.feed->publish(run, carried->runner.state().run.last_seq);
+    take_up_next();
+    tell_drained();
+}
+
+base::Status PlanHost::stay() {
+    stays_ = true;
+    std::vector<PlanRun> open;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        open = TRY(tx.open_plan_runs(kTakenUpMax));
+        return {};
+    }));
+    std::vector<domain::RunId> left;
+    for (const auto& run : open | std::views::reverse)
+        if (run.carrier == domain::PlanCarrier::Runtime) left.push_back(run.run_id);
+    parts_.loop.post([this, left = std::move(left), alive = std::weak_ptr(self_)]() mutable {
+        if (!alive.lock()) return;
+        to_take_up_ = std::move(left);
+        take_up_next();
+    });
+    return {};
+}
+
+// One at a time, so that others get their turn of the loop in between.
+void PlanHost::take_up_next() {
+    if (to_take_up_.empty() || carried_count() >= kRunsCarriedMax) return;
+    const domain::RunId run = to_take_up_.back();
+    to_take_up_.pop_back();
+    if (const auto taken = carry(run, {}); !taken)
+        base::log_warn("run {} was cut off and is not taken up: {}", run, taken.error().message);
+    parts_.loop.post([this, alive = std::weak_ptr(self_)] {
+        if (alive.lock()) take_up_next();
+    });
+}
+
+void PlanHost::drain(std::move_only_function<void()> done) {
+    drained_ = std::move(done);
+    to_take_up_.clear();
+    std::vector<std::shared_ptr<Carried>> all;
+    {
+        const std::lock_guard lock(mutex_);
+        is_draining_ = true;
+        for (const auto& [id, carried] : carried_)
+            if (carried) all.push_back(carried);
+    }
+    for (const auto& carried : all) {
+        const domain::RunId run = carried->runner.state().run.run_id;
+        carried->runner.hold(
+            [this, run] { post(run, [this, run](Carried&) { run_ended(run, ending(run)); }); });
+    }
+    grace_ = parts_.loop.after(kDrainGrace, [this] { let_all_go(); });
+    tell_drained();
+}
+
+// What is still under way is cut off, as by a crash.
+void PlanHost::let_all_go() {
+    std::vector<domain::RunId> left;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& [id, carried] : carried_)
+            if (carried) left.push_back({id});
+    }
+    for (const auto& run : left) run_ended(run, ending(run));
+}
+
+void PlanHost::tell_drained() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!is_draining_ || !carried_.empty()) return;
+    }
+    parts_.loop.cancel(std::exchange(grace_, base::Loop::TimerHandle::None));
+    if (drained_) std::exchange(drained_, nullptr)();
+}
+
+}  // namespace service

@@ -1,0 +1,96 @@
+// Carries runs of plans on a loop that somebody else runs: several at once, each under its lock, so
+// that one process carries a run.
+//
+// Any thread may use one unless a function says otherwise. What it calls back, it calls on the
+// loop. Nothing here is the truth: a run whose host dies is taken up from its journal.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "service/local/plan_session.h"
+
+namespace service {
+
+// How many runs one process carries at once.
+inline constexpr std::size_t kRunsCarriedMax = 64;
+// How long calls that are under way may take to end when the process is about to.
+inline constexpr std::chrono::seconds kDrainGrace{10};
+
+struct CarryCalls {
+    // Once: the run's first commit here is safe, and whoever finds it open will take it up.
+    std::move_only_function<void(const domain::PlanRun&)> on_begun{};
+    // Each line of the journal once it is committed.
+    std::function<void(const domain::PlanRecord&)> on_record{};
+    // Once: the run as it ended, or why it is no longer carried here; it is still open then.
+    std::move_only_function<void(base::Result<domain::PlanRun>)> on_end{};
+};
+
+class PlanHost {
+public:
+    explicit PlanHost(PlanParts parts);
+    ~PlanHost();  // Not while the loop runs. Runs stay open.
+    PlanHost(const PlanHost&) = delete;
+    PlanHost& operator=(const PlanHost&) = delete;
+
+    // From here on this process stays: runs that it begins are taken up again by the next one.
+    // Those that the last one left open are taken up now, as there is room.
+    base::Status stay();
+    bool stays() const { return stays_; }
+
+    // Begins a run, goes on with one that was cut off, or begins another pass over what an ended
+    // one has left. Returns the run as it stood when it was taken. Conflict when it is being
+    // carried or has nothing left to do, Refused without the approval it needs, Unavailable when
+    // kRunsCarriedMax are carried or the process is ending.
+    base::Result<domain::PlanRun> carry(const domain::RunId& run, CarryCalls calls);
+    // Ends a run that was cut off and that nobody carries: what was under way gets its result, and
+    // nothing more is started.
+    base::Result<domain::PlanRun> end(const domain::RunId& run, const std::string& reason,
+                                      CarryCalls calls);
+
+    // Asks a run that is carried here to stop, which ends its calls; `ended` is called when it has.
+    // False when it is not carried here; `ended` is dropped then.
+    bool cancel(const domain::RunId& run, const std::string& reason,
+                std::function<void()> ended = {});
+    // Here, by this very process.
+    bool is_carried(const domain::RunId& run) const;
+    std::size_t carried_count() const;
+    PlanTotals totals() const;
+
+    // Starts nothing more, waits for the calls under way, up to kDrainGrace, and leaves the runs
+    // open for the next process. `done` is called once. On the loop.
+    void drain(std::move_only_function<void()> done);
+
+private:
+    class Carried;
+    class Slot;
+
+    base::Result<Slot> take_slot(const domain::RunId& run);
+    base::Result<domain::PlanRun> start(Slot slot, base::Fd lock, StoredRun stored,
+                                        CarryCalls calls);
+    std::shared_ptr<Carried> find(const domain::RunId& run) const;
+    void run_ended(const domain::RunId& run, base::Result<domain::PlanRun> how);
+    void give_back(const domain::RunId& run);
+    void take_up_next();
+    void let_all_go();
+    void tell_drained();
+    void post(const domain::RunId& run, std::function<void(Carried&)> task);
+
+    PlanParts parts_;
+    std::atomic<bool> stays_{false};
+    mutable std::mutex mutex_;
+    // Null while a run is being loaded; what is in it is the loop's.
+    std::map<std::string, std::shared_ptr<Carried>> carried_;
+    bool is_draining_{false};
+    std::atomic<std::int64_t> runs_ended_{0};
+    std::atomic<std::int64_t> calls_ended_{0};
+    std::vector<domain::RunId> to_take_up_;  // Last one first. On the loop.
+    std::move_only_function<void()> drained_;
+    base::Loop::TimerHandle grace_{base::Loop::TimerHandle::None};
+    // Tasks that outlive the host find this expired and do nothing.
+    std::shared_ptr<PlanHost*> self_;
+};
+
+}  // namespace service

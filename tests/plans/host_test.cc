@@ -1,0 +1,211 @@
+// Runs of plans in a process that stays: several at once, left open when it ends, taken up by the
+// next one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/plans/world.h"
+
+namespace plans_test {
+namespace {
+
+using base::ErrorCode;
+using domain::PlanRecordKind;
+using domain::PlanRunStatus;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+json::object loop_plan(std::string_view tool, std::int64_t count) {
+    json::array steps{
+        {{"id", "list"}, {"tool", "test.list"}, {"args", {{"count", count}}}},
+        {{"id", "each"},
+         {"tool", tool},
+         {"foreach", {{"from", "$steps.list.items"}, {"itemName", "item"}, {"concurrency", 4}}},
+         {"args", {{"name", "{item.name}"}, {"ms", 10}}}}};
+    return {{"version", "1.0"},
+            {"goal", "Go over them"},
+            {"riskLevel", "read-only"},
+            {"steps", std::move(steps)}};
+}
+
+std::string create(Life& life, const json::object& plan) {
+    const auto created = life.plans().create({.text = base::json_text(plan)}).value();
+    CHECK(created.run.has_value(), "the plan is good");
+    return created.run->run_id.value;
+}
+
+struct Seen {
+    std::optional<domain::PlanRun> begun{};
+    std::vector<domain::PlanRecord> records{};
+    std::optional<base::Result<domain::PlanRun>> ended{};
+
+    service::CarryCalls calls() {
+        return {
+            .on_begun = [this](const domain::PlanRun& run) { begun = run; },
+            .on_record = [this](const domain::PlanRecord& record) { records.push_back(record); },
+            .on_end = [this](base::Result<domain::PlanRun> how) { ended = std::move(how); }};
+    }
+    std::size_t results() const { return of_kind(records, PlanRecordKind::Result).size(); }
+};
+
+TEST(PlanHost, CarriesSeveralRunsAtOnce) {
+    World world;
+    Life life(world);
+    auto& host = life.plans().host();
+    Seen seen[2];
+    std::vector<std::string> runs;
+    for (auto& one : seen) {
+        runs.push_back(create(life, loop_plan("test.slow", 8)));
+        ASSERT_TRUE(host.carry({runs.back()}, one.calls()));
+        EXPECT_TRUE(host.is_carried({runs.back()}));
+    }
+    EXPECT_EQ(host.carry({runs[0]}, {}).error().code, ErrorCode::Conflict);
+    life.loop().run_until([&] { return seen[0].ended && seen[1].ended; });
+    EXPECT_GT(world.tools.running_max, 4) << "they ran one after the other";
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ((*seen[i].ended)->status, PlanRunStatus::Succeeded);
+        EXPECT_EQ((*seen[i].ended)->run_id.value, runs[i]);
+        EXPECT_THAT(broken_promises(seen[i].records), IsEmpty());
+        EXPECT_FALSE(host.is_carried({runs[i]}));
+        EXPECT_TRUE(life.plans().verify(runs[i])->ok);
+    }
+}
+
+TEST(PlanHost, TellsWatchersOfEveryCommitAndOfTheEnd) {
+    World world;
+    Life life(world);
+    const std::string run = create(life, loop_plan("test.slow", 3));
+    std::vector<std::int64_t> told;
+    bool is_carried_at_end = true;
+    const auto token = life.plans().watch(run, [&](std::int64_t newest) {
+        told.push_back(newest);
+        is_carried_at_end = life.plans().host().is_carried({run});
+    });
+    service::PlanObserver nobody;
+    const auto ended = life.plans().execute(run, nobody).value();
+    ASSERT_GT(told.size(), 2U);
+    EXPECT_TRUE(std::ranges::is_sorted(told));
+    EXPECT_EQ(told.back(), ended.last_seq);
+    EXPECT_FALSE(is_carried_at_end) << "the last word came before the run was let go";
+}
+
+TEST(PlanHost, DrainsByLettingCallsEndAndLeavesTheRunOpen) {
+    World world;
+    Seen seen;
+    std::string run;
+    {
+        Life life(world);
+        auto& host = life.plans().host();
+        ASSERT_TRUE(host.stay());
+        run = create(life, loop_plan("test.slow", 20));
+        ASSERT_TRUE(host.carry({run}, seen.calls()));
+        life.loop().run_until([&] { return seen.results() >= 6; });
+        bool drained = false;
+        host.drain([&] { drained = true; });
+        ASSERT_TRUE(life.loop().run_until([&] { return drained; }));
+        ASSERT_TRUE(seen.ended);
+        EXPECT_EQ(seen.ended->error().kind, "runtime_ending");
+        EXPECT_EQ(of_kind(seen.records, PlanRecordKind::Call).size(), seen.results())
+            << "a call was cut off";
+        EXPECT_LT(seen.results(), 21U);
+        EXPECT_EQ(life.plans().run(run)->status, PlanRunStatus::Running);
+        EXPECT_EQ(host.carry({run}, {}).error().code, ErrorCode::Unavailable);
+    }
+    Life next(world);
+    ASSERT_TRUE(next.plans().host().stay());
+    next.loop().run();
+    EXPECT_EQ(next.plans().run(run)->status, PlanRunStatus::Succeeded);
+    EXPECT_THAT(world.tools.ran, Each(Pair(testing::_, 1)));
+    EXPECT_TRUE(next.plans().verify(run)->ok);
+    EXPECT_THAT(next.plans().replay(run)->divergences, IsEmpty());
+}
+
+TEST(PlanHost, LetsGoOfCallsThatDoNotEndInTime) {
+    World world;
+    Life life(world);
+    auto& host = life.plans().host();
+    ASSERT_TRUE(host.stay());
+    Seen seen;
+    const std::string run = create(life, loop_plan("test.stuck", 1));
+    ASSERT_TRUE(host.carry({run}, seen.calls()));
+    life.loop().run_until([&] { return world.tools.running == 1; });
+    const auto began = life.loop().now();
+    bool drained = false;
+    host.drain([&] { drained = true; });
+    ASSERT_TRUE(life.loop().run_until([&] { return drained; }));
+    EXPECT_EQ(life.loop().now() - began, service::kDrainGrace);
+    EXPECT_EQ(life.plans().run(run)->status, PlanRunStatus::Running);
+}
+
+TEST(PlanHost, TakesUpRunsOfARuntimeAndLeavesThoseOfACommand) {
+    World world;
+    std::string of_runtime;
+    std::string of_command;
+    {
+        Life life(world);
+        of_command = create(life, loop_plan("test.stuck", 1));
+        ASSERT_TRUE(life.plans().host().carry({of_command}, {}));
+        life.loop().run_until([&] { return world.tools.running == 1; });
+    }
+    {
+        Life life(world);
+        ASSERT_TRUE(life.plans().host().stay());
+        of_runtime = create(life, loop_plan("test.slow", 4));
+        Seen seen;
+        ASSERT_TRUE(life.plans().host().carry({of_runtime}, seen.calls()));
+        life.loop().run_until([&] { return seen.begun.has_value(); });
+    }
+    Life life(world);
+    ASSERT_TRUE(life.plans().host().stay());
+    life.loop().run();
+    EXPECT_EQ(life.plans().run(of_runtime)->status, PlanRunStatus::Succeeded);
+    EXPECT_EQ(life.plans().run(of_command)->status, PlanRunStatus::Running);
+    EXPECT_FALSE(*life.plans().is_carried(of_command));
+}
+
+TEST(PlanHost, CancelsOneRunAndNotAnother) {
+    World world;
+    Life life(world);
+    auto& host = life.plans().host();
+    Seen seen[2];
+    std::vector<std::string> runs;
+    for (auto& one : seen) {
+        runs.push_back(create(life, loop_plan("test.stuck", 1)));
+        ASSERT_TRUE(host.carry({runs.back()}, one.calls()));
+    }
+    life.loop().run_until([&] { return world.tools.running == 2; });
+    bool told = false;
+    EXPECT_TRUE(host.cancel({runs[0]}, "enough", [&] { told = true; }));
+    ASSERT_TRUE(life.loop().run_until([&] { return told; }));
+    EXPECT_EQ((*seen[0].ended)->status, PlanRunStatus::Cancelled);
+    EXPECT_FALSE(seen[1].ended);
+    EXPECT_FALSE(host.cancel({runs[0]}, "again"));
+}
+
+TEST(PlanHost, BoundsHowManyRunsItCarries) {
+    World world;
+    Life life(world);
+    auto& host = life.plans().host();
+    for (std::size_t i = 0; i < service::kRunsCarriedMax; ++i)
+        ASSERT_TRUE(host.carry({create(life, loop_plan("test.slow", 1))}, {}));
+    const std::string late = create(life, loop_plan("test.slow", 1));
+    const auto refused = host.carry({late}, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, "overloaded");
+    life.loop().run();
+    EXPECT_EQ(host.carried_count(), 0U);
+    EXPECT_TRUE(host.carry({late}, {}));
+}
+
+TEST(PlanHost, BeginsNothingForOthersWhereNoRuntimeStays) {
+    World world;
+    Life life(world);
+    const auto begun = life.plans().begin(create(life, loop_plan("test.slow", 1)));
+    ASSERT_FALSE(begun);
+    EXPECT_EQ(begun.error().code, ErrorCode::Refused);
+    EXPECT_THAT(begun.error().message, HasSubstr("holon daemon start"));
+}
+
+}  // namespace
+}  // namespace plans_test
