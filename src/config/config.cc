@@ -1,5 +1,6 @@
 #include "config/config.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -272,6 +273,13 @@ Status describe_models(ModelSettings& models, const ConfigFile& file) {
     return {};
 }
 
+// Where programs look for what they keep for the user.
+std::filesystem::path user_home(const Environment& environment) {
+    if (const auto home = lookup(environment, "HOME")) return *home;
+    const passwd* account = getpwuid(geteuid());
+    return account && account->pw_dir ? account->pw_dir : "";
+}
+
 Environment without_secrets(Environment environment, const Config& config) {
     // What belongs to this process and its starter is no concern of commands either.
     for (const char* name : {"HOLON_CONTROL_TOKEN", "HOLON_READY_FD", "NOTIFY_SOCKET"})
@@ -328,6 +336,8 @@ Result<Config> load(const Flags& flags, const Environment& environment,
                     "runtime.tls_ca_file and SSL_CERT_FILE",
                     base::printable(config.tls_ca_file.string()));
     config.command_environment = without_secrets(environment, config);
+    config.user_home = user_home(environment);
+    config.sandboxes = TRY(load_sandboxes(file, config.home));
     return config;
 }
 

@@ -15,6 +15,7 @@
 #include "config/auth.h"
 #include "config/catalogue.h"
 #include "config/model_ref.h"
+#include "config/sandbox.h"
 #include "config/server.h"
 
 namespace config {
@@ -95,6 +96,8 @@ struct Config {
     // The environment of commands: ours, without the secrets of the runtime and its providers.
     Environment command_environment{};
     Server server{};
+    std::filesystem::path user_home{};  // Where the user keeps secrets; empty when nobody can tell.
+    Sandboxes sandboxes{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // Where supervised commands are found again.

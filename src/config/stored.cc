@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/sandbox.h"
 
 namespace config {
 namespace {
@@ -120,6 +121,7 @@ Status check(const ConfigFile& file) {
     if (file.web && file.web->providers)
         for (const auto& [name, section] : *file.web->providers)
             TRY(check_web_provider(name, section));
+    TRY(check_sandbox(file));
     if (!file.runtime) return {};
     if (const auto& context = file.runtime->anthropic_context_management)
         for (const auto& limit : {context->trigger_input_tokens, context->keep_recent_tool_uses,
