@@ -34,8 +34,8 @@ class DispatcherPerformer final : public Performer {
 public:
     DispatcherPerformer(tools::Dispatcher& dispatcher, tools::Place place)
         : dispatcher_(dispatcher), place_(std::move(place)) {}
-    std::shared_ptr<tools::Running> start(
-        const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) override;
+    std::shared_ptr<tools::Running> start(const CallPtr& call,
+                                          std::move_only_function<void(CallEnded)> done) override;
 
 private:
     tools::Dispatcher& dispatcher_;

@@ -46,8 +46,7 @@ std::vector<Denial> refused_destinations(const std::filesystem::path& network_lo
 
 std::vector<Denial> denials_of_end(std::optional<std::int64_t> exit_code,
                                    std::optional<std::int64_t> signal) {
-    const std::int64_t ended_by =
-        signal ? *signal : exit_code.value_or(0) - kShellSignalBase;
+    const std::int64_t ended_by = signal ? *signal : exit_code.value_or(0) - kShellSignalBase;
     switch (ended_by) {
         case SIGXCPU:
             return {{Rule::CpuLimit, "processor time beyond the limit"}};

@@ -33,9 +33,8 @@ not json
 {"host":"b.com","port":443,"outcome":"refused"}
 {"host":"c.com","port":443,"outcome":"unknown_host"}
 )");
-    EXPECT_EQ(refused_destinations(file),
-              (std::vector<Denial>{{Rule::Network, "b.com:443", 2},
-                                   {Rule::Network, "localhost:1", 1}}));
+    EXPECT_EQ(refused_destinations(file), (std::vector<Denial>{{Rule::Network, "b.com:443", 2},
+                                                               {Rule::Network, "localhost:1", 1}}));
     EXPECT_EQ(refused_destinations(""), std::vector<Denial>{});
     EXPECT_EQ(refused_destinations(folder / "none"), std::vector<Denial>{});
 }

@@ -110,6 +110,21 @@ std::string remedy(const ModelAvailability& model, const config::Provider* provi
                        model.provider);
 }
 
+void add_sandbox_steps(const json::value& report, json::array& next_steps) {
+    const auto add = [&](const json::value& one, const std::string& whose) {
+        const auto* missing = base::find(one, "missing");
+        if (!missing || !missing->is_array()) return;
+        for (const auto& lack : missing->get_array())
+            next_steps.push_back(json::value(
+                fmt::format("{}: no command runs: {}", whose, std::string(lack.as_string()))));
+    };
+    add(report, "sandbox");
+    const auto* agents = base::find(report, "agents");
+    if (!agents || !agents->is_object()) return;
+    for (const auto& [agent, one] : agents->get_object())
+        add(one, "sandbox of agent " + std::string(agent));
+}
+
 }  // namespace
 
 json::object LocalSettings::diagnosis(const config::Config& config, const config::ModelRef& ref,
@@ -152,6 +167,8 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         next_steps.push_back(
             "no model is configured: holon config set model.default PROVIDER/MODEL, and give the "
             "provider its key");
+    json::object sandbox = parts_.sandbox_report(config);
+    add_sandbox_steps(sandbox, next_steps);
     const auto policy =
         config.model ? config::resolve_policy(*config.model, config.models) : config::ModelPolicy{};
     return json::object{
@@ -162,6 +179,7 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         {"retry_policy", retry_policy()},
         {"model_availability", std::move(models)},
         {"providers", std::move(providers)},
+        {"sandbox", std::move(sandbox)},
         {"ready", any},
         {"next_steps", std::move(next_steps)}};
 }
