@@ -30,10 +30,9 @@ Status check_count(const std::vector<std::string>& list, const std::string& plac
 Status check_path(const std::string& text, const std::string& place) {
     const std::filesystem::path path(text);
     if (!path.is_absolute())
-        return fail(ErrorCode::InvalidInput, "{}: must be an absolute path, got '{}'{}", place,
-                    shown(text),
-                    text.starts_with('~') ? "; write the home folder out, '~' is not known here"
-                                          : "");
+        return fail(
+            ErrorCode::InvalidInput, "{}: must be an absolute path, got '{}'{}", place, shown(text),
+            text.starts_with('~') ? "; write the home folder out, '~' is not known here" : "");
     if (std::ranges::find(path, "..") != path.end() || text.contains('\0'))
         return fail(ErrorCode::InvalidInput, "{}: must be a plain path without '..', got '{}'",
                     place, shown(text));
@@ -64,12 +63,9 @@ Status check_host(const std::string& text, const std::string& place) {
 
 Status check_limits(const SandboxLimitsSection& limits, const std::string& place) {
     const std::pair<const char*, const std::optional<std::int64_t>&> all[] = {
-        {"cpu_s", limits.cpu_s},
-        {"memory_bytes", limits.memory_bytes},
-        {"processes", limits.processes},
-        {"file_bytes", limits.file_bytes},
-        {"open_files", limits.open_files},
-        {"private_tmp_bytes", limits.private_tmp_bytes}};
+        {"cpu_s", limits.cpu_s},           {"memory_bytes", limits.memory_bytes},
+        {"processes", limits.processes},   {"file_bytes", limits.file_bytes},
+        {"open_files", limits.open_files}, {"private_tmp_bytes", limits.private_tmp_bytes}};
     for (const auto& [name, value] : all)
         if (value && *value <= 0)
             return fail(ErrorCode::InvalidInput,
@@ -128,8 +124,7 @@ Status check_roots(const Sandbox& sandbox, const std::filesystem::path& home) {
     const auto own = home.lexically_normal();
     for (const auto& root : sandbox.settings.writable_roots) {
         const auto path = std::filesystem::path(root).lexically_normal();
-        const auto [end, ignored] =
-            std::mismatch(own.begin(), own.end(), path.begin(), path.end());
+        const auto [end, ignored] = std::mismatch(own.begin(), own.end(), path.begin(), path.end());
         if (end == own.end())
             return fail(ErrorCode::InvalidInput,
                         "sandbox.writable_roots: {} lies in the runtime's own folder {}, which is "
