@@ -1,10 +1,12 @@
-// What confinement adds to a command: /bin/true bare and behind the boundary, turn by turn.
+// What confinement adds to a command: /bin/true bare and behind the boundary, turn by turn, with
+// everything that is done for each command.
+#include <chrono>
 #include <cstdio>
 #include <vector>
 
 #include "bench/child.h"
 #include "bench/figures.h"
-#include "exec/sandbox/confine.h"
+#include "exec/sandbox/boundary.h"
 
 namespace {
 
@@ -23,22 +25,32 @@ double once(const std::vector<std::string>& argv) {
 }  // namespace
 
 int main(int, char** argv) {
-    const auto machine = sandbox::probe(std::filesystem::absolute(argv[1]));
-    const sandbox::Policy policy{
-        .writable_roots = {"/var/lib"},
-        .hidden = sandbox::usual_secrets(std::getenv("HOME"), "/nonexistent/holon")};
-    const auto confined = sandbox::confine({.argv = {"/bin/true"}}, policy, machine);
-    if (!confined) {
-        bench::note("sandbox not measured: " + confined.error().message);
+    const sandbox::Boundary boundary({.backend = sandbox::Backend::Bubblewrap},
+                                     std::filesystem::absolute(argv[1]), std::getenv("HOME"),
+                                     "/nonexistent/holon");
+    if (const auto able = boundary.check(); !able) {
+        bench::note("sandbox not measured: " + able.error().message);
         return 0;
     }
     std::vector<double> bare;
     std::vector<double> added;
+    std::vector<double> prepared;
     for (int round = 0; round < kRounds; ++round) {
         bare.push_back(once({"/bin/true"}));
-        added.push_back(once(confined->argv) - bare.back());
+        const auto begin = std::chrono::steady_clock::now();
+        const auto confined =
+            boundary.enclose({.argv = {"/bin/true"}}, {.execution_root = "/var/lib"});
+        prepared.push_back(
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+                .count());
+        if (!confined) {
+            std::fprintf(stderr, "bench_sandbox_spawn: %s\n", confined.error().message.c_str());
+            return 1;
+        }
+        added.push_back(prepared.back() + once(confined->argv) - bare.back());
     }
     bench::figure("bare_spawn_p50", bench::median(bare), "ms");
+    bench::figure("confined_prepare_p50", bench::median(prepared), "ms");
     bench::figure("confined_added_p50", bench::median(added), "ms", bench::at_most(kAddedMsTarget));
     bench::figure("confined_added_p99", bench::percentile(added, 0.99), "ms");
 }

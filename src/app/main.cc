@@ -13,6 +13,7 @@
 #include "app/models.h"
 #include "app/providers.h"
 #include "app/runtime.h"
+#include "app/sandbox.h"
 #include "app/serve.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -196,6 +197,7 @@ cli::Exit run(int argc, char** argv) {
     const auto variables = environment();
     service::LocalSettings settings({.home = config::find_home(flags, variables, cwd),
                                      .load = load,
+                                     .sandbox_report = app::sandbox_report,
                                      .check_model = app::check_model,
                                      .mcp_diagnosis = app::mcp_diagnosis});
     if (const auto* command = std::get_if<cli::SettingsCommand>(&invocation->command))

@@ -1,5 +1,7 @@
 #include "app/mcp.h"
 
+#include "app/sandbox.h"
+
 #include "exec/tools/mcp/system_child.h"
 
 namespace app {
@@ -19,7 +21,7 @@ json::array mcp_diagnosis(const config::Config& config, bool probe) {
     if (config.mcp_servers.empty()) return list;
     base::AsioLoop loop;
     base::SystemClock clock;
-    const sandbox::Boundary boundary;
+    const auto boundary = boundary_of(config, config.sandboxes.general);
     mcp::SystemChildRunner children(loop);
     mcp::Servers servers(mcp_parts(config, loop, clock, children, boundary));
     if (probe) {

@@ -6,6 +6,7 @@
 #include "app/mcp.h"
 #include "app/models.h"
 #include "app/providers.h"
+#include "app/sandbox.h"
 #include "app/trigger_key.h"
 #include "base/files.h"
 #include "base/process_runner.h"
@@ -31,11 +32,22 @@ results::OutputPolicy output_policy(const config::Config& config) {
     return {config.default_tool_output_tokens, config.max_tool_output_tokens};
 }
 
+std::function<domain::Execution(const domain::AgentId&)> execution_of(
+    const config::Config& config) {
+    return [sandboxes = config.sandboxes](const domain::AgentId& agent) {
+        return config::execution_of(sandboxes.of(agent.value));
+    };
+}
+
 builtin::ShellOptions shell_options(const config::Config& config) {
     builtin::ShellOptions options{.default_shell = config.default_shell,
                                   .output = output_policy(config)};
     for (const auto& [name, value] : config.command_environment)
         options.environment.emplace_back(name, value);
+    options.boundary = boundary_of(config, config.sandboxes.general);
+    for (const auto& [agent, sandbox] : config.sandboxes.agents)
+        options.agent_boundaries.emplace(agent, boundary_of(config, sandbox));
+    options.execution_of = execution_of(config);
     return options;
 }
 
@@ -54,8 +66,10 @@ public:
                   .ids = ids_,
                   .feed = feed_,
                   .supervisor = supervisor_,
-                  .rejoin = admission::rejoin}),
+                  .rejoin = admission::rejoin,
+                  .execution_of = execution_of(config)}),
           providers_(config, loop_, clock_, ids_),
+          boundary_(boundary_of(config, config.sandboxes.general)),
           mcp_children_(loop_),
           mcp_(mcp_parts(config_, loop_, clock_, mcp_children_, boundary_)),
           dispatcher_(
@@ -81,7 +95,8 @@ public:
                         .max_output_tokens_of =
                             [this](const std::string& model) {
                                 return policy(model).runtime_max_output_tokens;
-                            }},
+                            },
+                        .execution_of = execution_of(config)},
                .tasks = tasks_,
                .models = {.runtime_default_model = config.model ? config.model->text() : "",
                           .fallbacks_of =
@@ -167,9 +182,16 @@ private:
              .max_output_tokens = request.max_output_tokens,
              .accepts_input = request.accepts_input},
             "task");
-        if (!command)
-            return base::fail(base::ErrorCode::InvalidInput, "{} {}", command.error().message,
-                              command.error().recovery_hint.value_or(""));
+        if (!command) {
+            const auto& error = command.error();
+            const auto denials = builtin::denials_of(error);
+            if (!denials.empty())
+                return std::unexpected(
+                    base::Error{base::ErrorCode::Refused, error.message,
+                                std::string(base::enum_name(denials.front().rule))});
+            return base::fail(base::ErrorCode::InvalidInput, "{} {}", error.message,
+                              error.recovery_hint.value_or(""));
+        }
         if (!request.summary.empty()) command->summary = request.summary;
         return std::move(*command);
     }

@@ -1,5 +1,6 @@
 #include "config/config.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -273,6 +274,13 @@ Status describe_models(ModelSettings& models, const ConfigFile& file) {
     return {};
 }
 
+// Where programs look for what they keep for the user.
+std::filesystem::path user_home(const Environment& environment) {
+    if (const auto home = lookup(environment, "HOME")) return *home;
+    const passwd* account = getpwuid(geteuid());
+    return account && account->pw_dir ? account->pw_dir : "";
+}
+
 Environment without_secrets(Environment environment, const Config& config) {
     // What belongs to this process and its starter is no concern of commands either.
     for (const char* name :
@@ -363,6 +371,8 @@ Result<Config> load(const Flags& flags, const Environment& environment,
             if (auto value = lookup(environment, name)) config.credentials.push_back(*value);
         }
     }
+    config.user_home = user_home(environment);
+    config.sandboxes = TRY(load_sandboxes(file, config.home));
     return config;
 }
 

@@ -16,6 +16,7 @@
 #include "config/catalogue.h"
 #include "config/mcp.h"
 #include "config/model_ref.h"
+#include "config/sandbox.h"
 #include "config/server.h"
 #include "domain/tool.h"
 
@@ -112,6 +113,8 @@ struct Config {
     FlowPolicy flow{};
     std::vector<McpServer> mcp_servers{};
     Server server{};
+    std::filesystem::path user_home{};  // Where the user keeps secrets; empty when nobody can tell.
+    Sandboxes sandboxes{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // What an MCP server writes to its standard error.

@@ -10,6 +10,7 @@
 #include "config/auth.h"
 #include "config/catalogue.h"
 #include "config/mcp.h"
+#include "domain/execution.h"
 #include "domain/tool.h"
 
 namespace config {
@@ -140,6 +141,37 @@ struct RedactionSection {
     std::optional<bool> patterns{};
 };
 BOOST_DESCRIBE_STRUCT(RedactionSection, (), (patterns))
+// What is set here replaces the default; for an agent, what is set for all.
+struct SandboxLimitsSection {
+    std::optional<std::int64_t> cpu_s{};
+    std::optional<std::int64_t> memory_bytes{};
+    std::optional<std::int64_t> processes{};
+    std::optional<std::int64_t> file_bytes{};
+    std::optional<std::int64_t> open_files{};
+    std::optional<std::int64_t> private_tmp_bytes{};
+};
+BOOST_DESCRIBE_STRUCT(SandboxLimitsSection, (),
+                      (cpu_s, memory_bytes, processes, file_bytes, open_files, private_tmp_bytes))
+struct SandboxSection {
+    std::optional<domain::SandboxBackend> backend{};
+    std::optional<domain::SandboxNetwork> network{};
+    std::optional<std::vector<std::string>> allowed_hosts{};
+    std::optional<std::vector<std::string>> writable_roots{};
+    std::optional<std::vector<std::string>> hidden{};
+    std::optional<SandboxLimitsSection> limits{};
+};
+BOOST_DESCRIBE_STRUCT(SandboxSection, (),
+                      (backend, network, allowed_hosts, writable_roots, hidden, limits))
+struct ExecutionSection {
+    std::optional<bool> allow_processes{};
+    std::optional<bool> allow_background_tasks{};
+};
+BOOST_DESCRIBE_STRUCT(ExecutionSection, (), (allow_processes, allow_background_tasks))
+struct AgentSection {
+    std::optional<SandboxSection> sandbox{};
+    std::optional<ExecutionSection> execution{};
+};
+BOOST_DESCRIBE_STRUCT(AgentSection, (), (sandbox, execution))
 
 struct ConfigFile {
     std::optional<ModelSection> model{};
@@ -151,9 +183,13 @@ struct ConfigFile {
     std::optional<McpSection> mcp{};
     std::optional<PolicySection> policy{};
     std::optional<RedactionSection> redaction{};
+    std::optional<SandboxSection> sandbox{};
+    std::optional<ExecutionSection> execution{};
+    std::optional<std::map<std::string, AgentSection>> agents{};
 };
 BOOST_DESCRIBE_STRUCT(ConfigFile, (),
-                      (model, models, providers, runtime, tui, web, mcp, policy, redaction))
+                      (model, models, providers, runtime, tui, web, mcp, policy, redaction, sandbox,
+                       execution, agents))
 
 // Whether all of it can be used together; an error names the place.
 base::Status check(const ConfigFile& file);

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/sandbox.h"
 
 namespace config {
 namespace {
@@ -121,6 +122,7 @@ Status check(const ConfigFile& file) {
         for (const auto& [name, section] : *file.web->providers)
             TRY(check_web_provider(name, section));
     if (file.mcp) TRY(check_mcp(*file.mcp));
+    TRY(check_sandbox(file));
     if (!file.runtime) return {};
     if (const auto& context = file.runtime->anthropic_context_management)
         for (const auto& limit : {context->trigger_input_tokens, context->keep_recent_tool_uses,

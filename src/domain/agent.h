@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/typed.h"
+#include "domain/execution.h"
 #include "domain/ids.h"
 #include "domain/labels.h"
 #include "domain/provider.h"
@@ -151,6 +152,7 @@ struct Agent {
     std::optional<WorkspaceEntry> active_workspace_entry{};
     std::optional<std::string> model_override{};
     std::optional<WorkItemId> current_work_item_id{};
+    Execution execution{};
     friend bool operator==(const Agent&, const Agent&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Agent, (),
@@ -160,9 +162,10 @@ BOOST_DESCRIBE_STRUCT(Agent, (),
                        compacted_message_count, total_input_tokens, total_output_tokens,
                        total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency,
                        attached_workspaces, active_workspace_entry, model_override,
-                       current_work_item_id))
+                       current_work_item_id, execution))
 constexpr auto describe_fields(const Agent*) {
     return std::to_array<base::FieldDoc>({{.field = "booting", .has_default = true},
+                                          {.field = "execution", .has_default = true},
                                           {.field = "total_turn_ms", .has_default = true}});
 }
 

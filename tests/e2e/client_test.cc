@@ -146,6 +146,57 @@ TEST(Client, AnOperatorsTaskTellsItsAgentHowItEndedAndEndsWithIt) {
     EXPECT_THAT(refused.err, HasSubstr("stopped"));
 }
 
+TEST(Client, ATaskThatMayNotRunIsRefusedAndOnRecord) {
+    DaemonWorld world;
+    world.script({says("Seen.")});
+    std::filesystem::create_directories(world.home());
+    world.write(world.home() / "config.json",
+                R"({"agents": {"k": {"execution": {"allow_background_tasks": false}}}})");
+    world.daemon({"start"});
+    world.json_of({"agent", "create", "k"});
+    world.json_of({"agent", "create", "free"});
+    const auto refused = world.run({"task", "late", "--cmd", "touch ran", "--agent", "k"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("execution.allow_background_tasks"));
+    EXPECT_FALSE(std::filesystem::exists(world.repo() / "ran"));
+    const auto denied = world.events("k", "sandbox_denied");
+    ASSERT_EQ(denied.size(), 1U);
+    EXPECT_EQ(base::string_at(denied[0].at("data"), "rule"), "execution_policy");
+    world.json_of({"task", "now", "--cmd", "true", "--agent", "free"});
+}
+
+// contract: EXEC-05
+TEST(Client, AnAgentHasOneActiveWorkspaceWhateverIsDoneToIt) {
+    DaemonWorld world;
+    world.script({says("Seen.")});
+    world.daemon({"start"});
+    world.json_of({"agent", "create", "k"});
+    const auto active = [&] {
+        const auto execution = world.json_of({"status", "--agent", "k"}).at("execution");
+        return base::string_at(execution, "workspace_id");
+    };
+    EXPECT_EQ(active(), "agent_home:k");
+    const auto attached = base::string_at(
+        world.json_of({"workspace", "attach", ".", "--agent", "k"}), "workspace_id");
+    EXPECT_EQ(active(), "agent_home:k");
+    world.json_of({"workspace", "detach", attached, "--agent", "k"});
+    EXPECT_EQ(active(), "agent_home:k");
+    world.daemon({"stop"});
+    EXPECT_EQ(active(), "agent_home:k");
+    // A run takes it to the project, in another process, and it stays there.
+    world.run({"run", "--agent", "k", "--workspace-root", world.repo().string(), "go"});
+    EXPECT_EQ(active(), attached);
+    world.daemon({"start"});
+    EXPECT_EQ(active(), attached);
+    EXPECT_EQ(world.run({"workspace", "detach", attached, "--agent", "k"}).exit_code, 1);
+    EXPECT_EQ(active(), attached);
+    world.json_of({"workspace", "exit", "--agent", "k"});
+    EXPECT_EQ(active(), "agent_home:k");
+    world.json_of({"workspace", "detach", attached, "--agent", "k"});
+    world.daemon({"restart"});
+    EXPECT_EQ(active(), "agent_home:k");
+}
+
 // What is read by the daemon and what is read from the store is the same.
 // contract: DAEMON-01, DIAG-05
 TEST(Client, ReadsTheSameWithAndWithoutARuntime) {

@@ -87,8 +87,8 @@ std::string Running::err_so_far() const {
     return text_of(err_);
 }
 
-Program::Program() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "holon-e2e-XXXXXX").string();
+Program::Program(const std::filesystem::path& below) {
+    std::string pattern = (below / "holon-e2e-XXXXXX").string();
     CHECK(mkdtemp(pattern.data()) != nullptr, "mkdtemp");
     folder_ = std::filesystem::canonical(pattern);
     std::filesystem::create_directory(repo());

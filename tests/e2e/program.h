@@ -53,7 +53,7 @@ private:
 // HOME, HOLON_HOME and `environment`, and nothing else.
 class Program {
 public:
-    Program();
+    explicit Program(const std::filesystem::path& below = std::filesystem::temp_directory_path());
     ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;

@@ -409,6 +409,35 @@ TEST(Run, TakesTheWorkspaceFromOptionsThenFromTheEnvironment) {
     EXPECT_EQ(cwd_of_run(second, {}), other.string());
 }
 
+// contract: EXEC-08, EXEC-12
+TEST(Run, FileToolsAndCommandsActOnTheExecutionRootAndTheRecordSaysWhichAndWhose) {
+    Program program;
+    const auto inner = program.repo() / "inner";
+    std::filesystem::create_directories(inner);
+    program.script({calls("ApplyPatch", {{"patch",
+                                          "--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+by a "
+                                          "relative path\n"}}),
+                    runs("cat made.txt; pwd"), says("Done.")});
+    const auto finished = program.run({"run", "--agent", "k", "--create-agent", "--workspace-root",
+                                       program.repo().string(), "--cwd", inner.string(), "go"});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    const auto execution = program.json_of({"status", "--agent", "k", "--json"}).at("execution");
+    const std::filesystem::path root = base::string_at(execution, "execution_root");
+    EXPECT_EQ(root, program.repo());
+    EXPECT_EQ(program.read(root / "inner/made.txt"), "by a relative path\n");
+    EXPECT_THAT(program.run({"transcript", "--agent", "k", "--json"}).out,
+                HasSubstr("by a relative path\\n" + base::string_at(execution, "cwd")));
+
+    const auto requested = program.events("k", "process_execution_requested");
+    ASSERT_EQ(requested.size(), 1U);
+    const auto& data = requested[0].at("data");
+    EXPECT_EQ(base::string_at(data, "agent_id"), "k");
+    EXPECT_EQ(base::string_at(data, "execution_root"), root.string());
+    EXPECT_EQ(base::string_at(data.at("boundary"), "execution_root_id"),
+              "canonical_root:" + base::string_at(execution, "workspace_id"));
+    EXPECT_EQ(base::string_at(data.at("boundary"), "backend"), "host_local");
+}
+
 TEST(Run, RefusesAWorkingDirectoryOutsideTheWorkspace) {
     Program program;
     program.script({says("never")});

@@ -54,13 +54,23 @@ std::string origin_label(const domain::Origin& origin) {
         origin);
 }
 
-std::string environment_lines(const domain::Agent& agent, const domain::WorkspaceEntry& place) {
+// What the model may count on, and no more: see workspace::execution_snapshot.
+std::string boundary_lines(const domain::Execution& execution) {
+    if (!execution.process_execution_exposed) return "No command can be run here.";
+    if (execution.backend == domain::SandboxBackend::HostLocal)
+        return "Commands run with the rights of the user who started the runtime. path, write, "
+               "network, secret and child-process confinement: not_enforced.";
     return fmt::format(
-        "agent: {}\nworkspace: {}\nexecution_root: {}\ncwd: {}\nbackend: host_local\nCommands run "
-        "with the rights of "
-        "the user who started the runtime. path, write, network, secret and child-process "
-        "confinement: not_enforced.",
-        agent.agent_id, place.workspace_id, place.execution_root, place.cwd);
+        "Commands run confined: they write below execution_root and to a private /tmp, do not see "
+        "secrets of the user, and leave no process behind. path, write, secret and child-process "
+        "confinement: hard_enforced. network confinement: {}.",
+        base::enum_name(execution.network_confinement));
+}
+
+std::string environment_lines(const domain::Agent& agent, const domain::WorkspaceEntry& place) {
+    return fmt::format("agent: {}\nworkspace: {}\nexecution_root: {}\ncwd: {}\nbackend: {}\n{}",
+                       agent.agent_id, place.workspace_id, place.execution_root, place.cwd,
+                       base::enum_name(agent.execution.backend), boundary_lines(agent.execution));
 }
 
 std::string recent_lines(const std::vector<domain::Message>& messages) {

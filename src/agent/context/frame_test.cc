@@ -173,6 +173,23 @@ TEST(Frame, SaysWhereTheAgentWorksAndWhatIsNotEnforced) {
                                HasSubstr("cwd: /p/src\n"), HasSubstr("not_enforced")));
 }
 
+// contract: EXEC-11
+TEST(Frame, SaysNothingOfWhoElseUsesAWorkspace) {
+    EXPECT_THAT(text_of(build_frame(input())), testing::Not(HasSubstr("occup")));
+}
+
+TEST(Frame, ClaimsTheConfinementThatTheAgentHas) {
+    FrameInput confined = input();
+    confined.agent.execution =
+        domain::execution_of(domain::SandboxBackend::Bubblewrap, domain::SandboxNetwork::Host);
+    EXPECT_THAT(build_frame(confined).context_blocks[0].text,
+                testing::AllOf(HasSubstr("backend: bubblewrap\n"),
+                               HasSubstr("child-process confinement: hard_enforced"),
+                               HasSubstr("network confinement: not_enforced")));
+    confined.agent.execution.process_execution_exposed = false;
+    EXPECT_THAT(build_frame(confined).context_blocks[0].text, HasSubstr("No command can be run"));
+}
+
 struct Change {
     std::string_view name;
     std::function<void(FrameInput&, std::vector<provider::ToolDeclaration>&)> change;

@@ -8,31 +8,20 @@
 namespace workspace {
 namespace {
 
-json::object profile() {
-    return {{"backend", "host_local"},
-            {"process_execution_exposed", true},
-            {"allow_background_tasks", true},
-            {"supports_managed_worktrees", false}};
-}
-
-json::object policy() {
-    return {{"backend", "host_local"},
-            {"process_execution_exposed", true},
-            {"managed_worktree_supported", false},
+json::object policy(const domain::Execution& execution) {
+    json::object processes{{"cwd_rooting", "runtime_shaped"},
+                           {"projection_rooting", "runtime_shaped"}};
+    for (const auto& [name, value] : confinements(execution)) processes[name] = value;
+    return {{"backend", base::enum_name(execution.backend)},
+            {"process_execution_exposed", execution.process_execution_exposed},
+            {"managed_worktree_supported", execution.supports_managed_worktrees},
             {"resource_authority",
              {{"message_ingress", "hard_enforced"},
               {"agent_state", "hard_enforced"},
               {"control_plane", "hard_enforced"},
               {"workspace_projection", "runtime_shaped"},
               {"process_execution", "runtime_shaped"}}},
-            {"process_execution",
-             {{"cwd_rooting", "runtime_shaped"},
-              {"projection_rooting", "runtime_shaped"},
-              {"path_confinement", "not_enforced"},
-              {"write_confinement", "not_enforced"},
-              {"network_confinement", "not_enforced"},
-              {"secret_isolation", "not_enforced"},
-              {"child_process_containment", "not_enforced"}}}};
+            {"process_execution", std::move(processes)}};
 }
 
 }  // namespace
@@ -71,9 +60,24 @@ domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::files
             .cwd = home.string()};
 }
 
+json::object confinements(const domain::Execution& execution) {
+    return {{"path_confinement", base::enum_name(execution.path_confinement)},
+            {"write_confinement", base::enum_name(execution.write_confinement)},
+            {"network_confinement", base::enum_name(execution.network_confinement)},
+            {"secret_isolation", base::enum_name(execution.secret_isolation)},
+            {"child_process_containment", base::enum_name(execution.child_process_containment)}};
+}
+
+json::object execution_profile(const domain::Execution& execution) {
+    return {{"backend", base::enum_name(execution.backend)},
+            {"process_execution_exposed", execution.process_execution_exposed},
+            {"allow_background_tasks", execution.allow_background_tasks},
+            {"supports_managed_worktrees", execution.supports_managed_worktrees}};
+}
+
 json::object execution_snapshot(const domain::Agent& agent, const domain::WorkspaceEntry& entry) {
-    return {{"profile", profile()},
-            {"policy", policy()},
+    return {{"profile", execution_profile(agent.execution)},
+            {"policy", policy(agent.execution)},
             {"attached_workspaces", base::to_json(agent.attached_workspaces)},
             {"workspace_id", entry.workspace_id},
             {"workspace_anchor", entry.workspace_anchor},
@@ -84,8 +88,8 @@ json::object execution_snapshot(const domain::Agent& agent, const domain::Worksp
             {"access_mode", base::enum_name(entry.access_mode)}};
 }
 
-json::object boundary(const domain::WorkspaceEntry& entry) {
-    json::object out = profile();
+json::object boundary(const domain::Execution& execution, const domain::WorkspaceEntry& entry) {
+    json::object out = execution_profile(execution);
     out["projection_kind"] = base::enum_name(entry.projection_kind);
     out["access_mode"] = base::enum_name(entry.access_mode);
     out["execution_root_id"] = entry.execution_root_id;

@@ -17,11 +17,17 @@ base::Result<domain::WorkspaceEntry> enter(const std::filesystem::path& root,
 // What an agent has before any project is chosen.
 domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::filesystem::path& home);
 
-// ExecutionSnapshot: profile, policy and place. With the host_local backend the five confinements
-// are `not_enforced`, and nothing here suggests otherwise.
+// ExecutionProfile: what the agent may start, and behind which backend.
+json::object execution_profile(const domain::Execution& execution);
+
+// The five confinements by name, each `hard_enforced` or `not_enforced`.
+json::object confinements(const domain::Execution& execution);
+
+// ExecutionSnapshot: profile, policy and place, as the agent's execution has them. With the
+// host_local backend the five confinements are `not_enforced`, and nothing here suggests otherwise.
 json::object execution_snapshot(const domain::Agent& agent, const domain::WorkspaceEntry& entry);
 
 // The `boundary` object of process and workspace events.
-json::object boundary(const domain::WorkspaceEntry& entry);
+json::object boundary(const domain::Execution& execution, const domain::WorkspaceEntry& entry);
 
 }  // namespace workspace

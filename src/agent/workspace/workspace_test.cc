@@ -135,8 +135,34 @@ TEST(Workspace, SuggestsNowhereThatASandboxDeniesAnything) {
         EXPECT_THAT(text, Not(HasSubstr(word)));
 }
 
+TEST(Workspace, SaysOfEachConfinementThatTheKernelKeepsIt) {
+    domain::Agent agent{.execution = domain::execution_of(domain::SandboxBackend::Bubblewrap,
+                                                          domain::SandboxNetwork::Host)};
+    const auto snapshot = execution_snapshot(agent, {});
+    EXPECT_EQ(snapshot.at("profile").at("backend"), "bubblewrap");
+    const auto& policy = snapshot.at("policy");
+    EXPECT_EQ(policy.at("backend"), "bubblewrap");
+    EXPECT_EQ(policy.at("process_execution"),
+              (json::value{{"cwd_rooting", "runtime_shaped"},
+                           {"projection_rooting", "runtime_shaped"},
+                           {"path_confinement", "hard_enforced"},
+                           {"write_confinement", "hard_enforced"},
+                           {"network_confinement", "not_enforced"},
+                           {"secret_isolation", "hard_enforced"},
+                           {"child_process_containment", "hard_enforced"}}));
+    EXPECT_EQ(boundary(agent.execution, {}).at("backend"), "bubblewrap");
+}
+
+// contract: EXEC-17
+TEST(Workspace, AssertsNoEnforcementOfCommandsOnTheHost) {
+    for (const auto& [name, value] : confinements({})) EXPECT_EQ(value, "not_enforced") << name;
+    EXPECT_THAT(base::json_text(snapshot().at("policy").at("process_execution")),
+                Not(HasSubstr("hard_enforced")));
+    EXPECT_THAT(base::json_text(boundary({}, {})), Not(HasSubstr("enforced")));
+}
+
 TEST(Workspace, HasABoundaryForProcessAndWorkspaceEvents) {
-    EXPECT_EQ(boundary({.execution_root_id = "canonical_root:ws-1"}),
+    EXPECT_EQ(boundary({}, {.execution_root_id = "canonical_root:ws-1"}),
               (json::object{{"backend", "host_local"},
                             {"process_execution_exposed", true},
                             {"allow_background_tasks", true},

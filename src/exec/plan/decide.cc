@@ -84,6 +84,13 @@ public:
         const auto found = state_.in_flight.find(ended.result.call_id.value);
         if (found == state_.in_flight.end()) return;
         const CallPtr call = found->second.call;  // The entry goes while it is settled.
+        for (const auto& denial : ended.denials) {
+            auto event = about(EventType::StepProgress, *call,
+                               fmt::format("The sandbox denied {}.", denial.what));
+            event.level = EventLevel::Warn;
+            event.payload["sandbox_denied"] = base::to_json(denial);
+            say(std::move(event));
+        }
         settle(call, ended.result);
         advance();
     }

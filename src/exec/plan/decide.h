@@ -17,6 +17,7 @@ struct Begin {};
 struct Restarted {};
 struct CallEnded {
     domain::ToolResult result;
+    std::vector<sandbox::Denial> denials{};  // What the boundary kept the call from.
 };
 struct CancelAsked {
     std::string reason;

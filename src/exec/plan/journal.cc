@@ -35,11 +35,11 @@ void MemoryJournal::commit(std::shared_ptr<const Commit> commit,
 }
 
 std::shared_ptr<tools::Running> DispatcherPerformer::start(
-    const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) {
-    return dispatcher_.dispatch(*call, profile_, place_,
-                                [done = std::move(done)](tools::Dispatched dispatched) mutable {
-                                    done(std::move(dispatched.result));
-                                });
+    const CallPtr& call, std::move_only_function<void(CallEnded)> done) {
+    return dispatcher_.dispatch(
+        *call, profile_, place_, [done = std::move(done)](tools::Dispatched dispatched) mutable {
+            done({std::move(dispatched.result), std::move(dispatched.denials)});
+        });
 }
 
 base::Result<std::vector<domain::PlanRecord>> read_journal(store::Tx& tx,

@@ -35,8 +35,8 @@ public:
     DispatcherPerformer(tools::Dispatcher& dispatcher, tools::Place place,
                         domain::ProfilePreset profile)
         : dispatcher_(dispatcher), place_(std::move(place)), profile_(profile) {}
-    std::shared_ptr<tools::Running> start(
-        const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) override;
+    std::shared_ptr<tools::Running> start(const CallPtr& call,
+                                          std::move_only_function<void(CallEnded)> done) override;
 
 private:
     tools::Dispatcher& dispatcher_;

@@ -10,13 +10,14 @@ constexpr std::string_view kLists[] = {"creates", "modifies", "renames", "delete
 }  // namespace
 
 std::shared_ptr<tools::Running> PreviewPerformer::start(
-    const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) {
+    const CallPtr& call, std::move_only_function<void(CallEnded)> done) {
     auto* tool = dispatcher_.registry().find(call->tool);
     if (!tool || tool->spec().risk == domain::RiskLevel::ReadOnly)
-        return dispatcher_.dispatch(*call, profile_, place_,
-                                    [done = std::move(done)](tools::Dispatched dispatched) mutable {
-                                        done(std::move(dispatched.result));
-                                    });
+        return dispatcher_.dispatch(
+            *call, profile_, place_,
+            [done = std::move(done)](tools::Dispatched dispatched) mutable {
+                done({std::move(dispatched.result), std::move(dispatched.denials)});
+            });
     const auto refused = dispatcher_.judge(*call, profile_, place_);
     auto told_now =
         refused ? base::Result<json::object>(json::object()) : tool->preview(call->args, place_);
@@ -37,7 +38,7 @@ std::shared_ptr<tools::Running> PreviewPerformer::start(
         result.data = data ? *data : json::value(json::object());
         told[call->call_id.value] = std::move(*told_now);
     }
-    done(std::move(result));
+    done({std::move(result)});
     return nullptr;
 }
 

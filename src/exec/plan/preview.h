@@ -12,8 +12,8 @@ public:
     PreviewPerformer(tools::Dispatcher& dispatcher, tools::Place place,
                      domain::ProfilePreset profile)
         : dispatcher_(dispatcher), place_(std::move(place)), profile_(profile) {}
-    std::shared_ptr<tools::Running> start(
-        const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) override;
+    std::shared_ptr<tools::Running> start(const CallPtr& call,
+                                          std::move_only_function<void(CallEnded)> done) override;
 
     // By call id: what the tool said that it would do.
     std::map<std::string, json::object> told;

@@ -91,17 +91,17 @@ public:
         }
     }
 
-    std::shared_ptr<tools::Running> start(
-        const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) override {
+    std::shared_ptr<tools::Running> start(const CallPtr& call,
+                                          std::move_only_function<void(CallEnded)> done) override {
         const std::string key = key_of(*call);
         const auto found = recorded_.find(key);
         if (found == recorded_.end()) {
             // Where a run was cancelled is not in the record; what came after it is no surprise.
             if (!was_cancelled_) out.divergences.push_back(key + ": the record has no such call");
-            done(dispatcher_
-                     .without_running(*call, {.kind = "not_recorded", .message = "Not recorded."},
-                                      domain::ResultStatus::Cancelled)
-                     .result);
+            done({dispatcher_
+                      .without_running(*call, {.kind = "not_recorded", .message = "Not recorded."},
+                                       domain::ResultStatus::Cancelled)
+                      .result});
             return nullptr;
         }
         const auto& recorded = found->second.call;
@@ -127,7 +127,7 @@ public:
         result.call_id = waiting->second.call->call_id;
         auto done = std::move(waiting->second.done);
         waiting_.erase(waiting);
-        done(std::move(result));
+        done({std::move(result)});
         return true;
     }
 
@@ -148,7 +148,7 @@ private:
     };
     struct Waiting {
         CallPtr call;
-        std::move_only_function<void(domain::ToolResult)> done;
+        std::move_only_function<void(CallEnded)> done;
     };
     const tools::Dispatcher& dispatcher_;
     QuietLoop& loop_;

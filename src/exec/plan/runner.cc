@@ -162,9 +162,9 @@ void Runner::dispatch(const CallPtr& call) {
         flight->timer = parts_.loop.after(std::chrono::milliseconds(*call->timeout_ms), [this, id] {
             end_call({id}, domain::ResultStatus::Timeout);
         });
-    flight->running = parts_.performer.start(
-        call, [this, alive = std::weak_ptr(self_), id](domain::ToolResult result) {
-            if (alive.lock()) call_ended(id, std::move(result));
+    flight->running =
+        parts_.performer.start(call, [this, alive = std::weak_ptr(self_), id](CallEnded ended) {
+            if (alive.lock()) call_ended(id, std::move(ended));
         });
 }
 
@@ -182,19 +182,19 @@ void Runner::end_call(const domain::ToolCallId& id, domain::ResultStatus why) {
                                             .details = json::object{{"outcome", "unknown"}}},
                                            domain::ResultStatus::Error)
                           .result;
-        call_ended(flight->call->call_id.value, std::move(result));
+        call_ended(flight->call->call_id.value, {std::move(result)});
     });
     if (flight->running) flight->running->cancel();
 }
 
-void Runner::call_ended(const std::string& id, domain::ToolResult result) {
+void Runner::call_ended(const std::string& id, CallEnded ended) {
     const auto found = flights_.find(id);
     if (found == flights_.end()) return;
     const auto flight = found->second;
     flights_.erase(found);
     parts_.loop.cancel(flight->timer);
-    if (flight->ended_as) mark_ended(result, *flight->ended_as, *flight->call);
-    receive(CallEnded{std::move(result)});
+    if (flight->ended_as) mark_ended(ended.result, *flight->ended_as, *flight->call);
+    receive(std::move(ended));
 }
 
 }  // namespace plan

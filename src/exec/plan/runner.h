@@ -36,7 +36,7 @@ public:
     // `done` is called once, on the loop; before start() returns when the call is over already, and
     // then the handle is null.
     virtual std::shared_ptr<tools::Running> start(
-        const CallPtr& call, std::move_only_function<void(domain::ToolResult)> done) = 0;
+        const CallPtr& call, std::move_only_function<void(CallEnded)> done) = 0;
 };
 
 struct RunnerParts {
@@ -79,7 +79,7 @@ private:
     void act(const Effect& effect);
     void dispatch(const CallPtr& call);
     void end_call(const domain::ToolCallId& id, domain::ResultStatus why);
-    void call_ended(const std::string& id, domain::ToolResult result);
+    void call_ended(const std::string& id, CallEnded ended);
     void tell_quiet();
     Input input() const;
 

@@ -1,22 +1,60 @@
 #include "exec/sandbox/boundary.h"
 
+#include <mutex>
+
 #include "exec/sandbox/confine.h"
 
 namespace sandbox {
+namespace {
 
-Boundary::Boundary(Settings settings, std::filesystem::path own_program,
-                   std::filesystem::path user_home, std::filesystem::path holon_home)
+namespace fs = std::filesystem;
+
+fs::path real(const fs::path& path) {
+    std::error_code failed;
+    auto found = fs::weakly_canonical(path, failed);
+    return failed ? path : found;
+}
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+    const auto [end, ignored] =
+        std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+    return end == folder.end();
+}
+
+}  // namespace
+
+struct Boundary::Probed {
+    std::once_flag once;
+    Machine machine;
+};
+
+Boundary::Boundary(Settings settings, fs::path own_program, fs::path user_home, fs::path holon_home)
     : settings_(std::move(settings)),
       own_program_(std::move(own_program)),
       user_home_(std::move(user_home)),
-      holon_home_(std::move(holon_home)) {}
+      holon_home_(std::move(holon_home)),
+      probed_(std::make_shared<Probed>()) {}
 
 const Machine& Boundary::machine() const {
-    if (!machine_) machine_ = probe(own_program_);
-    return *machine_;
+    static const Machine kNothing;
+    if (!probed_) return kNothing;
+    std::call_once(probed_->once, [this] { probed_->machine = probe(own_program_); });
+    return probed_->machine;
 }
 
-Policy Boundary::policy_for(const Work& work) const {
+// The runtime's own folder is hidden, and of it only the agent's home comes back. Working anywhere
+// else in it would bring back what is hidden.
+base::Result<Policy> Boundary::policy_for(const Work& work) const {
+    const fs::path root = real(work.execution_root);
+    const fs::path home = real(work.agent_home);
+    const bool has_home = !work.agent_home.empty();
+    const bool is_home = has_home && is_inside(root, home);
+    if (!is_home && !holon_home_.empty() && is_inside(root, real(holon_home_)))
+        return base::fail(
+            base::ErrorCode::Unavailable,
+            "the command was not run: its execution root {} lies in the runtime's own "
+            "folder {}, which is hidden; choose another workspace",
+            root.string(), holon_home_.string());
     Policy policy{.writable_roots = settings_.writable_roots,
                   .hidden = usual_secrets(user_home_, holon_home_),
                   .network = settings_.network,
@@ -25,17 +63,32 @@ Policy Boundary::policy_for(const Work& work) const {
                   .limits = settings_.limits};
     policy.writable_roots.push_back(work.execution_root.string());
     policy.hidden.insert(policy.hidden.end(), settings_.hidden.begin(), settings_.hidden.end());
+    if (!has_home) return policy;
+    if (root != home) policy.read_only.push_back(home.string());
+    std::error_code exists;
+    for (const char* folder : kRuntimeFolders) {
+        // Absent, a command could put a link in its place.
+        fs::create_directory(home / folder, exists);
+        policy.read_only.push_back((home / folder).string());
+    }
     return policy;
 }
 
+base::Status Boundary::check() const {
+    if (!confines()) return {};
+    return can_confine({.network = settings_.network}, machine());
+}
+
 base::Result<base::ProcessSpec> Boundary::enclose(base::ProcessSpec spec, const Work& work) const {
-    if (settings_.backend == Backend::HostLocal) return spec;
-    return confine(std::move(spec), policy_for(work), machine());
+    if (!confines()) return spec;
+    TRY(check());  // Before anything is looked at or made.
+    return confine(std::move(spec), TRY(policy_for(work)), machine());
 }
 
 Facts Boundary::facts() const {
     Facts facts{.backend = std::string(base::enum_name(settings_.backend))};
-    if (settings_.backend == Backend::HostLocal) return facts;
+    if (!confines()) return facts;
+    facts.version = machine().version;
     facts.network = settings_.network;
     for (const auto& [name, value] : base::to_json(settings_.limits).as_object())
         facts.limits.emplace_back(name, base::json_text(value));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,25 +14,20 @@
 
 namespace sandbox {
 
-// HostLocal keeps nothing from a command. Bubblewrap is confine.h.
-enum class Backend { HostLocal, Bubblewrap };
-BOOST_DESCRIBE_ENUM(Backend, HostLocal, Bubblewrap)
-
-// What the operator chose. Nothing that a model says reaches it.
-struct Settings {
-    Backend backend{Backend::HostLocal};
-    Network network{Network::None};
-    std::vector<std::string> allowed_hosts{};
-    std::vector<std::string> writable_roots{};  // Beside the execution root of each command.
-    std::vector<std::string> hidden{};          // Beside the usual secrets.
-    Limits limits{};
-};
+using Backend = domain::SandboxBackend;
+using Settings = domain::SandboxSettings;
 
 // The folders a command works in, and where its network destinations are written down.
 struct Work {
     std::filesystem::path execution_root;
     std::filesystem::path network_log{};  // Empty: nowhere.
+    // The home of the command's agent, if it has one: there to read, and to write where it is the
+    // execution root. What the runtime writes there (kRuntimeFolders) is never to write.
+    std::filesystem::path agent_home{};
 };
+
+// Folders of an agent's home that the runtime fills: whole outputs of commands and of tools.
+inline constexpr const char* kRuntimeFolders[] = {"task-output", "tool-artifacts"};
 
 // What a result document and an operator are told of the boundary.
 struct Facts {
@@ -52,7 +47,12 @@ public:
              std::filesystem::path holon_home);
 
     // The command as it is to be started, or Unavailable with all that is missing to keep it in.
+    // Any thread may call it.
     base::Result<base::ProcessSpec> enclose(base::ProcessSpec spec, const Work& work) const;
+    // Whether enclose() could keep anything in here at all; the same error when not.
+    base::Status check() const;
+    bool confines() const { return settings_.backend != Backend::HostLocal; }
+    bool has_allow_list() const { return confines() && settings_.network == Network::Allowlist; }
 
     const Settings& settings() const { return settings_; }
     Facts facts() const;
@@ -60,13 +60,14 @@ public:
     const Machine& machine() const;
 
 private:
-    Policy policy_for(const Work& work) const;
+    struct Probed;
+    base::Result<Policy> policy_for(const Work& work) const;
 
     Settings settings_{};
     std::filesystem::path own_program_{};
     std::filesystem::path user_home_{};
     std::filesystem::path holon_home_{};
-    mutable std::optional<Machine> machine_{};
+    std::shared_ptr<Probed> probed_{};  // Shared by copies: the machine is the same.
 };
 
 }  // namespace sandbox

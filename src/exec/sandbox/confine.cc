@@ -1,7 +1,9 @@
 #include "exec/sandbox/confine.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
-#include <cstdlib>
+#include <random>
 
 #include "base/files.h"
 
@@ -44,8 +46,7 @@ struct Mount {
 };
 
 Mount hide(const Seen::Path& hidden) {
-    if (hidden.is_folder)
-        return {hidden.path, 3, {"--tmpfs", hidden.path, "--remount-ro", hidden.path}};
+    if (hidden.is_folder) return {hidden.path, 3, {"--tmpfs", hidden.path}};
     return {hidden.path, 3, {"--ro-bind", "/dev/null", hidden.path}};
 }
 
@@ -88,10 +89,19 @@ void add_read_only(const std::string& root, const std::string& relative, Seen& i
             into.anchors.push_back(parent);
 }
 
-base::Result<std::string> make_proxy_folder() {
-    std::string name = "/tmp/holon-net-XXXXXX";  // Short: the address of a socket has 107 bytes.
-    if (!::mkdtemp(name.data())) return base::fail_errno("mkdtemp /tmp/holon-net-XXXXXX");
-    return name;
+// A folder by itself. One that a link leads away from its place would bring back something hidden.
+void add_read_only(const fs::path& folder, Seen& into) {
+    const auto found = seen(folder);
+    const auto above = seen(folder.parent_path());
+    if (found && above && found->path == fs::path(above->path) / folder.filename())
+        into.read_only.push_back(*found);
+}
+
+// In a folder that the proxy makes and removes. Short: the address of a socket has 107 bytes.
+std::string proxy_socket() {
+    std::uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) number = std::random_device()();
+    return fmt::format("/tmp/holon-net-{:016x}/s", number);
 }
 
 std::vector<std::string> behind_proxy(const Policy& policy, const Machine& machine,
@@ -128,6 +138,7 @@ base::Result<Seen> look(const Policy& policy) {
         for (const auto& relative : policy.read_only_inside)
             add_read_only(path->path, relative, found);
     }
+    for (const auto& folder : policy.read_only) add_read_only(folder, found);
     for (const auto& hidden : policy.hidden)
         if (const auto path = seen(hidden)) found.hidden.push_back(*path);
     return found;
@@ -145,6 +156,9 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
     append(list, {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
     for (const auto& mount : mounts(policy, seen))
         list.insert(list.end(), mount.words.begin(), mount.words.end());
+    // Only now: what lies deeper needed a place to be mounted at.
+    for (const auto& hidden : seen.hidden)
+        if (hidden.is_folder) append(list, {"--remount-ro", hidden.path});
     append(list, {"--ro-bind", machine.init.string(), kInitInside});
     if (!proxy_socket.empty()) append(list, {"--bind", proxy_socket, kProxySocketInside});
     append(list, {"--remount-ro", "/run"});
@@ -159,20 +173,25 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
     return list;
 }
 
-base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& policy,
-                                        const Machine& machine) {
+base::Status can_confine(const Policy& policy, const Machine& machine) {
     if (const auto lacks = missing(machine); !lacks.empty())
         return fail(ErrorCode::Unavailable,
                     "the command was not run, for it cannot be confined: {}",
                     fmt::join(lacks, "; "));
-    const bool has_proxy = policy.network == Network::Allowlist;
-    if (has_proxy && machine.proxy.empty())
+    if (policy.network == Network::Allowlist && machine.proxy.empty())
         return fail(
             ErrorCode::Unavailable,
             "the command was not run: the program holon-proxy, its only way to the network, "
             "is not beside holon; install both together");
+    return {};
+}
+
+base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& policy,
+                                        const Machine& machine) {
+    TRY(can_confine(policy, machine));
+    const bool has_proxy = policy.network == Network::Allowlist;
     const auto found = TRY(look(policy));
-    const std::string socket = has_proxy ? TRY(make_proxy_folder()) + "/s" : "";
+    const std::string socket = has_proxy ? proxy_socket() : "";
     auto argv = arguments(policy, found, machine, socket);
     if (!spec.cwd.empty()) argv.insert(argv.begin() + 1, {"--chdir", spec.cwd.string()});
     argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());

@@ -39,8 +39,11 @@ base::Result<Seen> look(const Policy& policy);
 std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine,
                                    const std::string& proxy_socket = "");
 
-// The spec of the confined command, or Unavailable with all that is missing and how to get it. With
-// an allow-list, makes the folder in which its proxy will listen; the proxy removes it.
+// Unavailable, with all that is missing on this machine and how to get it.
+base::Status can_confine(const Policy& policy, const Machine& machine);
+
+// The spec of the confined command, or what can_confine() and look() complain about. Makes nothing
+// that would be left behind if the command is never started.
 base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& policy,
                                         const Machine& machine);
 

@@ -47,6 +47,19 @@ TEST(Confine, PutsDeeperMountsOnTopOfShallowerOnes) {
     EXPECT_LT(work, words.size());
 }
 
+// What lies deeper needs a place to be mounted at, which a read-only folder cannot give.
+TEST(Confine, ClosesHiddenFoldersAfterEverythingInThemIsInPlace) {
+    const Seen seen{.writable_roots = {"/h/.holon/agents/a"},
+                    .read_only = {{"/h/.holon/agents/a/task-output", true}},
+                    .hidden = {{"/h/.holon", true}}};
+    const auto words = arguments({}, seen, able());
+    const auto closed = place(words, {"--remount-ro", "/h/.holon"});
+    EXPECT_LT(place(words, {"--bind", "/h/.holon/agents/a"}),
+              place(words, {"--ro-bind", "/h/.holon/agents/a/task-output"}));
+    EXPECT_LT(place(words, {"--ro-bind", "/h/.holon/agents/a/task-output"}), closed);
+    EXPECT_LT(closed, words.size());
+}
+
 TEST(Confine, HidesWhatIsBothHiddenAndWritable) {
     const Seen seen{.writable_roots = {"/w"}, .hidden = {{"/w", true}}};
     const auto words = arguments({}, seen, able());

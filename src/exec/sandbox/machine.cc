@@ -1,5 +1,7 @@
 #include "exec/sandbox/machine.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 
@@ -31,27 +33,53 @@ bool kernel_is_at_least(int major, int minor) {
     return std::pair(has_major, has_minor) >= std::pair(major, minor);
 }
 
-// One short run of the real thing: only that tells what containers and kernel settings allow.
-std::string try_bwrap(const std::filesystem::path& bwrap) {
-    const std::string command =
-        bwrap.string() +
-        " --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net --die-with-parent"
-        " --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp /bin/true 2>&1 </dev/null";
-    FILE* pipe = ::popen(command.c_str(), "re");  // Fixed words only; nothing of a user's is in it.
-    if (!pipe) return "it could not be started";
+struct Ran {
+    int status{-1};
+    std::string said{};
+};
+
+// `command` has fixed words only; nothing of a user's is in it.
+Ran run(const std::string& command) {
+    FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "re");
+    if (!pipe) return {-1, "it could not be started"};
     std::string said(1024, '\0');
     said.resize(std::fread(said.data(), 1, said.size(), pipe));
     const int status = ::pclose(pipe);
-    if (status == 0) return {};
     while (!said.empty() && said.back() == '\n') said.pop_back();
-    return said.empty() ? "it ended with status " + std::to_string(status)
-                        : base::printable(base::to_utf8(said));
+    return {status, base::printable(base::to_utf8(said))};
+}
+
+// One short run of the real thing: only that tells what containers and kernel settings allow.
+std::string try_bwrap(const std::filesystem::path& bwrap) {
+    const auto [status, said] =
+        run(bwrap.string() +
+            " --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net "
+            "--die-with-parent --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp /bin/true");
+    if (status == 0) return {};
+    return said.empty() ? "it ended with status " + std::to_string(status) : said;
+}
+
+// "bubblewrap 0.8.0" -> "0.8.0".
+std::string version_of(const std::filesystem::path& bwrap) {
+    const auto [status, said] = run(bwrap.string() + " --version");
+    return status == 0 ? said.substr(said.rfind(' ') + 1) : std::string();
 }
 
 }  // namespace
 
 bool is_readable_dot_name(std::string_view name) {
     return std::ranges::find(kReadableDotNames, name) != std::end(kReadableDotNames);
+}
+
+bool is_secret_variable(std::string_view name) {
+    std::string upper(name);
+    for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    constexpr std::string_view kParts[] = {
+        "SECRET",     "TOKEN",       "PASSWORD",     "PASSWD",  "PASSPHRASE",
+        "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY",   "API_KEY", "APIKEY",
+        "AUTH_SOCK",  "_DSN",        "DATABASE_URL", "NETRC",   "BUS_ADDRESS"};
+    return upper.ends_with("_KEY") || upper.ends_with("_PASS") || upper.ends_with("_PAT") ||
+           std::ranges::any_of(kParts, [&](auto part) { return upper.contains(part); });
 }
 
 Machine probe(const std::filesystem::path& own_program) {
@@ -66,6 +94,7 @@ Machine probe(const std::filesystem::path& own_program) {
     machine.proxy = beside("holon-proxy");
     machine.seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
     if (machine.bwrap.empty()) return machine;
+    machine.version = version_of(machine.bwrap);
     machine.failure = try_bwrap(machine.bwrap);
     machine.namespaces = machine.failure.empty();
     return machine;

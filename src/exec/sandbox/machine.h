@@ -14,6 +14,7 @@ struct Machine {
     std::filesystem::path bwrap{};  // Empty: not installed.
     std::filesystem::path init{};   // Our own first program inside; empty: not found beside ours.
     std::filesystem::path proxy{};  // The way to allowed hosts; needed for nothing else.
+    std::string version{};          // Of bwrap.
     bool namespaces{false};         // bwrap could make all of them here.
     bool seccomp{false};
     // How the number of processes is bounded: by the user's limit, which the kernel does not apply
@@ -24,10 +25,10 @@ struct Machine {
     friend bool operator==(const Machine&, const Machine&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Machine, (),
-                      (bwrap, init, proxy, namespaces, seccomp, is_root, bounded_process_table,
-                       failure))
+                      (bwrap, init, proxy, version, namespaces, seccomp, is_root,
+                       bounded_process_table, failure))
 
-// Looks, by running bwrap once. `own_program` is the file that runs; init lies beside it.
+// Looks, by running bwrap. `own_program` is the file that runs; init lies beside it.
 Machine probe(const std::filesystem::path& own_program);
 
 // What is missing for a command to be confined, each with the way to get it. Empty: nothing.

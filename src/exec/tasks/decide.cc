@@ -47,7 +47,9 @@ domain::Task running_task(const CommandFacts& facts, const results::Preview& ini
                          .promoted_from_exec_command = facts.promoted_from_exec_command,
                          .accepts_input = spec.accepts_input,
                          .output_path = facts.output_path,
-                         .initial_output = text_or_nothing(initial_output.text)};
+                         .initial_output = text_or_nothing(initial_output.text),
+                         .network_log = text_or_nothing(facts.network_log)};
+    if (facts.confined) detail.confined = true;
     if (spec.accepts_input) detail.input_target = spec.tty ? "tty" : "stdin";
     if (initial_output.truncated) detail.output_truncated = true;
     return {.id = facts.id,

@@ -19,6 +19,8 @@ struct CommandFacts {
     CommandTaskSpec spec{};
     std::string workdir;  // Resolved.
     std::string output_path;
+    bool confined{false};
+    std::string network_log{};
     bool promoted_from_exec_command{false};
     std::optional<domain::MessageId> parent_message_id{};
     std::optional<domain::WorkItemId> work_item_id{};

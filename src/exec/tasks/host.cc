@@ -5,6 +5,8 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "exec/sandbox/denials.h"
+#include "exec/sandbox/permit.h"
 #include "exec/tasks/output.h"
 
 namespace tasks {
@@ -33,6 +35,8 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
                        .spec = request.spec,
                        .workdir = request.workdir.string(),
                        .output_path = request.output_path.string(),
+                       .confined = request.confined,
+                       .network_log = request.network_log.string(),
                        .promoted_from_exec_command = promoted,
                        .trust = domain::trust_of(request.authority_class)};
     if (request.run_id)
@@ -51,17 +55,32 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
 // The end of the task, its place in the record and the message that tells of it, which fulfils the
 // wait for it where it is queued: all of it or nothing. False when the task had ended already.
 base::Result<bool> commit_end(events::Log& log, const Rejoin& rejoin, const domain::TaskId& id,
-                              const supervisor::End& end, const results::Preview& output) {
+                              const supervisor::End& end, const results::Preview& output,
+                              const std::vector<sandbox::Denial>& denials) {
     auto task = TRY(log.tx().task(id));
     if (!task || domain::is_terminal(task->status)) return false;
     *task = ended_task(std::move(*task), end, output, log.now());
     TRY(log.tx().put_task(*task));
     TRY(log.append(task->agent_id, "command_task_terminal_persisted", event_data(*task)));
     TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
+    for (const auto& denial : denials) {
+        json::object data = base::to_json(denial).as_object();
+        data["agent_id"] = task->agent_id.value;
+        data["tool"] = "task";
+        data["task_id"] = id.value;
+        TRY(log.append(task->agent_id, "sandbox_denied", std::move(data)));
+    }
     const auto message = log.ids().fresh<domain::MessageId>();
     TRY(rejoin(log, result_message(*task, output, message, log.now())));
     TRY(log.append(task->agent_id, "task_result_received", event_data(*task)));
     return true;
+}
+
+std::vector<sandbox::Denial> denials_of(const CommandDetail& detail, const supervisor::End& end) {
+    if (!detail.confined.value_or(false)) return {};
+    const auto* ended = std::get_if<supervisor::Ended>(&end);
+    if (!ended) return {};
+    return sandbox::denials_of(detail.network_log.value_or(""), ended->exit_code, ended->signal);
 }
 
 std::unexpected<base::Error> no_such_task(const domain::TaskId& id) {
@@ -180,7 +199,8 @@ void Host::ended(const domain::TaskId& id, supervisor::End end) {
     switch (live->owner) {
         case Live::Owner::Call:
             live_.erase(found);
-            finished_[live->request.agent_id].push_back({id, live->request.output_path});
+            finished_[live->request.agent_id].push_back(
+                {id, live->request.output_path, live->request.network_log});
             return live->on_end(std::move(end));
         case Live::Owner::Promoting:
             live->end = std::move(end);
@@ -200,6 +220,7 @@ void Host::forget_finished(const domain::AgentId& agent) {
         parts_.supervisor.forget(finished.id.value);
         std::error_code ignored;
         std::filesystem::remove(finished.log, ignored);
+        if (!finished.network_log.empty()) std::filesystem::remove(finished.network_log, ignored);
         return true;
     });
     if (found->second.empty()) finished_.erase(found);
@@ -215,12 +236,19 @@ bool Host::is_recorded(const domain::TaskId& id) const {
     return status && recorded;
 }
 
+std::optional<base::Error> Host::refusal(const domain::AgentId& agent) const {
+    const auto allowed = sandbox::permit(parts_.execution_of(agent), sandbox::Use::BackgroundTask);
+    return allowed ? std::nullopt : std::optional(allowed.error());
+}
+
 void Host::promote(const domain::TaskId& id,
                    std::move_only_function<void(base::Result<domain::Task>)> done) {
     const auto found = live_.find(id);
     if (found == live_.end() || found->second->owner != Live::Owner::Call)
         return done(base::fail(ErrorCode::Conflict, "command {} is over", id));
     const auto live = found->second;
+    if (auto refused = refusal(live->request.agent_id))
+        return done(std::unexpected(std::move(*refused)));
     live->owner = Live::Owner::Promoting;
     // A power cut ends the command anyway, so the record need not survive one.
     write<domain::Task>(
@@ -246,6 +274,7 @@ void Host::promote(const domain::TaskId& id,
 
 void Host::create(CommandRequest request,
                   std::move_only_function<void(base::Result<domain::Task>)> done) {
+    if (auto refused = refusal(request.agent_id)) return done(std::unexpected(std::move(*refused)));
     auto shared = std::make_shared<CommandRequest>(std::move(request));
     write<domain::Task>(
         store::Durability::Disk,
@@ -272,15 +301,17 @@ void Host::create(CommandRequest request,
 
 void Host::settle(const domain::AgentId& agent, const domain::TaskId& id, supervisor::End end) {
     results::Preview output;
+    std::vector<sandbox::Denial> denials;
     if (const auto task = find(agent, id)) {
         auto shown = show_output(*task);
         output = {std::move(shown.text), shown.truncated};
+        denials = denials_of(detail_of(*task), end);
     }
     write<bool>(
         store::Durability::Disk,
-        [id, end = std::move(end), output = std::move(output), rejoin = parts_.rejoin](
-            events::Log& log, bool& has_ended) -> base::Status {
-            has_ended = TRY(commit_end(log, rejoin, id, end, output));
+        [id, end = std::move(end), output = std::move(output), denials = std::move(denials),
+         rejoin = parts_.rejoin](events::Log& log, bool& has_ended) -> base::Status {
+            has_ended = TRY(commit_end(log, rejoin, id, end, output, denials));
             return {};
         },
         [this, agent, id](base::Status status, bool has_ended) {

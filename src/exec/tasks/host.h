@@ -41,6 +41,9 @@ struct Parts {
     events::Feed& feed;
     supervisor::Supervisor& supervisor;
     Rejoin rejoin;
+    // What the agent may start. Its tasks pass sandbox::permit with it.
+    std::function<domain::Execution(const domain::AgentId&)> execution_of =
+        [](const domain::AgentId&) { return domain::Execution{}; };
 };
 
 // A command to run. Its id names it for good: the call that asked for it has the same one, and so
@@ -57,6 +60,8 @@ struct CommandRequest {
     std::filesystem::path workdir;
     std::vector<std::pair<std::string, std::string>> environment;
     std::filesystem::path output_path;
+    bool confined{false};                 // It runs behind a boundary that keeps something.
+    std::filesystem::path network_log{};  // See builtin::CommandOutput.
 };
 
 struct StopReceipt {
@@ -88,7 +93,7 @@ public:
     // Was the command of this call started, so that start() would take it up or it is a task?
     bool knows(const domain::TaskId& id) const;
     // Makes a task of a command that still runs. `done` gets its record, as committed. When that
-    // fails, the command stays with its call.
+    // fails, the command stays with its call; Refused: the execution policy has no tasks.
     void promote(const domain::TaskId& id,
                  std::move_only_function<void(base::Result<domain::Task>)> done);
     // Ends a command that is still its call's; the end arrives as usual.
@@ -130,6 +135,8 @@ public:
 private:
     struct Live;
 
+    // Why this agent may have no further task, or nothing.
+    std::optional<base::Error> refusal(const domain::AgentId& agent) const;
     void take_up(const domain::Task& task);
     supervisor::OnEnd ending_of(const domain::TaskId& id);
     void ended(const domain::TaskId& id, supervisor::End end);
@@ -151,6 +158,7 @@ private:
     struct Finished {
         domain::TaskId id;
         std::filesystem::path log;
+        std::filesystem::path network_log;
     };
     std::map<domain::AgentId, std::vector<Finished>> finished_;
     // Callbacks that outlive the Host find this expired and do nothing.

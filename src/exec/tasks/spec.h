@@ -128,6 +128,8 @@ struct CommandDetail {
     std::optional<bool> force_stop_requested{};
     std::optional<std::string> status_before_stop{};
     std::optional<std::string> cancelled_reason{};
+    std::optional<bool> confined{};
+    std::optional<std::string> network_log{};
     friend bool operator==(const CommandDetail&, const CommandDetail&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CommandDetail, (),
@@ -136,7 +138,7 @@ BOOST_DESCRIBE_STRUCT(CommandDetail, (),
                        accepts_input, input_target, output_path, initial_output, output_summary,
                        output_truncated, terminal_snapshot_ready, exit_status, signal,
                        output_dropped_bytes, error, cancel_requested, force_stop_requested,
-                       status_before_stop, cancelled_reason))
+                       status_before_stop, cancelled_reason, confined, network_log))
 constexpr auto describe_fields(const CommandDetail*) {
     return std::to_array<base::FieldDoc>(
         {{.field = "cmd", .has_default = true},

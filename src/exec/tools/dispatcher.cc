@@ -230,7 +230,8 @@ Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_a
         .result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),
         .envelope = std::move(envelope),
         .receipt = std::move(receipt),
-        .requests = std::move(outcome.requests)};
+        .requests = std::move(outcome.requests),
+        .denials = std::move(outcome.denials)};
     dispatched.result.started_at = started_at;
     dispatched.result.ended_at = parts_.clock.now();
     dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);

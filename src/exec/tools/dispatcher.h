@@ -19,6 +19,7 @@ struct Dispatched {
     results::Envelope envelope;
     std::string receipt;  // What the model reads.
     std::vector<RuntimeRequest> requests{};
+    std::vector<sandbox::Denial> denials{};
 };
 
 // A call before it has a result: what was asked, by whom.

@@ -14,6 +14,7 @@
 #include "domain/tool.h"
 #include "domain/turn.h"
 #include "exec/results/project.h"
+#include "exec/sandbox/denials.h"
 
 namespace tools {
 
@@ -75,6 +76,8 @@ struct Outcome {
     domain::ResultStatus status{domain::ResultStatus::Ok};
     domain::Effects effects{};
     std::vector<RuntimeRequest> requests{};
+    // What the boundary kept the call from: goes into the record with the result.
+    std::vector<sandbox::Denial> denials{};
 };
 
 using Done = std::move_only_function<void(Outcome)>;

@@ -233,6 +233,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     if (!claimed) return Outcome{Rest{std::string(kNothingQueued)}};
     const domain::Message& message = claimed->message;
     auto& agent = facts.agent;
+    agent.execution = input.execution;
     agent.last_continuation = resolve(prior, message);
     TRY(record_continuation(log, message, *agent.last_continuation));
     TRY(wake(log, facts, message));

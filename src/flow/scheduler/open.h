@@ -35,6 +35,7 @@ struct OpenInput {
     std::string model_ref;
     std::vector<context::Guidance> guidance{};
     std::vector<provider::ToolDeclaration> tools{};  // What the agent is offered.
+    domain::Execution execution{};                   // What holds for its commands now.
     domain::WorkspaceEntry home_workspace;           // Used until a project is chosen.
     bool is_booted{false};                           // What a booting agent needs has been made.
     std::function<base::Time()> now;                 // To say how long planning the prompt took.

@@ -239,7 +239,8 @@ base::Result<std::optional<OpenInput>> Scheduler::look(const domain::AgentId& ag
     }
     input.home_workspace = workspace::agent_home(agent, home);
     input.guidance = read_guidance(home, known->active_workspace_entry);
-    input.tools = turn::declarations(parts_.dispatcher.registry(), known->identity.profile_preset);
+    input.execution = known->execution = parts_.execution_of(agent);
+    input.tools = turn::declarations(parts_.dispatcher.registry(), *known);
     input.now = [this] { return parts_.clock.now(); };
     return input;
 }

@@ -41,6 +41,27 @@ TEST(OnTools, CallsRunOneAfterTheOtherInTheOrderTheyWereAskedFor) {
     EXPECT_EQ(last.transcript[0].round, 1);
 }
 
+// In the commit of the result: an audit that could be lost without it would be none.
+TEST(OnTools, WhatTheBoundaryDeniedIsOnRecordWithTheResult) {
+    const Facts facts = awaiting({{"a", "ExecCommand"}});
+    ToolFinished finished = done("a", "ExecCommand");
+    finished.dispatched.denials = {{sandbox::Rule::Network, "example.com:443", 3}};
+    const Step step = decide(facts, finished, input());
+    const auto denied = std::ranges::find(step.events, "sandbox_denied", &EventDraft::kind);
+    ASSERT_NE(denied, step.events.end());
+    EXPECT_EQ(denied->data, (json::object{{"agent_id", "main"},
+                                          {"turn_index", 1},
+                                          {"run_id", "run"},
+                                          {"round", 1},
+                                          {"work_item_id", nullptr},
+                                          {"tool", "ExecCommand"},
+                                          {"tool_call_id", "call-a"},
+                                          {"rule", "network"},
+                                          {"what", "example.com:443"},
+                                          {"count", 3}}));
+    EXPECT_EQ(step.executions.back().state, domain::CallState::Finished);
+}
+
 TEST(OnTools, AFinishedCallIsKeptWithItsResultEnvelopeAndReceipt) {
     const Facts facts = awaiting({{"a", "ExecCommand"}});
     const ToolFinished finished = done("a", "ExecCommand");

@@ -246,7 +246,8 @@ EventDraft process_requested(const Facts& facts, const domain::ToolExecution& ex
     data["workdir"] = base::string_at(execution.call.args, "workdir");
     if (facts.agent.active_workspace_entry) {
         data["execution_root"] = facts.agent.active_workspace_entry->execution_root;
-        data["boundary"] = workspace::boundary(*facts.agent.active_workspace_entry);
+        data["boundary"] =
+            workspace::boundary(facts.agent.execution, *facts.agent.active_workspace_entry);
     }
     return {"process_execution_requested", std::move(data)};
 }
@@ -272,6 +273,15 @@ EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution
     data["error_kind"] = base::string_at(*error, "kind");
     data["tool_error"] = *error;
     return {"tool_execution_failed", std::move(data)};
+}
+
+EventDraft sandbox_denied(const Facts& facts, const domain::ToolExecution& execution,
+                          const sandbox::Denial& denial) {
+    json::object data = place_of(facts, execution.round);
+    data["tool"] = execution.call.tool;
+    data["tool_call_id"] = execution.call.call_id.value;
+    for (const auto& [name, value] : base::to_json(denial).as_object()) data[name] = value;
+    return {"sandbox_denied", std::move(data)};
 }
 
 EventDraft truncated_call(const domain::ToolExecution& execution, std::string_view stop_reason,

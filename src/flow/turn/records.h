@@ -42,6 +42,9 @@ EventDraft round_recorded(const Facts& facts, const ModelReplied& replied);
 EventDraft process_requested(const Facts& facts, const domain::ToolExecution& execution);
 EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution);
 // A mutation that the output limit cut off: `error` is what the model was told.
+// For the audit: what the boundary kept the call from.
+EventDraft sandbox_denied(const Facts& facts, const domain::ToolExecution& execution,
+                          const sandbox::Denial& denial);
 EventDraft truncated_call(const domain::ToolExecution& execution, std::string_view stop_reason,
                           const domain::ToolError& error);
 EventDraft context_length_exceeded(const Facts& facts, std::int64_t round,

@@ -53,10 +53,13 @@ struct Runner::Live {
 };
 
 std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
-                                                    domain::ProfilePreset profile) {
+                                                    const domain::Agent& agent) {
     std::vector<provider::ToolDeclaration> list;
-    for (const auto* spec : registry.exposed(profile))
+    for (const auto* spec : registry.exposed(agent.identity.profile_preset)) {
+        if (spec->risk == domain::RiskLevel::Commands && !agent.execution.process_execution_exposed)
+            continue;
         list.push_back({spec->name, spec->description, spec->input_schema, spec->freeform_patch});
+    }
     return list;
 }
 
@@ -105,6 +108,7 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
     auto live = std::make_shared<Live>();
     const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
         live->facts = TRY(load(tx, run));
+        live->facts.agent.execution = parts_.execution_of(agent);
         const auto frame = TRY(tx.frame(run));
         if (!frame)
             return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its prompt frame",
@@ -136,8 +140,7 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
 // What a request is made of besides the conversation. The secret goes in last: neither the cache
 // key nor the fingerprint depends on it.
 void Runner::prepare(Live& live) {
-    live.tools =
-        declarations(parts_.dispatcher.registry(), live.facts.agent.identity.profile_preset);
+    live.tools = declarations(parts_.dispatcher.registry(), live.facts.agent);
     // A newer program may offer other tools, and the key tells.
     if (live.frame.cache)
         live.frame.cache->prompt_cache_key =
@@ -303,7 +306,8 @@ void Runner::step(const std::shared_ptr<Live>& live, Event event,
         durability,
         [this, run, result, event = std::move(event), finished](store::Tx& tx) -> base::Status {
             const base::Time now = parts_.clock.now();
-            const Facts facts = TRY(load(tx, run));
+            Facts facts = TRY(load(tx, run));
+            facts.agent.execution = parts_.execution_of(facts.agent.agent_id);
             result->step = decide(facts, event, input(now));
             events::Log log(tx, now, parts_.ids);
             TRY(apply(log, facts, result->step, finished));

@@ -33,6 +33,9 @@ struct Parts {
     // What the model of a turn may write in one round.
     std::function<std::int64_t(const std::string& model_ref)> max_output_tokens_of =
         [](const std::string&) { return std::int64_t{8192}; };
+    // What holds for the agent's commands now; any thread may ask.
+    std::function<domain::Execution(const domain::AgentId&)> execution_of =
+        [](const domain::AgentId&) { return domain::Execution{}; };
     // The URL of a capability, for the prompt alone; see context/capability.h.
     context::UrlOf trigger_url_of{};
 };
@@ -95,8 +98,9 @@ private:
     std::shared_ptr<Runner*> self_;
 };
 
-// The tools an agent is offered, as the registry publishes them.
+// The tools an agent is offered, as the registry publishes them: what its profile grants, and no
+// commands where its execution has no processes.
 std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
-                                                    domain::ProfilePreset profile);
+                                                    const domain::Agent& agent);
 
 }  // namespace turn

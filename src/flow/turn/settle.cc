@@ -94,6 +94,8 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
     step.executions.push_back(execution);
     step.events.push_back(tool_event(facts, execution));
     record_refusal(step, facts, execution);
+    for (const auto& denial : dispatched.denials)
+        step.events.push_back(sandbox_denied(facts, execution, denial));
     if (execution.started_at) count_latency(step.agent, dispatched.result);
     for (const auto& request : dispatched.requests) {
         if (const auto* rest = std::get_if<domain::RestWish>(&request))

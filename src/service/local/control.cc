@@ -61,9 +61,10 @@ base::Result<domain::Attempt> current_run(store::Tx& tx, const domain::AgentId& 
     return std::move(*open);
 }
 
-json::object workspace_event(const domain::WorkspaceEntry& entry) {
+json::object workspace_event(const domain::Execution& execution,
+                             const domain::WorkspaceEntry& entry) {
     json::object data = base::to_json(entry).as_object();
-    data["boundary"] = workspace::boundary(entry);
+    data["boundary"] = workspace::boundary(execution, entry);
     return data;
 }
 
@@ -73,7 +74,7 @@ json::object workspace_event(const domain::WorkspaceEntry& entry) {
 
 base::Result<domain::Agent> LocalService::make_agent(events::Log& log, const domain::AgentId& id,
                                                      bool temporary, std::string_view admission) {
-    domain::Agent agent{.agent_id = id};
+    domain::Agent agent{.agent_id = id, .execution = parts_.turn.execution_of(id)};
     agent.identity = {.agent_id = id, .created_at = log.now(), .updated_at = log.now()};
     if (id.value == parts_.default_agent) agent.identity.kind = domain::AgentKind::Default;
     if (temporary) {
@@ -82,10 +83,11 @@ base::Result<domain::Agent> LocalService::make_agent(events::Log& log, const dom
         agent.identity.profile_preset = domain::ProfilePreset::PrivateChild;
     }
     agent.active_workspace_entry = workspace::agent_home(id, parts_.turn.home_of(id));
-    TRY(log.append(id, "agent_created",
-                   {{"target_agent_id", id.value},
-                    {"admission_context", admission},
-                    {"boundary", workspace::boundary(*agent.active_workspace_entry)}}));
+    TRY(log.append(
+        id, "agent_created",
+        {{"target_agent_id", id.value},
+         {"admission_context", admission},
+         {"boundary", workspace::boundary(agent.execution, *agent.active_workspace_entry)}}));
     if (!temporary && !parts_.trigger_key.empty())
         TRY(scheduler::provision(log, id, token_hash_of()));
     return agent;
@@ -281,7 +283,8 @@ base::Result<domain::WorkspaceEntry> LocalService::attach_workspace(const std::s
         if (std::ranges::find(attached, entry.workspace_id) != attached.end()) return {};
         attached.push_back(entry.workspace_id);
         TRY(log.tx().put_agent(known));
-        return log.append(known.agent_id, "workspace_attached", workspace_event(entry));
+        return log.append(known.agent_id, "workspace_attached",
+                          workspace_event(parts_.turn.execution_of(known.agent_id), entry));
     }));
     return entry;
 }
@@ -298,7 +301,8 @@ base::Status LocalService::exit_workspace(const std::string& agent, const Caller
                         "agent {} is in a turn; wait for its end, then change its workspace",
                         agent);
         json::object left = known.active_workspace_entry
-                                ? workspace_event(*known.active_workspace_entry)
+                                ? workspace_event(parts_.turn.execution_of(known.agent_id),
+                                                  *known.active_workspace_entry)
                                 : json::object{};
         known.active_workspace_entry = home;
         TRY(log.tx().put_agent(known));

@@ -110,6 +110,21 @@ std::string remedy(const ModelAvailability& model, const config::Provider* provi
                        model.provider);
 }
 
+void add_sandbox_steps(const json::value& report, json::array& next_steps) {
+    const auto add = [&](const json::value& one, const std::string& whose) {
+        const auto* missing = base::find(one, "missing");
+        if (!missing || !missing->is_array()) return;
+        for (const auto& lack : missing->get_array())
+            next_steps.push_back(json::value(
+                fmt::format("{}: no command runs: {}", whose, std::string(lack.as_string()))));
+    };
+    add(report, "sandbox");
+    const auto* agents = base::find(report, "agents");
+    if (!agents || !agents->is_object()) return;
+    for (const auto& [agent, one] : agents->get_object())
+        add(one, "sandbox of agent " + std::string(agent));
+}
+
 }  // namespace
 
 json::object LocalSettings::diagnosis(const config::Config& config, const config::ModelRef& ref,
@@ -158,6 +173,8 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
             next_steps.push_back(
                 json::value(fmt::format("MCP server {}: {}", base::string_at(server, "name"),
                                         base::string_at(server, "reason"))));
+    json::object sandbox = parts_.sandbox_report(config);
+    add_sandbox_steps(sandbox, next_steps);
     const auto policy =
         config.model ? config::resolve_policy(*config.model, config.models) : config::ModelPolicy{};
     return json::object{
@@ -169,6 +186,7 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         {"model_availability", std::move(models)},
         {"providers", std::move(providers)},
         {"mcp_servers", std::move(servers)},
+        {"sandbox", std::move(sandbox)},
         {"ready", any},
         {"next_steps", std::move(next_steps)}};
 }

@@ -18,6 +18,7 @@ using base::fail;
 
 constexpr std::string_view kTemporaryPrefix = "tmp_";
 
+// The agent's execution is up to date.
 base::Status enter_workspace(events::Log& log, domain::Agent& agent,
                              const domain::WorkspaceEntry& entry) {
     if (agent.active_workspace_entry == entry) return {};
@@ -26,7 +27,7 @@ base::Status enter_workspace(events::Log& log, domain::Agent& agent,
     if (std::ranges::find(attached, entry.workspace_id) == attached.end())
         attached.push_back(entry.workspace_id);
     json::object data = base::to_json(entry).as_object();
-    data["boundary"] = workspace::boundary(entry);
+    data["boundary"] = workspace::boundary(agent.execution, entry);
     return log.append(agent.agent_id, "workspace_entered", std::move(data));
 }
 
@@ -284,6 +285,7 @@ base::Status LocalService::prepare_agent(const RunRequest& request, const domain
         if (!agent && !may_create(request)) return no_such_agent(id);
         if (agent && !entry) return {};
         if (!agent) agent = TRY(make_agent(log, id, !request.agent, "local_process"));
+        agent->execution = parts_.turn.execution_of(id);
         if (entry) {
             TRY(log.tx().put_workspace(*entry));
             TRY(enter_workspace(log, *agent, *entry));

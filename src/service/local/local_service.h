@@ -137,6 +137,8 @@ private:
     base::Status deliver(const domain::Message& message,
                          const std::optional<std::string>& dedupe_key, std::string& message_id);
     base::Result<json::object> take_hint(events::Log& log, domain::WakeHint hint);
+    base::Status note_denial(const domain::AgentId& agent, const domain::TaskId& task,
+                             const std::string& rule);
     void notify(const events::Committed& committed);
 
     base::Result<domain::AgentId> name_agent(const RunRequest& request);

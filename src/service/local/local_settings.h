@@ -13,6 +13,10 @@ struct SettingsParts {
     std::filesystem::path home;
     // The configuration as a program started now would have it.
     std::function<base::Result<config::Config>()> load;
+    // What commands run behind, and what is missing for it; see `holon doctor`.
+    std::function<json::object(const config::Config&)> sandbox_report = [](const config::Config&) {
+        return json::object{};
+    };
     // What is wrong with asking this model; nothing when a request can be made.
     std::function<base::Status(const config::Config&, const config::ModelRef&)> check_model;
     // The MCP servers, one object each; with `probe` they are started.

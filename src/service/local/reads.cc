@@ -48,7 +48,8 @@ base::Result<domain::Agent> known_agent(store::Tx& tx, const domain::AgentId& id
 base::Result<json::object> LocalService::status(const std::string& agent) {
     json::object summary;
     TRY(read([&](store::Tx& tx) -> base::Status {
-        summary = TRY(summary_of(tx, domain::AgentId{agent}, parts_.models));
+        summary = TRY(summary_of(tx, domain::AgentId{agent},
+                                 parts_.turn.execution_of(domain::AgentId{agent}), parts_.models));
         return {};
     }));
     add_guidance_sources(summary, parts_.turn.home_of(domain::AgentId{agent}));
@@ -158,7 +159,8 @@ base::Result<std::vector<json::object>> LocalService::agent_list() {
 base::Result<json::object> LocalService::state(const std::string& agent) {
     json::object view;
     TRY(read([&](store::Tx& tx) -> base::Status {
-        view = TRY(state_view(tx, domain::AgentId{agent}, parts_.models));
+        view = TRY(state_view(tx, domain::AgentId{agent},
+                              parts_.turn.execution_of(domain::AgentId{agent}), parts_.models));
         return {};
     }));
     add_guidance_sources(view["agent"].as_object(), parts_.turn.home_of(domain::AgentId{agent}));
@@ -227,8 +229,8 @@ base::Result<std::string> LocalService::debug_prompt(const std::string& agent,
         scheduler::OpenInput input{.model_ref = parts_.models.runtime_default_model};
         input.home_workspace = workspace::agent_home(id, home);
         input.guidance = scheduler::read_guidance(home, known.active_workspace_entry);
-        input.tools =
-            turn::declarations(parts_.turn.dispatcher.registry(), known.identity.profile_preset);
+        known.execution = parts_.turn.execution_of(id);
+        input.tools = turn::declarations(parts_.turn.dispatcher.registry(), known);
         frame = TRY(scheduler::plan_frame(tx, known, message, input));
         return {};
     }));

@@ -72,9 +72,12 @@ std::vector<domain::Task> newest_changed(std::vector<domain::Task> tasks, std::i
 }
 
 base::Result<json::object> summary_of(store::Tx& tx, const domain::AgentId& agent,
+                                      const domain::Execution& execution,
                                       const identity::ModelFacts& models) {
     TRY(known_agent(tx, agent));
-    auto summary = identity::agent_summary(TRY(identity::load_facts(tx, agent)), models);
+    auto facts = TRY(identity::load_facts(tx, agent));
+    facts.agent.execution = execution;
+    auto summary = identity::agent_summary(facts, models);
     const auto newest = TRY(tx.briefs(agent, {.limit = 1, .newest_first = true}));
     const std::int64_t briefs = newest.empty() ? 0 : newest.front().seq;
     summary["recent_brief_count"] = std::min(briefs, kBriefsCounted);
@@ -97,8 +100,9 @@ void add_guidance_sources(json::object& summary, const std::filesystem::path& ag
 }
 
 base::Result<json::object> state_view(store::Tx& tx, const domain::AgentId& agent,
+                                      const domain::Execution& now,
                                       const identity::ModelFacts& models) {
-    json::object summary = TRY(summary_of(tx, agent, models));
+    json::object summary = TRY(summary_of(tx, agent, now, models));
     const auto facts = TRY(identity::load_facts(tx, agent));
     const json::object& state = summary.at("agent").as_object();
     json::object workspace{{"attached_workspaces", state.at("attached_workspaces")},

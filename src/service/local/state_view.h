@@ -11,6 +11,7 @@ namespace service {
 
 // AgentSummary, with the counts that need the store. NotFound for an unknown or archived agent.
 base::Result<json::object> summary_of(store::Tx& tx, const domain::AgentId& agent,
+                                      const domain::Execution& execution,
                                       const identity::ModelFacts& models);
 
 // At most `limit` of them, the newest change first.
@@ -20,6 +21,7 @@ std::vector<domain::Task> newest_changed(std::vector<domain::Task> tasks, std::i
 void add_guidance_sources(json::object& summary, const std::filesystem::path& agent_home);
 
 base::Result<json::object> state_view(store::Tx& tx, const domain::AgentId& agent,
+                                      const domain::Execution& execution,
                                       const identity::ModelFacts& models);
 
 }  // namespace service

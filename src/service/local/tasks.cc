@@ -3,6 +3,7 @@
 
 #include "agent/workspace/workspace.h"
 #include "base/log.h"
+#include "exec/sandbox/denials.h"
 #include "service/local/local_service.h"
 
 namespace service {
@@ -58,14 +59,19 @@ base::Result<domain::Task> LocalService::start_task(const std::string& agent,
              {"admission_context", base::enum_name(caller.admission)},
              {"provided_trust",
               base::enum_name(request.trust.value_or(domain::TrustLevel::TrustedOperator))},
-             {"boundary", workspace::boundary(place.workspace)}});
+             {"boundary", workspace::boundary(parts_.turn.execution_of(id), place.workspace)}});
     }));
-    auto command = TRY(parts_.task_of(request, place, task));
+    const auto refused = [&](const base::Error& error) -> base::Result<domain::Task> {
+        if (base::enum_from<sandbox::Rule>(error.kind)) TRY(note_denial(id, task, error.kind));
+        return std::unexpected(error);
+    };
+    auto command = parts_.task_of(request, place, task);
+    if (!command) return refused(command.error());
     // The loop starts it; this thread waits for the record. It keeps the promise, too: one that a
     // loop drops with its last tasks would throw here.
     const auto started = std::make_shared<std::promise<base::Result<domain::Task>>>();
     auto answer = started->get_future();
-    post([this, started, command = std::move(command)]() mutable {
+    post([this, started, command = std::move(*command)]() mutable {
         parts_.tasks.create(std::move(command), [started](base::Result<domain::Task> record) {
             started->set_value(std::move(record));
         });
@@ -75,7 +81,22 @@ base::Result<domain::Task> LocalService::start_task(const std::string& agent,
                           "task {} was not started within {} s; the runtime is busy or ending. See "
                           "holon task --list before you start it again",
                           task, kTaskStartMax.count());
-    return answer.get();
+    auto record = answer.get();
+    return record ? std::move(record) : refused(record.error());
+}
+
+// A task that was not started, for the audit.
+base::Status LocalService::note_denial(const domain::AgentId& agent, const domain::TaskId& task,
+                                       const std::string& rule) {
+    return write([&](events::Log& log) {
+        return log.append(agent, "sandbox_denied",
+                          {{"agent_id", agent.value},
+                           {"tool", "task"},
+                           {"task_id", task.value},
+                           {"rule", rule},
+                           {"what", "a command"},
+                           {"count", 1}});
+    });
 }
 
 void LocalService::recover_tasks() {

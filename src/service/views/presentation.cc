@@ -59,6 +59,7 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"recovery_cleared_missing_worktree_session", Category::Runtime, kVerbose},
     {"runtime_error", Category::Runtime},
     {"runtime_service_shutdown_requested", Category::Runtime, kVerbose},
+    {"sandbox_denied", Category::Tool, kVerbose},
     {"scheduler_decision", Category::Runtime},
     {"session_state_changed", Category::StateSync},
     {"skill_activated", Category::Runtime, kDebug},
@@ -180,6 +181,9 @@ std::string tool_summary(std::string_view kind, const json::value& data) {
     const std::string tool = base::string_at(data, "tool_name", "tool");
     if (kind == "process_execution_requested")
         return "Running " + base::string_at(data, "cmd_preview");
+    if (kind == "sandbox_denied")
+        return fmt::format("Sandbox denied {} ({})", base::string_at(data, "what"),
+                           base::string_at(data, "rule"));
     if (kind == "tool_executed") {
         const auto cmd = base::string_at(data, "exec_command_cmd");
         return with_detail(tool, cmd.empty() ? base::string_at(data, "summary") : cmd);

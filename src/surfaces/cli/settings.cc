@@ -243,14 +243,44 @@ std::string servers_text(const json::value& doctor) {
     return text;
 }
 
+// What commands run behind, in a line, and what is missing for it.
+std::string sandbox_line(const json::value& report, std::string_view whose) {
+    const std::string backend = base::string_at(report, "backend");
+    std::vector<std::string> kept;
+    std::vector<std::string> open;
+    if (const auto* enforced = base::find(report, "enforced"); enforced && enforced->is_object())
+        for (const auto& [name, value] : enforced->get_object())
+            (value == "hard_enforced" ? kept : open).emplace_back(name);
+    std::string text = fmt::format("\n{}: {}", whose, backend);
+    if (const auto version = base::string_at(report, "version"); !version.empty())
+        text += " " + base::printable(version);
+    if (!base::bool_at(report, "allow_processes", true)) text += ", switched off";
+    if (!kept.empty()) text += fmt::format("\n  hard_enforced: {}", fmt::join(kept, ", "));
+    if (!open.empty()) text += fmt::format("\n  not_enforced: {}", fmt::join(open, ", "));
+    if (const auto* missing = base::find(report, "missing"); missing && missing->is_array())
+        for (const auto& lack : missing->get_array())
+            text += "\n  ✗ no command runs\n      → " + shown(lack);
+    return text;
+}
+
+std::string sandbox_text(const json::value& doctor) {
+    const auto* report = base::find(doctor, "sandbox");
+    if (!report || base::string_at(*report, "backend").empty()) return "";
+    std::string text = sandbox_line(*report, "Commands");
+    if (const auto* agents = base::find(*report, "agents"); agents && agents->is_object())
+        for (const auto& [agent, one] : agents->get_object())
+            text += sandbox_line(one, "Commands of agent " + std::string(agent));
+    return text;
+}
+
 std::string models_text(const json::value& doctor) {
     if (doctor.at("providers").as_array().empty())
         return "No model is configured.\n  → " + shown(doctor.at("next_steps").as_array().front()) +
-               "\n  → holon models shows what there is";
+               "\n  → holon models shows what there is" + sandbox_text(doctor);
     std::string text = "Models, in the order they are asked:";
     for (const auto& entry : doctor.at("providers").as_array())
         text += "\n" + diagnosis_text(entry);
-    text += "\n" + retry_text(doctor);
+    text += "\n" + retry_text(doctor) + sandbox_text(doctor);
     if (!base::bool_at(doctor, "ready")) return text + "\nNot ready: no model can be asked.";
     const bool is_probed = base::find(doctor.at("providers").as_array().front(), "reachable");
     return text + "\nReady: holon run \"…\"" +

@@ -124,6 +124,14 @@ void set_limit(decltype(RLIMIT_CPU) which, rlim_t value, const char* name) {
     require(::setrlimit(which, &limit) == 0, name);
 }
 
+// SIGXCPU first, which says why; SIGKILL for a process that does not care.
+void set_cpu_limit(rlim_t seconds) {
+    constexpr rlim_t kGraceSeconds = 5;
+    if (seconds == 0) return;
+    const rlimit limit{seconds, seconds + kGraceSeconds};
+    require(::setrlimit(RLIMIT_CPU, &limit) == 0, "limit of processor time");
+}
+
 void drop_privileges() {
     require(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0, "clear ambient");
     for (unsigned long capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0;
@@ -149,7 +157,7 @@ int main(int, char** argv) {
     if (options.forward_to)
         require(sandbox::start_forwarder(options.forward_port, options.forward_to),
                 "way to the network");
-    set_limit(RLIMIT_CPU, options.cpu_s, "limit of processor time");
+    set_cpu_limit(options.cpu_s);
     set_limit(RLIMIT_DATA, options.memory_bytes, "limit of memory");
     set_limit(RLIMIT_NPROC, options.processes, "limit of processes");
     set_limit(RLIMIT_FSIZE, options.file_bytes, "limit of file size");

@@ -5,6 +5,7 @@
 // Listens on the Unix socket, which holon-init inside carries a loopback port to, and lets through
 // what the rules name. Each destination, let through or refused, becomes a JSON line of the log.
 // Ends with the command, and as the command ended.
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -38,6 +39,7 @@ constexpr std::size_t kHeadBytesMax = 32 * 1024;
 constexpr int kHeadTimeoutMs = 10'000;
 constexpr int kIdleTimeoutMs = 300'000;
 constexpr int kConnectTimeoutMs = 10'000;
+constexpr std::size_t kLogBytesMax = 1024 * 1024;  // Later destinations are not written down.
 constexpr int kOwnFailure = 125;
 
 struct Options {
@@ -59,10 +61,12 @@ std::counting_semaphore<kConnectionsMax> free_places{kConnectionsMax};
 
 // Hosts were checked to consist of letters, digits, dots, dashes and colons: nothing to escape.
 void record(const Destination& destination, const char* outcome) {
+    static std::atomic<std::size_t> written_bytes{0};
     char line[512];
     const int length =
         std::snprintf(line, sizeof line, "{\"host\":\"%s\",\"port\":%d,\"outcome\":\"%s\"}\n",
                       destination.host.c_str(), destination.port, outcome);
+    if (written_bytes.fetch_add(static_cast<std::size_t>(length)) > kLogBytesMax) return;
     [[maybe_unused]] const auto written = ::write(log_fd, line, static_cast<std::size_t>(length));
 }
 
@@ -251,6 +255,9 @@ int main(int, char** argv) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     log_fd = ::open(options.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log_fd < 0) give_up(options.log.c_str());
+    // Of its own, with a name that nobody else knows; an old one of this name is not ours.
+    const std::string folder = options.socket.substr(0, options.socket.rfind('/'));
+    if (::mkdir(folder.c_str(), 0700) != 0) give_up(folder.c_str());
     const int listener = listen_on(options.socket);
     std::thread(accept_all, listener).detach();
     if (const int failed =
@@ -262,7 +269,7 @@ int main(int, char** argv) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
     ::unlink(options.socket.c_str());
-    ::rmdir(options.socket.substr(0, options.socket.rfind('/')).c_str());  // Made for it alone.
+    ::rmdir(folder.c_str());
     if (WIFSIGNALED(status)) {
         ::signal(WTERMSIG(status), SIG_DFL);
         ::raise(WTERMSIG(status));

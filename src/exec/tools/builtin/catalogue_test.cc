@@ -104,6 +104,14 @@ TEST_F(CatalogueTest, OffersNoToolsForReadingFilesBesideTheShell) {
                                                "ApplyPatch", "ExecCommand", "ExecCommandBatch"}));
 }
 
+// contract: EXEC-11
+TEST_F(CatalogueTest, ShowsNobodyWhoElseUsesAWorkspace) {
+    for (const auto* spec : registry_.exposed(domain::ProfilePreset::PublicNamed)) {
+        EXPECT_FALSE(base::json_text(spec->input_schema).contains("occup")) << spec->name;
+        EXPECT_FALSE(base::json_text(spec->output_schema).contains("occup")) << spec->name;
+    }
+}
+
 TEST_F(CatalogueTest, TakesAPatchAsOneString) {
     EXPECT_EQ(base::json_text(registry_.find("ApplyPatch")->spec().input_schema),
               R"({"type":"object","properties":{"patch":{"type":"string","description":)"

@@ -95,6 +95,9 @@ struct CommandOutput final : results::Output {
     std::filesystem::path stdout_spill;
     std::filesystem::path stderr_spill;
     std::uint64_t dropped_bytes{0};  // Printed, but beyond what is kept of any command.
+    bool confined{false};            // It ran behind a boundary that keeps something.
+    // Destinations it asked for, a JSON line {host, port, outcome} each. Empty: none, or no log.
+    std::filesystem::path network_log{};
     base::Result<results::Canonical> project(results::ArtifactSink& sink,
                                              const results::OutputPolicy& policy) const override;
 };

@@ -22,24 +22,35 @@ void add_terminal(base::ProcessSpec& process) {
 
 std::expected<tasks::CommandRequest, domain::ToolError> command_request(
     const Shell& shell, const tools::Place& place, const domain::TaskId& id,
-    const tasks::CommandTaskSpec& spec, std::string_view tool) {
-    auto process = shell.prepare({.cmd = spec.cmd,
-                                  .workdir = spec.workdir,
-                                  .shell = spec.shell,
-                                  .login = spec.login,
-                                  .max_output_tokens = spec.max_output_tokens},
-                                 place, tool);
-    if (!process) return std::unexpected(process.error());
-    if (spec.tty) add_terminal(*process);
-    return tasks::CommandRequest{
+    const tasks::CommandTaskSpec& spec, std::string_view tool, bool started) {
+    const auto& boundary = shell.boundary(place.agent_id);
+    const auto folder = place.agent_home / "task-output";
+    tasks::CommandRequest request{
         .id = id,
         .agent_id = place.agent_id,
         .summary = "Command: " + base::ellipsize(command_preview(spec.cmd), kSummaryCharsMax),
         .spec = spec,
-        .argv = std::move(process->argv),
-        .workdir = std::move(process->cwd),
-        .environment = std::move(process->environment),
-        .output_path = place.agent_home / "task-output" / (id.value + ".log")};
+        .output_path = folder / (id.value + ".log"),
+        .confined = boundary.confines()};
+    if (boundary.has_allow_list()) request.network_log = folder / (id.value + ".network.jsonl");
+    if (started) {
+        auto workdir = resolve_workdir(place, spec.workdir, tool);
+        request.workdir = workdir.value_or(place.workspace.cwd);
+        return request;
+    }
+    auto process = shell.prepare({.cmd = spec.cmd,
+                                  .workdir = spec.workdir,
+                                  .shell = spec.shell,
+                                  .login = spec.login,
+                                  .max_output_tokens = spec.max_output_tokens,
+                                  .network_log = request.network_log},
+                                 place, tool);
+    if (!process) return std::unexpected(process.error());
+    if (spec.tty) add_terminal(*process);
+    request.argv = std::move(process->argv);
+    request.workdir = std::move(process->cwd);
+    request.environment = std::move(process->environment);
+    return request;
 }
 
 }  // namespace builtin

@@ -9,8 +9,11 @@ namespace builtin {
 
 // The command of `spec` as it is started at `place`, whether a call asked for it or an operator:
 // its folder and environment, and the file that gets its output. `tool` is named in errors.
+//
+// A command that has been `started` already is only taken up: it runs as it was started, whatever
+// the boundary is now.
 std::expected<tasks::CommandRequest, domain::ToolError> command_request(
     const Shell& shell, const tools::Place& place, const domain::TaskId& id,
-    const tasks::CommandTaskSpec& spec, std::string_view tool);
+    const tasks::CommandTaskSpec& spec, std::string_view tool, bool started = false);
 
 }  // namespace builtin

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/command_args.h"
 #include "exec/tools/builtin/command_request.h"
@@ -55,6 +57,7 @@ public:
     // False when the outcome is there at once.
     bool begin() {
         if (auto settled = without_starting()) {
+            if (!*settled) outcome_.denials = denials_of(settled->error());
             outcome_.completed = std::move(*settled);
             done_(std::move(outcome_));
             return false;
@@ -85,8 +88,10 @@ private:
         if (auto task = host_.find(place_.agent_id, id_))
             return about<PromotedOutput>(std::move(*task));
         if (host_.knows(id_)) return std::nullopt;
-        auto process = shell_.prepare(spec_of(args_), place_, "ExecCommand");
-        if (!process) return std::unexpected(process.error());
+        if (auto refused = shell_.refusal(place_, "ExecCommand"))
+            return std::unexpected(std::move(*refused));
+        const auto workdir = resolve_workdir(place_, args_.workdir, "ExecCommand");
+        if (!workdir) return std::unexpected(workdir.error());
         auto running = host_.active(place_.agent_id);
         if (!running)
             return std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
@@ -95,7 +100,7 @@ private:
             for (auto& task : *running)
                 if (task.kind == domain::TaskKind::CommandTask &&
                     tasks::is_same_command(tasks::detail_of(task), task_spec_of(args_),
-                                           process->cwd.string()))
+                                           workdir->string()))
                     return about<AlreadyRunningOutput>(std::move(task));
         if (running->size() >= tasks::kCommandTasksPerAgentMax) return too_many_tasks();
         return std::nullopt;
@@ -121,8 +126,11 @@ private:
                                     .message = "The command was cancelled before it started."}));
         }
         const auto spec = task_spec_of(args_);
-        auto request = command_request(shell_, place_, id_, spec, "ExecCommand");
-        if (!request) return finish(then, std::unexpected(request.error()));
+        auto request = command_request(shell_, place_, id_, spec, "ExecCommand", host_.knows(id_));
+        if (!request) {
+            outcome_.denials = denials_of(request.error());
+            return finish(then, std::unexpected(request.error()));
+        }
         auto room = shell_.make_room(spec_of(args_), sink_);
         if (!room)
             return finish(then,
@@ -130,7 +138,10 @@ private:
                                                             .message = room.error().message}));
         room_ = std::move(*room);
         log_ = request->output_path;
-        process_ = {.argv = request->argv, .cwd = request->workdir};
+        network_log_ = request->network_log;
+        confined_ = request->confined;
+        process_ = {.argv = {args_.shell.value_or(shell_.default_shell())},
+                    .cwd = request->workdir};
         request->run_id = run_id_;
         request->authority_class = authority_class_;
         const auto started = host_.start(std::move(*request),
@@ -144,12 +155,17 @@ private:
                                      [self = shared_from_this(), then] { self->yield(then); });
     }
 
-    // Its time in the foreground is over. If it cannot become a task, the call waits on.
+    // Its time in the foreground is over. If it cannot become a task, the call waits on; if it may
+    // not, it is ended.
     void yield(const Finish& then) {
         timer_ = base::Loop::TimerHandle::None;
         if (cancelled_) return;
         host_.promote(id_, [self = shared_from_this(), then](base::Result<domain::Task> task) {
-            if (task) self->finish(then, about<PromotedOutput>(std::move(*task)));
+            if (task) return self->finish(then, about<PromotedOutput>(std::move(*task)));
+            if (task.error().code != base::ErrorCode::Refused) return;
+            self->out_of_time_ = true;
+            self->outcome_.denials = {{sandbox::Rule::ExecutionPolicy, "a background task"}};
+            self->host_.cancel(self->id_);
         });
     }
 
@@ -176,12 +192,17 @@ private:
         output->stdout_spill = room_.stdout_spill;
         output->stderr_spill = room_.stderr_spill;
         output->dropped_bytes = ended.dropped_bytes;
+        output->confined = confined_;
+        output->network_log = kept_network_log(network_log_);
         output->exit = {.exit_code = ended.exit_code,
                         .signal = ended.signal,
+                        .timed_out = ended.stopped && out_of_time_,
                         .cancelled = ended.stopped && cancelled_,
                         .output_cut_off = ended.output_cut_off,
                         .duration = ended.duration};
+        if (output->exit.timed_out) outcome_.status = domain::ResultStatus::Timeout;
         if (output->exit.cancelled) outcome_.status = domain::ResultStatus::Cancelled;
+        std::ranges::move(denials_of(*output), std::back_inserter(outcome_.denials));
         host_.collect(
             id_, log_, ended, {room_.memory_bytes_max, room_.stdout_spill, room_.stderr_spill},
             [self = shared_from_this(), then,
@@ -216,6 +237,9 @@ private:
     base::ProcessSpec process_;
     Shell::Room room_;
     std::filesystem::path log_;
+    std::filesystem::path network_log_;
+    bool confined_{false};
+    bool out_of_time_{false};
     base::Loop::TimerHandle timer_{base::Loop::TimerHandle::None};
     bool cancelled_{false};
 };

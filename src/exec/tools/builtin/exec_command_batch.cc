@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "exec/tools/builtin/builtin.h"
@@ -36,7 +37,8 @@ public:
             [self = shared_from_this()](base::Task finished) { self->next(std::move(finished)); },
             [self = shared_from_this()](domain::Effects effects) {
                 tools::Outcome outcome{.completed = std::move(self->output_),
-                                       .effects = std::move(effects)};
+                                       .effects = std::move(effects),
+                                       .denials = std::move(self->denials_)};
                 if (self->cut_off_) outcome.status = domain::ResultStatus::Cancelled;
                 self->done_(std::move(outcome));
             });
@@ -74,6 +76,8 @@ private:
 
     void record(const std::string& cmd, Shell::Finished end) {
         BatchItem item{.cmd = cmd, .status = "failed"};
+        std::ranges::move(end ? denials_of(**end) : denials_of(end.error()),
+                          std::back_inserter(denials_));
         if (end) {
             const auto& exit = (*end)->exit;
             if (exit.exit_code == 0 && !exit.timed_out && !exit.cancelled)
@@ -98,6 +102,7 @@ private:
     tools::Done done_;
     std::unique_ptr<BatchOutput> output_{std::make_unique<BatchOutput>()};
     std::shared_ptr<base::ProcessRunner::Handle> process_;
+    std::vector<sandbox::Denial> denials_;
     bool cancelled_{false};
     bool cut_off_{
         false};  // By the cancellation; one that came after the last command changes nothing.

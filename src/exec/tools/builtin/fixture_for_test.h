@@ -34,10 +34,12 @@ inline void add_all(tools::Registry& registry, base::Loop& loop, Shell& shell, t
 
 class BuiltinTest : public testing::Test {
 protected:
-    explicit BuiltinTest(results::OutputPolicy policy = {})
+    explicit BuiltinTest(results::OutputPolicy policy = {}, sandbox::Boundary boundary = {})
         : shell_(loop_, runner_,
                  {.environment = {{"PATH", "/usr/bin:/bin"}, {"GREETING", "hello"}},
-                  .output = policy}),
+                  .output = policy,
+                  .boundary = std::move(boundary),
+                  .execution_of = [this](const domain::AgentId&) { return execution_; }}),
           dispatcher_({.registry = registry_, .output = policy, .clock = clock_, .ids = ids_}) {
         folder_.write("repo/a.txt", "one\ntwo\n");
         add_all(registry_, loop_, shell_, host_);
@@ -120,6 +122,7 @@ protected:
     }
 
     patch::TestFolder folder_;
+    domain::Execution execution_{};  // What the agent may start; a test may change it.
     base::AsioLoop loop_;
     base::SystemProcessRunner runner_{loop_};
     Shell shell_;
@@ -137,7 +140,8 @@ protected:
                        .rejoin = [this](events::Log&, domain::Message message) -> base::Status {
                            results_.push_back(std::move(message));
                            return {};
-                       }}};
+                       },
+                       .execution_of = [this](const domain::AgentId&) { return execution_; }}};
     std::vector<domain::Message> results_;  // Of tasks that are over.
     int calls_{0};
     tools::Registry registry_;

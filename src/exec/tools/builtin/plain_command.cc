@@ -50,6 +50,7 @@ private:
     }
 
     void record(Shell::Finished end) {
+        outcome_.denials = end ? denials_of(**end) : denials_of(end.error());
         if (!end) {
             outcome_.completed = std::unexpected(std::move(end).error());
             return;

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "exec/sandbox/permit.h"
 #include "exec/tools/observe.h"
 
 namespace builtin {
@@ -23,13 +24,27 @@ bool is_inside(const std::filesystem::path& path, const std::filesystem::path& r
     return end == root.end();
 }
 
-domain::ToolError not_confined(const base::Error& error, std::string_view tool) {
+domain::ToolError not_confined(const base::Error& error, const sandbox::Boundary& boundary,
+                               std::string_view tool) {
+    json::object details{{"tool_name", tool},
+                         {"rule", base::enum_name(sandbox::Rule::Unavailable)},
+                         {"backend", base::enum_name(boundary.settings().backend)}};
+    if (auto lacks = sandbox::missing(boundary.machine()); !lacks.empty())
+        details["missing"] = base::to_json(lacks);
     return {.kind = "policy_denied",
             .message = error.message,
-            .details = json::object{{"tool_name", tool}},
+            .details = std::move(details),
             .recovery_hint =
                 "Only the operator can change this; holon doctor says what is "
                 "enforced. Do without the command."};
+}
+
+domain::ToolError not_permitted(const base::Error& error, std::string_view tool) {
+    return {.kind = "policy_denied",
+            .message = error.message,
+            .details = json::object{{"tool_name", tool},
+                                    {"rule", base::enum_name(sandbox::Rule::ExecutionPolicy)}},
+            .recovery_hint = "Only the operator can change this. Do without the command."};
 }
 
 }  // namespace
@@ -63,9 +78,26 @@ std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
 Shell::Shell(base::Loop& loop, base::ProcessRunner& runner, ShellOptions options)
     : loop_(loop), runner_(runner), options_(std::move(options)) {}
 
+const sandbox::Boundary& Shell::boundary(const domain::AgentId& agent) const {
+    const auto found = options_.agent_boundaries.find(agent.value);
+    return found == options_.agent_boundaries.end() ? options_.boundary : found->second;
+}
+
+std::optional<domain::ToolError> Shell::refusal(const tools::Place& place,
+                                                std::string_view tool) const {
+    if (const auto allowed =
+            sandbox::permit(options_.execution_of(place.agent_id), sandbox::Use::Process);
+        !allowed)
+        return not_permitted(allowed.error(), tool);
+    const auto& behind = boundary(place.agent_id);
+    if (const auto able = behind.check(); !able) return not_confined(able.error(), behind, tool);
+    return std::nullopt;
+}
+
 std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const CommandSpec& spec,
                                                                    const tools::Place& place,
                                                                    std::string_view tool) const {
+    if (auto refused = refusal(place, tool)) return std::unexpected(std::move(*refused));
     auto workdir = resolve_workdir(place, spec.workdir, tool);
     if (!workdir) return std::unexpected(workdir.error());
     base::ProcessSpec process{
@@ -73,13 +105,20 @@ std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const Command
         .cwd = std::move(*workdir),
         .environment = options_.environment};
     if (!spec.argv.empty()) process.argv = spec.argv;
+    const auto& behind = boundary(place.agent_id);
+    if (behind.confines())
+        std::erase_if(process.environment, [](const auto& variable) {
+            return sandbox::is_secret_variable(variable.first);
+        });
     process.environment.emplace_back("HOLON_RUNTIME", "1");
     process.environment.emplace_back("HOLON_AGENT_ID", place.agent_id.value);
     process.environment.emplace_back("HOLON_AGENT_HOME", place.agent_home.string());
     if (spec.timeout_ms) process.timeout = std::chrono::milliseconds(*spec.timeout_ms);
-    auto enclosed = options_.boundary.enclose(std::move(process),
-                                              {.execution_root = place.workspace.execution_root});
-    if (!enclosed) return std::unexpected(not_confined(enclosed.error(), tool));
+    auto enclosed =
+        behind.enclose(std::move(process), {.execution_root = place.workspace.execution_root,
+                                            .network_log = spec.network_log,
+                                            .agent_home = place.agent_home});
+    if (!enclosed) return std::unexpected(not_confined(enclosed.error(), behind, tool));
     return std::move(*enclosed);
 }
 
@@ -109,7 +148,9 @@ domain::ToolError Shell::spawn_failed(const base::ProcessSpec& process, std::str
 std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
     const CommandSpec& spec, const tools::Place& place, results::ArtifactSink& sink,
     std::string_view tool, std::move_only_function<void(Finished)> done) {
-    auto process = prepare(spec, place, tool);
+    CommandSpec logged = spec;
+    if (boundary(place.agent_id).has_allow_list()) logged.network_log = sink.reserve("network");
+    auto process = prepare(logged, place, tool);
     if (!process) {
         done(std::unexpected(process.error()));
         return nullptr;
@@ -126,17 +167,39 @@ std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
     auto output = std::make_unique<CommandOutput>();
     output->cmd = spec.cmd;
     output->max_output_tokens = spec.max_output_tokens;
+    output->confined = boundary(place.agent_id).confines();
+    output->network_log = logged.network_log;
     output->stdout_spill = room->stdout_spill;
     output->stderr_spill = room->stderr_spill;
     auto shared_done = std::make_shared<std::move_only_function<void(Finished)>>(std::move(done));
     auto started = runner_.start(
         *process, [output = std::move(output), shared_done](base::ProcessExit exit) mutable {
             output->exit = std::move(exit);
+            output->network_log = kept_network_log(output->network_log);
             (*shared_done)(std::move(output));
         });
     if (started) return *started;
     (*shared_done)(std::unexpected(spawn_failed(*process, tool, started.error().message)));
     return nullptr;
+}
+
+std::filesystem::path kept_network_log(const std::filesystem::path& log) {
+    std::error_code failed;
+    if (log.empty() || std::filesystem::file_size(log, failed) > 0) return failed ? "" : log;
+    std::filesystem::remove(log, failed);
+    return {};
+}
+
+std::vector<sandbox::Denial> denials_of(const CommandOutput& output) {
+    if (!output.confined) return {};
+    return sandbox::denials_of(output.network_log, output.exit.exit_code, output.exit.signal);
+}
+
+std::vector<sandbox::Denial> denials_of(const domain::ToolError& error) {
+    if (error.kind != "policy_denied" || !error.details) return {};
+    const auto rule = base::enum_from<sandbox::Rule>(base::string_at(*error.details, "rule"));
+    if (!rule) return {};
+    return {{*rule, "a command"}};
 }
 
 void Shell::observed(const std::filesystem::path& root,

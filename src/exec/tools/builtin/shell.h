@@ -4,6 +4,7 @@
 #include <chrono>
 #include <expected>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ struct CommandSpec {
     bool login{true};
     std::optional<std::int64_t> timeout_ms{};  // Absent: none.
     std::optional<std::int64_t> max_output_tokens{};
+    // Where its network destinations are written down, if its boundary has an allow-list.
+    std::filesystem::path network_log{};
 };
 
 struct ShellOptions {
@@ -34,20 +37,37 @@ struct ShellOptions {
     std::vector<std::pair<std::string, std::string>> environment;
     std::string default_shell{"sh"};
     results::OutputPolicy output{};
-    sandbox::Boundary boundary{};  // What every command runs behind.
+    sandbox::Boundary boundary{};                                 // What every command runs behind,
+    std::map<std::string, sandbox::Boundary> agent_boundaries{};  // but for those of these agents.
+    std::function<domain::Execution(const domain::AgentId&)> execution_of =
+        [](const domain::AgentId&) { return domain::Execution{}; };
 };
 
 // The folder a command runs in, links resolved, or why it may not run there.
 std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
     const tools::Place& place, const std::optional<std::string>& workdir, std::string_view tool);
 
+// The log of a command that is over, or nothing, and no file, when nothing was written to it.
+std::filesystem::path kept_network_log(const std::filesystem::path& log);
+
+// What a command was kept from: one that ran, and one that did not.
+std::vector<sandbox::Denial> denials_of(const CommandOutput& output);
+std::vector<sandbox::Denial> denials_of(const domain::ToolError& error);
+
 // What ExecCommand and ExecCommandBatch share; one per runtime, used on the loop only.
 class Shell {
 public:
     Shell(base::Loop& loop, base::ProcessRunner& runner, ShellOptions options);
 
+    // What the commands of this agent run behind.
+    const sandbox::Boundary& boundary(const domain::AgentId& agent) const;
+
+    // Why no command at all may run at `place`, or nothing. prepare() asks it, too.
+    std::optional<domain::ToolError> refusal(const tools::Place& place,
+                                             std::string_view tool) const;
+
     // The process that runs the command below the place's execution root, behind the boundary, or
-    // why it may not.
+    // why it may not. Nothing in `spec` changes the boundary. Any thread may call it.
     std::expected<base::ProcessSpec, domain::ToolError> prepare(const CommandSpec& spec,
                                                                 const tools::Place& place,
                                                                 std::string_view tool) const;
@@ -80,6 +100,7 @@ public:
                   std::move_only_function<void(domain::Effects)> done);
 
     base::Loop& loop() { return loop_; }
+    const std::string& default_shell() const { return options_.default_shell; }
 
 private:
     base::Loop& loop_;

@@ -1,0 +1,41 @@
+// What the operator lets commands do, for all agents and for single ones.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "config/file.h"
+#include "domain/execution.h"
+
+namespace config {
+
+struct Sandbox {
+    domain::SandboxSettings settings{};
+    bool allow_processes{true};
+    bool allow_background_tasks{true};
+    friend bool operator==(const Sandbox&, const Sandbox&) = default;
+};
+
+struct Sandboxes {
+    Sandbox general{};
+    std::map<std::string, Sandbox> agents{};  // Those that have one of their own.
+
+    const Sandbox& of(const std::string& agent) const {
+        const auto found = agents.find(agent);
+        return found == agents.end() ? general : found->second;
+    }
+    friend bool operator==(const Sandboxes&, const Sandboxes&) = default;
+};
+
+// What an agent's commands may do and what is kept from them, as it is shown.
+domain::Execution execution_of(const Sandbox& sandbox);
+
+// Whether these sections can be used; an error names the place and says what was meant.
+base::Status check_sandbox(const ConfigFile& file);
+
+// `home` is the runtime's own folder: no writable root may lie in it.
+base::Result<Sandboxes> load_sandboxes(const ConfigFile& file, const std::filesystem::path& home);
+
+}  // namespace config

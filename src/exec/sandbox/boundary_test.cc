@@ -1,0 +1,82 @@
+#include "exec/sandbox/boundary.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "exec/sandbox/confine.h"
+
+namespace sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class BoundaryTest : public testing::Test {
+protected:
+    BoundaryTest() {
+        std::string name = (fs::temp_directory_path() / "holon-boundary-XXXXXX").string();
+        top = fs::canonical(::mkdtemp(name.data()));
+        for (const char* folder : {"repo", "holon/agents/me", "holon/agents/other", "holon/plans"})
+            fs::create_directories(top / folder);
+    }
+    ~BoundaryTest() override { fs::remove_all(top); }
+    Boundary boundary(Backend backend, const fs::path& program = "/nowhere/holon") const {
+        return {{.backend = backend}, program, top, top / "holon"};
+    }
+    fs::path top;
+};
+
+TEST_F(BoundaryTest, OfNothingChangesNothing) {
+    const base::ProcessSpec spec{.argv = {"true"}, .environment = {{"A_TOKEN", "x"}}};
+    const auto same = boundary(Backend::HostLocal).enclose(spec, {.execution_root = top / "repo"});
+    ASSERT_TRUE(same);
+    EXPECT_EQ(same->argv, spec.argv);
+    EXPECT_EQ(same->environment, spec.environment);
+    EXPECT_TRUE(boundary(Backend::HostLocal).check());
+    EXPECT_EQ(boundary(Backend::HostLocal).facts().backend, "host_local");
+    EXPECT_TRUE(boundary(Backend::HostLocal).facts().limits.empty());
+}
+
+TEST_F(BoundaryTest, GivesNoCommandWhereItsHelpersAreMissing) {
+    const auto behind = boundary(Backend::Bubblewrap);
+    EXPECT_FALSE(behind.check());
+    const auto none = behind.enclose({.argv = {"true"}}, {.execution_root = top / "repo"});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, base::ErrorCode::Unavailable);
+    EXPECT_THAT(none.error().message, HasSubstr("holon-init"));
+}
+
+// Copies share what was found out, on whichever thread it was asked first.
+TEST_F(BoundaryTest, LooksAtTheMachineOnce) {
+    const auto one = boundary(Backend::Bubblewrap);
+    const Boundary two = one;
+    EXPECT_EQ(&one.machine(), &two.machine());
+}
+
+TEST(Look, BringsBackAReadOnlyFolderButNotOneThatALinkLeadsAway) {
+    std::string name = (fs::temp_directory_path() / "holon-look-XXXXXX").string();
+    const fs::path top = fs::canonical(::mkdtemp(name.data()));
+    fs::create_directories(top / "home/task-output");
+    fs::create_directories(top / "secret/deep");
+    fs::create_symlink(top / "secret/deep", top / "home/tool-artifacts");
+    const auto seen = look({.read_only = {(top / "home/task-output").string(),
+                                          (top / "home/tool-artifacts").string()}});
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->read_only,
+              (std::vector<Seen::Path>{{(top / "home/task-output").string(), true}}));
+    fs::remove_all(top);
+}
+
+TEST(SecretVariables, AreToldByTheirNames) {
+    for (const char* name : {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "SSH_AUTH_SOCK",
+                             "npm_config_token", "OPENAI_API_KEY", "DATABASE_URL"})
+        EXPECT_TRUE(is_secret_variable(name)) << name;
+    for (const char* name : {"PATH", "HOME", "LANG", "TERM", "CARGO_HOME", "EDITOR", "CC",
+                             "HOLON_AGENT_ID", "KEYBOARD", "MONKEY"})
+        EXPECT_FALSE(is_secret_variable(name)) << name;
+}
+
+}  // namespace
+}  // namespace sandbox

@@ -1,0 +1,51 @@
+// What an agent is offered.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "exec/tools/fake_tool_for_test.h"
+#include "flow/turn/runner.h"
+
+namespace turn {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> offered(const domain::Agent& agent) {
+    tools::Registry registry;
+    const auto add = [&](const char* name, tools::Family family, domain::RiskLevel risk) {
+        auto tool = std::make_unique<tools::FakeTool>(name, family);
+        tool->spec_to_change().risk = risk;
+        registry.add(std::move(tool));
+    };
+    add("Create", tools::Family::AgentCreation, domain::RiskLevel::Writes);
+    add("Patch", tools::Family::LocalEnvironment, domain::RiskLevel::Writes);
+    add("Run", tools::Family::LocalEnvironment, domain::RiskLevel::Commands);
+    std::vector<std::string> names;
+    for (const auto& tool : declarations(registry, agent)) names.push_back(tool.name);
+    return names;
+}
+
+// contract: EXEC-03
+TEST(Declarations, DifferBetweenAgentsOnlyAsTheirProfilesDo) {
+    domain::Agent named{.agent_id = {"a"}};
+    named.identity.profile_preset = domain::ProfilePreset::PublicNamed;
+    EXPECT_THAT(offered(named), ElementsAre("Create", "Patch", "Run"));
+
+    domain::Agent child = named;
+    child.identity.profile_preset = domain::ProfilePreset::PrivateChild;
+    EXPECT_THAT(offered(child), ElementsAre("Patch", "Run"));
+
+    domain::Agent quiet = named;
+    quiet.execution.process_execution_exposed = false;
+    EXPECT_THAT(offered(quiet), ElementsAre("Create", "Patch"));
+
+    // Where commands run, and which model is asked, is no profile.
+    domain::Agent confined = named;
+    confined.execution = domain::execution_of(domain::SandboxBackend::Bubblewrap,
+                                              domain::SandboxNetwork::None);
+    confined.model_override = "a/b";
+    EXPECT_EQ(offered(confined), offered(named));
+}
+
+}  // namespace
+}  // namespace turn
