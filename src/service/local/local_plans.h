@@ -1,6 +1,7 @@
 // Plans in this very process, on an open store.
 #pragma once
 
+#include "service/local/plan_maker.h"
 #include "service/local/plan_session.h"
 #include "service/plans.h"
 
@@ -12,6 +13,7 @@ public:
 
     base::Result<PlanCheck> check(const PlanRequest& request) override;
     base::Result<json::object> preview(const PlanRequest& request) override;
+    base::Result<PlanMade> make(const PlanMakeRequest& request) override;
     base::Result<PlanCreated> create(const PlanRequest& request) override;
     base::Result<domain::PlanRun> approve(const std::string& run, const std::string& approver,
                                           std::chrono::milliseconds lifetime) override;
@@ -44,6 +46,7 @@ public:
 
 private:
     struct Prepared;
+    base::Result<MadePlan> ask_planner(const plan::Wish& wish, const std::filesystem::path& vault);
     base::Result<domain::RunId> name_run(const std::string& run);
     base::Result<Prepared> prepare(const PlanRequest& request);
     base::Result<std::filesystem::path> folder_of(const std::string& run,

@@ -7,9 +7,18 @@
 #include "exec/plan/approval.h"
 #include "exec/plan/folder.h"
 #include "exec/plan/journal.h"
+#include "provider/provider.h"
 #include "service/plans.h"
 
 namespace service {
+
+// Who is asked for plans. Without a provider nobody is.
+struct PlannerParts {
+    provider::Provider* provider{nullptr};
+    // The full name of a model that can be asked: the one that was named, else the configured one.
+    std::function<base::Result<std::string>(const std::optional<std::string>&)> model_of{};
+    std::function<std::int64_t(const std::string&)> max_output_tokens_of{};
+};
 
 struct PlanParts {
     store::Store& store;
@@ -22,6 +31,7 @@ struct PlanParts {
     // Runs the loop until stop_loop is called from one of its tasks.
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
+    PlannerParts planner{};
 
     std::filesystem::path folder(const domain::RunId& run) const {
         return home / "plans" / run.value;
