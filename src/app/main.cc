@@ -113,6 +113,7 @@ cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
     return cli::execute(command, {.plans = (*runtime)->plans(),
                                   .terminal = terminal,
                                   .clock = (*runtime)->clock(),
+                                  .drafts = config.home / "plan-drafts",
                                   .user = user != nullptr && *user != 0 ? user : "operator"});
 }
 

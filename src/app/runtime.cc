@@ -108,7 +108,13 @@ public:
                   .home = config.home,
                   .vault = config.workspace_dir,
                   .run_loop = [this] { run_plan_loop(); },
-                  .stop_loop = [this] { loop_.stop(); }}) {}
+                  .stop_loop = [this] { loop_.stop(); },
+                  .planner = {.provider = &providers_,
+                              .model_of = [this](const auto& asked) { return planner(asked); },
+                              .max_output_tokens_of =
+                                  [this](const std::string& model) {
+                                      return policy(model).runtime_max_output_tokens;
+                                  }}}) {}
 
     service::LocalService& service() override { return service_; }
     service::LocalPlans& plans() override { return plans_; }
@@ -133,6 +139,13 @@ private:
     config::ModelPolicy policy(const std::string& model) const {
         const auto ref = config::parse_model_ref(model);
         return config::resolve_policy(ref.value_or(config::ModelRef{"", model}), config_.models);
+    }
+
+    base::Result<std::string> planner(const std::optional<std::string>& asked) const {
+        if (asked) return name_model(config_, *asked);
+        const std::string model = config_.model ? config_.model->text() : "";
+        TRY(check_run(config_, model));
+        return model;
     }
 
     std::vector<std::string> fallbacks(const std::string& model) const {

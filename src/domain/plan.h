@@ -83,6 +83,7 @@ struct PlanRun {
     std::optional<PlanCarrier> carrier{};
     std::string executor_version;
     std::string tool_registry_version;
+    std::optional<std::string> planner_version{};  // Who wrote the plan, where that was a model.
     friend bool operator==(const PlanRun&, const PlanRun&) = default;
 
     bool is_open() const {
@@ -93,7 +94,16 @@ BOOST_DESCRIBE_STRUCT(PlanRun, (),
                       (run_id, status, goal, title, plan_hash, policy_hash, risk_level, vault,
                        policy, context, params, action, reverts, approval, created_at, started_at,
                        ended_at, pass, last_seq, last_hash, counts, failure, cancel_reason, carrier,
-                       executor_version, tool_registry_version))
+                       executor_version, tool_registry_version, planner_version))
+
+// Who wrote a plan, by its hash: a run of a plan that was changed since has no planner.
+struct PlanOrigin {
+    std::string plan_hash;
+    std::string planner_version;
+    Time made_at{};
+    friend bool operator==(const PlanOrigin&, const PlanOrigin&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlanOrigin, (), (plan_hash, planner_version, made_at))
 
 enum class PlanRecordKind { Call, Result, Event };
 BOOST_DESCRIBE_ENUM(PlanRecordKind, Call, Result, Event)

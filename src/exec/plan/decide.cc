@@ -245,6 +245,7 @@ private:
         const std::size_t unit = item.value_or(0);
         call.attempt = (unit < units.size() ? units[unit].attempt : 0) + 1;
         call.policy = run.policy;
+        call.planner_version = run.planner_version;
         if (run.approval) call.confirmation_id = run.approval->confirmation_id;
         if (item)
             call.iteration =

@@ -121,6 +121,9 @@ base::Result<T> LocalPlans::await(const std::function<base::Status(Told<T>)>& st
     return std::move(*told);
 }
 
+template base::Result<MadePlan> LocalPlans::await<MadePlan>(
+    const std::function<base::Status(Told<MadePlan>)>&);
+
 base::Result<domain::RunId> LocalPlans::name_run(const std::string& run) {
     std::vector<PlanRun> all;
     bool exact = false;
@@ -227,17 +230,23 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
 
 base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,
                                             std::optional<domain::RunId> reverts) {
-    auto created =
-        plan::create_run({.run_id = parts_.ids.fresh<domain::RunId>(),
-                          .plan = prepared.plan,
-                          .vault = prepared.vault,
-                          .policy = prepared.policy,
-                          .context = prepared.context,
-                          .params = prepared.params,
-                          .action = prepared.action,
-                          .reverts = std::move(reverts),
-                          .tool_registry_version = parts_.dispatcher.registry().version()},
-                         parts_.clock.now());
+    std::optional<domain::PlanOrigin> origin;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        origin = TRY(tx.plan_origin(prepared.plan->hash));
+        return {};
+    }));
+    auto created = plan::create_run(
+        {.run_id = parts_.ids.fresh<domain::RunId>(),
+         .plan = prepared.plan,
+         .vault = prepared.vault,
+         .policy = prepared.policy,
+         .context = prepared.context,
+         .params = prepared.params,
+         .action = prepared.action,
+         .reverts = std::move(reverts),
+         .tool_registry_version = parts_.dispatcher.registry().version(),
+         .planner_version = origin ? std::optional(origin->planner_version) : std::nullopt},
+        parts_.clock.now());
     auto& run = created.run;
     std::vector<domain::PlanRecord> records;
     for (const auto& event : created.events)

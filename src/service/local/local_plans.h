@@ -2,6 +2,7 @@
 #pragma once
 
 #include "service/local/plan_host.h"
+#include "service/local/plan_maker.h"
 #include "service/plans.h"
 
 namespace service {
@@ -12,6 +13,7 @@ public:
 
     base::Result<PlanCheck> check(const PlanRequest& request) override;
     base::Result<json::object> preview(const PlanRequest& request) override;
+    base::Result<PlanMade> make(const PlanMakeRequest& request) override;
     base::Result<PlanCreated> create(const PlanRequest& request) override;
     base::Result<domain::PlanRun> approve(const std::string& run, const std::string& approver,
                                           std::chrono::milliseconds lifetime) override;
@@ -51,6 +53,7 @@ public:
 
 private:
     struct Prepared;
+    base::Result<MadePlan> ask_planner(const plan::Wish& wish, const std::filesystem::path& vault);
     class Reset;
     void interrupt_by(std::function<void(const std::string&)> how);
     template <class T>

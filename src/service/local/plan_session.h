@@ -7,10 +7,19 @@
 #include "exec/plan/approval.h"
 #include "exec/plan/folder.h"
 #include "exec/plan/journal.h"
+#include "provider/provider.h"
 #include "service/local/plan_feed.h"
 #include "service/plans.h"
 
 namespace service {
+
+// Who is asked for plans. Without a provider nobody is.
+struct PlannerParts {
+    provider::Provider* provider{nullptr};
+    // The full name of a model that can be asked: the one that was named, else the configured one.
+    std::function<base::Result<std::string>(const std::optional<std::string>&)> model_of{};
+    std::function<std::int64_t(const std::string&)> max_output_tokens_of{};
+};
 
 struct PlanParts {
     store::Store& store;
@@ -23,6 +32,7 @@ struct PlanParts {
     // Runs the loop until stop_loop is called from one of its tasks; only where nobody else does.
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
+    PlannerParts planner{};
     std::shared_ptr<PlanFeed> feed{std::make_shared<PlanFeed>()};
 
     std::filesystem::path folder(const domain::RunId& run) const {
