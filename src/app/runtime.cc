@@ -17,6 +17,7 @@
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
+#include "service/local/agent_plans.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace app {
@@ -114,7 +115,16 @@ public:
                               .max_output_tokens_of =
                                   [this](const std::string& model) {
                                       return policy(model).runtime_max_output_tokens;
-                                  }}}) {}
+                                  }},
+                  .owners = &agent_plans_}),
+          agent_plans_({.store = *store_,
+                        .loop = loop_,
+                        .clock = clock_,
+                        .ids = ids_,
+                        .feed = feed_,
+                        .tasks = tasks_,
+                        .rejoin = admission::rejoin,
+                        .plans = plans_}) {}
 
     service::LocalService& service() override { return service_; }
     service::LocalPlans& plans() override { return plans_; }
@@ -191,6 +201,7 @@ private:
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
+        registry_.add(plan::run_plan_tool(agent_plans_));
         registry_.add(plan::undo_tool(loop_, config_.home / "plans"));
         plan_tools::add_all(
             registry_,
@@ -215,6 +226,7 @@ private:
     tools::Dispatcher dispatcher_;
     service::LocalService service_;
     service::LocalPlans plans_;
+    service::AgentPlans agent_plans_;
 };
 
 }  // namespace

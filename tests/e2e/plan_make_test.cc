@@ -16,14 +16,15 @@ using testing::HasSubstr;
 using testing::Not;
 
 json::object plan_of(json::array steps, std::string_view risk = "writes") {
-    return {{"version", "1.0"}, {"goal", "Give ideas notes"}, {"riskLevel", risk},
+    return {{"version", "1.0"},
+            {"goal", "Give ideas notes"},
+            {"riskLevel", risk},
             {"steps", std::move(steps)}};
 }
 
 json::object good_plan() {
     return plan_of(
-        {json::object{
-             {"id", "read"}, {"tool", "vault.readFile"}, {"args", {{"path", "Ideas.md"}}}},
+        {json::object{{"id", "read"}, {"tool", "vault.readFile"}, {"args", {{"path", "Ideas.md"}}}},
          json::object{{"id", "ideas"},
                       {"tool", "util.parseMarkdownBullets"},
                       {"args", {{"markdown", "$steps.read.content"}}}},
@@ -34,7 +35,8 @@ json::object good_plan() {
 }
 
 json::object bad_tool() {
-    return plan_of({json::object{{"id", "x"}, {"tool", "vault.readFiel"}, {"args", {{"path", "a"}}}}});
+    return plan_of(
+        {json::object{{"id", "x"}, {"tool", "vault.readFiel"}, {"args", {{"path", "a"}}}}});
 }
 
 std::string fenced(const json::object& plan) {

@@ -41,10 +41,10 @@ struct Seen {
     std::optional<base::Result<domain::PlanRun>> ended{};
 
     service::CarryCalls calls() {
-        return {.on_begun = [this](const domain::PlanRun& run) { begun = run; },
-                .on_record =
-                    [this](const domain::PlanRecord& record) { records.push_back(record); },
-                .on_end = [this](base::Result<domain::PlanRun> how) { ended = std::move(how); }};
+        return {
+            .on_begun = [this](const domain::PlanRun& run) { begun = run; },
+            .on_record = [this](const domain::PlanRecord& record) { records.push_back(record); },
+            .on_end = [this](base::Result<domain::PlanRun> how) { ended = std::move(how); }};
     }
     std::size_t results() const { return of_kind(records, PlanRecordKind::Result).size(); }
 };

@@ -69,8 +69,7 @@ std::string_view object_in(std::string_view text) {
     for (auto at = text.find(kFence); at != std::string_view::npos;
          at = text.find(kFence, at + kFence.size())) {
         const auto begin = text.find('\n', at);
-        const auto end =
-            begin == std::string_view::npos ? begin : text.find(kFence, begin);
+        const auto end = begin == std::string_view::npos ? begin : text.find(kFence, begin);
         if (end == std::string_view::npos) break;
         const auto block = base::trim(text.substr(begin, end - begin));
         if (block.starts_with('{')) return block;
@@ -99,9 +98,9 @@ provider::Request planner_request(const Wish& wish, const tools::Registry& regis
                               .max_output_tokens = wish.max_output_tokens};
     using provider::Stability;
     provider::add_system_block(request.frame, {Stability::Stable, std::string(kRules)});
-    provider::add_system_block(
-        request.frame, {Stability::Stable,
-                        "The form of a plan, as a JSON Schema:\n" + base::json_text(plan_schema())});
+    provider::add_system_block(request.frame,
+                               {Stability::Stable, "The form of a plan, as a JSON Schema:\n" +
+                                                       base::json_text(plan_schema())});
     provider::add_system_block(request.frame, {Stability::AgentScoped, tools_text(registry)});
     request.frame.context_blocks.push_back({Stability::TurnScoped, vault_text(wish)});
     request.frame.context_blocks.push_back(
@@ -126,9 +125,9 @@ std::expected<CheckedPlan, std::vector<Fault>> read_answer(const provider::Reply
     const auto& steps = (*checked)->plan.steps;
     for (std::size_t i = 0; i < steps.size(); ++i)
         if (!is_plannable(registry.find(steps[i].tool)->spec()))
-            faults.push_back({fmt::format("/steps/{}/tool", i),
-                              fmt::format("{} is not for plans that a model writes",
-                                          steps[i].tool)});
+            faults.push_back(
+                {fmt::format("/steps/{}/tool", i),
+                 fmt::format("{} is not for plans that a model writes", steps[i].tool)});
     if (!faults.empty()) return std::unexpected(std::move(faults));
     return checked;
 }
@@ -138,8 +137,7 @@ void tell_faults(provider::Request& request, const provider::Reply& reply,
     // The answer goes back as text alone: what else a model sent asks for answers of its own.
     std::string said = base::ellipsize(base::to_utf8(text_of(reply)), kAnswerEchoCharsMax);
     if (said.empty()) said = "(no text)";
-    request.conversation.push_back(
-        provider::AssistantTurn{{domain::TextBlock{std::move(said)}}});
+    request.conversation.push_back(provider::AssistantTurn{{domain::TextBlock{std::move(said)}}});
     const std::vector<Fault> told(
         faults.begin(),
         faults.begin() + std::min<std::ptrdiff_t>(std::ssize(faults), kFaultsToldMax));

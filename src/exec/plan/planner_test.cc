@@ -75,8 +75,7 @@ TEST(PlanSchema, SaysWhatTheDecoderTakesAndNothingElse) {
     EXPECT_EQ(schema.at("properties").get_object().size(), whole.size());
     EXPECT_EQ(schema.at("properties").at("steps").at("items").at("properties").get_object().size(),
               step.size());
-    EXPECT_EQ(base::json_text(schema.at("required")),
-              R"(["version","goal","riskLevel","steps"])");
+    EXPECT_EQ(base::json_text(schema.at("required")), R"(["version","goal","riskLevel","steps"])");
     json::object policy = whole;
     policy["policy"] = json::object{{"confirmationsRequired", false}};
     EXPECT_FALSE(decode(policy).has_value());
@@ -106,8 +105,8 @@ TEST_F(PlannerTest, TheQuestionHoldsFormToolsVaultAndGoalAndOffersNoTools) {
 TEST_F(PlannerTest, APlanIsFoundBareFencedAndBetweenWords) {
     const std::string text = base::json_text(good());
     for (const auto& answer :
-         {text, "  " + text + "\n", "```json\n" + text + "\n```", "Sure!\n```\n" + text + "\n```\nOk",
-          "Here it is: " + text + " Good luck."})
+         {text, "  " + text + "\n", "```json\n" + text + "\n```",
+          "Sure!\n```\n" + text + "\n```\nOk", "Here it is: " + text + " Good luck."})
         EXPECT_EQ(faults_of(answer), "") << answer;
     EXPECT_THAT(faults_of("I cannot do that."), HasSubstr("no JSON object"));
     EXPECT_THAT(faults_of("version: 1.0\ngoal: yaml"), HasSubstr("no JSON object"));

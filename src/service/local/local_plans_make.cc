@@ -43,8 +43,9 @@ base::Result<PlanMade> LocalPlans::make(const PlanMakeRequest& request) {
     if (base::trim(request.goal).empty())
         return fail(ErrorCode::InvalidInput, "say what the plan is to do");
     if (base::char_count(base::to_utf8(request.goal)) > plan::kWishCharsMax)
-        return fail(ErrorCode::InvalidInput, "a goal has at most {} characters; put the rest into "
-                                             "a file of the vault",
+        return fail(ErrorCode::InvalidInput,
+                    "a goal has at most {} characters; put the rest into "
+                    "a file of the vault",
                     plan::kWishCharsMax);
     if (!planner.provider) return fail(ErrorCode::Unavailable, "no model can be asked here");
     const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));

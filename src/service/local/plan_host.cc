@@ -37,7 +37,7 @@ public:
         : calls(std::move(calls_made)),
           lock_(std::move(lock)),
           files_(parts, stored),
-          journal_(parts.store, parts.loop),
+          journal_(parts.store, parts.loop, parts.joins()),
           performer_(parts.dispatcher, ready.standing.place, ready.standing.profile),
           goes_on_(stored.run.status == PlanRunStatus::Running),
           runner({.loop = parts.loop,
@@ -48,8 +48,9 @@ public:
                   .performer = performer_,
                   .place = ready.standing.place},
                  std::move(ready.state)) {
-        runner.on_commit = [this, feed = parts.feed](const plan::Commit& commit) {
+        runner.on_commit = [this, feed = parts.feed, &parts](const plan::Commit& commit) {
             files_.add(commit);
+            parts.tell_owner(commit.run);
             if (calls.on_begun) std::exchange(calls.on_begun, nullptr)(commit.run);
             if (calls.on_record)
                 for (const auto& record : commit.records) calls.on_record(record);
@@ -162,7 +163,8 @@ base::Result<PlanRun> PlanHost::end(const domain::RunId& run, const std::string&
 base::Result<PlanRun> PlanHost::start(Slot slot, base::Fd lock, StoredRun stored,
                                       CarryCalls calls) {
     const domain::RunId run = slot.run;
-    stored.run.carrier = stays_ ? domain::PlanCarrier::Runtime : domain::PlanCarrier::Command;
+    stored.run.carrier =
+        stays_ || stored.run.owner ? domain::PlanCarrier::Runtime : domain::PlanCarrier::Command;
     auto ready = TRY(ready_run(parts_, stored));
     auto carried = std::make_shared<Carried>(parts_, std::move(lock), stored, std::move(ready),
                                              std::move(calls));
@@ -245,7 +247,8 @@ base::Status PlanHost::stay() {
     }));
     std::vector<domain::RunId> left;
     for (const auto& run : open | std::views::reverse)
-        if (run.carrier == domain::PlanCarrier::Runtime) left.push_back(run.run_id);
+        if (run.carrier == domain::PlanCarrier::Runtime || (run.owner && run.approval))
+            left.push_back(run.run_id);
     parts_.loop.post([this, left = std::move(left), alive = std::weak_ptr(self_)]() mutable {
         if (!alive.lock()) return;
         to_take_up_ = std::move(left);
@@ -278,9 +281,8 @@ void PlanHost::drain(std::move_only_function<void()> done) {
     }
     for (const auto& carried : all) {
         const domain::RunId run = carried->runner.state().run.run_id;
-        carried->runner.hold([this, run] {
-            post(run, [this, run](Carried&) { run_ended(run, ending(run)); });
-        });
+        carried->runner.hold(
+            [this, run] { post(run, [this, run](Carried&) { run_ended(run, ending(run)); }); });
     }
     grace_ = parts_.loop.after(kDrainGrace, [this] { let_all_go(); });
     tell_drained();

@@ -1,8 +1,8 @@
 // Carries runs of plans on a loop that somebody else runs: several at once, each under its lock, so
 // that one process carries a run.
 //
-// Any thread may use one unless a function says otherwise. What it calls back, it calls on the loop.
-// Nothing here is the truth: a run whose host dies is taken up from its journal.
+// Any thread may use one unless a function says otherwise. What it calls back, it calls on the
+// loop. Nothing here is the truth: a run whose host dies is taken up from its journal.
 #pragma once
 
 #include <atomic>
@@ -41,9 +41,9 @@ public:
     bool stays() const { return stays_; }
 
     // Begins a run, goes on with one that was cut off, or begins another pass over what an ended
-    // one has left. Returns the run as it stood when it was taken. Conflict when it is being carried or has
-    // nothing left to do, Refused without the approval it needs, Unavailable when kRunsCarriedMax
-    // are carried or the process is ending.
+    // one has left. Returns the run as it stood when it was taken. Conflict when it is being
+    // carried or has nothing left to do, Refused without the approval it needs, Unavailable when
+    // kRunsCarriedMax are carried or the process is ending.
     base::Result<domain::PlanRun> carry(const domain::RunId& run, CarryCalls calls);
     // Ends a run that was cut off and that nobody carries: what was under way gets its result, and
     // nothing more is started.

@@ -20,11 +20,11 @@ public:
 
     void ask() {
         ++made_.tries;
-        exchange_ = parts_.provider.ask(request_, {}, [self = shared_from_this()](
-                                                          provider::Outcome outcome) mutable {
-            self->exchange_ = nullptr;
-            self->answered(std::move(outcome));
-        });
+        exchange_ = parts_.provider.ask(
+            request_, {}, [self = shared_from_this()](provider::Outcome outcome) mutable {
+                self->exchange_ = nullptr;
+                self->answered(std::move(outcome));
+            });
     }
 
     void cancel() override {
@@ -53,11 +53,11 @@ private:
     }
 
     base::Result<MadePlan> failure(const provider::Failure& failure) const {
-        return fail(ErrorCode::Unavailable,
-                    "{} could not be asked for a plan ({}): {} Nothing was run; see holon doctor.",
-                    request_.model_ref, base::enum_name(failure.kind),
-                    base::printable(base::ellipsize(base::to_utf8(failure.message),
-                                                    kFailureCharsMax)));
+        return fail(
+            ErrorCode::Unavailable,
+            "{} could not be asked for a plan ({}): {} Nothing was run; see holon doctor.",
+            request_.model_ref, base::enum_name(failure.kind),
+            base::printable(base::ellipsize(base::to_utf8(failure.message), kFailureCharsMax)));
     }
 
     MakerParts parts_;

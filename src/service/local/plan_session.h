@@ -21,6 +21,16 @@ struct PlannerParts {
     std::function<std::int64_t(const std::string&)> max_output_tokens_of{};
 };
 
+// Whoever speaks for the agents that have runs made. Any thread.
+class RunOwners {
+public:
+    virtual ~RunOwners() = default;
+    // In the transaction that begins or ends a run of an agent.
+    virtual base::Status committing(store::Tx& tx, const domain::PlanRun& run) = 0;
+    // Once that is safe.
+    virtual void committed(const domain::PlanRun& run) = 0;
+};
+
 struct PlanParts {
     store::Store& store;
     base::Loop& loop;
@@ -33,8 +43,17 @@ struct PlanParts {
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
     PlannerParts planner{};
+    RunOwners* owners{nullptr};
     std::shared_ptr<PlanFeed> feed{std::make_shared<PlanFeed>()};
 
+    plan::Joins joins() const {
+        return [owners = owners](store::Tx& tx, const domain::PlanRun& run) {
+            return owners && run.owner ? owners->committing(tx, run) : base::Status{};
+        };
+    }
+    void tell_owner(const domain::PlanRun& run) const {
+        if (owners && run.owner) owners->committed(run);
+    }
     std::filesystem::path folder(const domain::RunId& run) const {
         return home / "plans" / run.value;
     }

@@ -155,9 +155,28 @@ base::Result<Exit> on(const PlanCheckCommand& command, const Call& call) {
     return Exit::Success;
 }
 
+// What a stored run is made of, to be looked at before it is approved.
+base::Result<service::PlanRequest> request_of_run(const std::string& run, const Call& call) {
+    const json::value shown = TRY(call.context.plans.show(run));
+    const auto& stored = shown.at("run");
+    service::PlanRequest request{.text = base::json_text(shown.at("plan")),
+                                 .vault = base::string_at(stored, "vault")};
+    for (const auto& [name, to] :
+         {std::pair("params", &request.params), std::pair("policy", &request.policy),
+          std::pair("context", &request.context)})
+        if (const auto* value = base::find(stored, name); value && value->is_object())
+            *to = value->get_object();
+    return request;
+}
+
 base::Result<Exit> show_preview(const PlanSource& source, const Call& call) {
-    const auto preview =
-        TRY(call.context.plans.preview(TRY(request_of(source, call.context.terminal))));
+    std::error_code ignored;
+    const bool is_run = !source.action && source.file != "-" &&
+                        !std::filesystem::exists(source.file, ignored) &&
+                        call.context.plans.run(source.file).has_value();
+    const auto request = is_run ? TRY(request_of_run(source.file, call))
+                                : TRY(request_of(source, call.context.terminal));
+    const auto preview = TRY(call.context.plans.preview(request));
     const auto* ok = preview.if_contains("ok");
     const bool good = ok && ok->is_bool() && ok->get_bool();
     if (call.wants_json() || !good)
@@ -344,10 +363,11 @@ base::Result<Exit> on(const PlanListCommand& command, const Call& call) {
         }
         const auto age = std::chrono::duration_cast<std::chrono::seconds>(call.context.clock.now() -
                                                                           run.created_at);
-        call.context.terminal.print_line(
-            fmt::format("{}  {:<17} {:<9} {:>3}/{:<3} {}", run.run_id, base::enum_name(run.status),
-                        age_text(age.count()), run.counts.succeeded, run.counts.steps,
-                        base::printable(base::ellipsize(run.goal, 60))));
+        call.context.terminal.print_line(fmt::format(
+            "{}  {:<17} {:<9} {:>3}/{:<3} {}", run.run_id, base::enum_name(run.status),
+            age_text(age.count()), run.counts.succeeded, run.counts.steps,
+            base::printable(base::ellipsize(run.goal, 60)) +
+                (run.owner ? " (agent " + base::printable(run.owner->agent_id.value) + ")" : "")));
     }
     if (call.wants_json()) call.context.terminal.print_line(base::pretty_json(list));
     return Exit::Success;

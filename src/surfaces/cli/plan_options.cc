@@ -51,7 +51,10 @@ void add_running(CLI::App& plan, Invocation& invocation) {
     add_file(*check.sub, check.action->source);
     const auto preview = add<PlanPreviewCommand>(plan, invocation, "preview",
                                                  "Show what a plan would do, without doing it");
-    add_file(*preview.sub, preview.action->source);
+    preview.sub
+        ->add_option("file", preview.action->source.file,
+                     "A plan in JSON or YAML, - for standard input, or a run that is stored")
+        ->required();
     add_place(*preview.sub, preview.action->source);
     const auto run = add<PlanRunCommand>(plan, invocation, "run",
                                          "Run a plan; ask first when it changes anything");
