@@ -162,13 +162,15 @@ cli::Exit over_there(const cli::PlanCommand& command, const service::Address& ad
 cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
                   const cli::Terminal& terminal) {
     const auto files = service::Daemon::files_of(config);
-    if (const auto address = service::find_runtime(files, config.server))
+    const bool is_local = std::holds_alternative<cli::PlanMakeCommand>(command.action);
+    if (const auto address = service::find_runtime(files, config.server); address && !is_local)
         return over_there(command, *address, config, terminal);
     const auto runtime = app::Runtime::open(config, tools_of(command));
     if (!runtime) return cli::report(terminal, runtime.error());
     return cli::execute(command, {.plans = (*runtime)->plans(),
                                   .terminal = terminal,
                                   .clock = (*runtime)->clock(),
+                                  .drafts = config.home / "plan-drafts",
                                   .user = user_name()});
 }
 

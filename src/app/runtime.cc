@@ -21,6 +21,7 @@
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
+#include "service/local/agent_plans.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace app {
@@ -79,6 +80,7 @@ public:
                .ids = ids_,
                .external_calls =
                    [this](const domain::AgentId& agent) { return config_.flow.of(agent.value); },
+               .proposals = &agent_plans_,
                .loop = &loop_}),
           service_(
               {.turn = {.store = *store_,
@@ -132,7 +134,22 @@ public:
                   .home = config.home,
                   .vault = config.workspace_dir,
                   .run_loop = [this] { run_plan_loop(); },
-                  .stop_loop = [this] { loop_.stop(); }}) {}
+                  .stop_loop = [this] { loop_.stop(); },
+                  .planner = {.provider = &providers_,
+                              .model_of = [this](const auto& asked) { return planner(asked); },
+                              .max_output_tokens_of =
+                                  [this](const std::string& model) {
+                                      return policy(model).runtime_max_output_tokens;
+                                  }},
+                  .owners = &agent_plans_}),
+          agent_plans_({.store = *store_,
+                        .loop = loop_,
+                        .clock = clock_,
+                        .ids = ids_,
+                        .feed = feed_,
+                        .tasks = tasks_,
+                        .rejoin = admission::rejoin,
+                        .plans = plans_}) {}
 
     service::LocalService& service() override { return service_; }
     service::LocalPlans& plans() override { return plans_; }
@@ -157,6 +174,13 @@ private:
     config::ModelPolicy policy(const std::string& model) const {
         const auto ref = config::parse_model_ref(model);
         return config::resolve_policy(ref.value_or(config::ModelRef{"", model}), config_.models);
+    }
+
+    base::Result<std::string> planner(const std::optional<std::string>& asked) const {
+        if (asked) return name_model(config_, *asked);
+        const std::string model = config_.model ? config_.model->text() : "";
+        TRY(check_run(config_, model));
+        return model;
     }
 
     std::vector<std::string> fallbacks(const std::string& model) const {
@@ -217,6 +241,7 @@ private:
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
+        registry_.add(plan::run_plan_tool(agent_plans_));
         registry_.add(plan::undo_tool(loop_, config_.home / "plans"));
         plan_tools::add_all(
             registry_,
@@ -245,6 +270,7 @@ private:
     tools::Dispatcher dispatcher_;
     service::LocalService service_;
     service::LocalPlans plans_;
+    service::AgentPlans agent_plans_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/typed.h"
+#include "domain/agent.h"
 #include "domain/ids.h"
 #include "domain/tool.h"
 
@@ -55,6 +56,19 @@ BOOST_DESCRIBE_STRUCT(PlanCounts, (), (steps, succeeded, failed, skipped, calls,
 enum class PlanCarrier { Command, Runtime };
 BOOST_DESCRIBE_ENUM(PlanCarrier, Command, Runtime)
 
+// The agent that had a run made, as it stood when it asked: every call of the run is judged as one
+// of that agent, and acts on no better word.
+struct PlanOwner {
+    AgentId agent_id;
+    TaskId task_id;  // What the agent knows the run as.
+    ProfilePreset profile{ProfilePreset::PublicNamed};
+    WorkspaceEntry workspace{};
+    AuthorityClass authority_class{AuthorityClass::ExternalEvidence};
+    std::optional<RunId> turn{};  // The attempt that asked.
+    friend bool operator==(const PlanOwner&, const PlanOwner&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlanOwner, (), (agent_id, task_id, profile, workspace, authority_class, turn))
+
 struct PlanRun {
     RunId run_id;
     PlanRunStatus status{PlanRunStatus::AwaitingApproval};
@@ -83,6 +97,8 @@ struct PlanRun {
     std::optional<PlanCarrier> carrier{};
     std::string executor_version;
     std::string tool_registry_version;
+    std::optional<std::string> planner_version{};  // Who wrote the plan, where that was a model.
+    std::optional<PlanOwner> owner{};              // Absent: an operator made it.
     friend bool operator==(const PlanRun&, const PlanRun&) = default;
 
     bool is_open() const {
@@ -93,7 +109,16 @@ BOOST_DESCRIBE_STRUCT(PlanRun, (),
                       (run_id, status, goal, title, plan_hash, policy_hash, risk_level, vault,
                        policy, context, params, action, reverts, approval, created_at, started_at,
                        ended_at, pass, last_seq, last_hash, counts, failure, cancel_reason, carrier,
-                       executor_version, tool_registry_version))
+                       executor_version, tool_registry_version, planner_version, owner))
+
+// Who wrote a plan, by its hash: a run of a plan that was changed since has no planner.
+struct PlanOrigin {
+    std::string plan_hash;
+    std::string planner_version;
+    Time made_at{};
+    friend bool operator==(const PlanOrigin&, const PlanOrigin&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlanOrigin, (), (plan_hash, planner_version, made_at))
 
 enum class PlanRecordKind { Call, Result, Event };
 BOOST_DESCRIBE_ENUM(PlanRecordKind, Call, Result, Event)

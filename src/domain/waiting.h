@@ -64,10 +64,17 @@ constexpr auto describe_fields(const Timer*) {
 }
 
 // SubagentTask and WorktreeSubagentTask are only read: an older program wrote them for children.
-enum class TaskKind { CommandTask, ChildAgentTask, SleepJob, SubagentTask, WorktreeSubagentTask };
+enum class TaskKind {
+    CommandTask,
+    ChildAgentTask,
+    SleepJob,
+    SubagentTask,
+    WorktreeSubagentTask,
+    PlanTask
+};
 enum class TaskStatus { Queued, Running, Cancelling, Completed, Failed, Cancelled, Interrupted };
 BOOST_DESCRIBE_ENUM(TaskKind, CommandTask, ChildAgentTask, SleepJob, SubagentTask,
-                    WorktreeSubagentTask)
+                    WorktreeSubagentTask, PlanTask)
 BOOST_DESCRIBE_ENUM(TaskStatus, Queued, Running, Cancelling, Completed, Failed, Cancelled,
                     Interrupted)
 

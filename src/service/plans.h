@@ -1,5 +1,6 @@
 // Plans as operators see them: checked, previewed, approved, run, proved, replayed and taken back.
-// No model is needed for any of it. What crosses this interface survives a trip through JSON.
+// No model is needed for any of it but make(). What crosses this interface survives a trip through
+// JSON.
 #pragma once
 
 #include <chrono>
@@ -51,6 +52,29 @@ struct PlanCreated {
     bool needs_approval{false};
 };
 BOOST_DESCRIBE_STRUCT(PlanCreated, (), (faults, run, needs_approval))
+
+// A plan that a model is to write.
+struct PlanMakeRequest {
+    std::string goal;
+    std::optional<std::string> model{};  // provider/model; else the configured one.
+    std::optional<std::string> vault{};
+};
+BOOST_DESCRIBE_STRUCT(PlanMakeRequest, (), (goal, model, vault))
+
+// What came of it. Without `ok` there is no plan: every try had faults, and these are the last's.
+struct PlanMade {
+    bool ok{false};
+    std::vector<PlanFault> faults{};
+    json::value plan{};
+    std::string plan_hash{};
+    std::string planner_version{};  // Recorded in the calls of every run of exactly this plan.
+    std::int64_t tries{0};
+    json::object preview{};  // As Plans::preview() gives it.
+};
+BOOST_DESCRIBE_STRUCT(PlanMade, (), (ok, faults, plan, plan_hash, planner_version, tries, preview))
+
+// The `kind` of the error of what Ctrl-C cut off.
+inline constexpr std::string_view kInterrupted = "interrupted";
 
 struct PlanVerdict {
     bool ok{false};
@@ -123,6 +147,11 @@ public:
     // What it would do, in the wire form: steps, creates, modifies, renames, deletes, commands.
     // Reading tools are really called, nothing else is.
     virtual base::Result<json::object> preview(const PlanRequest& request) = 0;
+
+    // Asks a model for a plan: checked, sent back with its faults, at most plan::kPlannerTriesMax
+    // times. Nothing is executed but the reading tools of the preview, and no run is stored. Fails
+    // when no model can be asked.
+    virtual base::Result<PlanMade> make(const PlanMakeRequest& request) = 0;
 
     // Stores a run that has not begun. It begins with execute(), once it has its approval.
     virtual base::Result<PlanCreated> create(const PlanRequest& request) = 0;

@@ -106,6 +106,28 @@ TEST_P(StoreConformance, ARecordThatAnotherProcessWroteFirstUndoesTheWholeCommit
     });
 }
 
+TEST_P(StoreConformance, APlanRemembersWhoWroteItUntilManyOthersCame) {
+    write([](Tx& tx) -> Status {
+        TRY(tx.put_plan_origin({"first", "holon 1 with a/b", from_micros(1)}));
+        TRY(tx.put_plan_origin({"kept", "holon 1 with a/b", from_micros(2)}));
+        return tx.put_plan_origin({"kept", "holon 2 with c/d", from_micros(3)});
+    });
+    reopen();
+    read([&](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.plan_origin("kept")),
+                  (domain::PlanOrigin{"kept", "holon 2 with c/d", from_micros(3)}));
+        EXPECT_EQ(TRY(tx.plan_origin("never")), std::nullopt);
+        return {};
+    });
+    write([](Tx& tx) -> Status {
+        for (std::int64_t i = 0; i + 1 < kPlanOriginsMax; ++i)
+            TRY(tx.put_plan_origin({fmt::format("h{}", i), "v", from_micros(10 + i)}));
+        EXPECT_EQ(TRY(tx.plan_origin("first")), std::nullopt);
+        EXPECT_NE(TRY(tx.plan_origin("kept")), std::nullopt);
+        return {};
+    });
+}
+
 TEST_P(StoreConformance, PlanActionsAreReplacedListedByNameAndErased) {
     domain::PlanAction action{.name = "weekly", .plan = json::object{{"goal", "x"}}};
     write([&](Tx& tx) -> Status {

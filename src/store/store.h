@@ -27,6 +27,9 @@
 
 namespace store {
 
+// Plans whose author is remembered.
+inline constexpr std::int64_t kPlanOriginsMax = 2000;
+
 using base::Result;
 using base::Status;
 using domain::AgentId;
@@ -238,6 +241,10 @@ public:
     virtual Result<std::vector<domain::PlanRecord>> plan_records(const RunId& run,
                                                                  std::int64_t after_seq,
                                                                  std::int64_t limit) = 0;
+    // Who wrote the plan of this hash; the last word holds. Old ones beyond kPlanOriginsMax go.
+    virtual Status put_plan_origin(const domain::PlanOrigin& origin) = 0;
+    virtual Result<std::optional<domain::PlanOrigin>> plan_origin(const std::string& plan_hash) = 0;
+
     virtual Status put_plan_action(const domain::PlanAction& action) = 0;  // Insert or replace.
     virtual Status erase_plan_action(const std::string& name) = 0;         // Unknown: no error.
     virtual Result<std::optional<domain::PlanAction>> plan_action(const std::string& name) = 0;

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "exec/plan/undo_tool.h"
 #include "exec/tools/plan_tools/plan_tools.h"
+#include "flow/admission/rejoin.h"
 
 namespace plans_test {
 
@@ -49,6 +50,14 @@ Life::Life(World& world, sim::FaultPlan plan)
     : store_(world.disk.open(plan)),
       ids_(loop_, world.seed * 1000 + static_cast<std::uint64_t>(++world.lives)),
       dispatcher_({.registry = with_tools(world), .clock = loop_, .ids = ids_}),
+      supervisor_(loop_, world.machine),
+      tasks_({.store = *store_,
+              .loop = loop_,
+              .clock = loop_,
+              .ids = ids_,
+              .feed = feed_,
+              .supervisor = supervisor_,
+              .rejoin = admission::rejoin}),
       plans_({.store = *store_,
               .loop = loop_,
               .clock = loop_,
@@ -61,7 +70,16 @@ Life::Life(World& world, sim::FaultPlan plan)
                       stopped_ = false;
                       loop_.run_until([this] { return stopped_; });
                   },
-              .stop_loop = [this] { stopped_ = true; }}) {
+              .stop_loop = [this] { stopped_ = true; },
+              .owners = &agent_plans_}),
+      agent_plans_({.store = *store_,
+                    .loop = loop_,
+                    .clock = loop_,
+                    .ids = ids_,
+                    .feed = feed_,
+                    .tasks = tasks_,
+                    .rejoin = admission::rejoin,
+                    .plans = plans_}) {
     // What the last process had running ended with it, and this one starts later.
     world.tools.running = 0;
     loop_.after(std::chrono::minutes(world.lives), [] {});

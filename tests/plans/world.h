@@ -5,8 +5,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "exec/tasks/supervisor/fake_for_test.h"
 #include "exec/tools/builtin/shell.h"
-#include "service/local/local_plans.h"
+#include "service/local/agent_plans.h"
 #include "tests/plans/case_tools.h"
 #include "tests/sim/faulty_store.h"
 #include "tests/support/fake_loop.h"
@@ -29,6 +30,7 @@ public:
 
     sim::Disk disk;
     ToolWorld tools;
+    supervisor::FakeMachine machine;
     std::uint64_t seed{1};
     int lives{0};
 
@@ -53,6 +55,8 @@ public:
     service::LocalPlans& plans() { return plans_; }
     test_support::FakeLoop& loop() { return loop_; }
     store::Store& store() { return *store_; }
+    tasks::Host& tasks() { return tasks_; }
+    service::AgentPlans& agent_plans() { return agent_plans_; }
     tools::Registry& registry() { return registry_; }
 
 private:
@@ -66,7 +70,11 @@ private:
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
     bool stopped_{false};
+    events::Feed feed_;
+    supervisor::FakeSupervisor supervisor_;
+    tasks::Host tasks_;
     service::LocalPlans plans_;
+    service::AgentPlans agent_plans_;
 };
 
 // Remembers what it is told.

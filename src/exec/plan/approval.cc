@@ -43,7 +43,9 @@ Created create_run(const NewRun& made, base::Time now) {
            .reverts = made.reverts,
            .created_at = now,
            .executor_version = HOLON_VERSION,
-           .tool_registry_version = made.tool_registry_version};
+           .tool_registry_version = made.tool_registry_version,
+           .planner_version = made.planner_version,
+           .owner = made.owner};
     run.counts.steps = static_cast<std::int64_t>(plan.steps.size());
     run.last_hash = first_link(run.run_id, run.plan_hash, run.policy_hash);
     if (needs_approval(run))

@@ -22,6 +22,8 @@ struct NewRun {
     std::optional<std::string> action{};
     std::optional<domain::RunId> reverts{};
     std::string tool_registry_version{};
+    std::optional<std::string> planner_version{};
+    std::optional<domain::PlanOwner> owner{};
 };
 
 // A run that has not begun, and the first line of its journal when it asks for an approval.

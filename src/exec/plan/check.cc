@@ -11,9 +11,6 @@
 namespace plan {
 namespace {
 
-// Tools that act on the agent whose turn calls them.
-constexpr std::string_view kTurnCategory = "agent";
-
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
     const std::string near = base::nearest(word, candidates);
     return near.empty() ? "" : "Did you mean " + near + "?";

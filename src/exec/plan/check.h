@@ -14,6 +14,9 @@ inline constexpr std::string_view kRunVar = "run";
 inline constexpr std::string_view kContextVar = "context";
 inline constexpr std::string_view kParamsVar = "params";
 
+// Of tools that act on the agent whose turn calls them, and have no place in a plan.
+inline constexpr std::string_view kTurnCategory = "agent";
+
 // A plan that passed, with what was found out on the way. Never changes.
 struct Checked {
     Plan plan;

@@ -247,11 +247,13 @@ private:
                                      .step_id = step.id,
                                      .source = domain::CallSource::PlanStep,
                                      .tool = step.tool,
-                                     .args = std::move(args)});
+                                     .args = std::move(args),
+                                     .authority_class = authority_of(run)});
         const auto& units = state_.steps[index].units;
         const std::size_t unit = item.value_or(0);
         call.attempt = (unit < units.size() ? units[unit].attempt : 0) + 1;
         call.policy = run.policy;
+        call.planner_version = run.planner_version;
         if (run.approval) call.confirmation_id = run.approval->confirmation_id;
         if (item)
             call.iteration =

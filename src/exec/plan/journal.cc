@@ -7,7 +7,8 @@ constexpr std::int64_t kRecordsPage = 4096;
 
 }  // namespace
 
-StoreJournal::StoreJournal(store::Store& store, base::Loop& loop) : store_(store), loop_(loop) {}
+StoreJournal::StoreJournal(store::Store& store, base::Loop& loop, Joins joins)
+    : store_(store), loop_(loop), joins_(std::move(joins)) {}
 StoreJournal::~StoreJournal() = default;
 
 void StoreJournal::commit(std::shared_ptr<const Commit> commit,
@@ -16,9 +17,10 @@ void StoreJournal::commit(std::shared_ptr<const Commit> commit,
         commit->needs_disk ? store::Durability::Disk : store::Durability::Process;
     store_.write_async(
         durability,
-        [commit](store::Tx& tx) -> base::Status {
+        [commit, joins = joins_](store::Tx& tx) -> base::Status {
             TRY(tx.append_plan_records(commit->run.run_id, commit->records));
-            return tx.put_plan_run(commit->run);
+            TRY(tx.put_plan_run(commit->run));
+            return joins && commit->needs_disk ? joins(tx, commit->run) : base::Status{};
         },
         // The journal may be gone by then; the loop outlives the store.
         [&loop = loop_, done = std::move(done)](base::Status status) mutable {

@@ -6,9 +6,12 @@
 
 namespace plan {
 
+// Joins the commits that begin or end a run, in their transaction; a failure undoes them.
+using Joins = std::function<base::Status(store::Tx&, const domain::PlanRun&)>;
+
 class StoreJournal final : public Journal {
 public:
-    StoreJournal(store::Store& store, base::Loop& loop);
+    StoreJournal(store::Store& store, base::Loop& loop, Joins joins = {});
     ~StoreJournal() override;
     void commit(std::shared_ptr<const Commit> commit,
                 std::move_only_function<void(base::Status)> done) override;
@@ -16,6 +19,7 @@ public:
 private:
     store::Store& store_;
     base::Loop& loop_;
+    Joins joins_;
 };
 
 // Keeps the records for whoever asks; for runs that only pretend.

@@ -38,6 +38,17 @@ State::State(domain::PlanRun from, CheckedPlan plan)
     begin_pass();
 }
 
+domain::AuthorityClass authority_of(const domain::PlanRun& run) {
+    return run.owner ? run.owner->authority_class : domain::AuthorityClass::OperatorInstruction;
+}
+
+// The journal has the form of the plan surface, which knows no agents.
+static domain::ToolCall of_owner(domain::ToolCall call, const domain::PlanRun& run) {
+    call.authority_class = authority_of(run);
+    if (run.owner) call.agent_id = run.owner->agent_id;
+    return call;
+}
+
 base::Result<State> State::from_journal(domain::PlanRun run, CheckedPlan plan,
                                         const std::vector<domain::PlanRecord>& records) {
     run.counts = {};
@@ -47,7 +58,8 @@ base::Result<State> State::from_journal(domain::PlanRun run, CheckedPlan plan,
         const auto value = TRY(base::parse_json(record.line));
         switch (record.kind) {
             case domain::PlanRecordKind::Call:
-                state.note_call(std::make_shared<const domain::ToolCall>(TRY(call_from(value))));
+                state.note_call(std::make_shared<const domain::ToolCall>(
+                    of_owner(TRY(call_from(value)), state.run)));
                 break;
             case domain::PlanRecordKind::Result:
                 state.note_result(TRY(result_from(value)));

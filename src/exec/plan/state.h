@@ -118,6 +118,9 @@ private:
     json::value params_var_;
 };
 
+// On whose word the calls of a run are made.
+domain::AuthorityClass authority_of(const domain::PlanRun& run);
+
 // The result of a call that a crash cut off says so.
 bool is_unknown_outcome(const domain::ToolResult& result);
 

@@ -8,6 +8,7 @@
 #include "exec/sandbox/denials.h"
 #include "exec/sandbox/permit.h"
 #include "exec/tasks/output.h"
+#include "exec/tasks/plan_task.h"
 
 namespace tasks {
 namespace {
@@ -358,9 +359,11 @@ void Host::stop(const domain::AgentId& agent, const domain::TaskId& id,
         [agent, id](events::Log& log, StopReceipt& receipt) -> base::Status {
             auto task = TRY(log.tx().task(id));
             if (!task || task->agent_id != agent) return no_such_task(id);
-            if (task->kind != domain::TaskKind::CommandTask)
+            const bool is_plan = task->kind == domain::TaskKind::PlanTask;
+            if (task->kind != domain::TaskKind::CommandTask && !is_plan)
                 return base::fail(ErrorCode::InvalidInput, "task {} is no command", id);
-            auto decision = decide_stop(std::move(*task), log.now());
+            auto decision = is_plan ? decide_plan_stop(std::move(*task), log.now())
+                                    : decide_stop(std::move(*task), log.now());
             auto* ordered = std::get_if<StopOrdered>(&decision);
             if (!ordered)
                 return base::fail(ErrorCode::Conflict,
@@ -374,11 +377,14 @@ void Host::stop(const domain::AgentId& agent, const domain::TaskId& id,
                                                   StopReceipt receipt) mutable {
             if (!status) return done(std::unexpected(status.error()));
             const auto found = live_.find(id);
-            if (found != live_.end())
+            if (receipt.task.kind == domain::TaskKind::PlanTask) {
+                if (stop_plan) stop_plan(receipt.task);
+            } else if (found != live_.end()) {
                 found->second->command->stop(
                     receipt.force_stop_requested ? std::chrono::milliseconds(0) : kStopGrace);
-            else
+            } else {
                 settle(agent, id, supervisor::Lost{"No process of it was left to stop."});
+            }
             done(std::move(receipt));
         });
 }
@@ -448,6 +454,7 @@ void Host::recover(const std::vector<domain::AgentId>& agents) {
             if (task.kind == domain::TaskKind::SleepJob)
                 settle(agent, task.id, supervisor::Lost{"The runtime was restarted meanwhile."});
             if (task.kind == domain::TaskKind::CommandTask) take_up(task);
+            if (task.kind == domain::TaskKind::PlanTask && take_up_plan) take_up_plan(task);
         }
     }
     sweep(agents);

@@ -127,6 +127,18 @@ public:
     [[nodiscard]] std::shared_ptr<void> await_end(const domain::TaskId& id,
                                                   std::function<void()> on_end);
 
+    // Plans --------------------------------------------------------------------------------------
+    // Runs of plans are carried elsewhere, and their records move with them; this is where tasks
+    // that are plans meet the others.
+    // Ends the run behind a task whose stop was committed.
+    std::function<void(const domain::Task&)> stop_plan;
+    // Takes up the run behind a task that an earlier process left open.
+    std::function<void(const domain::Task&)> take_up_plan;
+    // The end of this task is committed.
+    void plan_has_ended(const domain::AgentId& agent, const domain::TaskId& id) {
+        settled(agent, id, true);
+    }
+
     // A result is committed and waits in the agent's queue.
     std::function<void(const domain::AgentId&)> on_result;
     // A commit failed: the task stays as it is for the next process.

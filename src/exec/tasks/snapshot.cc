@@ -3,6 +3,7 @@
 #include "domain/provider.h"
 #include "exec/tasks/decide.h"
 #include "exec/tasks/output.h"
+#include "exec/tasks/plan_task.h"
 
 namespace tasks {
 namespace {
@@ -80,6 +81,23 @@ json::object command_identity(const domain::Task& task) {
     return identity;
 }
 
+namespace {
+
+// Where the operator and TaskStatus find the run.
+json::object plan_identity(const domain::Task& task) {
+    const auto detail = plan_detail_of(task);
+    return {{"run_id", detail.run_id},
+            {"run_status", detail.run_status},
+            {"risk_level", detail.risk_level},
+            {"plan_hash", detail.plan_hash}};
+}
+
+bool is_plan(const domain::Task& task) {
+    return task.kind == domain::TaskKind::PlanTask;
+}
+
+}  // namespace
+
 json::object list_entry(const domain::Task& task) {
     json::object entry{{"id", task.id.value},
                        {"kind", base::enum_name(task.kind)},
@@ -88,6 +106,7 @@ json::object list_entry(const domain::Task& task) {
                        {"updated_at", base::to_text(task.updated_at)},
                        {"wait_policy", wait_policy(task)}};
     if (is_command(task)) entry["command"] = command_identity(task);
+    if (is_plan(task)) entry["plan"] = plan_identity(task);
     return entry;
 }
 
@@ -101,6 +120,7 @@ json::object status_snapshot(const domain::Task& task) {
     if (task.summary) snapshot["summary"] = *task.summary;
     if (task.parent_message_id) snapshot["parent_message_id"] = task.parent_message_id->value;
     if (is_command(task)) snapshot["command"] = command_status(task);
+    if (is_plan(task)) snapshot["plan"] = plan_identity(task);
     if (const auto supervised = supervised_by(task); supervised && supervised->child_agent_id)
         snapshot["child_agent_id"] = supervised->child_agent_id->value;
     return snapshot;

@@ -30,6 +30,7 @@ std::optional<Supervised> supervised_by(const domain::Task& task) {
     switch (task.kind) {
         case domain::TaskKind::CommandTask:
         case domain::TaskKind::SleepJob:
+        case domain::TaskKind::PlanTask:
             return std::nullopt;
         case domain::TaskKind::WorktreeSubagentTask:
             supervised.workspace_mode = WorkspaceMode::Worktree;

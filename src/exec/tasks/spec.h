@@ -74,6 +74,15 @@ struct WorktreeSubagentRecovery {
     friend bool operator==(const WorktreeSubagentRecovery&,
                            const WorktreeSubagentRecovery&) = default;
 };
+// Its run is taken up from its own journal.
+struct PlanRecovery {
+    static constexpr std::string_view kTagKey = "kind", kTag = "plan_task";
+    std::string summary;
+    std::string run_id;
+    domain::TrustLevel trust{domain::TrustLevel::UntrustedExternal};
+    friend bool operator==(const PlanRecovery&, const PlanRecovery&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PlanRecovery, (), (summary, run_id, trust))
 BOOST_DESCRIBE_STRUCT(CommandRecovery, (), (summary, spec, trust, promoted_from_exec_command))
 constexpr auto describe_fields(const CommandRecovery*) {
     return std::to_array<base::FieldDoc>(
@@ -83,8 +92,8 @@ BOOST_DESCRIBE_STRUCT(ChildRecovery, (), (summary, prompt, trust, workspace_mode
 BOOST_DESCRIBE_STRUCT(SubagentRecovery, (), (summary, prompt, trust))
 BOOST_DESCRIBE_STRUCT(WorktreeSubagentRecovery, (), (summary, prompt, trust))
 
-using Recovery =
-    std::variant<CommandRecovery, ChildRecovery, SubagentRecovery, WorktreeSubagentRecovery>;
+using Recovery = std::variant<CommandRecovery, ChildRecovery, SubagentRecovery,
+                              WorktreeSubagentRecovery, PlanRecovery>;
 
 // The record's recovery spec, or nothing. What older programs called `continue_on_result` is read
 // as `terminal_reentry`.

@@ -72,17 +72,6 @@ bool is_action_name(std::string_view name) {
 
 }  // namespace
 
-// A request that has been read: what is to be run, or why it is refused.
-struct LocalPlans::Prepared {
-    std::vector<PlanFault> faults{};
-    plan::CheckedPlan plan{};
-    std::string vault{};
-    domain::PolicySnapshot policy{};
-    json::object context{};
-    json::object params{};
-    std::optional<std::string> action{};
-};
-
 // Forgets the way to interrupt a run when the run is over, however it ends.
 class LocalPlans::Reset {
 public:
@@ -120,6 +109,9 @@ base::Result<T> LocalPlans::await(const std::function<base::Status(Told<T>)>& st
     if (!told) return fail(ErrorCode::Internal, "the loop was stopped before its work was done");
     return std::move(*told);
 }
+
+template base::Result<MadePlan> LocalPlans::await<MadePlan>(
+    const std::function<base::Status(Told<MadePlan>)>&);
 
 base::Result<domain::RunId> LocalPlans::name_run(const std::string& run) {
     std::vector<PlanRun> all;
@@ -226,9 +218,15 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
 }
 
 base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,
-                                            std::optional<domain::RunId> reverts) {
+                                            std::optional<domain::RunId> reverts,
+                                            const ForAgent* agent) {
+    std::optional<domain::PlanOrigin> origin;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        origin = TRY(tx.plan_origin(prepared.plan->hash));
+        return {};
+    }));
     auto created =
-        plan::create_run({.run_id = parts_.ids.fresh<domain::RunId>(),
+        plan::create_run({.run_id = agent ? agent->run_id : parts_.ids.fresh<domain::RunId>(),
                           .plan = prepared.plan,
                           .vault = prepared.vault,
                           .policy = prepared.policy,
@@ -236,7 +234,11 @@ base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,
                           .params = prepared.params,
                           .action = prepared.action,
                           .reverts = std::move(reverts),
-                          .tool_registry_version = parts_.dispatcher.registry().version()},
+                          .tool_registry_version = parts_.dispatcher.registry().version(),
+                          .planner_version = origin  ? std::optional(origin->planner_version)
+                                             : agent ? agent->planner_version
+                                                     : std::nullopt,
+                          .owner = agent ? std::optional(agent->owner) : std::nullopt},
                          parts_.clock.now());
     auto& run = created.run;
     std::vector<domain::PlanRecord> records;
@@ -262,13 +264,15 @@ base::Result<PlanCreated> LocalPlans::create(const PlanRequest& request) {
 base::Result<PlanRun> LocalPlans::approve(const std::string& run, const std::string& approver,
                                           std::chrono::milliseconds lifetime) {
     const auto id = TRY(name_run(run));
-    const auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
+    auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
     const auto event = TRY(plan::approve(
         stored.run, stored.document,
         {.confirmation_id = parts_.ids.uuid(), .approver = approver, .lifetime = lifetime},
         parts_.clock.now()));
     TRY(record_event(parts_, stored, event));
+    lock = base::Fd();
+    begin_if_owned(stored.run);
     return stored.run;
 }
 

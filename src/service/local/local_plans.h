@@ -2,6 +2,7 @@
 #pragma once
 
 #include "service/local/plan_host.h"
+#include "service/local/plan_maker.h"
 #include "service/plans.h"
 
 namespace service {
@@ -12,6 +13,7 @@ public:
 
     base::Result<PlanCheck> check(const PlanRequest& request) override;
     base::Result<json::object> preview(const PlanRequest& request) override;
+    base::Result<PlanMade> make(const PlanMakeRequest& request) override;
     base::Result<PlanCreated> create(const PlanRequest& request) override;
     base::Result<domain::PlanRun> approve(const std::string& run, const std::string& approver,
                                           std::chrono::milliseconds lifetime) override;
@@ -42,6 +44,18 @@ public:
     base::Status remove_action(const std::string& name) override;
     base::Result<std::vector<ToolView>> tools() override;
 
+    // Stores a run for the agent that asks for it. Its calls are judged as calls of that agent;
+    // what came from outside waits for approval whatever the policy says.
+    struct ForAgent {
+        domain::RunId run_id;
+        domain::PlanOwner owner;
+        std::optional<domain::PolicySnapshot> policy{};  // Instead of that for plans.
+        std::optional<std::string> planner_version{};
+    };
+    base::Result<PlanCreated> create_for(const PlanRequest& request, ForAgent agent);
+    // Ends a run that is not carried here; returns when that has begun. Not from the loop.
+    base::Status end(const domain::RunId& run, const std::string& reason);
+
     // Asks the run that is going on to stop. From a task of the loop, where none stays.
     void interrupt(const std::string& reason);
 
@@ -50,7 +64,17 @@ public:
     PlanHost& host() { return host_; }
 
 private:
-    struct Prepared;
+    // A request that has been read: what is to be run, or why it is refused.
+    struct Prepared {
+        std::vector<PlanFault> faults{};
+        plan::CheckedPlan plan{};
+        std::string vault{};
+        domain::PolicySnapshot policy{};
+        json::object context{};
+        json::object params{};
+        std::optional<std::string> action{};
+    };
+    base::Result<MadePlan> ask_planner(const plan::Wish& wish, const std::filesystem::path& vault);
     class Reset;
     void interrupt_by(std::function<void(const std::string&)> how);
     template <class T>
@@ -61,8 +85,11 @@ private:
     base::Result<Prepared> prepare(const PlanRequest& request);
     base::Result<std::filesystem::path> folder_of(const std::string& run,
                                                   std::optional<domain::PlanRun>& stored);
+    // A run of an agent that has its approval begins where a runtime stays.
+    void begin_if_owned(const domain::PlanRun& run);
     base::Result<domain::PlanRun> store_new(const Prepared& prepared,
-                                            std::optional<domain::RunId> reverts);
+                                            std::optional<domain::RunId> reverts,
+                                            const ForAgent* agent = nullptr);
 
     PlanParts parts_;
     PlanHost host_;

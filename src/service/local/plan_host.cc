@@ -38,7 +38,7 @@ public:
           calls_ended_(calls_ended),
           lock_(std::move(lock)),
           files_(parts, stored),
-          journal_(parts.store, parts.loop),
+          journal_(parts.store, parts.loop, parts.joins()),
           performer_(parts.dispatcher, ready.standing.place, ready.standing.profile),
           goes_on_(stored.run.status == PlanRunStatus::Running),
           runner({.loop = parts.loop,
@@ -49,8 +49,9 @@ public:
                   .performer = performer_,
                   .place = ready.standing.place},
                  std::move(ready.state)) {
-        runner.on_commit = [this, feed = parts.feed](const plan::Commit& commit) {
+        runner.on_commit = [this, feed = parts.feed, &parts](const plan::Commit& commit) {
             files_.add(commit);
+            parts.tell_owner(commit.run);
             if (calls.on_begun) std::exchange(calls.on_begun, nullptr)(commit.run);
             for (const auto& record : commit.records) {
                 if (record.kind == domain::PlanRecordKind::Result) ++calls_ended_;
@@ -166,7 +167,8 @@ base::Result<PlanRun> PlanHost::end(const domain::RunId& run, const std::string&
 base::Result<PlanRun> PlanHost::start(Slot slot, base::Fd lock, StoredRun stored,
                                       CarryCalls calls) {
     const domain::RunId run = slot.run;
-    stored.run.carrier = stays_ ? domain::PlanCarrier::Runtime : domain::PlanCarrier::Command;
+    stored.run.carrier =
+        stays_ || stored.run.owner ? domain::PlanCarrier::Runtime : domain::PlanCarrier::Command;
     auto ready = TRY(ready_run(parts_, stored));
     auto carried = std::make_shared<Carried>(parts_, std::move(lock), stored, std::move(ready),
                                              std::move(calls), calls_ended_);
@@ -256,7 +258,8 @@ base::Status PlanHost::stay() {
     }));
     std::vector<domain::RunId> left;
     for (const auto& run : open | std::views::reverse)
-        if (run.carrier == domain::PlanCarrier::Runtime) left.push_back(run.run_id);
+        if (run.carrier == domain::PlanCarrier::Runtime || (run.owner && run.approval))
+            left.push_back(run.run_id);
     parts_.loop.post([this, left = std::move(left), alive = std::weak_ptr(self_)]() mutable {
         if (!alive.lock()) return;
         to_take_up_ = std::move(left);

@@ -14,13 +14,14 @@ constexpr std::int64_t kStepTimeoutMs = 600'000;
 constexpr std::int64_t kRunTimeoutMs = 86'400'000;
 constexpr std::size_t kListedFilesMax = 10'000;
 
-// Files below the vault without those in hidden folders, sorted.
-json::array vault_files(const fs::path& vault) {
+}  // namespace
+
+std::vector<std::string> vault_names(const fs::path& vault, std::size_t names_max) {
     std::vector<std::string> names;
     std::error_code failed;
     fs::recursive_directory_iterator entry(vault, fs::directory_options::skip_permission_denied,
                                            failed);
-    for (; !failed && entry != fs::recursive_directory_iterator() && names.size() < kListedFilesMax;
+    for (; !failed && entry != fs::recursive_directory_iterator() && names.size() < names_max;
          entry.increment(failed)) {
         if (entry->path().filename().string().starts_with('.')) {
             entry.disable_recursion_pending();
@@ -31,12 +32,8 @@ json::array vault_files(const fs::path& vault) {
             names.push_back(entry->path().lexically_relative(vault).string());
     }
     std::ranges::sort(names);
-    json::array list;
-    for (auto& name : names) list.emplace_back(std::move(name));
-    return list;
+    return names;
 }
-
-}  // namespace
 
 domain::PolicySnapshot default_plan_policy(const fs::path& vault) {
     domain::PolicySnapshot policy{.confirmations_required = true};
@@ -63,7 +60,7 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
         }
         switch (kind) {
             case plan::ContextKind::VaultFileList:
-                bound[name] = vault_files(vault);
+                bound[name] = base::to_json(vault_names(vault, kListedFilesMax));
                 break;
             case plan::ContextKind::WorkspaceContext: {
                 json::object context{{"root", vault.string()}};

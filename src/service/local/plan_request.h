@@ -9,6 +9,10 @@ namespace service {
 // What plans may do unless somebody says otherwise: changes are approved, and stay in the vault.
 domain::PolicySnapshot default_plan_policy(const std::filesystem::path& vault);
 
+// Names of files below the vault without those in hidden folders, sorted: some, when there are
+// more than `names_max`.
+std::vector<std::string> vault_names(const std::filesystem::path& vault, std::size_t names_max);
+
 // Binds the plan's contextRequests from what the request brings and what the vault shows. What
 // cannot be bound is a fault.
 json::object bind_context(const plan::Plan& plan, const json::object& given,

@@ -37,6 +37,12 @@ base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& id) {
 }
 
 base::Result<PlanStanding> standing_of(const PlanParts& parts, const domain::PlanRun& run) {
+    if (run.owner)
+        return PlanStanding{.place = {.agent_id = run.owner->agent_id,
+                                      .agent_home = parts.folder(run.run_id),
+                                      .workspace = run.owner->workspace,
+                                      .context = run.context},
+                            .profile = run.owner->profile};
     return PlanStanding{.place = {.agent_id = {"plan"},
                                   .agent_home = parts.folder(run.run_id),
                                   .workspace = TRY(workspace::enter(run.vault, "")),
@@ -84,8 +90,10 @@ base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan:
                                         plan::event_json(run.run_id, event)));
     TRY(parts.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         TRY(tx.append_plan_records(run.run_id, {stored.records.back()}));
-        return tx.put_plan_run(run);
+        TRY(tx.put_plan_run(run));
+        return parts.joins()(tx, run);
     }));
+    parts.tell_owner(run);
     TRY(plan::RunFolder::open(parts.folder(run.run_id), run, stored.document, stored.records));
     parts.feed->publish(run.run_id, run.last_seq);
     return {};

@@ -7,10 +7,29 @@
 #include "exec/plan/approval.h"
 #include "exec/plan/folder.h"
 #include "exec/plan/journal.h"
+#include "provider/provider.h"
 #include "service/local/plan_feed.h"
 #include "service/plans.h"
 
 namespace service {
+
+// Who is asked for plans. Without a provider nobody is.
+struct PlannerParts {
+    provider::Provider* provider{nullptr};
+    // The full name of a model that can be asked: the one that was named, else the configured one.
+    std::function<base::Result<std::string>(const std::optional<std::string>&)> model_of{};
+    std::function<std::int64_t(const std::string&)> max_output_tokens_of{};
+};
+
+// Whoever speaks for the agents that have runs made. Any thread.
+class RunOwners {
+public:
+    virtual ~RunOwners() = default;
+    // In the transaction that begins or ends a run of an agent.
+    virtual base::Status committing(store::Tx& tx, const domain::PlanRun& run) = 0;
+    // Once that is safe.
+    virtual void committed(const domain::PlanRun& run) = 0;
+};
 
 struct PlanParts {
     store::Store& store;
@@ -23,8 +42,18 @@ struct PlanParts {
     // Runs the loop until stop_loop is called from one of its tasks; only where nobody else does.
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
+    PlannerParts planner{};
+    RunOwners* owners{nullptr};
     std::shared_ptr<PlanFeed> feed{std::make_shared<PlanFeed>()};
 
+    plan::Joins joins() const {
+        return [owners = owners](store::Tx& tx, const domain::PlanRun& run) {
+            return owners && run.owner ? owners->committing(tx, run) : base::Status{};
+        };
+    }
+    void tell_owner(const domain::PlanRun& run) const {
+        if (owners && run.owner) owners->committed(run);
+    }
     std::filesystem::path folder(const domain::RunId& run) const {
         return home / "plans" / run.value;
     }

@@ -4,6 +4,7 @@
 #include "agent/workspace/workspace.h"
 #include "base/log.h"
 #include "exec/sandbox/denials.h"
+#include "exec/tasks/plan_task.h"
 #include "service/local/local_service.h"
 
 namespace service {
@@ -24,7 +25,7 @@ LocalService::Left LocalService::left(const domain::AgentId& agent) {
     const auto status = read([&](store::Tx& tx) -> base::Status {
         if (TRY(tx.pending_count(agent)) > 0)
             left = Left::Result;
-        else if (!TRY(tx.active_tasks(agent)).empty())
+        else if (!std::ranges::all_of(TRY(tx.active_tasks(agent)), tasks::is_put_off))
             left = Left::Task;
         return {};
     });

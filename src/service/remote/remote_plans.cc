@@ -113,6 +113,11 @@ base::Result<json::object> RemotePlans::preview(const PlanRequest& request) {
     return as_object(post("/plans/preview", body_of(request), kPreviewTimeout), "preview");
 }
 
+base::Result<PlanMade> RemotePlans::make(const PlanMakeRequest& /*request*/) {
+    return base::fail(base::ErrorCode::Refused,
+                      "a runtime makes no plans; holon plan make asks the model itself");
+}
+
 base::Result<PlanCreated> RemotePlans::create(const PlanRequest& request) {
     return decode<PlanCreated>(post("/plans/runs", body_of(request)), "runs");
 }

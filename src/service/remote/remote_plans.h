@@ -25,6 +25,8 @@ public:
 
     base::Result<PlanCheck> check(const PlanRequest& request) override;
     base::Result<json::object> preview(const PlanRequest& request) override;
+    // Refused: whoever wants a plan made asks the model himself; no runtime waits for that.
+    base::Result<PlanMade> make(const PlanMakeRequest& request) override;
     base::Result<PlanCreated> create(const PlanRequest& request) override;
     base::Result<domain::PlanRun> approve(const std::string& run, const std::string& approver,
                                           std::chrono::milliseconds lifetime) override;

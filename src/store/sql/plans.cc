@@ -3,6 +3,7 @@
 namespace sql {
 
 using domain::PlanAction;
+using domain::PlanOrigin;
 using domain::PlanRecord;
 using domain::PlanRun;
 
@@ -78,6 +79,23 @@ Result<std::vector<PlanRecord>> SqlTx::plan_records(const RunId& run, std::int64
             return {};
         }));
     return list;
+}
+
+Status SqlTx::put_plan_origin(const PlanOrigin& origin) {
+    TRY(
+        change("INSERT INTO plan_origins (plan_hash, made_at, record) VALUES ($1, $2, $3) "
+               "ON CONFLICT (plan_hash) DO UPDATE SET made_at = excluded.made_at, "
+               "record = excluded.record",
+               {origin.plan_hash, base::to_micros(origin.made_at), TRY(encode(origin))}));
+    TRY(
+        change("DELETE FROM plan_origins WHERE made_at < (SELECT made_at FROM plan_origins "
+               "ORDER BY made_at DESC LIMIT 1 OFFSET $1)",
+               {store::kPlanOriginsMax - 1}));
+    return {};
+}
+
+Result<std::optional<PlanOrigin>> SqlTx::plan_origin(const std::string& plan_hash) {
+    return record<PlanOrigin>("SELECT record FROM plan_origins WHERE plan_hash = $1", {plan_hash});
 }
 
 Status SqlTx::put_plan_action(const PlanAction& action) {

@@ -125,6 +125,8 @@ public:
     Result<std::vector<domain::PlanRecord>> plan_records(const domain::RunId& run,
                                                          std::int64_t after_seq,
                                                          std::int64_t limit) override;
+    Status put_plan_origin(const domain::PlanOrigin& origin) override;
+    Result<std::optional<domain::PlanOrigin>> plan_origin(const std::string& plan_hash) override;
     Status put_plan_action(const domain::PlanAction& action) override;
     Status erase_plan_action(const std::string& name) override;
     Result<std::optional<domain::PlanAction>> plan_action(const std::string& name) override;

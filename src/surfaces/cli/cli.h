@@ -34,7 +34,8 @@ struct PlanContext {
     service::Plans& plans;
     const Terminal& terminal;
     base::Clock& clock;
-    std::string user;  // Who approves what is approved here.
+    std::filesystem::path drafts;  // Where plans are kept that nobody gave a file for.
+    std::string user;              // Who approves what is approved here.
 };
 
 struct GateContext {

@@ -10,6 +10,7 @@
 #include "service/daemon/log_tail.h"
 #include "service/daemon/serve_options.h"
 #include "service/gate.h"
+#include "service/plans.h"
 #include "service/service.h"
 #include "service/settings.h"
 #include "service/views/presentation.h"
@@ -246,6 +247,11 @@ struct PlanRunCommand {
     bool yes{false};
     bool dry_run{false};
 };
+struct PlanMakeCommand {
+    service::PlanMakeRequest request;
+    std::optional<std::string> out{};   // The file for the plan.
+    std::optional<std::string> save{};  // The action to keep it as.
+};
 struct PlanApproveCommand {
     std::string run;
     std::int64_t hours{24};
@@ -305,11 +311,11 @@ struct ToolsCommand {
 // What needs the tools and the store of plans.
 struct PlanCommand {
     bool json{false};
-    std::variant<PlanCheckCommand, PlanPreviewCommand, PlanRunCommand, PlanApproveCommand,
-                 PlanRejectCommand, PlanResumeCommand, PlanCancelCommand, PlanStatusCommand,
-                 PlanListCommand, PlanShowCommand, PlanVerifyCommand, PlanReplayCommand,
-                 PlanRevertCommand, PlanSaveCommand, PlanActionsCommand, PlanExportCommand,
-                 PlanImportCommand, PlanForgetCommand, ToolsCommand>
+    std::variant<PlanCheckCommand, PlanPreviewCommand, PlanRunCommand, PlanMakeCommand,
+                 PlanApproveCommand, PlanRejectCommand, PlanResumeCommand, PlanCancelCommand,
+                 PlanStatusCommand, PlanListCommand, PlanShowCommand, PlanVerifyCommand,
+                 PlanReplayCommand, PlanRevertCommand, PlanSaveCommand, PlanActionsCommand,
+                 PlanExportCommand, PlanImportCommand, PlanForgetCommand, ToolsCommand>
         action{};
 };
 

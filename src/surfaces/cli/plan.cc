@@ -110,6 +110,19 @@ base::Result<service::PlanRequest> request_of(const PlanSource& source, const Te
     return request;
 }
 
+// A word for a shell, as it can be pasted.
+std::string shell_word(std::string_view word) {
+    const bool plain = !word.empty() && std::ranges::all_of(word, [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+               std::string_view("/._-+=:@").contains(c);
+    });
+    if (plain) return std::string(word);
+    std::string out = "'";
+    for (const char c : base::printable(base::to_utf8(word)))
+        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
 json::array fault_list(const std::vector<service::PlanFault>& faults) {
     json::array list;
     for (const auto& fault : faults) list.push_back(base::to_json(fault));
@@ -143,9 +156,28 @@ base::Result<Exit> on(const PlanCheckCommand& command, const Call& call) {
     return Exit::Success;
 }
 
+// What a stored run is made of, to be looked at before it is approved.
+base::Result<service::PlanRequest> request_of_run(const std::string& run, const Call& call) {
+    const json::value shown = TRY(call.context.plans.show(run));
+    const auto& stored = shown.at("run");
+    service::PlanRequest request{.text = base::json_text(shown.at("plan")),
+                                 .vault = base::string_at(stored, "vault")};
+    for (const auto& [name, to] :
+         {std::pair("params", &request.params), std::pair("policy", &request.policy),
+          std::pair("context", &request.context)})
+        if (const auto* value = base::find(stored, name); value && value->is_object())
+            *to = value->get_object();
+    return request;
+}
+
 base::Result<Exit> show_preview(const PlanSource& source, const Call& call) {
-    const auto preview =
-        TRY(call.context.plans.preview(TRY(request_of(source, call.context.terminal))));
+    std::error_code ignored;
+    const bool is_run = !source.action && source.file != "-" &&
+                        !std::filesystem::exists(source.file, ignored) &&
+                        call.context.plans.run(source.file).has_value();
+    const auto request = is_run ? TRY(request_of_run(source.file, call))
+                                : TRY(request_of(source, call.context.terminal));
+    const auto preview = TRY(call.context.plans.preview(request));
     const auto* ok = preview.if_contains("ok");
     const bool good = ok && ok->is_bool() && ok->get_bool();
     if (call.wants_json() || !good)
@@ -157,6 +189,78 @@ base::Result<Exit> show_preview(const PlanSource& source, const Call& call) {
 
 base::Result<Exit> on(const PlanPreviewCommand& command, const Call& call) {
     return show_preview(command.source, call);
+}
+
+// Where the plan is kept, as the next command has to name it.
+base::Result<std::string> keep(const PlanMakeCommand& command, const service::PlanMade& made,
+                               const Call& call) {
+    constexpr std::size_t kDraftNameDigits = 12;
+    const std::string text = base::pretty_json(made.plan) + "\n";
+    if (command.save)
+        TRY(call.context.plans.save(*command.save, "", std::nullopt, base::json_text(made.plan)));
+    if (command.out) {
+        TRY(base::write_file_atomic(*command.out, text, 0600));
+        return *command.out;
+    }
+    TRY(base::make_folders(call.context.drafts, 0700));
+    const std::string digest = made.plan_hash.substr(made.plan_hash.find(':') + 1);
+    const auto file = call.context.drafts / (digest.substr(0, kDraftNameDigits) + ".json");
+    TRY(base::write_file_atomic(file, text, 0600));
+    return file.string();
+}
+
+Exit no_plan(const Call& call, const service::PlanMade& made) {
+    const std::string message = fmt::format(
+        "the model gave no usable plan in {} tries; nothing was run. Say more exactly what is to "
+        "be done, or ask another model with --model",
+        made.tries);
+    if (call.wants_json()) {
+        call.context.terminal.print_line(
+            base::pretty_json(json::object{{"ok", false},
+                                           {"error", message},
+                                           {"tries", made.tries},
+                                           {"plannerVersion", made.planner_version},
+                                           {"faults", fault_list(made.faults)}}));
+    } else {
+        call.context.terminal.note("Error: " + message + ". The faults of the last one:");
+        call.context.terminal.note(faults_text(made.faults));
+    }
+    return Exit::Faults;
+}
+
+base::Result<Exit> on(const PlanMakeCommand& command, const Call& call) {
+    const auto& terminal = call.context.terminal;
+    if (terminal.err_is_terminal && !call.wants_json())
+        terminal.note("Asking the model for a plan…");
+    const auto made = call.context.plans.make(command.request);
+    if (!made && made.error().kind == service::kInterrupted) {
+        terminal.note("Interrupted; no plan was made.");
+        return Exit::Interrupted;
+    }
+    if (!made) return std::unexpected(made.error());
+    if (!made->ok) return no_plan(call, *made);
+    const std::string file = TRY(keep(command, *made, call));
+    if (call.wants_json()) {
+        terminal.print_line(
+            base::pretty_json(json::object{{"ok", true},
+                                           {"file", file},
+                                           {"plan", made->plan},
+                                           {"planHash", made->plan_hash},
+                                           {"plannerVersion", made->planner_version},
+                                           {"tries", made->tries},
+                                           {"preview", made->preview}}));
+        return Exit::Success;
+    }
+    if (base::bool_at(made->preview, "ok")) {
+        terminal.print_line(preview_text(terminal, made->preview));
+    } else {
+        terminal.print_line("What it would do cannot be shown without values for its parameters.");
+    }
+    const std::string vault =
+        command.request.vault ? " --vault " + shell_word(*command.request.vault) : "";
+    terminal.print_line(
+        fmt::format("\nNothing was run. To run it:  holon plan run {}{}", shell_word(file), vault));
+    return Exit::Success;
 }
 
 Exit tell(const Call& call, const domain::PlanRun& run) {
@@ -260,10 +364,11 @@ base::Result<Exit> on(const PlanListCommand& command, const Call& call) {
         }
         const auto age = std::chrono::duration_cast<std::chrono::seconds>(call.context.clock.now() -
                                                                           run.created_at);
-        call.context.terminal.print_line(
-            fmt::format("{}  {:<17} {:<9} {:>3}/{:<3} {}", run.run_id, base::enum_name(run.status),
-                        age_text(age.count()), run.counts.succeeded, run.counts.steps,
-                        base::printable(base::ellipsize(run.goal, 60))));
+        call.context.terminal.print_line(fmt::format(
+            "{}  {:<17} {:<9} {:>3}/{:<3} {}", run.run_id, base::enum_name(run.status),
+            age_text(age.count()), run.counts.succeeded, run.counts.steps,
+            base::printable(base::ellipsize(run.goal, 60)) +
+                (run.owner ? " (agent " + base::printable(run.owner->agent_id.value) + ")" : "")));
     }
     if (call.wants_json()) call.context.terminal.print_line(base::pretty_json(list));
     return Exit::Success;

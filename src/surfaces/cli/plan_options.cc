@@ -51,7 +51,10 @@ void add_running(CLI::App& plan, Invocation& invocation) {
     add_file(*check.sub, check.action->source);
     const auto preview = add<PlanPreviewCommand>(plan, invocation, "preview",
                                                  "Show what a plan would do, without doing it");
-    add_file(*preview.sub, preview.action->source);
+    preview.sub
+        ->add_option("file", preview.action->source.file,
+                     "A plan in JSON or YAML, - for standard input, or a run that is stored")
+        ->required();
     add_place(*preview.sub, preview.action->source);
     const auto run = add<PlanRunCommand>(plan, invocation, "run",
                                          "Run a plan; ask first when it changes anything");
@@ -59,6 +62,17 @@ void add_running(CLI::App& plan, Invocation& invocation) {
     add_place(*run.sub, run.action->source);
     run.sub->add_flag("--yes", run.action->yes, "Approve it without being asked");
     run.sub->add_flag("--dry-run", run.action->dry_run, "The same as preview");
+    const auto make = add<PlanMakeCommand>(
+        plan, invocation, "make", "Ask a model for a plan and show what it would do; runs nothing");
+    make.sub->add_option("goal", make.action->request.goal, "What the plan is to do, in your words")
+        ->required();
+    make.sub->add_option("--model", make.action->request.model,
+                         "Ask this model: provider/model (default: the configured one)");
+    make.sub->add_option("--vault", make.action->request.vault,
+                         "The folder the plan is for (default: here)");
+    make.sub->add_option("--out", make.action->out, "Write the plan to this file");
+    make.sub->add_option("--save", make.action->save,
+                         "Keep the plan under this name, as an action");
     const auto action = add<PlanRunCommand>(plan, invocation, "run-action", "Run a saved plan");
     action.sub->add_option("name", action.action->source.action, "Its name")->required();
     add_place(*action.sub, action.action->source);
@@ -119,10 +133,11 @@ void add_actions(CLI::App& plan, Invocation& invocation) {
 }  // namespace
 
 void add_plans(CLI::App& app, Invocation& invocation) {
-    auto* plan = app.add_subcommand("plan", "Check, preview, run and prove plans; no model needed");
+    auto* plan = app.add_subcommand("plan", "Make, check, preview, run and prove plans");
     plan->require_subcommand(1);
     plan->footer(
         "\nExamples:\n"
+        "  holon plan make \"give every idea in Ideas.md its own note\" --out ideas.json\n"
         "  holon plan check tidy.yaml\n"
         "  holon plan run tidy.yaml --vault ~/notes\n"
         "  holon plan verify last\n"

@@ -88,6 +88,8 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.open_plan_runs(1));
     TRY(tx.append_plan_records({"p"}, {{.seq = 1}}));
     TRY(tx.plan_records({"p"}, 0, 1));
+    TRY(tx.put_plan_origin({.plan_hash = "h"}));
+    TRY(tx.plan_origin("h"));
     TRY(tx.put_plan_action({.name = "n"}));
     TRY(tx.plan_action("n"));
     TRY(tx.plan_actions(1));

@@ -1,0 +1,414 @@
+#include "service/local/agent_plans.h"
+
+#include "base/log.h"
+#include "exec/plan/receipt.h"
+#include "exec/plan/refs.h"
+#include "exec/tasks/plan_task.h"
+#include "exec/tasks/snapshot.h"
+#include "service/local/agent_lock.h"
+
+namespace service {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using domain::PlanRun;
+using domain::PlanRunStatus;
+using domain::TaskStatus;
+
+domain::RunId run_of(const domain::ToolCallId& call) {
+    return {call.value};
+}
+
+json::object event_data(const domain::Task& task) {
+    json::object data = base::to_json(task).as_object();
+    data["task_id"] = task.id.value;
+    return data;
+}
+
+// The scales go from most to least, side by side.
+domain::TrustLevel trust_of(domain::AuthorityClass authority) {
+    switch (authority) {
+        case domain::AuthorityClass::OperatorInstruction:
+            return domain::TrustLevel::TrustedOperator;
+        case domain::AuthorityClass::RuntimeInstruction:
+            return domain::TrustLevel::TrustedSystem;
+        case domain::AuthorityClass::IntegrationSignal:
+            return domain::TrustLevel::TrustedIntegration;
+        case domain::AuthorityClass::ExternalEvidence:
+            return domain::TrustLevel::UntrustedExternal;
+    }
+    return domain::TrustLevel::UntrustedExternal;
+}
+
+tasks::PlanDetail detail_of(const PlanRun& run) {
+    return {.run_id = run.run_id.value,
+            .run_status = std::string(base::enum_name(run.status)),
+            .goal = run.goal,
+            .plan_hash = run.plan_hash,
+            .risk_level = std::string(plan::risk_name(run.risk_level))};
+}
+
+tasks::PlanEnd end_of(const PlanRun& run, const json::object& receipt) {
+    tasks::PlanEnd end{.run_status = std::string(base::enum_name(run.status)),
+                       .receipt = base::pretty_json(receipt)};
+    if (run.status == PlanRunStatus::Succeeded) return end;
+    if (run.status == PlanRunStatus::Cancelled) {
+        end.status = TaskStatus::Cancelled;
+        end.cancelled_reason = run.cancel_reason;
+        return end;
+    }
+    end.status = TaskStatus::Failed;
+    end.error = run.status == PlanRunStatus::Partial
+                    ? fmt::format("{} of {} steps succeeded", run.counts.succeeded, run.counts.steps)
+                : run.failure ? fmt::format("{}: {}", run.failure->code, run.failure->message)
+                              : "the run failed";
+    return end;
+}
+
+// Text in a plan can hold references; a call that is put to the operator means what it says.
+json::value verbatim(const json::value& value) {
+    if (value.is_string()) {
+        std::string text(std::string_view(value.get_string()));
+        for (const std::string_view sign : {"$steps.", "$vars."})
+            for (auto at = text.find(sign); at != std::string::npos;
+                 at = text.find(sign, at + sign.size() + 1))
+                text.insert(at, "$");
+        return json::value(text);
+    }
+    if (const auto* list = value.if_array()) {
+        json::array out;
+        for (const auto& one : *list) out.push_back(verbatim(one));
+        return out;
+    }
+    if (const auto* object = value.if_object()) {
+        json::object out;
+        for (const auto& member : *object) out.emplace(member.key(), verbatim(member.value()));
+        return out;
+    }
+    return value;
+}
+
+base::Result<json::object> plan_of(const domain::ToolCall& call) {
+    const auto args = verbatim(call.args);
+    const auto meant = plan::resolve(args, {.step = [](const auto&) { return nullptr; },
+                                            .var = [](const auto&) { return nullptr; }});
+    if (!meant || domain::args_hash(*meant) != call.args_hash)
+        return fail(ErrorCode::InvalidInput, "its input cannot be put into a plan as it is");
+    return json::object{
+        {"version", "1.0"},
+        {"goal", fmt::format("Let agent {} call {} as it asked to", call.agent_id, call.tool)},
+        {"riskLevel", plan::risk_name(call.risk_level)},
+        {"steps", json::array{json::object{{"id", "call"}, {"tool", call.tool}, {"args", args}}}}};
+}
+
+std::string text_of(const std::vector<PlanFault>& faults) {
+    std::string text;
+    for (const auto& fault : faults)
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fault.path, fault.message);
+    return text;
+}
+
+domain::ToolError failed(const base::Error& error) {
+    return {.kind = error.code == ErrorCode::Refused ? "policy_denied" : "tool_execution_failed",
+            .message = error.message};
+}
+
+}  // namespace
+
+AgentPlans::AgentPlans(AgentPlanParts parts) : parts_(std::move(parts)) {
+    parts_.tasks.stop_plan = [this](const domain::Task& task) { stop(task); };
+    parts_.tasks.take_up_plan = [this](const domain::Task& task) { take_up(task); };
+}
+
+AgentPlans::~AgentPlans() {
+    std::unique_lock lock(gate_->mutex);
+    gate_->is_closed = true;
+    gate_->quiet.wait(lock, [this] { return gate_->running == 0; });
+}
+
+void AgentPlans::beside(base::Task work, base::Task then) {
+    parts_.loop.offload(
+        [gate = gate_, work = std::move(work)]() mutable {
+            {
+                const std::lock_guard lock(gate->mutex);
+                if (gate->is_closed) return;
+                ++gate->running;
+            }
+            work();
+            const std::lock_guard lock(gate->mutex);
+            if (--gate->running == 0) gate->quiet.notify_all();
+        },
+        std::move(then));
+}
+
+bool AgentPlans::knows(const domain::ToolCallId& call) const {
+    bool known = false;
+    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
+        known = TRY(tx.plan_run(run_of(call))).has_value();
+        return {};
+    });
+    return status && known;
+}
+
+base::Result<PlanCreated> AgentPlans::make(const PlanRequest& request, const domain::ToolCall& call,
+                                           const tools::Place& place,
+                                           std::optional<domain::PolicySnapshot> policy) {
+    std::optional<PlanRun> known;
+    domain::PlanOwner owner{.agent_id = place.agent_id,
+                            .task_id = {call.call_id.value},
+                            .workspace = place.workspace,
+                            .authority_class = call.authority_class,
+                            .turn = call.run_id};
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        known = TRY(tx.plan_run(run_of(call.call_id)));
+        if (known) return {};
+        const auto agent = TRY(tx.agent(place.agent_id));
+        if (!agent) return fail(ErrorCode::NotFound, "there is no agent {}", place.agent_id);
+        owner.profile = agent->identity.profile_preset;
+        if (TRY(tx.active_tasks(place.agent_id)).size() >= tasks::kCommandTasksPerAgentMax)
+            return fail(ErrorCode::Refused,
+                        "agent {} has {} tasks already, as many as it may have; end one first",
+                        place.agent_id, tasks::kCommandTasksPerAgentMax);
+        return {};
+    }));
+    if (known)
+        return PlanCreated{.run = known,
+                           .needs_approval = plan::needs_approval(*known) && !known->approval};
+    return parts_.plans.create_for(request, {.run_id = run_of(call.call_id),
+                                               .owner = std::move(owner),
+                                               .policy = std::move(policy)});
+}
+
+base::Result<std::optional<domain::Task>> AgentPlans::promote(const domain::RunId& id) {
+    std::optional<domain::Task> task;
+    std::vector<events::Committed> told;
+    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        const auto run = TRY(tx.plan_run(id));
+        task = TRY(tx.task({id.value}));
+        if (task || !run || !run->is_open()) return {};
+        events::Log log(tx, parts_.clock.now(), parts_.ids);
+        tasks::PlanFacts facts{.id = run->owner->task_id,
+                               .agent_id = run->owner->agent_id,
+                               .detail = detail_of(*run),
+                               .is_waiting = run->status == PlanRunStatus::AwaitingApproval,
+                               .trust = trust_of(run->owner->authority_class)};
+        if (const auto attempt = run->owner->turn ? TRY(tx.attempt(*run->owner->turn))
+                                                  : std::nullopt) {
+            facts.parent_message_id = attempt->message_id;
+            if (const auto parent = TRY(tx.message(attempt->message_id)))
+                facts.work_item_id = parent->message.work_item_id;
+        }
+        task = tasks::plan_task(facts, log.now());
+        TRY(tx.put_task(*task));
+        TRY(log.append(task->agent_id, "task_created", event_data(*task)));
+        told = log.take();
+        return {};
+    }));
+    parts_.loop.post([this, told = std::move(told)] { parts_.feed.publish(told); });
+    return task;
+}
+
+base::Status AgentPlans::committing(store::Tx& tx, const PlanRun& run) {
+    if (run.status == PlanRunStatus::AwaitingApproval) return {};
+    auto task = TRY(tx.task(run.owner->task_id));
+    if (!task || domain::is_terminal(task->status)) return {};
+    events::Log log(tx, parts_.clock.now(), parts_.ids);
+    if (run.is_open()) {
+        if (!tasks::is_put_off(*task)) return {};
+        *task = tasks::plan_running(std::move(*task), std::string(base::enum_name(run.status)),
+                                    log.now());
+        TRY(tx.put_task(*task));
+        TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
+    } else {
+        const auto end = end_of(run, TRY(plan::receipt_in(tx, run)));
+        *task = tasks::plan_ended(std::move(*task), end, log.now());
+        TRY(tx.put_task(*task));
+        TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
+        const auto rejoined = parts_.rejoin(
+            log, tasks::result_message(*task, {end.receipt, false},
+                                       log.ids().fresh<domain::MessageId>(), log.now()));
+        // An agent that takes no messages any more must not keep its run from ending.
+        if (!rejoined && rejoined.error().code != ErrorCode::Refused)
+            return std::unexpected(rejoined.error());
+        TRY(log.append(task->agent_id, "task_result_received", event_data(*task)));
+    }
+    const std::lock_guard lock(mutex_);
+    pending_[run.run_id.value] = {log.take(), !run.is_open()};
+    return {};
+}
+
+void AgentPlans::committed(const PlanRun& run) {
+    Pending pending;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = pending_.find(run.run_id.value);
+        if (found == pending_.end()) return;
+        pending = std::move(found->second);
+        pending_.erase(found);
+    }
+    parts_.loop.post([this, pending = std::move(pending), owner = *run.owner] {
+        parts_.feed.publish(pending.events);
+        if (pending.has_ended) parts_.tasks.plan_has_ended(owner.agent_id, owner.task_id);
+    });
+}
+
+base::Result<std::string> AgentPlans::propose(const domain::ToolCall& call,
+                                              const tools::Place& place) {
+    // Exactly this call under its own policy, and not without the operator.
+    auto policy = call.policy;
+    policy.confirmations_required = true;
+    const auto created =
+        TRY(make({.text = base::json_text(TRY(plan_of(call))),
+                  .vault = place.workspace.execution_root},
+                 call, place, policy));
+    if (!created.run) return fail(ErrorCode::InvalidInput, "{}", text_of(created.faults));
+    TRY(promote(created.run->run_id));
+    return created.run->run_id.value;
+}
+
+void AgentPlans::stop(const domain::Task& task) {
+    const domain::RunId run{tasks::plan_detail_of(task).run_id};
+    const std::string reason = "stopped by its agent or with it";
+    if (parts_.plans.host().cancel(run, reason)) return;
+    beside(
+        [this, run, reason] {
+            if (const auto ended = parts_.plans.end(run, reason); !ended)
+                base::log_warn("run {} could not be ended: {}", run, ended.error().message);
+        },
+        [] {});
+}
+
+// A run that waits for the operator is left alone; any other goes on from its journal.
+void AgentPlans::take_up(const domain::Task& task) {
+    if (task.status == TaskStatus::Cancelling) return stop(task);
+    if (tasks::is_put_off(task)) return;
+    const domain::RunId run{tasks::plan_detail_of(task).run_id};
+    if (parts_.plans.host().is_carried(run)) return;
+    beside(
+        [this, run] {
+            const auto carried = parts_.plans.host().carry(run, {});
+            if (!carried && carried.error().code != ErrorCode::Conflict)
+                base::log_warn("run {} is not taken up: {}", run, carried.error().message);
+        },
+        [] {});
+}
+
+// One RunPlan on its way to its answer.
+class AgentPlans::Asking final : public tools::Running,
+                                 public std::enable_shared_from_this<Asking> {
+public:
+    Asking(AgentPlans& plans, plan::PlanAsk ask,
+           std::move_only_function<void(plan::PlanAnswer)> done)
+        : plans_(plans), ask_(std::move(ask)), done_(std::move(done)) {}
+
+    void begin() {
+        beside([this] { first_ = make_and_begin(); }, [this] { made(); });
+    }
+
+    void cancel() override {
+        cancelled_ = true;
+        if (is_carried_) plans_.parts_.plans.host().cancel(run_, "the turn was interrupted");
+    }
+
+private:
+    // What stands in the way of a direct answer: faults, an end, or a task.
+    using First = std::variant<std::monostate, plan::PlanAnswer>;
+
+    template <class Work, class Then>
+    void beside(Work work, Then then) {
+        plans_.beside([self = shared_from_this(), work]() mutable { work(); },
+                      [self = shared_from_this(), then]() mutable { then(); });
+    }
+
+    First make_and_begin() {
+        PlanRequest request{.action = ask_.action,
+                            .params = ask_.params,
+                            .vault = ask_.place.workspace.execution_root};
+        if (ask_.plan) request.text = base::json_text(*ask_.plan);
+        const auto created = plans_.make(request, ask_.call, ask_.place, std::nullopt);
+        if (!created) return plan::PlanAnswer(failed(created.error()));
+        if (!created->run) {
+            plan::PlanRefused refused;
+            for (const auto& fault : created->faults)
+                refused.faults.push_back({fault.path, fault.message, fault.hint});
+            return plan::PlanAnswer(std::move(refused));
+        }
+        run_ = created->run->run_id;
+        if (!created->run->is_open() || created->needs_approval) return as_it_stands();
+        const auto carried = plans_.parts_.plans.host().carry(
+            run_, {.on_end = [self = shared_from_this()](base::Result<PlanRun>) {
+                self->ended();
+            }});
+        // Another part of the runtime has taken it up already: its end comes as a message.
+        if (!carried && carried.error().code == ErrorCode::Conflict) return as_it_stands();
+        if (!carried) return plan::PlanAnswer(failed(carried.error()));
+        is_carried_ = true;
+        return std::monostate{};
+    }
+
+    // Over, or a task from here on.
+    plan::PlanAnswer as_it_stands() {
+        const auto task = plans_.promote(run_);
+        if (!task) return failed(task.error());
+        json::object receipt;
+        PlanRun run;
+        const auto read = plans_.parts_.store.read([&](store::Tx& tx) -> base::Status {
+            run = TRY(tx.plan_run(run_)).value();
+            receipt = TRY(plan::receipt_in(tx, run));
+            return {};
+        });
+        if (!read) return failed(read.error());
+        if (!run.is_open()) return plan::PlanOver{std::move(receipt), run.status};
+        return plan::PlanGoesOn{std::move(receipt), tasks::handle(**task)};
+    }
+
+    void made() {
+        is_made_ = true;
+        if (auto* answer = std::get_if<plan::PlanAnswer>(&first_)) return finish(std::move(*answer));
+        if (is_over_) return answer_beside();
+        if (cancelled_) return cancel();
+        timer_ = plans_.parts_.loop.after(ask_.yield, [self = shared_from_this()] {
+            self->timer_ = base::Loop::TimerHandle::None;
+            if (!self->cancelled_) self->answer_beside();
+        });
+    }
+
+    void ended() {
+        is_over_ = true;
+        if (!is_made_) return;  // made() will find out.
+        plans_.parts_.loop.cancel(std::exchange(timer_, base::Loop::TimerHandle::None));
+        answer_beside();
+    }
+
+    void answer_beside() {
+        if (std::exchange(is_answering_, true)) return;
+        beside([this] { first_ = as_it_stands(); },
+               [this] { finish(std::move(std::get<plan::PlanAnswer>(first_))); });
+    }
+
+    void finish(plan::PlanAnswer answer) {
+        if (done_) std::exchange(done_, nullptr)(std::move(answer));
+    }
+
+    AgentPlans& plans_;
+    const plan::PlanAsk ask_;
+    std::move_only_function<void(plan::PlanAnswer)> done_;
+    First first_;
+    domain::RunId run_;
+    std::atomic<bool> is_carried_{false};
+    bool is_made_{false};  // From here on `first_` is the loop's.
+    bool is_over_{false};
+    bool is_answering_{false};
+    bool cancelled_{false};
+    base::Loop::TimerHandle timer_{base::Loop::TimerHandle::None};
+};
+
+std::shared_ptr<tools::Running> AgentPlans::start(
+    plan::PlanAsk ask, std::move_only_function<void(plan::PlanAnswer)> done) {
+    auto asking = std::make_shared<Asking>(*this, std::move(ask), std::move(done));
+    asking->begin();
+    return asking;
+}
+
+}  // namespace service

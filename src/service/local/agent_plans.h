@@ -1,0 +1,77 @@
+// Runs of plans that agents have made: by RunPlan, or one call each that only the operator may allow.
+//
+// A run of an agent is a task of it from the moment it outlives its call. The record of the task
+// moves in the transactions of the run, so that neither knows more than the other; the end of both,
+// and the message that tells the agent, are one commit. The ids of call, run and task are the same.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "exec/plan/run_plan_tool.h"
+#include "exec/tasks/host.h"
+#include "exec/tools/proposals.h"
+#include "service/local/local_plans.h"
+
+namespace service {
+
+struct AgentPlanParts {
+    store::Store& store;
+    base::Loop& loop;
+    base::Clock& clock;
+    base::Ids& ids;
+    events::Feed& feed;
+    tasks::Host& tasks;
+    tasks::Rejoin rejoin;
+    LocalPlans& plans;
+};
+
+class AgentPlans final : public plan::AgentPlans, public tools::Proposals, public RunOwners {
+public:
+    explicit AgentPlans(AgentPlanParts parts);
+    ~AgentPlans() override;  // Not while the loop runs; waits for what is done beside it.
+    AgentPlans(const AgentPlans&) = delete;
+    AgentPlans& operator=(const AgentPlans&) = delete;
+
+    std::shared_ptr<tools::Running> start(
+        plan::PlanAsk ask, std::move_only_function<void(plan::PlanAnswer)> done) override;
+    bool knows(const domain::ToolCallId& call) const override;
+
+    base::Result<std::string> propose(const domain::ToolCall& call,
+                                      const tools::Place& place) override;
+
+    base::Status committing(store::Tx& tx, const domain::PlanRun& run) override;
+    void committed(const domain::PlanRun& run) override;
+
+private:
+    class Asking;
+    // Stores the run of a call, or finds it.
+    base::Result<PlanCreated> make(const PlanRequest& request, const domain::ToolCall& call,
+                                   const tools::Place& place,
+                                   std::optional<domain::PolicySnapshot> policy);
+    // Makes a task of a run that is still open. Nothing when it has ended.
+    base::Result<std::optional<domain::Task>> promote(const domain::RunId& run);
+    void beside(base::Task work, base::Task then);
+    void stop(const domain::Task& task);
+    void take_up(const domain::Task& task);
+
+    AgentPlanParts parts_;
+    // Work beside the loop that is under way; none begins once it is closed.
+    struct Gate {
+        std::mutex mutex;
+        std::condition_variable quiet;
+        int running{0};
+        bool is_closed{false};
+    };
+    std::shared_ptr<Gate> gate_{std::make_shared<Gate>()};
+    std::mutex mutex_;
+    // What the transaction on its way will have appended, by run.
+    struct Pending {
+        std::vector<events::Committed> events;
+        bool has_ended{false};
+    };
+    std::map<std::string, Pending> pending_;
+};
+
+}  // namespace service

@@ -1,0 +1,89 @@
+#include "agent/workspace/workspace.h"
+#include "base/text.h"
+#include "service/local/local_plans.h"
+#include "service/local/plan_maker.h"
+#include "service/local/plan_request.h"
+
+namespace service {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+
+plan::Wish wish_of(const PlanMakeRequest& request, std::string model,
+                   const std::filesystem::path& vault) {
+    plan::Wish wish{.goal = request.goal, .model_ref = std::move(model)};
+    auto names = vault_names(vault, plan::kVaultNamesMax + 1);
+    std::size_t bytes = 0;
+    for (auto& name : names) {
+        bytes += name.size();
+        wish.vault_is_cut =
+            wish.vault_names.size() == plan::kVaultNamesMax || bytes > plan::kVaultNamesBytesMax;
+        if (wish.vault_is_cut) break;
+        wish.vault_names.push_back(std::move(name));
+    }
+    return wish;
+}
+
+// What is asked for with the run and is not there: nobody gives a made plan a selection.
+std::vector<plan::Fault> unbound(const plan::Checked& plan, const std::filesystem::path& vault) {
+    std::vector<PlanFault> faults;
+    bind_context(plan.plan, {}, vault, faults);
+    std::vector<plan::Fault> out;
+    for (auto& fault : faults)
+        out.push_back({std::move(fault.path), std::move(fault.message),
+                       "Do without it; read files with the tools instead."});
+    return out;
+}
+
+}  // namespace
+
+base::Result<PlanMade> LocalPlans::make(const PlanMakeRequest& request) {
+    const auto& planner = parts_.planner;
+    if (base::trim(request.goal).empty())
+        return fail(ErrorCode::InvalidInput, "say what the plan is to do");
+    if (base::char_count(base::to_utf8(request.goal)) > plan::kWishCharsMax)
+        return fail(ErrorCode::InvalidInput,
+                    "a goal has at most {} characters; put the rest into "
+                    "a file of the vault",
+                    plan::kWishCharsMax);
+    if (!planner.provider) return fail(ErrorCode::Unavailable, "no model can be asked here");
+    const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
+    auto wish = wish_of(request, TRY(planner.model_of(request.model)), entry.execution_root);
+    wish.max_output_tokens = planner.max_output_tokens_of(wish.model_ref);
+    const auto made = TRY(ask_planner(wish, entry.execution_root));
+    PlanMade out{.faults = shown(made.faults), .tries = made.tries};
+    out.planner_version = plan::planner_version(made.model_ref);
+    if (!made.plan) return out;
+    out.ok = true;
+    out.plan = made.plan->document;
+    out.plan_hash = made.plan->hash;
+    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) {
+        return tx.put_plan_origin({out.plan_hash, out.planner_version, parts_.clock.now()});
+    }));
+    out.preview = TRY(preview({.text = base::json_text(out.plan), .vault = entry.execution_root}));
+    return out;
+}
+
+base::Result<MadePlan> LocalPlans::ask_planner(const plan::Wish& wish,
+                                               const std::filesystem::path& vault) {
+    std::shared_ptr<PlanMaking> making;  // The loop's.
+    interrupt_by([&](const std::string&) {
+        if (making) making->cancel();
+    });
+    auto made = await<MadePlan>([&](Told<MadePlan> told) -> base::Status {
+        parts_.loop.post([&, told] {
+            making = make_plan(
+                {.provider = *parts_.planner.provider,
+                 .ids = parts_.ids,
+                 .registry = parts_.dispatcher.registry(),
+                 .objections = [vault](const plan::Checked& plan) { return unbound(plan, vault); }},
+                wish, [told](base::Result<MadePlan> one) { told(std::move(one)); });
+        });
+        return {};
+    });
+    interrupt_by(nullptr);
+    return made;
+}
+
+}  // namespace service
