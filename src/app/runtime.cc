@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "base/process_runner.h"
 #include "base/signals.h"
-#include "exec/plan/undo_tool.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/command_args.h"
@@ -178,12 +177,13 @@ private:
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
-        registry_.add(plan::undo_tool(loop_, config_.home / "plans"));
-        plan_tools::add_all(
-            registry_,
-            {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
-                 return plan_tools::context_from(place.context);
-             }});
+        plan_tools::add_all(registry_, {.loop = loop_,
+                                        .shell = shell_,
+                                        .context =
+                                            [](const auto&, const tools::Place& place) {
+                                                return plan_tools::context_from(place.context);
+                                            },
+                                        .kept = config_.home / "plans"});
         return registry_;
     }
 

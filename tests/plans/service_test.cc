@@ -250,6 +250,7 @@ TEST_F(PlansTest, RevertTakesEveryChangeBackByteForByte) {
     ASSERT_TRUE(life.plans().revert(reverted.run->run_id.value, "ada", nobody));
     EXPECT_EQ(world.files().at("change.md"), "after that");
     EXPECT_EQ(world.files().at("$steps.md"), "moved");
+    EXPECT_EQ(world.files().at("Folder/new.md"), "x");
 }
 
 TEST_F(PlansTest, RevertLeavesAloneWhatChangedSinceAndSaysSo) {
@@ -262,7 +263,7 @@ TEST_F(PlansTest, RevertLeavesAloneWhatChangedSinceAndSaysSo) {
     std::filesystem::remove(world.vault() / "c.md");
     const auto reverted = life.plans().revert(id, "ada", nobody).value();
     ASSERT_THAT(reverted.not_restored, SizeIs(1));
-    EXPECT_THAT(reverted.not_restored[0], HasSubstr("a.md has changed since the run"));
+    EXPECT_THAT(reverted.not_restored[0], HasSubstr("a.md has changed since"));
     EXPECT_EQ(reverted.restored.size(), 2u);
     EXPECT_EQ(world.files(),
               (std::map<std::string, std::string>{{"a.md", "three"}, {"b.md", "one"}}));
@@ -274,7 +275,8 @@ TEST_F(PlansTest, ADamagedOrForeignArtifactIsNotWrittenIntoTheVault) {
     for (const auto& entry :
          std::filesystem::directory_iterator(world.home() / "plans" / id / "tool-artifacts"))
         write(entry.path(), "forged");
-    EXPECT_THAT(life.plans().revert(id, "ada", nobody)->not_restored.at(0), HasSubstr("damaged"));
+    EXPECT_THAT(life.plans().revert(id, "ada", nobody)->not_restored.at(0),
+                HasSubstr("has lost the copy"));
     write(world.home() / "secret", "s");
     const std::string undo =
         run(plan_of({step("u", "plan.undo",

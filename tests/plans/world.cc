@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/files.h"
-#include "exec/plan/undo_tool.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 
 namespace plans_test {
@@ -70,12 +69,13 @@ Life::Life(World& world, sim::FaultPlan plan)
 
 const tools::Registry& Life::with_tools(World& world) {
     add_case_tools(registry_, loop_, world.tools);
-    registry_.add(plan::undo_tool(loop_, world.home() / "plans"));
-    plan_tools::add_all(
-        registry_,
-        {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
-             return plan_tools::context_from(place.context);
-         }});
+    plan_tools::add_all(registry_, {.loop = loop_,
+                                    .shell = shell_,
+                                    .context =
+                                        [](const auto&, const tools::Place& place) {
+                                            return plan_tools::context_from(place.context);
+                                        },
+                                    .kept = world.home() / "plans"});
     return registry_;
 }
 

@@ -232,6 +232,7 @@ void add_all(tools::Registry& registry, const Host& host) {
     add_workspace(registry, kit);
     add_commands(registry, kit);
     add_util(registry, kit);
+    add_undo(registry, kit);
     add_shell(registry, kit);
 }
 

@@ -68,6 +68,11 @@ Outcome<Decision> decide_rename(const Root& root, const Rename& rename);
 Outcome<Decision> decide_delete(const Root& root, const std::string& path,
                                 const std::optional<std::string>& expected_etag);
 
+// Takes back what an entry notes, folders that are missing on the way made again. No steps when
+// what was created is gone already. The bytes before a change come only from files below `kept`.
+Outcome<Decision> decide_undo(const Root& root, const UndoEntry& entry,
+                              const std::filesystem::path& kept);
+
 // The path as written, checked; its end need not exist.
 Outcome<std::string> checked_path(std::string_view path);
 

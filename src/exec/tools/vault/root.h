@@ -64,6 +64,10 @@ private:
     std::shared_ptr<const base::Fd> fd_;
 };
 
+// As Root::read, of what `spot` names; a link is not followed. `path` is for messages.
+Outcome<Content> read_at(const Spot& spot, std::string_view path,
+                         std::size_t bytes_max = kFileBytesMax);
+
 // "sha256:" and the digest of the content.
 std::string etag(std::string_view bytes);
 

@@ -18,6 +18,7 @@ constexpr mode_t kFileMode = 0666;  // Less the umask, as any program makes file
 constexpr mode_t kFolderMode = 0777;
 constexpr int kTemporaryNamesMax = 100;
 
+constexpr std::string_view kByHand = "Look at it and restore by hand what you want back.";
 constexpr std::string_view kReadAgain = "Read it again and decide anew.";
 
 // A file that is not there yet for anybody who lists the folder by its real name.
@@ -140,10 +141,37 @@ Outcome<void> move(const Root& root, std::string_view from, std::string_view to,
     return flush(old, from, durability);
 }
 
-// Performs one step and notes it; what a failed step had begun, it has taken back itself.
+// Takes the file out under a name of our own before it is looked at, so that what was checked is
+// what goes. `let_go` says whether it may; if not, it goes back to where it was.
+Outcome<void> remove_file(const Root& root, const RemoveFile& step, Durability durability,
+                          const std::function<Outcome<void>(const std::string& bytes)>& let_go) {
+    static std::atomic<unsigned> next{0};
+    const Spot spot = TRY(root.spot(step.path));
+    const Spot taken{spot.folder, fmt::format("{}{}-out-{}", kTemporaryPrefix, ::getpid(), next++)};
+    if (::renameat2(spot.fd(), spot.name.c_str(), taken.fd(), taken.name.c_str(),
+                    RENAME_NOREPLACE) != 0)
+        return refused("Removing", step.path, errno);
+    const auto judge = [&]() -> Outcome<void> {
+        const Content content = TRY(read_at(taken, step.path));
+        if (etag(content.bytes) != step.etag)
+            return conflict(step.path, "has changed since", kByHand);
+        return let_go(content.bytes);
+    };
+    auto judged = judge();
+    if (judged && ::unlinkat(taken.fd(), taken.name.c_str(), 0) == 0)
+        return flush(spot, step.path, durability);
+    if (judged) judged = broken("Removing", step.path, errno);
+    if (::renameat2(taken.fd(), taken.name.c_str(), spot.fd(), spot.name.c_str(),
+                    RENAME_NOREPLACE) != 0)
+        return broken("Putting back", step.path, errno);
+    return judged;
+}
+
+// Performs one step and notes it; what a failed step had begun, it has taken back itself. Without a
+// sink nothing is kept.
 class Performer {
 public:
-    Performer(const Root& root, results::ArtifactSink& sink, Durability durability)
+    Performer(const Root& root, results::ArtifactSink* sink, Durability durability)
         : root_(root), sink_(sink), durability_(durability) {}
 
     Outcome<void> operator()(const MakeFolder& step) {
@@ -165,20 +193,14 @@ public:
     }
 
     Outcome<void> operator()(const ModifyFile& step) {
-        auto artifact = sink_.store("before", step.before);
-        if (!artifact)
-            return Failure(domain::ToolError{.kind = "artifact_write_failed",
-                                             .message = "The content before the change could not "
-                                                        "be kept: " +
-                                                        artifact.error().message,
-                                             .recovery_hint = "Free disk space and try again."});
+        auto artifact = TRY(keep(step.before));
         const std::string before = etag(step.before), after = etag(step.after);
         TRY(replace(root_, step.path, before, step.after, durability_));
         done.undo.push_back({.action = Action::Modify,
                              .path = step.path,
                              .beforeEtag = before,
                              .afterEtag = after,
-                             .beforeArtifact = std::move(*artifact)});
+                             .beforeArtifact = std::move(artifact)});
         done.effects.modified.push_back({step.path, domain::PathKind::File, before, after});
         return {};
     }
@@ -194,11 +216,47 @@ public:
         return {};
     }
 
+    Outcome<void> operator()(const RemoveFile& step) {
+        std::optional<std::string> artifact;
+        TRY(remove_file(root_, step, durability_, [&](const std::string& bytes) -> Outcome<void> {
+            artifact = TRY(keep(bytes));
+            return {};
+        }));
+        done.undo.push_back({.action = Action::Delete,
+                             .path = step.path,
+                             .beforeEtag = step.etag,
+                             .beforeArtifact = std::move(artifact)});
+        done.effects.deleted.push_back({step.path, domain::PathKind::File, false});
+        return {};
+    }
+
+    Outcome<void> operator()(const RemoveFolder& step) {
+        const Spot spot = TRY(root_.spot(step.path));
+        if (::unlinkat(spot.fd(), spot.name.c_str(), AT_REMOVEDIR) != 0) {
+            if (errno == ENOTEMPTY) return conflict(step.path, "has something in it now", kByHand);
+            return refused("Removing", step.path, errno);
+        }
+        done.undo.push_back({.action = Action::Rmdir, .path = step.path});
+        done.effects.deleted.push_back({step.path, domain::PathKind::Folder, false});
+        return flush(spot, step.path, durability_);
+    }
+
     Performed done;
 
 private:
+    Outcome<std::optional<std::string>> keep(std::string_view bytes) {
+        if (!sink_) return std::nullopt;
+        auto artifact = sink_->store("before", bytes);
+        if (artifact) return std::move(*artifact);
+        return Failure(domain::ToolError{
+            .kind = "artifact_write_failed",
+            .message =
+                "The content before the change could not be kept: " + artifact.error().message,
+            .recovery_hint = "Free disk space and try again."});
+    }
+
     const Root& root_;
-    results::ArtifactSink& sink_;
+    results::ArtifactSink* sink_;
     Durability durability_;
 };
 
@@ -211,48 +269,30 @@ void take_all_back(const Root& root, const std::vector<UndoEntry>& undo, domain:
     error.details->get_object()["not_restored"] = std::move(not_restored);
 }
 
-Outcome<void> must_still_be(const Root& root, const UndoEntry& entry) {
-    if (!entry.afterEtag) return {};
-    const Content now = TRY(root.read(entry.path, kFileBytesMax, false));
+// The file that the entry left behind, unchanged.
+Outcome<std::string> as_left(const Root& root, const UndoEntry& entry) {
+    Content now = TRY(root.read(entry.path, kFileBytesMax, false));
+    if (!entry.afterEtag)
+        return unfit(entry.path, "was left without a note of what it held", kByHand);
     if (etag(now.bytes) != *entry.afterEtag)
-        return conflict(entry.path, "has changed since", "Restore it by hand.");
-    return {};
+        return conflict(entry.path, "has changed since", kByHand);
+    return std::move(now.bytes);
 }
 
-Outcome<std::string> bytes_before(const UndoEntry& entry) {
+Outcome<std::string> bytes_before(const UndoEntry& entry, const Kept& kept) {
     if (!entry.beforeArtifact)
-        return unfit(entry.path, "was changed without keeping what it was", "Restore it by hand.");
-    auto bytes = base::read_file(*entry.beforeArtifact, kFileBytesMax);
-    if (!bytes || (entry.beforeEtag && etag(*bytes) != *entry.beforeEtag))
-        return unfit(entry.path, "has lost the copy of what it was", "Restore it by hand.");
-    return std::move(*bytes);
-}
-
-Outcome<void> restore_bytes(const Root& root, const UndoEntry& entry) {
-    const std::string bytes = TRY(bytes_before(entry));
-    return replace(root, entry.path, entry.afterEtag.value_or(""), bytes, Durability::EachCall);
-}
-
-Outcome<void> create_again(const Root& root, const UndoEntry& entry) {
-    const CreateFile file{entry.path, TRY(bytes_before(entry))};
-    return write_new(TRY(root.spot(entry.path)), file, Durability::EachCall);
-}
-
-Outcome<void> remove(const Root& root, const UndoEntry& entry, int flags) {
-    const Spot spot = TRY(root.spot(entry.path));
-    if (::unlinkat(spot.fd(), spot.name.c_str(), flags) != 0) {
-        if (errno == ENOTEMPTY)
-            return conflict(entry.path, "has something in it now", "Remove it by hand.");
-        return refused("Removing", entry.path, errno);
-    }
-    return flush(spot, entry.path, Durability::EachCall);
+        return unfit(entry.path, "was changed without keeping what it was", kByHand);
+    auto bytes = TRY(kept(*entry.beforeArtifact));
+    if (entry.beforeEtag && etag(bytes) != *entry.beforeEtag)
+        return unfit(entry.path, "has lost the copy of what it was", kByHand);
+    return bytes;
 }
 
 }  // namespace
 
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
                            results::ArtifactSink& sink, Durability durability) {
-    Performer performer(root, sink, durability);
+    Performer performer(root, &sink, durability);
     for (const auto& step : steps) {
         auto done = std::visit(performer, step);
         if (done) continue;
@@ -263,22 +303,38 @@ Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
     return std::move(performer.done);
 }
 
-Outcome<void> take_back(const Root& root, const UndoEntry& entry) {
+Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& kept) {
     switch (entry.action) {
         case Action::Create:
-            TRY(must_still_be(root, entry));
-            return remove(root, entry, 0);
+            return RemoveFile{entry.path, etag(TRY(as_left(root, entry)))};
         case Action::Mkdir:
-            return remove(root, entry, AT_REMOVEDIR);
+            return RemoveFolder{entry.path};
         case Action::Modify:
-            return restore_bytes(root, entry);
-        case Action::Rename:
-            TRY(must_still_be(root, entry));
-            return move(root, entry.path, entry.from.value_or(""), Durability::EachCall);
+            return ModifyFile{entry.path, TRY(as_left(root, entry)),
+                              TRY(bytes_before(entry, kept))};
+        case Action::Rename: {
+            if (!entry.from || entry.from->empty())
+                return invalid(entry.path, "has no `from`", "Say where it was before.");
+            if (entry.afterEtag) TRY(as_left(root, entry));
+            const bool is_folder = TRY(root.look(entry.path)).kind == Kind::Folder;
+            return Move{entry.path, *entry.from,
+                        is_folder ? domain::PathKind::Folder : domain::PathKind::File};
+        }
         case Action::Delete:
-            return create_again(root, entry);
+            return CreateFile{entry.path, TRY(bytes_before(entry, kept))};
+        case Action::Rmdir:
+            return MakeFolder{entry.path};
     }
-    return {};
+    return invalid(entry.path, "was changed in no way that is known", kByHand);
+}
+
+Outcome<void> take_back(const Root& root, const UndoEntry& entry) {
+    const auto step = TRY(undo_step(root, entry, [&](const std::string& artifact) {
+        auto bytes = base::read_file(artifact, kFileBytesMax);
+        return bytes ? Outcome<std::string>(std::move(*bytes))
+                     : unfit(entry.path, "has lost the copy of what it was", kByHand);
+    }));
+    return std::visit(Performer(root, nullptr, Durability::EachCall), step);
 }
 
 json::object describe(std::span<const Step> steps) {
@@ -297,6 +353,10 @@ json::object describe(std::span<const Step> steps) {
                 deletes.push_back(json::value(moved->from));
             else
                 renames.push_back(json::object{{"from", moved->from}, {"to", moved->to}});
+        } else if (const auto* removed = std::get_if<RemoveFile>(&step)) {
+            deletes.push_back(json::value(removed->path));
+        } else if (const auto* emptied = std::get_if<RemoveFolder>(&step)) {
+            deletes.push_back(json::value(emptied->path));
         }
     }
     json::object preview;

@@ -3,6 +3,7 @@
 // both are the same steps.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,11 +40,22 @@ struct Move {
     bool trash{false};
     friend bool operator==(const Move&, const Move&) = default;
 };
-using Step = std::variant<MakeFolder, CreateFile, ModifyFile, Move>;
+// For good, and only while the file still has this etag; what it held is kept first.
+struct RemoveFile {
+    std::string path;
+    std::string etag;
+    friend bool operator==(const RemoveFile&, const RemoveFile&) = default;
+};
+// Only an empty one.
+struct RemoveFolder {
+    std::string path;
+    friend bool operator==(const RemoveFolder&, const RemoveFolder&) = default;
+};
+using Step = std::variant<MakeFolder, CreateFile, ModifyFile, Move, RemoveFile, RemoveFolder>;
 
 // One thing that was done, as plans keep it to take it back. Fields are spelled as on their wire.
-enum class Action { Create, Modify, Delete, Rename, Mkdir };
-BOOST_DESCRIBE_ENUM(Action, Create, Modify, Delete, Rename, Mkdir)
+enum class Action { Create, Modify, Delete, Rename, Mkdir, Rmdir };
+BOOST_DESCRIBE_ENUM(Action, Create, Modify, Delete, Rename, Mkdir, Rmdir)
 
 struct UndoEntry {
     Action action{Action::Create};
@@ -71,8 +83,12 @@ struct Performed {
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
                            results::ArtifactSink& sink, Durability durability);
 
-// Takes back one entry. A path that no longer is what the entry left behind is CONFLICT, and is
-// not touched.
+// The step that takes `entry` back. A path that no longer is what the entry left behind is
+// CONFLICT. `before` gives the bytes that were kept under a name of the entry's.
+using Kept = std::function<Outcome<std::string>(const std::string& artifact)>;
+Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& kept);
+
+// Takes back one entry of a call that is still going on, and keeps nothing of what it undoes.
 Outcome<void> take_back(const Root& root, const UndoEntry& entry);
 
 // {creates, modifies: [{path, diff}], renames: [{from, to}], deletes}, empty lists left out.
