@@ -107,7 +107,8 @@ public:
                   .home = config.home,
                   .vault = config.workspace_dir,
                   .run_loop = [this] { run_plan_loop(); },
-                  .stop_loop = [this] { loop_.stop(); }}) {}
+                  .stop_loop = [this] { loop_.stop(); },
+                  .settings = config.plans}) {}
 
     service::LocalService& service() override { return service_; }
     service::LocalPlans& plans() override { return plans_; }
@@ -164,6 +165,14 @@ private:
         return std::move(*command);
     }
 
+    std::vector<plan_tools::NamedCommand> plan_commands() const {
+        std::vector<plan_tools::NamedCommand> list;
+        for (const auto& [name, command] : config_.plans.commands)
+            list.push_back(
+                {name, command.description.value_or(""), command.argv, command.timeout_ms});
+        return list;
+    }
+
     const tools::Registry& with_tools() {
         registry_.add(builtin::sleep());
         registry_.add(builtin::agent_get(
@@ -183,6 +192,8 @@ private:
                                             [](const auto&, const tools::Place& place) {
                                                 return plan_tools::context_from(place.context);
                                             },
+                                        .commands = plan_commands(),
+                                        .allow_delete = config_.plans.allow_delete,
                                         .kept = config_.home / "plans"});
         return registry_;
     }

@@ -15,6 +15,7 @@
 #include "config/auth.h"
 #include "config/catalogue.h"
 #include "config/model_ref.h"
+#include "config/plans.h"
 #include "config/server.h"
 
 namespace config {
@@ -95,6 +96,7 @@ struct Config {
     // The environment of commands: ours, without the secrets of the runtime and its providers.
     Environment command_environment{};
     Server server{};
+    Plans plans{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // Where supervised commands are found again.

@@ -9,6 +9,7 @@
 #include "base/typed.h"
 #include "config/auth.h"
 #include "config/catalogue.h"
+#include "config/plans.h"
 
 namespace config {
 
@@ -131,8 +132,9 @@ struct ConfigFile {
     std::optional<RuntimeSection> runtime{};
     std::optional<TuiSection> tui{};
     std::optional<WebSection> web{};
+    std::optional<PlanSection> plan{};
 };
-BOOST_DESCRIBE_STRUCT(ConfigFile, (), (model, models, providers, runtime, tui, web))
+BOOST_DESCRIBE_STRUCT(ConfigFile, (), (model, models, providers, runtime, tui, web, plan))
 
 // Whether all of it can be used together; an error names the place.
 base::Status check(const ConfigFile& file);

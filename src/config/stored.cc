@@ -120,6 +120,7 @@ Status check(const ConfigFile& file) {
     if (file.web && file.web->providers)
         for (const auto& [name, section] : *file.web->providers)
             TRY(check_web_provider(name, section));
+    if (file.plan) TRY(check_plan(*file.plan));
     if (!file.runtime) return {};
     if (const auto& context = file.runtime->anthropic_context_management)
         for (const auto& limit : {context->trigger_input_tokens, context->keep_recent_tool_uses,

@@ -117,8 +117,10 @@ base::Result<LocalPlans::Prepared> LocalPlans::prepare(const PlanRequest& reques
     out.plan = *checked;
     const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
     out.vault = entry.execution_root;
-    out.policy = TRY(plan::policy_from(request.policy, default_plan_policy(out.vault)));
-    out.context = bind_context(out.plan->plan, request.context, out.vault, out.faults);
+    out.policy = TRY(
+        plan::policy_from(request.policy, default_plan_policy(out.vault, parts_.settings.policy)));
+    out.context =
+        bind_context(out.plan->plan, request.context, out.vault, parts_.settings, out.faults);
     check_params(*out.plan, request.params, out.faults);
     out.params = request.params;
     return out;
@@ -376,7 +378,7 @@ base::Result<PlanReverted> LocalPlans::revert(const std::string& run, const std:
                     stored.run.run_id, plan::faults_text(checked.error()));
     Prepared prepared{.plan = *checked,
                       .vault = stored.run.vault,
-                      .policy = default_plan_policy(stored.run.vault)};
+                      .policy = default_plan_policy(stored.run.vault, parts_.settings.policy)};
     // In order: a later change has to be gone before the one before it can be.
     prepared.policy.limits.max_concurrency = 1;
     const auto made = TRY(store_new(prepared, stored.run.run_id));

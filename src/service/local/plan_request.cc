@@ -38,7 +38,7 @@ json::array vault_files(const fs::path& vault) {
 
 }  // namespace
 
-domain::PolicySnapshot default_plan_policy(const fs::path& vault) {
+domain::PolicySnapshot default_plan_policy(const fs::path& vault, const config::PlanPolicy& set) {
     domain::PolicySnapshot policy{.confirmations_required = true};
     policy.sandbox = {.enabled = true, .allowed_roots = {vault.string()}, .deny_patterns = {"://"}};
     policy.limits = {.max_concurrency = kMaxConcurrency,
@@ -48,11 +48,11 @@ domain::PolicySnapshot default_plan_policy(const fs::path& vault) {
                      .run_timeout_ms = kRunTimeoutMs,
                      .max_foreach_items = 10'000,
                      .max_calls = 200'000};
-    return policy;
+    return config::with(set, std::move(policy));
 }
 
 json::object bind_context(const plan::Plan& plan, const json::object& given, const fs::path& vault,
-                          std::vector<PlanFault>& faults) {
+                          const config::Plans& settings, std::vector<PlanFault>& faults) {
     json::object bound;
     for (std::size_t i = 0; i < plan.context_requests.size(); ++i) {
         const auto kind = plan.context_requests[i].kind;
@@ -72,10 +72,16 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
                 bound[name] = std::move(context);
                 break;
             }
+            case plan::ContextKind::CommandList: {
+                auto& list = bound[name].emplace_array();
+                for (const auto& [command, about] : settings.commands)
+                    list.push_back(json::object{{"name", command},
+                                                {"description", about.description.value_or("")}});
+                break;
+            }
             case plan::ContextKind::ActiveFilePath:
             case plan::ContextKind::Selection:
             case plan::ContextKind::Cursor:
-            case plan::ContextKind::CommandList:
                 faults.push_back(
                     {fmt::format("/contextRequests/{}", i),
                      fmt::format("PRECONDITION_FAILED: there is no {} here", name),

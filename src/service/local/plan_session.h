@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "config/plans.h"
 #include "exec/plan/approval.h"
 #include "exec/plan/folder.h"
 #include "exec/plan/journal.h"
@@ -22,6 +23,7 @@ struct PlanParts {
     // Runs the loop until stop_loop is called from one of its tasks.
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
+    config::Plans settings{};
 
     std::filesystem::path folder(const domain::RunId& run) const {
         return home / "plans" / run.value;

@@ -83,8 +83,7 @@ TEST_F(UndoTest, TakesEveryKindOfChangeBackAndNotesHowToTakeThatBack) {
                                                               {"x", "folder"},
                                                               {"x/gone.md", "644 gone"},
                                                               {"y", "folder"}}));
-    for (const auto& entry : back | std::views::reverse)
-        EXPECT_EQ(kind(entry), "ok") << entry.path;
+    for (const auto& entry : back | std::views::reverse) EXPECT_EQ(kind(entry), "ok") << entry.path;
     EXPECT_EQ(below("v"), before);
 }
 
@@ -117,9 +116,10 @@ TEST_F(UndoTest, RestoresOnlyWhatRunsKept) {
     fs::create_symlink(folder_.at("secret"), kept_ / "link");
     fs::create_directory_symlink(folder_.path(), kept_ / "up");
     for (const std::string& artifact :
-         {folder_.at("secret"), (kept_ / "../secret").string(), (kept_ / "run/../../secret").string(),
-          (kept_ / "link").string(), (kept_ / "up/secret").string(), std::string("/etc/hostname"),
-          std::string("secret"), std::string()}) {
+         {folder_.at("secret"), (kept_ / "../secret").string(),
+          (kept_ / "run/../../secret").string(), (kept_ / "link").string(),
+          (kept_ / "up/secret").string(), std::string("/etc/hostname"), std::string("secret"),
+          std::string()}) {
         const auto done =
             undo({.action = Action::Delete, .path = "leak.md", .beforeArtifact = artifact});
         ASSERT_FALSE(done) << artifact;
