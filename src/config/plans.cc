@@ -45,9 +45,9 @@ base::Status check_command(const std::string& name, const PlanCommand& command) 
 }
 
 base::Status check_policy(const PlanPolicy& policy) {
-    if (policy.max_risk_level &&
-        std::ranges::find(kRisks, *policy.max_risk_level) == kRisks.end())
-        return fail(ErrorCode::InvalidInput, "/plan/policy/max_risk_level: must be one of {}, got '{}'",
+    if (policy.max_risk_level && std::ranges::find(kRisks, *policy.max_risk_level) == kRisks.end())
+        return fail(ErrorCode::InvalidInput,
+                    "/plan/policy/max_risk_level: must be one of {}, got '{}'",
                     fmt::join(kRisks, ", "), base::printable(*policy.max_risk_level));
     if (policy.allowed_roots)
         for (const auto& root : *policy.allowed_roots)
@@ -56,9 +56,12 @@ base::Status check_policy(const PlanPolicy& policy) {
                             "/plan/policy/allowed_roots: must be absolute paths, got '{}'",
                             base::printable(root));
     const std::pair<std::string_view, std::optional<std::int64_t>> limits[] = {
-        {"max_concurrency", policy.max_concurrency}, {"max_attempts", policy.max_attempts},
-        {"max_backoff_ms", policy.max_backoff_ms},   {"step_timeout_ms", policy.step_timeout_ms},
-        {"run_timeout_ms", policy.run_timeout_ms},   {"max_foreach_items", policy.max_foreach_items},
+        {"max_concurrency", policy.max_concurrency},
+        {"max_attempts", policy.max_attempts},
+        {"max_backoff_ms", policy.max_backoff_ms},
+        {"step_timeout_ms", policy.step_timeout_ms},
+        {"run_timeout_ms", policy.run_timeout_ms},
+        {"max_foreach_items", policy.max_foreach_items},
         {"max_calls", policy.max_calls}};
     for (const auto& [name, value] : limits)
         TRY(check_above_0(value, fmt::format("/plan/policy/{}", name)));

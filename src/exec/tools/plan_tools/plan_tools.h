@@ -56,7 +56,6 @@ struct Host {
     std::vector<NamedCommand> commands{};
     // Off by default: vault.delete then is POLICY_DENIED. On, it moves to the vault's .trash.
     bool allow_delete{false};
-    vault::Durability durability{vault::Durability::EachCall};
     std::filesystem::path kept{};  // plan.undo restores only from files below it.
 };
 
@@ -66,9 +65,5 @@ inline constexpr std::string_view kUndoTool = "plan.undo";
 // command to its end, and shell.applyPatch, which is ApplyPatch under a name that plans use. What
 // `host` refers to has to outlive the registry.
 void add_all(tools::Registry& registry, const Host& host);
-
-// With Durability::RunEnd: writes what the run's calls left in the vault to disk. It has to
-// succeed before the run's results are called final.
-base::Status sync_vault(const tools::Place& place);
 
 }  // namespace plan_tools

@@ -282,10 +282,10 @@ Outcome<Decision> decide_undo(const Root& root, const UndoEntry& written,
 
 Outcome<Done> carry_out(const Root& root,
                         const std::function<Outcome<Decision>(bool first)>& decide,
-                        results::ArtifactSink& sink, Durability durability) {
+                        results::ArtifactSink& sink) {
     for (int tries = 1;; ++tries) {
         auto decision = TRY(decide(tries == 1));
-        auto performed = perform(root, decision.steps, sink, durability);
+        auto performed = perform(root, decision.steps, sink);
         if (performed) return Done{std::move(decision), std::move(*performed)};
         const bool is_restored =
             !performed.error().details || !base::find(*performed.error().details, "not_restored");

@@ -111,9 +111,4 @@ Outcome<Content> read_at(const Spot& spot, std::string_view path, std::size_t by
     return content_of(file, path, bytes_max);
 }
 
-base::Status Root::sync() const {
-    if (::syncfs(fd_->get()) != 0) return base::fail_errno("write the vault to disk");
-    return {};
-}
-
 }  // namespace vault

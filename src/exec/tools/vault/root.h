@@ -54,9 +54,6 @@ public:
     Outcome<Content> read(std::string_view path, std::size_t bytes_max = kFileBytesMax,
                           bool follow = true) const;
 
-    // Everything written below the root so far survives a power cut when this returns.
-    base::Status sync() const;
-
 private:
     explicit Root(base::Fd fd) : fd_(std::make_shared<const base::Fd>(std::move(fd))) {}
     int open_below(std::string_view path, int flags) const;  // -1 and errno.

@@ -40,33 +40,20 @@ Outcome<Temporary> make_temporary(const Spot& spot, std::string_view path, mode_
 }
 
 // A new name is durable only when the folder that lists it is.
-Outcome<void> flush(const Spot& spot, std::string_view path, Durability durability) {
-    if (durability == Durability::EachCall && ::fsync(spot.fd()) != 0)
-        return broken("Flushing the folder of", path, errno);
+Outcome<void> flush(const Spot& spot, std::string_view path) {
+    if (::fsync(spot.fd()) != 0) return broken("Flushing the folder of", path, errno);
     return {};
 }
 
-Outcome<void> fill(int file, std::string_view bytes, std::string_view path, Durability durability) {
+Outcome<void> fill(int file, std::string_view bytes, std::string_view path) {
     if (!base::write_all(file, bytes)) return broken("Writing", path, errno);
-    if (durability == Durability::EachCall && ::fsync(file) != 0)
-        return broken("Flushing", path, errno);
+    if (::fsync(file) != 0) return broken("Flushing", path, errno);
     return {};
 }
 
-Outcome<void> write_new(const Spot& spot, const CreateFile& step, Durability durability) {
-    if (durability == Durability::RunEnd) {
-        // Nothing is promised about a power cut yet, so the file may be born under its own name.
-        // One write of a whole note is as good as atomic for whoever looks on.
-        const base::Fd file(::openat(spot.fd(), spot.name.c_str(),
-                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                     kFileMode));
-        if (!file) return refused("Creating", step.path, errno);
-        auto filled = fill(file.get(), step.bytes, step.path, durability);
-        if (!filled) ::unlinkat(spot.fd(), spot.name.c_str(), 0);
-        return filled;
-    }
+Outcome<void> write_new(const Spot& spot, const CreateFile& step) {
     const Temporary made = TRY(make_temporary(spot, step.path, kFileMode));
-    auto done = fill(made.file.get(), step.bytes, step.path, durability);
+    auto done = fill(made.file.get(), step.bytes, step.path);
     if (done && ::renameat2(spot.fd(), made.name.c_str(), spot.fd(), spot.name.c_str(),
                             RENAME_NOREPLACE) != 0)
         done = refused("Creating", step.path, errno);
@@ -74,7 +61,7 @@ Outcome<void> write_new(const Spot& spot, const CreateFile& step, Durability dur
         ::unlinkat(spot.fd(), made.name.c_str(), 0);
         return done;
     }
-    return flush(spot, step.path, durability);
+    return flush(spot, step.path);
 }
 
 bool same_state(const struct stat& a, const struct stat& b) {
@@ -104,13 +91,13 @@ Outcome<void> exchange(const Spot& spot, const Temporary& made, const struct sta
 }
 
 Outcome<void> replace(const Root& root, std::string_view path, std::string_view before_etag,
-                      std::string_view after, Durability durability) {
+                      std::string_view after) {
     const Content old = TRY(root.read(path, kFileBytesMax, false));
     if (etag(old.bytes) != before_etag)
         return conflict(path, "has changed since it was read", kReadAgain);
     const Spot spot = TRY(root.spot(path));
     const Temporary made = TRY(make_temporary(spot, path, 0600));
-    auto done = fill(made.file.get(), after, path, durability);
+    auto done = fill(made.file.get(), after, path);
     // The owner may differ only when we are allowed to set it; otherwise the file becomes ours.
     if (done && (old.status.st_uid != ::geteuid() || old.status.st_gid != ::getegid()) &&
         ::fchown(made.file.get(), old.status.st_uid, old.status.st_gid) != 0 && errno != EPERM)
@@ -120,11 +107,10 @@ Outcome<void> replace(const Root& root, std::string_view path, std::string_view 
     if (done) done = exchange(spot, made, old.status, path);
     ::unlinkat(spot.fd(), made.name.c_str(), 0);  // The old file, or ours if it failed.
     if (!done) return done;
-    return flush(spot, path, durability);
+    return flush(spot, path);
 }
 
-Outcome<void> move(const Root& root, std::string_view from, std::string_view to,
-                   Durability durability) {
+Outcome<void> move(const Root& root, std::string_view from, std::string_view to) {
     const Spot old = TRY(root.spot(from));
     const Spot now = TRY(root.spot(to));
     if (::renameat2(old.fd(), old.name.c_str(), now.fd(), now.name.c_str(), RENAME_NOREPLACE) !=
@@ -137,13 +123,13 @@ Outcome<void> move(const Root& root, std::string_view from, std::string_view to,
             return unfit(to, "lies inside the folder that is moved", "Choose another target.");
         return refused("Renaming", errno == ENOENT ? from : to, errno);
     }
-    TRY(flush(now, to, durability));
-    return flush(old, from, durability);
+    TRY(flush(now, to));
+    return flush(old, from);
 }
 
 // Takes the file out under a name of our own before it is looked at, so that what was checked is
 // what goes. `let_go` says whether it may; if not, it goes back to where it was.
-Outcome<void> remove_file(const Root& root, const RemoveFile& step, Durability durability,
+Outcome<void> remove_file(const Root& root, const RemoveFile& step,
                           const std::function<Outcome<void>(const std::string& bytes)>& let_go) {
     static std::atomic<unsigned> next{0};
     const Spot spot = TRY(root.spot(step.path));
@@ -158,8 +144,7 @@ Outcome<void> remove_file(const Root& root, const RemoveFile& step, Durability d
         return let_go(content.bytes);
     };
     auto judged = judge();
-    if (judged && ::unlinkat(taken.fd(), taken.name.c_str(), 0) == 0)
-        return flush(spot, step.path, durability);
+    if (judged && ::unlinkat(taken.fd(), taken.name.c_str(), 0) == 0) return flush(spot, step.path);
     if (judged) judged = broken("Removing", step.path, errno);
     if (::renameat2(taken.fd(), taken.name.c_str(), spot.fd(), spot.name.c_str(),
                     RENAME_NOREPLACE) != 0)
@@ -171,8 +156,7 @@ Outcome<void> remove_file(const Root& root, const RemoveFile& step, Durability d
 // sink nothing is kept.
 class Performer {
 public:
-    Performer(const Root& root, results::ArtifactSink* sink, Durability durability)
-        : root_(root), sink_(sink), durability_(durability) {}
+    Performer(const Root& root, results::ArtifactSink* sink) : root_(root), sink_(sink) {}
 
     Outcome<void> operator()(const MakeFolder& step) {
         const Spot spot = TRY(root_.spot(step.path));
@@ -180,12 +164,12 @@ public:
             return refused("Creating", step.path, errno);
         done.undo.push_back({.action = Action::Mkdir, .path = step.path});
         done.effects.created.push_back({step.path, domain::PathKind::Folder});
-        return flush(spot, step.path, durability_);
+        return flush(spot, step.path);
     }
 
     Outcome<void> operator()(const CreateFile& step) {
         const Spot spot = TRY(root_.spot(step.path));
-        TRY(write_new(spot, step, durability_));
+        TRY(write_new(spot, step));
         done.undo.push_back(
             {.action = Action::Create, .path = step.path, .afterEtag = etag(step.bytes)});
         done.effects.created.push_back({step.path, domain::PathKind::File});
@@ -195,7 +179,7 @@ public:
     Outcome<void> operator()(const ModifyFile& step) {
         auto artifact = TRY(keep(step.before));
         const std::string before = etag(step.before), after = etag(step.after);
-        TRY(replace(root_, step.path, before, step.after, durability_));
+        TRY(replace(root_, step.path, before, step.after));
         done.undo.push_back({.action = Action::Modify,
                              .path = step.path,
                              .beforeEtag = before,
@@ -206,7 +190,7 @@ public:
     }
 
     Outcome<void> operator()(const Move& step) {
-        TRY(move(root_, step.from, step.to, durability_));
+        TRY(move(root_, step.from, step.to));
         // Without an etag: moving back loses nothing, also when the content has changed since.
         done.undo.push_back({.action = Action::Rename, .path = step.to, .from = step.from});
         if (step.trash)
@@ -218,7 +202,7 @@ public:
 
     Outcome<void> operator()(const RemoveFile& step) {
         std::optional<std::string> artifact;
-        TRY(remove_file(root_, step, durability_, [&](const std::string& bytes) -> Outcome<void> {
+        TRY(remove_file(root_, step, [&](const std::string& bytes) -> Outcome<void> {
             artifact = TRY(keep(bytes));
             return {};
         }));
@@ -238,7 +222,7 @@ public:
         }
         done.undo.push_back({.action = Action::Rmdir, .path = step.path});
         done.effects.deleted.push_back({step.path, domain::PathKind::Folder, false});
-        return flush(spot, step.path, durability_);
+        return flush(spot, step.path);
     }
 
     Performed done;
@@ -257,7 +241,6 @@ private:
 
     const Root& root_;
     results::ArtifactSink* sink_;
-    Durability durability_;
 };
 
 void take_all_back(const Root& root, const std::vector<UndoEntry>& undo, domain::ToolError& error) {
@@ -291,8 +274,8 @@ Outcome<std::string> bytes_before(const UndoEntry& entry, const Kept& kept) {
 }  // namespace
 
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink, Durability durability) {
-    Performer performer(root, &sink, durability);
+                           results::ArtifactSink& sink) {
+    Performer performer(root, &sink);
     for (const auto& step : steps) {
         auto done = std::visit(performer, step);
         if (done) continue;
@@ -334,7 +317,7 @@ Outcome<void> take_back(const Root& root, const UndoEntry& entry) {
         return bytes ? Outcome<std::string>(std::move(*bytes))
                      : unfit(entry.path, "has lost the copy of what it was", kByHand);
     }));
-    return std::visit(Performer(root, nullptr, Durability::EachCall), step);
+    return std::visit(Performer(root, nullptr), step);
 }
 
 json::object describe(std::span<const Step> steps) {

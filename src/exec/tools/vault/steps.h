@@ -68,11 +68,6 @@ struct UndoEntry {
 };
 BOOST_DESCRIBE_STRUCT(UndoEntry, (), (action, path, from, beforeEtag, afterEtag, beforeArtifact))
 
-// EachCall: when a call returns, a power cut loses nothing of it. RunEnd: the files of many calls
-// are written to disk together by Root::sync, which has to succeed before a run's results are
-// called final; until then a power cut may lose any of them, but a crash of the program does not.
-enum class Durability { EachCall, RunEnd };
-
 struct Performed {
     std::vector<UndoEntry> undo;  // In the order it was done; to be taken back from the end.
     domain::Effects effects;
@@ -80,8 +75,10 @@ struct Performed {
 
 // Carries out `steps` in order. When one fails, those before it are taken back; should that fail
 // too, the details name the paths in `not_restored`. The bytes before a change go to `sink` first.
+// On return a power cut loses nothing of it: see
+// docs/decisions/0005-a-result-comes-after-its-files.md.
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink, Durability durability);
+                           results::ArtifactSink& sink);
 
 // The step that takes `entry` back. A path that no longer is what the entry left behind is
 // CONFLICT. `before` gives the bytes that were kept under a name of the entry's.
