@@ -287,6 +287,37 @@ TEST_F(PlansTest, ADamagedOrForeignArtifactIsNotWrittenIntoTheVault) {
     EXPECT_EQ(world.files(), (std::map<std::string, std::string>{{"a.md", "two"}}));
 }
 
+TEST_F(PlansTest, ParametersHaveTheTypesThatTheToolsAskFor) {
+    const json::object plan =
+        plan_of({step("r", "vault.readFile",
+                      {{"path", "$vars.params.note"}, {"maxBytes", "$vars.params.limit"}}),
+                 {{"id", "w"},
+                  {"tool", "test.write"},
+                  {"foreach", {{"from", "$vars.params.names"}, {"itemName", "n"}}},
+                  {"args", {{"path", "{n}-{$vars.params.year}.md"}, {"content", "x"}}}}});
+    const auto saved = life.plans().save("typed", "", std::nullopt, base::json_text(plan)).value();
+    EXPECT_EQ(
+        saved.param_types,
+        (std::map<std::string, std::string>{
+            {"limit", "integer"}, {"names", "array"}, {"note", "string"}, {"year", "string"}}));
+    const auto refused =
+        life.plans()
+            .create(
+                {.action = "typed",
+                 .params = {{"note", json::array()}, {"limit", "x"}, {"names", "n"}, {"year", 1}}})
+            .value();
+    ASSERT_THAT(refused.faults, SizeIs(3));
+    EXPECT_THAT(refused.faults[0].message, HasSubstr("'limit' must be of type integer"));
+    const auto created =
+        life.plans()
+            .create({.action = "typed",
+                     .params = {{"note", 2024}, {"limit", 5}, {"names", {"a"}}, {"year", 2024}}})
+            .value();
+    ASSERT_TRUE(created.run);
+    EXPECT_EQ(created.run->params.at("note"), json::value("2024"))
+        << "typed as a number, meant as text";
+}
+
 TEST_F(PlansTest, ActionsAreSavedListedRunAndForgotten) {
     const auto plan = plan_of({write_step("w", "$vars.params.folder/a.md", "x")});
     const auto action =

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/files.h"
+#include "exec/tools/patch/folder_for_test.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 
 namespace plans_test {
@@ -10,7 +11,7 @@ namespace plans_test {
 namespace fs = std::filesystem;
 
 World::World() {
-    std::string name = (fs::temp_directory_path() / "holon-plans-XXXXXX").string();
+    std::string name = (patch::TestFolder::in_memory() / "holon-plans-XXXXXX").string();
     CHECK(mkdtemp(name.data()) != nullptr, "no folder for a test");
     folder_ = fs::canonical(name);
     fs::create_directories(vault());
@@ -60,7 +61,8 @@ Life::Life(World& world, sim::FaultPlan plan)
                       stopped_ = false;
                       loop_.run_until([this] { return stopped_; });
                   },
-              .stop_loop = [this] { stopped_ = true; }}) {
+              .stop_loop = [this] { stopped_ = true; },
+              .settings = world.settings}) {
     // What the last process had running ended with it, and this one starts later.
     world.tools.running = 0;
     loop_.after(std::chrono::minutes(world.lives), [] {});

@@ -29,6 +29,7 @@ public:
 
     sim::Disk disk;
     ToolWorld tools;
+    config::Plans settings{};  // Of lives to come.
     std::uint64_t seed{1};
     int lives{0};
 

@@ -6,6 +6,7 @@
 
 #include "agent/workspace/workspace.h"
 #include "exec/plan/chain.h"
+#include "exec/plan/params.h"
 #include "exec/plan/parse.h"
 #include "exec/plan/preview.h"
 #include "exec/plan/replay.h"
@@ -25,6 +26,7 @@ using domain::PlanRunStatus;
 
 constexpr std::int64_t kRunsLookedAt = 1000;
 constexpr std::int64_t kActionsMax = 1000;
+constexpr std::size_t kPrunedMax = 1000;
 constexpr std::size_t kActionNameCharsMax = 64;
 
 // Forgets the way to interrupt a run when the run is over, however it ends.
@@ -121,8 +123,7 @@ base::Result<LocalPlans::Prepared> LocalPlans::prepare(const PlanRequest& reques
         plan::policy_from(request.policy, default_plan_policy(out.vault, parts_.settings.policy)));
     out.context =
         bind_context(out.plan->plan, request.context, out.vault, parts_.settings, out.faults);
-    check_params(*out.plan, request.params, out.faults);
-    out.params = request.params;
+    out.params = check_params(*out.plan, parts_.dispatcher.registry(), request.params, out.faults);
     return out;
 }
 
@@ -139,7 +140,8 @@ base::Result<PlanCheck> LocalPlans::check(const PlanRequest& request) {
                      .goal = one.plan.goal,
                      .risk_level = std::string(plan::risk_name(one.risk)),
                      .steps = static_cast<std::int64_t>(one.plan.steps.size()),
-                     .params = one.params};
+                     .params = one.params,
+                     .param_types = plan::param_types(one, parts_.dispatcher.registry())};
 }
 
 base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
@@ -238,6 +240,12 @@ base::Result<PlanRun> LocalPlans::reject(const std::string& run, const std::stri
 }
 
 base::Result<PlanRun> LocalPlans::execute(const std::string& run, PlanObserver& observer) {
+    auto ended = execute_locked(run, observer);
+    if (ended) sweep();
+    return ended;
+}
+
+base::Result<PlanRun> LocalPlans::execute_locked(const std::string& run, PlanObserver& observer) {
     const auto id = TRY(name_run(run));
     const auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
@@ -423,6 +431,7 @@ base::Result<domain::PlanAction> LocalPlans::save(const std::string& name,
                     plan::faults_text(checked.error()));
     action.plan_hash = (*checked)->hash;
     action.params = (*checked)->params;
+    action.param_types = plan::param_types(**checked, parts_.dispatcher.registry());
     if (action.description.empty()) action.description = (*checked)->plan.goal;
     action.saved_at = parts_.clock.now();
     TRY(parts_.store.write(store::Durability::Disk,
@@ -454,6 +463,16 @@ base::Status LocalPlans::remove_action(const std::string& name) {
     TRY(action(name));
     return parts_.store.write(store::Durability::Disk,
                               [&](store::Tx& tx) { return tx.erase_plan_action(name); });
+}
+
+base::Result<PlanPruned> LocalPlans::prune(std::optional<std::chrono::milliseconds> older_than,
+                                           bool dry_run) {
+    const auto retention = older_than ? std::optional(plan::Retention{.max_age = older_than})
+                                      : configured_retention(parts_.settings.retention);
+    if (!retention)
+        return fail(ErrorCode::Refused,
+                    "plan.retention.enabled is off; say what to remove with --older-than");
+    return service::prune(parts_, *retention, kPrunedMax, dry_run);
 }
 
 std::vector<ToolView> LocalPlans::tools() {

@@ -1,6 +1,7 @@
 // Plans in this very process, on an open store.
 #pragma once
 
+#include "service/local/plan_prune.h"
 #include "service/local/plan_session.h"
 #include "service/plans.h"
 
@@ -37,7 +38,12 @@ public:
     base::Result<std::vector<domain::PlanAction>> actions() override;
     base::Result<domain::PlanAction> action(const std::string& name) override;
     base::Status remove_action(const std::string& name) override;
+    base::Result<PlanPruned> prune(std::optional<std::chrono::milliseconds> older_than,
+                                   bool dry_run) override;
     std::vector<ToolView> tools() override;
+
+    // Removes old runs as configured: bounded, and never an error.
+    void sweep() { service::sweep(parts_); }
 
     // Asks the run that is going on to stop. From a task of the loop.
     void interrupt(const std::string& reason);
@@ -45,6 +51,7 @@ public:
 private:
     struct Prepared;
     base::Result<domain::RunId> name_run(const std::string& run);
+    base::Result<domain::PlanRun> execute_locked(const std::string& run, PlanObserver& observer);
     base::Result<Prepared> prepare(const PlanRequest& request);
     base::Result<std::filesystem::path> folder_of(const std::string& run,
                                                   std::optional<domain::PlanRun>& stored);

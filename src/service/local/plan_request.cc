@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "exec/plan/params.h"
+
 namespace service {
 namespace {
 
@@ -93,8 +95,20 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
     return bound;
 }
 
-void check_params(const plan::Checked& plan, const json::object& given,
-                  std::vector<PlanFault>& faults) {
+json::object check_params(const plan::Checked& plan, const tools::Registry& registry,
+                          const json::object& given, std::vector<PlanFault>& faults) {
+    json::object out = given;
+    for (const auto& [name, type] : plan::param_types(plan, registry)) {
+        const auto* value = given.if_contains(name);
+        if (!value) continue;
+        if (auto fits = plan::fitted(*value, type))
+            out[name] = std::move(*fits);
+        else
+            faults.push_back(
+                {"",
+                 fmt::format("PRECONDITION_FAILED: parameter '{}' must be of type {}", name, type),
+                 fmt::format("Give it as JSON: --param '{}=…'", name)});
+    }
     for (const auto& name : plan.params)
         if (!given.contains(name))
             faults.push_back({"",
@@ -106,6 +120,7 @@ void check_params(const plan::Checked& plan, const json::object& given,
                 {"", fmt::format("the plan has no parameter '{}'", std::string_view(member.key())),
                  plan.params.empty() ? "It has none."
                                      : fmt::format("It has {}.", fmt::join(plan.params, ", "))});
+    return out;
 }
 
 std::vector<PlanFault> shown(const std::vector<plan::Fault>& faults) {

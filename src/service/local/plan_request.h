@@ -18,9 +18,10 @@ json::object bind_context(const plan::Plan& plan, const json::object& given,
                           const std::filesystem::path& vault, const config::Plans& settings,
                           std::vector<PlanFault>& faults);
 
-// Every parameter the plan names has to be given, and no other.
-void check_params(const plan::Checked& plan, const json::object& given,
-                  std::vector<PlanFault>& faults);
+// Every parameter the plan names has to be given, as the type its uses ask for, and no other.
+// Returns them as those types.
+json::object check_params(const plan::Checked& plan, const tools::Registry& registry,
+                          const json::object& given, std::vector<PlanFault>& faults);
 
 std::vector<PlanFault> shown(const std::vector<plan::Fault>& faults);
 

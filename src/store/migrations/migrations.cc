@@ -7,6 +7,7 @@
 #include "store/migrations/0002_lifecycle.h"
 #include "store/migrations/0004_plan.h"
 #include "store/migrations/0005_gate.h"
+#include "store/migrations/0010_plan_retention.h"
 
 namespace migrations {
 
@@ -16,8 +17,11 @@ using base::Status;
 
 namespace {
 
-constexpr Step kSteps[] = {
-    {1, "ground", kGround}, {2, "lifecycle", kLifecycle}, {4, "plan", kPlan}, {5, "gate", kGate}};
+constexpr Step kSteps[] = {{1, "ground", kGround},
+                           {2, "lifecycle", kLifecycle},
+                           {4, "plan", kPlan},
+                           {5, "gate", kGate},
+                           {10, "plan_retention", kPlanRetention}};
 
 // The numbers of the steps that the database has.
 Result<std::set<std::int64_t>> applied(sql::Connection& connection) {

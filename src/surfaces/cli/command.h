@@ -295,6 +295,10 @@ struct PlanImportCommand {
     std::string file;
     std::optional<std::string> name{};
 };
+struct PlanPruneCommand {
+    std::optional<std::string> older_than{};
+    bool dry_run{false};
+};
 struct PlanForgetCommand {
     std::string name;
 };
@@ -309,7 +313,7 @@ struct PlanCommand {
                  PlanRejectCommand, PlanResumeCommand, PlanCancelCommand, PlanStatusCommand,
                  PlanListCommand, PlanShowCommand, PlanVerifyCommand, PlanReplayCommand,
                  PlanRevertCommand, PlanSaveCommand, PlanActionsCommand, PlanExportCommand,
-                 PlanImportCommand, PlanForgetCommand, ToolsCommand>
+                 PlanImportCommand, PlanForgetCommand, PlanPruneCommand, ToolsCommand>
         action{};
 };
 
