@@ -223,17 +223,22 @@ void Progress::note_result(const json::value& result) {
 
 void Progress::note_changes(const json::value& result) {
     const auto* effects = base::find(result, "effects");
-    if (!effects || changes_.size() >= kChangesKept) return;
+    if (!effects) return;
+    // A command that ran beside other calls has seen their changes, too: each counts once.
+    const auto note = [&](std::string line) {
+        if (changes_.size() < kChangesKept && told_.insert(line).second)
+            changes_.push_back(std::move(line));
+    };
     const std::pair<std::string_view, std::string_view> kinds[] = {
         {"created", "+"}, {"modified", "~"}, {"deleted", "-"}};
     for (const auto& [name, sign] : kinds)
         if (const auto* list = base::find(*effects, name); list && list->is_array())
             for (const auto& one : list->get_array())
-                changes_.push_back(fmt::format("{} {}", sign, shown(base::string_at(one, "path"))));
+                note(fmt::format("{} {}", sign, shown(base::string_at(one, "path"))));
     if (const auto* list = base::find(*effects, "renamed"); list && list->is_array())
         for (const auto& one : list->get_array())
-            changes_.push_back(fmt::format("> {} -> {}", shown(base::string_at(one, "from")),
-                                           shown(base::string_at(one, "to"))));
+            note(fmt::format("> {} -> {}", shown(base::string_at(one, "from")),
+                             shown(base::string_at(one, "to"))));
 }
 
 std::vector<FrameLine> frame(const Progress& progress, const FrameSize& size, base::Time now,

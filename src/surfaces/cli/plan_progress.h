@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "base/time.h"
@@ -53,6 +54,7 @@ private:
     std::map<std::string, std::size_t> by_id_;
     std::optional<base::Time> started_at_{};
     std::vector<std::string> changes_;
+    std::set<std::string> told_;
 };
 
 struct FrameSize {

@@ -26,13 +26,12 @@ TEST(PlanPreview, PutsALoopTogetherAndBoundsLongLists) {
                                      {"changes", {{"creates", json::array{creates.back()}}}}});
     }
     const test_support::CapturedTerminal captured;
-    const std::string text = preview_text(
-        captured.terminal, {{"goal", "Tidy \x1b[2J"},
-                            {"riskLevel", "writes"},
-                            {"vault", "/v"},
-                            {"steps", std::move(steps)},
-                            {"creates", std::move(creates)},
-                            {"commands", json::array{"make"}}});
+    const std::string text = preview_text(captured.terminal, {{"goal", "Tidy \x1b[2J"},
+                                                              {"riskLevel", "writes"},
+                                                              {"vault", "/v"},
+                                                              {"steps", std::move(steps)},
+                                                              {"creates", std::move(creates)},
+                                                              {"commands", json::array{"make"}}});
     EXPECT_THAT(text, HasSubstr("  read  vault.readFile  a.md\n"));
     EXPECT_THAT(text, HasSubstr("  notes  vault.createFile  for 50 items\n      + n0.md\n"));
     EXPECT_THAT(text, HasSubstr("+ n19.md\n      … and 30 more\n"));
