@@ -162,7 +162,9 @@ cli::Exit over_there(const cli::PlanCommand& command, const service::Address& ad
 cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
                   const cli::Terminal& terminal) {
     const auto files = service::Daemon::files_of(config);
-    const bool is_local = std::holds_alternative<cli::PlanMakeCommand>(command.action);
+    // What asks a model, and what removes files, is done here.
+    const bool is_local = std::holds_alternative<cli::PlanMakeCommand>(command.action) ||
+                          std::holds_alternative<cli::PlanPruneCommand>(command.action);
     if (const auto address = service::find_runtime(files, config.server); address && !is_local)
         return over_there(command, *address, config, terminal);
     const auto runtime = app::Runtime::open(config, tools_of(command));

@@ -12,7 +12,6 @@
 #include "base/process_runner.h"
 #include "base/scan/secrets.h"
 #include "base/signals.h"
-#include "exec/plan/undo_tool.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/command_args.h"
@@ -141,7 +140,8 @@ public:
                                   [this](const std::string& model) {
                                       return policy(model).runtime_max_output_tokens;
                                   }},
-                  .owners = &agent_plans_}),
+                  .owners = &agent_plans_,
+                  .settings = config.plans}),
           agent_plans_({.store = *store_,
                         .loop = loop_,
                         .clock = clock_,
@@ -228,6 +228,14 @@ private:
         mcp_.add_tools(registry_);
     }
 
+    std::vector<plan_tools::NamedCommand> plan_commands() const {
+        std::vector<plan_tools::NamedCommand> list;
+        for (const auto& [name, command] : config_.plans.commands)
+            list.push_back(
+                {name, command.description.value_or(""), command.argv, command.timeout_ms});
+        return list;
+    }
+
     const tools::Registry& with_tools(Tools tools) {
         registry_.add(builtin::sleep());
         registry_.add(builtin::agent_get(
@@ -242,12 +250,15 @@ private:
         registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
         registry_.add(plan::run_plan_tool(agent_plans_));
-        registry_.add(plan::undo_tool(loop_, config_.home / "plans"));
-        plan_tools::add_all(
-            registry_,
-            {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
-                 return plan_tools::context_from(place.context);
-             }});
+        plan_tools::add_all(registry_, {.loop = loop_,
+                                        .shell = shell_,
+                                        .context =
+                                            [](const auto&, const tools::Place& place) {
+                                                return plan_tools::context_from(place.context);
+                                            },
+                                        .commands = plan_commands(),
+                                        .allow_delete = config_.plans.allow_delete,
+                                        .kept = config_.home / "plans"});
         if (tools == Tools::Used) discover_mcp();
         return registry_;
     }

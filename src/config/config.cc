@@ -353,6 +353,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     TRY(choose_models(config, file, environment));
     TRY(describe_models(config.models, file));
     TRY(choose_limits(config, file, environment));
+    config.plans = plans_of(file.plan.value_or(PlanSection{}));
     config.tls_ca_file = lookup(environment, "HOLON_TLS_CA_FILE")
                              .value_or(runtime.tls_ca_file.value_or(
                                  lookup(environment, "SSL_CERT_FILE").value_or("")));

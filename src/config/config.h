@@ -16,6 +16,7 @@
 #include "config/catalogue.h"
 #include "config/mcp.h"
 #include "config/model_ref.h"
+#include "config/plans.h"
 #include "config/sandbox.h"
 #include "config/server.h"
 #include "domain/tool.h"
@@ -115,6 +116,7 @@ struct Config {
     Server server{};
     std::filesystem::path user_home{};  // Where the user keeps secrets; empty when nobody can tell.
     Sandboxes sandboxes{};
+    Plans plans{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // What an MCP server writes to its standard error.

@@ -10,6 +10,7 @@
 #include "config/auth.h"
 #include "config/catalogue.h"
 #include "config/mcp.h"
+#include "config/plans.h"
 #include "domain/execution.h"
 #include "domain/tool.h"
 
@@ -186,10 +187,11 @@ struct ConfigFile {
     std::optional<SandboxSection> sandbox{};
     std::optional<ExecutionSection> execution{};
     std::optional<std::map<std::string, AgentSection>> agents{};
+    std::optional<PlanSection> plan{};
 };
 BOOST_DESCRIBE_STRUCT(ConfigFile, (),
                       (model, models, providers, runtime, tui, web, mcp, policy, redaction, sandbox,
-                       execution, agents))
+                       execution, agents, plan))
 
 // Whether all of it can be used together; an error names the place.
 base::Status check(const ConfigFile& file);

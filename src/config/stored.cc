@@ -123,6 +123,7 @@ Status check(const ConfigFile& file) {
             TRY(check_web_provider(name, section));
     if (file.mcp) TRY(check_mcp(*file.mcp));
     TRY(check_sandbox(file));
+    if (file.plan) TRY(check_plan(*file.plan));
     if (!file.runtime) return {};
     if (const auto& context = file.runtime->anthropic_context_management)
         for (const auto& limit : {context->trigger_input_tokens, context->keep_recent_tool_uses,

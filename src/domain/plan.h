@@ -3,6 +3,7 @@
 // hashes are over those bytes.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -140,11 +141,14 @@ struct PlanAction {
     json::value plan;
     std::string plan_hash;
     std::vector<std::string> params{};  // Names that a run has to give values for.
+    // Their types, of JSON Schema, where the plan's uses of them tell.
+    std::optional<std::map<std::string, std::string>> param_types{};
     std::optional<RunId> saved_from{};
     Time saved_at{};
     friend bool operator==(const PlanAction&, const PlanAction&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PlanAction, (),
-                      (name, description, plan, plan_hash, params, saved_from, saved_at))
+                      (name, description, plan, plan_hash, params, param_types, saved_from,
+                       saved_at))
 
 }  // namespace domain

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,8 +32,10 @@ struct PlanCheck {
     std::string risk_level{};  // Of the tools, not what the plan claims.
     std::int64_t steps{0};
     std::vector<std::string> params{};
+    std::map<std::string, std::string> param_types{};  // Of JSON Schema, where uses tell.
 };
-BOOST_DESCRIBE_STRUCT(PlanCheck, (), (ok, faults, plan_hash, goal, risk_level, steps, params))
+BOOST_DESCRIBE_STRUCT(PlanCheck, (),
+                      (ok, faults, plan_hash, goal, risk_level, steps, params, param_types))
 
 // What is to be run, and where.
 struct PlanRequest {
@@ -102,6 +105,13 @@ struct PlanReverted {
     std::vector<std::string> no_way_back{};   // Steps that left none.
 };
 BOOST_DESCRIBE_STRUCT(PlanReverted, (), (run, restored, not_restored, no_way_back))
+
+struct PlanPruned {
+    std::vector<std::string> removed{};  // Ids, oldest first; with dry_run, what would be removed.
+    std::int64_t bytes{0};
+    bool has_more{false};  // There is a bound for one call.
+};
+BOOST_DESCRIBE_STRUCT(PlanPruned, (), (removed, bytes, has_more))
 
 struct ToolView {
     std::string name;
@@ -213,6 +223,16 @@ public:
     virtual base::Result<std::vector<domain::PlanAction>> actions() = 0;
     virtual base::Result<domain::PlanAction> action(const std::string& name) = 0;
     virtual base::Status remove_action(const std::string& name) = 0;
+
+    // Removes ended runs with all that is kept of them: those older than `older_than`, or those
+    // that the configured retention lets go. Never one that is open, that an action was saved from
+    // or that its approval still lets resume.
+    virtual base::Result<PlanPruned> prune(std::optional<std::chrono::milliseconds> /*older_than*/,
+                                           bool /*dry_run*/) {
+        return base::fail(
+            base::ErrorCode::Unavailable,
+            "runs are removed on the machine that keeps them: holon plan prune there");
+    }
 
     virtual base::Result<std::vector<ToolView>> tools() = 0;
 };

@@ -70,6 +70,41 @@ TEST_P(StoreConformance, PlanRunsAreListedNewestFirstAndOpenOnesOldestFirst) {
     });
 }
 
+TEST_P(StoreConformance, ADroppedPlanRunIsGoneAtOnceAndItsRowsBitByBit) {
+    write([](Tx& tx) -> Status {
+        for (const auto* id : {"p1", "p2"}) {
+            TRY(tx.add_plan_run(run(id, 10, PlanRunStatus::Succeeded), "{}"));
+            for (std::int64_t seq = 1; seq <= 5; ++seq)
+                TRY(tx.append_plan_records({id}, {{seq, PlanRecordKind::Event, "{}"}}));
+        }
+        TRY(tx.add_plan_run(run("p3", 5), "{}"));
+        EXPECT_THAT(names(TRY(tx.ended_plan_runs(9))), ElementsAre("p1", "p2"));
+        EXPECT_THAT(names(TRY(tx.ended_plan_runs(1))), ElementsAre("p1"));
+        EXPECT_EQ(TRY(tx.plan_run_count()), 3);
+        TRY(tx.drop_plan_run({"p9"}));
+        return tx.drop_plan_run({"p1"});
+    });
+    reopen();
+    read([](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.plan_run({"p1"})), std::nullopt);
+        EXPECT_THAT(names(TRY(tx.plan_runs(9))), ElementsAre("p2", "p3"));
+        EXPECT_THAT(names(TRY(tx.ended_plan_runs(9))), ElementsAre("p2"));
+        return {};
+    });
+    write([](Tx& tx) -> Status {
+        EXPECT_EQ(tx.put_plan_run(run("p1", 10)).error().code, ErrorCode::NotFound);
+        EXPECT_TRUE(TRY(tx.erase_dropped_plan_rows(3)));
+        EXPECT_EQ(TRY(tx.plan_records({"p1"}, 0, 9)).size(), 2u);
+        EXPECT_TRUE(TRY(tx.erase_dropped_plan_rows(3)));
+        EXPECT_FALSE(TRY(tx.erase_dropped_plan_rows(3)));
+        EXPECT_THAT(TRY(tx.plan_records({"p1"}, 0, 9)), IsEmpty());
+        EXPECT_EQ(TRY(tx.plan_document({"p1"})), std::nullopt);
+        EXPECT_EQ(TRY(tx.plan_run_count()), 2);
+        EXPECT_EQ(TRY(tx.plan_records({"p2"}, 0, 9)).size(), 5u);
+        return {};
+    });
+}
+
 TEST_P(StoreConformance, TheJournalOfAPlanRunKeepsItsOrderAndItsBytes) {
     const std::vector<domain::PlanRecord> first{{1, PlanRecordKind::Event, R"({"seq":1})"},
                                                 {2, PlanRecordKind::Call, R"({"b":1,"a":"ł"})"}};

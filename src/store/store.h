@@ -233,6 +233,14 @@ public:
         std::int64_t limit) = 0;  // Newest first.
     // Those that have not ended.
     virtual Result<std::vector<domain::PlanRun>> open_plan_runs(std::int64_t limit) = 0;
+    virtual Result<std::int64_t> plan_run_count() = 0;
+    // Those that have, oldest first.
+    virtual Result<std::vector<domain::PlanRun>> ended_plan_runs(std::int64_t limit) = 0;
+    // From here on nobody finds the run; its rows are taken away bit by bit. Unknown: no error.
+    virtual Status drop_plan_run(const RunId& id) = 0;
+    // Takes away at most `limit` rows of the journals of dropped runs. True while there may be
+    // more.
+    virtual Result<bool> erase_dropped_plan_rows(std::int64_t limit) = 0;
     // Appends to the journal of a run. Conflict when one of the numbers is taken: another process
     // has gone on with the run, and nothing of this transaction may happen.
     virtual Status append_plan_records(const RunId& run,

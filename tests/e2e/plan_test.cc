@@ -150,6 +150,46 @@ TEST_F(PlanE2e, AnActionIsSavedExportedImportedAndRun) {
     EXPECT_EQ(program.json_of({"plan", "actions"}).get_array().size(), 2u);
 }
 
+TEST_F(PlanE2e, WhatTheOperatorConfiguredHoldsUnlessTheRunSaysOtherwise) {
+    const auto set = [&](const char* key, const char* value) {
+        return program.run({"config", "set", key, value}).exit_code;
+    };
+    ASSERT_EQ(set("plan.commands.note.argv", R"(["sh","-c","echo \"$1\" > a.txt","sh","{text}"])"),
+              0);
+    EXPECT_EQ(set("plan.commands.bad.argv", "[]"), 0) << "nothing to set";
+    EXPECT_NE(set("plan.commands.bad.argv", R"(["{program}"])"), 0);
+    plan({{{"id", "n"},
+           {"tool", "commands.run"},
+           {"args", {{"name", "note"}, {"args", {{"text", "$(id) hello"}}}}}}});
+    EXPECT_EQ(program.run(run_arguments()).exit_code, 0);
+    EXPECT_EQ(program.read(program.repo() / "a.txt"), "$(id) hello\n");
+
+    ASSERT_EQ(set("plan.policy.max_risk_level", "writes"), 0);
+    const auto refused = program.run(run_arguments());
+    EXPECT_EQ(refused.exit_code, 3);
+    EXPECT_EQ(ended(refused).at("failure").at("code"), json::value("POLICY_DENIED"));
+    program.write(program.folder() / "policy.json", R"({"maxRiskLevel": "commands"})");
+    auto arguments = run_arguments();
+    arguments.insert(arguments.end(), {"--policy", (program.folder() / "policy.json").string()});
+    EXPECT_EQ(program.run(arguments).exit_code, 0);
+
+    program.write(program.folder() / "delete.json", R"({"version": "1.0", "goal": "Delete",
+        "riskLevel": "writes", "steps": [{"id": "d", "tool": "vault.delete", "args": {"path": "a.txt"}}]})");
+    const std::vector<std::string> remove{"plan",
+                                          "run",
+                                          (program.folder() / "delete.json").string(),
+                                          "--vault",
+                                          program.repo().string(),
+                                          "--json"};
+    ASSERT_EQ(set("plan.policy.confirmations_required", "false"), 0);
+    EXPECT_EQ(program.run(remove).exit_code, 3) << "deleting is off by default";
+    ASSERT_EQ(set("plan.allow_delete", "true"), 0);
+    EXPECT_EQ(program.run(remove).exit_code, 0) << "and nobody has to approve";
+    EXPECT_TRUE(std::filesystem::exists(program.repo() / ".trash" / "a.txt"));
+    EXPECT_EQ(program.run({"plan", "revert", "last", "--yes"}).exit_code, 0);
+    EXPECT_TRUE(std::filesystem::exists(program.repo() / "a.txt"));
+}
+
 TEST_F(PlanE2e, ToolsAreListedWithTheirSchemas) {
     const auto tools = program.json_of({"tools"});
     std::set<std::string> names;

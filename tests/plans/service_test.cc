@@ -250,6 +250,7 @@ TEST_F(PlansTest, RevertTakesEveryChangeBackByteForByte) {
     ASSERT_TRUE(life.plans().revert(reverted.run->run_id.value, "ada", nobody));
     EXPECT_EQ(world.files().at("change.md"), "after that");
     EXPECT_EQ(world.files().at("$steps.md"), "moved");
+    EXPECT_EQ(world.files().at("Folder/new.md"), "x");
 }
 
 TEST_F(PlansTest, RevertLeavesAloneWhatChangedSinceAndSaysSo) {
@@ -262,7 +263,7 @@ TEST_F(PlansTest, RevertLeavesAloneWhatChangedSinceAndSaysSo) {
     std::filesystem::remove(world.vault() / "c.md");
     const auto reverted = life.plans().revert(id, "ada", nobody).value();
     ASSERT_THAT(reverted.not_restored, SizeIs(1));
-    EXPECT_THAT(reverted.not_restored[0], HasSubstr("a.md has changed since the run"));
+    EXPECT_THAT(reverted.not_restored[0], HasSubstr("a.md has changed since"));
     EXPECT_EQ(reverted.restored.size(), 2u);
     EXPECT_EQ(world.files(),
               (std::map<std::string, std::string>{{"a.md", "three"}, {"b.md", "one"}}));
@@ -274,7 +275,8 @@ TEST_F(PlansTest, ADamagedOrForeignArtifactIsNotWrittenIntoTheVault) {
     for (const auto& entry :
          std::filesystem::directory_iterator(world.home() / "plans" / id / "tool-artifacts"))
         write(entry.path(), "forged");
-    EXPECT_THAT(life.plans().revert(id, "ada", nobody)->not_restored.at(0), HasSubstr("damaged"));
+    EXPECT_THAT(life.plans().revert(id, "ada", nobody)->not_restored.at(0),
+                HasSubstr("has lost the copy"));
     write(world.home() / "secret", "s");
     const std::string undo =
         run(plan_of({step("u", "plan.undo",
@@ -283,6 +285,37 @@ TEST_F(PlansTest, ADamagedOrForeignArtifactIsNotWrittenIntoTheVault) {
                            {"beforeArtifact", (world.home() / "secret").string()}})}));
     EXPECT_EQ(life.plans().run(undo)->failure->code, "POLICY_DENIED");
     EXPECT_EQ(world.files(), (std::map<std::string, std::string>{{"a.md", "two"}}));
+}
+
+TEST_F(PlansTest, ParametersHaveTheTypesThatTheToolsAskFor) {
+    const json::object plan =
+        plan_of({step("r", "vault.readFile",
+                      {{"path", "$vars.params.note"}, {"maxBytes", "$vars.params.limit"}}),
+                 {{"id", "w"},
+                  {"tool", "test.write"},
+                  {"foreach", {{"from", "$vars.params.names"}, {"itemName", "n"}}},
+                  {"args", {{"path", "{n}-{$vars.params.year}.md"}, {"content", "x"}}}}});
+    const auto saved = life.plans().save("typed", "", std::nullopt, base::json_text(plan)).value();
+    EXPECT_EQ(
+        saved.param_types,
+        (std::map<std::string, std::string>{
+            {"limit", "integer"}, {"names", "array"}, {"note", "string"}, {"year", "string"}}));
+    const auto refused =
+        life.plans()
+            .create(
+                {.action = "typed",
+                 .params = {{"note", json::array()}, {"limit", "x"}, {"names", "n"}, {"year", 1}}})
+            .value();
+    ASSERT_THAT(refused.faults, SizeIs(3));
+    EXPECT_THAT(refused.faults[0].message, HasSubstr("'limit' must be of type integer"));
+    const auto created =
+        life.plans()
+            .create({.action = "typed",
+                     .params = {{"note", 2024}, {"limit", 5}, {"names", {"a"}}, {"year", 2024}}})
+            .value();
+    ASSERT_TRUE(created.run);
+    EXPECT_EQ(created.run->params.at("note"), json::value("2024"))
+        << "typed as a number, meant as text";
 }
 
 TEST_F(PlansTest, ActionsAreSavedListedRunAndForgotten) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/files.h"
-#include "exec/plan/undo_tool.h"
+#include "exec/tools/patch/folder_for_test.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
 
@@ -12,7 +12,7 @@ namespace plans_test {
 namespace fs = std::filesystem;
 
 World::World() {
-    std::string name = (fs::temp_directory_path() / "holon-plans-XXXXXX").string();
+    std::string name = (patch::TestFolder::in_memory() / "holon-plans-XXXXXX").string();
     CHECK(mkdtemp(name.data()) != nullptr, "no folder for a test");
     folder_ = fs::canonical(name);
     fs::create_directories(vault());
@@ -71,7 +71,8 @@ Life::Life(World& world, sim::FaultPlan plan)
                       loop_.run_until([this] { return stopped_; });
                   },
               .stop_loop = [this] { stopped_ = true; },
-              .owners = &agent_plans_}),
+              .owners = &agent_plans_,
+              .settings = world.settings}),
       agent_plans_({.store = *store_,
                     .loop = loop_,
                     .clock = loop_,
@@ -88,12 +89,13 @@ Life::Life(World& world, sim::FaultPlan plan)
 
 const tools::Registry& Life::with_tools(World& world) {
     add_case_tools(registry_, loop_, world.tools);
-    registry_.add(plan::undo_tool(loop_, world.home() / "plans"));
-    plan_tools::add_all(
-        registry_,
-        {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
-             return plan_tools::context_from(place.context);
-         }});
+    plan_tools::add_all(registry_, {.loop = loop_,
+                                    .shell = shell_,
+                                    .context =
+                                        [](const auto&, const tools::Place& place) {
+                                            return plan_tools::context_from(place.context);
+                                        },
+                                    .kept = world.home() / "plans"});
     return registry_;
 }
 

@@ -31,6 +31,7 @@ public:
     sim::Disk disk;
     ToolWorld tools;
     supervisor::FakeMachine machine;
+    config::Plans settings{};  // Of lives to come.
     std::uint64_t seed{1};
     int lives{0};
 

@@ -2,7 +2,6 @@
 
 #include <future>
 
-#include "exec/plan/undo_tool.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
@@ -42,12 +41,13 @@ void Resident::drain() {
 
 const tools::Registry& Resident::with_tools() {
     add_case_tools(registry_, loop_, world_);
-    registry_.add(plan::undo_tool(loop_, folder_ / "home" / "plans"));
     plan_tools::add_all(
         registry_,
-        {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
-             return plan_tools::context_from(place.context);
-         }});
+        {.loop = loop_,
+         .shell = shell_,
+         .context = [](const auto&,
+                       const tools::Place& place) { return plan_tools::context_from(place.context); },
+         .kept = folder_ / "home" / "plans"});
     return registry_;
 }
 

@@ -284,7 +284,12 @@ private:
 
     void record_start(const CallPtr& call) {
         delta_.drafts.emplace_back(call);
-        say(about(EventType::StepStarted, *call, call->step_id + ": " + *call->preview));
+        RunEvent event =
+            about(EventType::StepStarted, *call, call->step_id + ": " + *call->preview);
+        if (call->iteration)
+            event.payload["total"] =
+                state_.steps[state_.checked->by_id.at(call->step_id)].units.size();
+        say(std::move(event));
         state_.note_call(call);
     }
 

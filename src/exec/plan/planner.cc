@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "exec/plan/schema.h"
-#include "exec/plan/undo_tool.h"
+#include "exec/tools/plan_tools/plan_tools.h"
 
 namespace plan {
 namespace {
@@ -88,7 +88,7 @@ std::unexpected<std::vector<Fault>> one_fault(std::string message, std::string h
 }  // namespace
 
 bool is_plannable(const tools::ToolSpec& spec) {
-    return spec.category != kTurnCategory && spec.name != kUndoTool;
+    return spec.category != kTurnCategory && spec.name != plan_tools::kUndoTool;
 }
 
 provider::Request planner_request(const Wish& wish, const tools::Registry& registry,

@@ -1,5 +1,7 @@
 #include "exec/plan/preview.h"
 
+#include <set>
+
 #include "exec/plan/wire.h"
 
 namespace plan {
@@ -51,6 +53,24 @@ CheckedPlan without_stops(const CheckedPlan& plan) {
     return copy;
 }
 
+namespace {
+
+// `creates` of one call without the folders that a call before it makes already: each call is
+// foreseen as if it were the first.
+json::array without_made_folders(const json::array& creates, std::set<std::string>& made) {
+    json::array out;
+    for (std::size_t i = 0; i < creates.size(); ++i) {
+        const std::string path = creates[i].is_string() ? std::string(creates[i].get_string()) : "";
+        const bool is_folder =
+            i + 1 < creates.size() && creates[i + 1].is_string() &&
+            std::string_view(creates[i + 1].get_string()).starts_with(path + "/");
+        if (!is_folder || made.insert(path).second) out.push_back(creates[i]);
+    }
+    return out;
+}
+
+}  // namespace
+
 json::object preview_json(const CheckedPlan& plan, const std::vector<domain::PlanRecord>& records,
                           const PreviewPerformer& performer) {
     std::map<std::string, json::object> steps;  // By call id.
@@ -58,6 +78,7 @@ json::object preview_json(const CheckedPlan& plan, const std::vector<domain::Pla
     json::object out{
         {"goal", plan->plan.goal}, {"planHash", plan->hash}, {"riskLevel", risk_name(plan->risk)}};
     for (const auto list : kLists) out[list] = json::array();
+    std::set<std::string> made;
     for (const auto& record : records) {
         const auto value = base::parse_json(record.line).value();
         const std::string id = base::string_at(value, "callId");
@@ -74,9 +95,10 @@ json::object preview_json(const CheckedPlan& plan, const std::vector<domain::Pla
             for (const auto list : kLists)
                 if (const auto* items = found->second.if_contains(list);
                     items && items->is_array() && !items->get_array().empty()) {
-                    changes[list] = *items;
-                    for (const auto& item : items->get_array())
-                        out[list].get_array().push_back(item);
+                    auto shown = list == "creates" ? without_made_folders(items->get_array(), made)
+                                                   : items->get_array();
+                    for (const auto& item : shown) out[list].get_array().push_back(item);
+                    changes[list] = std::move(shown);
                 }
             step["changes"] = std::move(changes);
         } else if (record.kind == domain::PlanRecordKind::Result && !base::bool_at(value, "ok")) {

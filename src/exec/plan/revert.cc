@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "exec/plan/undo_tool.h"
 #include "exec/plan/wire.h"
+#include "exec/tools/plan_tools/plan_tools.h"
 
 namespace plan {
 namespace {
@@ -58,7 +58,7 @@ base::Result<std::optional<json::value>> revert_plan(
     for (auto& entry : entries)
         steps.push_back(
             {{"id", fmt::format("undo-{}", steps.size() + 1)},
-             {"tool", kUndoTool},
+             {"tool", plan_tools::kUndoTool},
              {"preview", literal(fmt::format("Take back {} of {} (step {})",
                                              base::string_at(entry.args, "action"),
                                              base::string_at(entry.args, "path"), entry.step))},

@@ -7,6 +7,7 @@
 
 #include "agent/workspace/workspace.h"
 #include "exec/plan/chain.h"
+#include "exec/plan/params.h"
 #include "exec/plan/parse.h"
 #include "exec/plan/preview.h"
 #include "exec/plan/replay.h"
@@ -27,6 +28,7 @@ using domain::PlanRunStatus;
 constexpr std::int64_t kRunsLookedAt = 1000;
 constexpr std::int64_t kActionsMax = 1000;
 constexpr std::chrono::seconds kPreviewTimeMax{30};  // Where others wait for the same runtime.
+constexpr std::size_t kPrunedMax = 1000;
 constexpr std::size_t kActionNameCharsMax = 64;
 
 // A run that only pretends, on the loop.
@@ -155,10 +157,11 @@ base::Result<LocalPlans::Prepared> LocalPlans::prepare(const PlanRequest& reques
     out.plan = *checked;
     const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
     out.vault = entry.execution_root;
-    out.policy = TRY(plan::policy_from(request.policy, default_plan_policy(out.vault)));
-    out.context = bind_context(out.plan->plan, request.context, out.vault, out.faults);
-    check_params(*out.plan, request.params, out.faults);
-    out.params = request.params;
+    out.policy = TRY(
+        plan::policy_from(request.policy, default_plan_policy(out.vault, parts_.settings.policy)));
+    out.context =
+        bind_context(out.plan->plan, request.context, out.vault, parts_.settings, out.faults);
+    out.params = check_params(*out.plan, parts_.dispatcher.registry(), request.params, out.faults);
     return out;
 }
 
@@ -175,7 +178,8 @@ base::Result<PlanCheck> LocalPlans::check(const PlanRequest& request) {
                      .goal = one.plan.goal,
                      .risk_level = std::string(plan::risk_name(one.risk)),
                      .steps = static_cast<std::int64_t>(one.plan.steps.size()),
-                     .params = one.params};
+                     .params = one.params,
+                     .param_types = plan::param_types(one, parts_.dispatcher.registry())};
 }
 
 base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
@@ -287,6 +291,12 @@ base::Result<PlanRun> LocalPlans::reject(const std::string& run, const std::stri
 }
 
 base::Result<PlanRun> LocalPlans::execute(const std::string& run, PlanObserver& observer) {
+    auto ended = execute_locked(run, observer);
+    if (ended) sweep();
+    return ended;
+}
+
+base::Result<PlanRun> LocalPlans::execute_locked(const std::string& run, PlanObserver& observer) {
     const auto id = TRY(name_run(run));
     const Reset reset(*this);
     interrupt_by([this, id](const std::string& reason) { host_.cancel(id, reason); });
@@ -458,7 +468,7 @@ base::Result<PlanReverted> LocalPlans::make_revert(const std::string& run,
                     stored.run.run_id, plan::faults_text(checked.error()));
     Prepared prepared{.plan = *checked,
                       .vault = stored.run.vault,
-                      .policy = default_plan_policy(stored.run.vault)};
+                      .policy = default_plan_policy(stored.run.vault, parts_.settings.policy)};
     // In order: a later change has to be gone before the one before it can be.
     prepared.policy.limits.max_concurrency = 1;
     const auto made = TRY(store_new(prepared, stored.run.run_id));
@@ -494,6 +504,7 @@ base::Result<domain::PlanAction> LocalPlans::save(const std::string& name,
                     plan::faults_text(checked.error()));
     action.plan_hash = (*checked)->hash;
     action.params = (*checked)->params;
+    action.param_types = plan::param_types(**checked, parts_.dispatcher.registry());
     if (action.description.empty()) action.description = (*checked)->plan.goal;
     action.saved_at = parts_.clock.now();
     TRY(parts_.store.write(store::Durability::Disk,
@@ -525,6 +536,16 @@ base::Status LocalPlans::remove_action(const std::string& name) {
     TRY(action(name));
     return parts_.store.write(store::Durability::Disk,
                               [&](store::Tx& tx) { return tx.erase_plan_action(name); });
+}
+
+base::Result<PlanPruned> LocalPlans::prune(std::optional<std::chrono::milliseconds> older_than,
+                                           bool dry_run) {
+    const auto retention = older_than ? std::optional(plan::Retention{.max_age = older_than})
+                                      : configured_retention(parts_.settings.retention);
+    if (!retention)
+        return fail(ErrorCode::Refused,
+                    "plan.retention.enabled is off; say what to remove with --older-than");
+    return service::prune(parts_, *retention, kPrunedMax, dry_run);
 }
 
 base::Result<std::vector<ToolView>> LocalPlans::tools() {

@@ -3,6 +3,7 @@
 
 #include "service/local/plan_host.h"
 #include "service/local/plan_maker.h"
+#include "service/local/plan_prune.h"
 #include "service/plans.h"
 
 namespace service {
@@ -42,6 +43,8 @@ public:
     base::Result<std::vector<domain::PlanAction>> actions() override;
     base::Result<domain::PlanAction> action(const std::string& name) override;
     base::Status remove_action(const std::string& name) override;
+    base::Result<PlanPruned> prune(std::optional<std::chrono::milliseconds> older_than,
+                                   bool dry_run) override;
     base::Result<std::vector<ToolView>> tools() override;
 
     // Stores a run for the agent that asks for it. Its calls are judged as calls of that agent;
@@ -55,6 +58,9 @@ public:
     base::Result<PlanCreated> create_for(const PlanRequest& request, ForAgent agent);
     // Ends a run that is not carried here; returns when that has begun. Not from the loop.
     base::Status end(const domain::RunId& run, const std::string& reason);
+
+    // Removes old runs as configured: bounded, and never an error.
+    void sweep() { service::sweep(parts_); }
 
     // Asks the run that is going on to stop. From a task of the loop, where none stays.
     void interrupt(const std::string& reason);
@@ -82,6 +88,7 @@ private:
     template <class T>
     base::Result<T> await(const std::function<base::Status(Told<T>)>& start);
     base::Result<domain::RunId> name_run(const std::string& run);
+    base::Result<domain::PlanRun> execute_locked(const std::string& run, PlanObserver& observer);
     base::Result<Prepared> prepare(const PlanRequest& request);
     base::Result<std::filesystem::path> folder_of(const std::string& run,
                                                   std::optional<domain::PlanRun>& stored);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "exec/plan/params.h"
+
 namespace service {
 namespace {
 
@@ -35,7 +37,7 @@ std::vector<std::string> vault_names(const fs::path& vault, std::size_t names_ma
     return names;
 }
 
-domain::PolicySnapshot default_plan_policy(const fs::path& vault) {
+domain::PolicySnapshot default_plan_policy(const fs::path& vault, const config::PlanPolicy& set) {
     domain::PolicySnapshot policy{.confirmations_required = true};
     policy.sandbox = {.enabled = true, .allowed_roots = {vault.string()}, .deny_patterns = {"://"}};
     policy.limits = {.max_concurrency = kMaxConcurrency,
@@ -45,11 +47,11 @@ domain::PolicySnapshot default_plan_policy(const fs::path& vault) {
                      .run_timeout_ms = kRunTimeoutMs,
                      .max_foreach_items = 10'000,
                      .max_calls = 200'000};
-    return policy;
+    return config::with(set, std::move(policy));
 }
 
 json::object bind_context(const plan::Plan& plan, const json::object& given, const fs::path& vault,
-                          std::vector<PlanFault>& faults) {
+                          const config::Plans& settings, std::vector<PlanFault>& faults) {
     json::object bound;
     for (std::size_t i = 0; i < plan.context_requests.size(); ++i) {
         const auto kind = plan.context_requests[i].kind;
@@ -69,10 +71,16 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
                 bound[name] = std::move(context);
                 break;
             }
+            case plan::ContextKind::CommandList: {
+                auto& list = bound[name].emplace_array();
+                for (const auto& [command, about] : settings.commands)
+                    list.push_back(json::object{{"name", command},
+                                                {"description", about.description.value_or("")}});
+                break;
+            }
             case plan::ContextKind::ActiveFilePath:
             case plan::ContextKind::Selection:
             case plan::ContextKind::Cursor:
-            case plan::ContextKind::CommandList:
                 faults.push_back(
                     {fmt::format("/contextRequests/{}", i),
                      fmt::format("PRECONDITION_FAILED: there is no {} here", name),
@@ -84,8 +92,20 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
     return bound;
 }
 
-void check_params(const plan::Checked& plan, const json::object& given,
-                  std::vector<PlanFault>& faults) {
+json::object check_params(const plan::Checked& plan, const tools::Registry& registry,
+                          const json::object& given, std::vector<PlanFault>& faults) {
+    json::object out = given;
+    for (const auto& [name, type] : plan::param_types(plan, registry)) {
+        const auto* value = given.if_contains(name);
+        if (!value) continue;
+        if (auto fits = plan::fitted(*value, type))
+            out[name] = std::move(*fits);
+        else
+            faults.push_back(
+                {"",
+                 fmt::format("PRECONDITION_FAILED: parameter '{}' must be of type {}", name, type),
+                 fmt::format("Give it as JSON: --param '{}=…'", name)});
+    }
     for (const auto& name : plan.params)
         if (!given.contains(name))
             faults.push_back({"",
@@ -97,6 +117,7 @@ void check_params(const plan::Checked& plan, const json::object& given,
                 {"", fmt::format("the plan has no parameter '{}'", std::string_view(member.key())),
                  plan.params.empty() ? "It has none."
                                      : fmt::format("It has {}.", fmt::join(plan.params, ", "))});
+    return out;
 }
 
 std::vector<PlanFault> shown(const std::vector<plan::Fault>& faults) {

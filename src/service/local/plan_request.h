@@ -1,13 +1,16 @@
 // From what an operator asks for to what a run is made of.
 #pragma once
 
+#include "config/plans.h"
 #include "exec/plan/check.h"
 #include "service/plans.h"
 
 namespace service {
 
-// What plans may do unless somebody says otherwise: changes are approved, and stay in the vault.
-domain::PolicySnapshot default_plan_policy(const std::filesystem::path& vault);
+// What plans may do unless a run says otherwise: what the operator has set, and else changes are
+// approved and stay in the vault.
+domain::PolicySnapshot default_plan_policy(const std::filesystem::path& vault,
+                                           const config::PlanPolicy& set);
 
 // Names of files below the vault without those in hidden folders, sorted: some, when there are
 // more than `names_max`.
@@ -16,11 +19,13 @@ std::vector<std::string> vault_names(const std::filesystem::path& vault, std::si
 // Binds the plan's contextRequests from what the request brings and what the vault shows. What
 // cannot be bound is a fault.
 json::object bind_context(const plan::Plan& plan, const json::object& given,
-                          const std::filesystem::path& vault, std::vector<PlanFault>& faults);
+                          const std::filesystem::path& vault, const config::Plans& settings,
+                          std::vector<PlanFault>& faults);
 
-// Every parameter the plan names has to be given, and no other.
-void check_params(const plan::Checked& plan, const json::object& given,
-                  std::vector<PlanFault>& faults);
+// Every parameter the plan names has to be given, as the type its uses ask for, and no other.
+// Returns them as those types.
+json::object check_params(const plan::Checked& plan, const tools::Registry& registry,
+                          const json::object& given, std::vector<PlanFault>& faults);
 
 std::vector<PlanFault> shown(const std::vector<plan::Fault>& faults);
 

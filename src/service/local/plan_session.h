@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "config/plans.h"
 #include "exec/plan/approval.h"
 #include "exec/plan/folder.h"
 #include "exec/plan/journal.h"
@@ -45,6 +46,7 @@ struct PlanParts {
     PlannerParts planner{};
     RunOwners* owners{nullptr};
     std::shared_ptr<PlanFeed> feed{std::make_shared<PlanFeed>()};
+    config::Plans settings{};
 
     plan::Joins joins() const {
         return [owners = owners](store::Tx& tx, const domain::PlanRun& run) {

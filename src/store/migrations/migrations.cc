@@ -8,6 +8,7 @@
 #include "store/migrations/0004_plan.h"
 #include "store/migrations/0005_gate.h"
 #include "store/migrations/0006_plan_origin.h"
+#include "store/migrations/0010_plan_retention.h"
 
 namespace migrations {
 
@@ -21,7 +22,8 @@ constexpr Step kSteps[] = {{1, "ground", kGround},
                            {2, "lifecycle", kLifecycle},
                            {4, "plan", kPlan},
                            {5, "gate", kGate},
-                           {6, "plan_origin", kPlanOrigin}};
+                           {6, "plan_origin", kPlanOrigin},
+                           {10, "plan_retention", kPlanRetention}};
 
 // The numbers of the steps that the database has.
 Result<std::set<std::int64_t>> applied(sql::Connection& connection) {

@@ -22,14 +22,15 @@ Status SqlTx::add_plan_run(const PlanRun& run, const std::string& plan) {
 
 Status SqlTx::put_plan_run(const PlanRun& run) {
     const std::int64_t changed =
-        TRY(change("UPDATE plan_runs SET is_open = $2, record = $3 WHERE run_id = $1",
+        TRY(change("UPDATE plan_runs SET is_open = $2, record = $3 "
+                   "WHERE run_id = $1 AND is_open >= 0",
                    {run.run_id, std::int64_t{run.is_open()}, TRY(encode(run))}));
     if (changed == 0) return fail(ErrorCode::NotFound, "there is no run {} of a plan", run.run_id);
     return {};
 }
 
 Result<std::optional<PlanRun>> SqlTx::plan_run(const RunId& id) {
-    return record<PlanRun>("SELECT record FROM plan_runs WHERE run_id = $1", {id});
+    return record<PlanRun>("SELECT record FROM plan_runs WHERE run_id = $1 AND is_open >= 0", {id});
 }
 
 Result<std::optional<std::string>> SqlTx::plan_document(const RunId& id) {
@@ -38,7 +39,8 @@ Result<std::optional<std::string>> SqlTx::plan_document(const RunId& id) {
 
 Result<std::vector<PlanRun>> SqlTx::plan_runs(std::int64_t limit) {
     return records<PlanRun>(
-        "SELECT record FROM plan_runs ORDER BY created_at DESC, run_id DESC LIMIT $1",
+        "SELECT record FROM plan_runs WHERE is_open >= 0 "
+        "ORDER BY created_at DESC, run_id DESC LIMIT $1",
         {bounded(limit)});
 }
 
@@ -46,6 +48,42 @@ Result<std::vector<PlanRun>> SqlTx::open_plan_runs(std::int64_t limit) {
     return records<PlanRun>(
         "SELECT record FROM plan_runs WHERE is_open = 1 ORDER BY created_at, run_id LIMIT $1",
         {bounded(limit)});
+}
+
+Result<std::int64_t> SqlTx::plan_run_count() {
+    return number("SELECT COUNT(*) FROM plan_runs", {});
+}
+
+Result<std::vector<PlanRun>> SqlTx::ended_plan_runs(std::int64_t limit) {
+    return records<PlanRun>(
+        "SELECT record FROM plan_runs WHERE is_open = 0 ORDER BY created_at, run_id LIMIT $1",
+        {bounded(limit)});
+}
+
+// is_open is -1 from now on.
+Status SqlTx::drop_plan_run(const RunId& id) {
+    TRY(change("UPDATE plan_runs SET is_open = -1 WHERE run_id = $1", {id}));
+    return {};
+}
+
+Result<bool> SqlTx::erase_dropped_plan_rows(std::int64_t limit) {
+    std::optional<std::string> run;
+    TRY(connection_.query(
+        "SELECT run_id FROM plan_runs WHERE is_open = -1 ORDER BY created_at, run_id LIMIT 1", {},
+        [&](const Row& row) -> Status {
+            run = row.text(0);
+            return {};
+        }));
+    if (!run) return false;
+    const RunId id{*run};
+    const auto erased =
+        TRY(change("DELETE FROM plan_records WHERE run_id = $1 AND seq IN (SELECT seq FROM "
+                   "plan_records WHERE run_id = $1 ORDER BY seq LIMIT $2)",
+                   {id, bounded(limit)}));
+    if (erased == bounded(limit)) return true;
+    TRY(change("DELETE FROM plan_documents WHERE run_id = $1", {id}));
+    TRY(change("DELETE FROM plan_runs WHERE run_id = $1", {id}));
+    return true;
 }
 
 Status SqlTx::append_plan_records(const RunId& run, const std::vector<PlanRecord>& records) {

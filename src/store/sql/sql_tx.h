@@ -120,6 +120,10 @@ public:
     Result<std::optional<std::string>> plan_document(const domain::RunId& id) override;
     Result<std::vector<domain::PlanRun>> plan_runs(std::int64_t limit) override;
     Result<std::vector<domain::PlanRun>> open_plan_runs(std::int64_t limit) override;
+    Result<std::int64_t> plan_run_count() override;
+    Result<std::vector<domain::PlanRun>> ended_plan_runs(std::int64_t limit) override;
+    Status drop_plan_run(const domain::RunId& id) override;
+    Result<bool> erase_dropped_plan_rows(std::int64_t limit) override;
     Status append_plan_records(const domain::RunId& run,
                                const std::vector<domain::PlanRecord>& records) override;
     Result<std::vector<domain::PlanRecord>> plan_records(const domain::RunId& run,

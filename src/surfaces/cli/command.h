@@ -301,6 +301,10 @@ struct PlanImportCommand {
     std::string file;
     std::optional<std::string> name{};
 };
+struct PlanPruneCommand {
+    std::optional<std::string> older_than{};
+    bool dry_run{false};
+};
 struct PlanForgetCommand {
     std::string name;
 };
@@ -315,7 +319,8 @@ struct PlanCommand {
                  PlanApproveCommand, PlanRejectCommand, PlanResumeCommand, PlanCancelCommand,
                  PlanStatusCommand, PlanListCommand, PlanShowCommand, PlanVerifyCommand,
                  PlanReplayCommand, PlanRevertCommand, PlanSaveCommand, PlanActionsCommand,
-                 PlanExportCommand, PlanImportCommand, PlanForgetCommand, ToolsCommand>
+                 PlanExportCommand, PlanImportCommand, PlanForgetCommand, PlanPruneCommand,
+                 ToolsCommand>
         action{};
 };
 

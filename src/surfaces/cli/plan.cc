@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "service/plans_json.h"
 #include "surfaces/cli/cli.h"
+#include "surfaces/cli/plan_progress.h"
 #include "surfaces/cli/plan_view.h"
 
 namespace cli {
@@ -14,6 +15,7 @@ namespace {
 
 using domain::PlanRunStatus;
 
+constexpr std::int64_t kRecordsCaughtUp = 1'000'000;
 constexpr std::size_t kInputBytesMax = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kSelectedFileBytesMax = std::size_t{64} * 1024 * 1024;
 
@@ -149,7 +151,8 @@ base::Result<Exit> on(const PlanCheckCommand& command, const Call& call) {
                                            {"steps", check.steps},
                                            {"riskLevel", check.risk_level},
                                            {"planHash", check.plan_hash},
-                                           {"params", base::to_json(check.params)}}));
+                                           {"params", base::to_json(check.params)},
+                                           {"paramTypes", base::to_json(check.param_types)}}));
     else
         call.context.terminal.print_line(fmt::format(
             "Good: {} steps, {}. {}", check.steps, check.risk_level, base::printable(check.goal)));
@@ -180,8 +183,11 @@ base::Result<Exit> show_preview(const PlanSource& source, const Call& call) {
     const auto preview = TRY(call.context.plans.preview(request));
     const auto* ok = preview.if_contains("ok");
     const bool good = ok && ok->is_bool() && ok->get_bool();
-    if (call.wants_json() || !good)
+    if (call.wants_json())
         call.context.terminal.print_line(base::pretty_json(preview));
+    else if (!good)
+        call.context.terminal.note(faults_text(
+            TRY(base::from_json<std::vector<service::PlanFault>>(preview.at("faults")))));
     else
         call.context.terminal.print_line(preview_text(call.context.terminal, preview));
     return good ? Exit::Success : Exit::Faults;
@@ -271,7 +277,20 @@ Exit tell(const Call& call, const domain::PlanRun& run) {
     return exit_of(run.status);
 }
 
+// With bars, where somebody watches.
+base::Result<Exit> carry_watched(const Call& call, const std::string& run) {
+    const auto& context = call.context;
+    const auto shown = TRY(context.plans.show(run));
+    PlanProgress progress(context.terminal, context.clock, shown.at("plan"));
+    for (const auto& record : TRY(context.plans.records(run, 0, kRecordsCaughtUp)))
+        progress.on_record(record);
+    const auto ended = context.plans.execute(run, progress);
+    progress.finish();
+    return tell(call, TRY(ended));
+}
+
 base::Result<Exit> carry(const Call& call, const std::string& run) {
+    if (!call.json && call.context.terminal.err_is_terminal) return carry_watched(call, run);
     PlanView people(call.context.terminal);
     PlanLines scripts(call.context.terminal);
     service::PlanObserver& observer = call.json ? static_cast<service::PlanObserver&>(scripts)
@@ -425,6 +444,10 @@ base::Result<Exit> on(const PlanRevertCommand& command, const Call& call) {
             return base::fail(base::ErrorCode::Refused,
                               "nobody can be asked here; add --yes to take run {} back",
                               run.run_id);
+        Progress progress(nullptr);
+        for (const auto& record : TRY(call.context.plans.records(command.run, 0, kRecordsCaughtUp)))
+            progress.note(record);
+        for (const auto& line : changes_text(progress)) terminal.note("  " + line);
         if (!terminal.confirm(fmt::format("Take back what run {} changed ({})? [y/N] ", run.run_id,
                                           base::printable(run.goal))))
             return Exit::Interrupted;
@@ -451,14 +474,25 @@ base::Result<Exit> on(const PlanRevertCommand& command, const Call& call) {
                                                                          : Exit::Failed;
 }
 
+// "folder: string, limit: integer"
+std::string params_text(const domain::PlanAction& action) {
+    std::string text;
+    for (const auto& name : action.params) {
+        text += (text.empty() ? "" : ", ") + name;
+        if (!action.param_types) continue;
+        const auto type = action.param_types->find(name);
+        if (type != action.param_types->end()) text += ": " + type->second;
+    }
+    return text;
+}
+
 Exit show_action(const Call& call, const domain::PlanAction& action) {
     if (call.wants_json())
         print_json(call, action);
     else
         call.context.terminal.print_line(fmt::format(
             "{}: {}{}", action.name, base::printable(action.description),
-            action.params.empty() ? ""
-                                  : fmt::format(" (--param {})", fmt::join(action.params, ", "))));
+            action.params.empty() ? "" : fmt::format(" (--param {})", params_text(action))));
     return Exit::Success;
 }
 
@@ -481,6 +515,7 @@ base::Result<Exit> on(const PlanActionsCommand&, const Call& call) {
         list.push_back({{"name", action.name},
                         {"description", action.description},
                         {"params", base::to_json(action.params)},
+                        {"paramTypes", base::to_json(action.param_types)},
                         {"planHash", action.plan_hash}});
     }
     if (call.wants_json()) call.context.terminal.print_line(base::pretty_json(list));
@@ -521,6 +556,38 @@ base::Result<Exit> on(const PlanForgetCommand& command, const Call& call) {
             base::pretty_json(json::object{{"ok", true}, {"name", command.name}}));
     else
         call.context.terminal.print_line("Removed " + command.name + ".");
+    return Exit::Success;
+}
+
+base::Result<std::chrono::milliseconds> age_of(const std::string& text) {
+    constexpr std::int64_t kAmountMax = 1'000'000;
+    std::int64_t amount = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
+    const std::string_view unit(end, text.data() + text.size());
+    const auto one = unit == "d"   ? std::chrono::minutes(24 * 60)
+                     : unit == "h" ? std::chrono::minutes(60)
+                     : unit == "m" ? std::chrono::minutes(1)
+                                   : std::chrono::minutes(0);
+    if (error != std::errc{} || amount < 0 || amount > kAmountMax || one.count() == 0)
+        return base::fail(base::ErrorCode::InvalidInput,
+                          "--older-than is a number with d, h or m behind it, got '{}'",
+                          base::printable(text));
+    return one * amount;
+}
+
+base::Result<Exit> on(const PlanPruneCommand& command, const Call& call) {
+    std::optional<std::chrono::milliseconds> older_than;
+    if (command.older_than) older_than = TRY(age_of(*command.older_than));
+    const auto pruned = TRY(call.context.plans.prune(older_than, command.dry_run));
+    if (call.wants_json()) {
+        print_json(call, pruned);
+        return Exit::Success;
+    }
+    if (command.dry_run)
+        for (const auto& run : pruned.removed) call.context.terminal.print_line(run);
+    call.context.terminal.print_line(fmt::format(
+        "{} {} runs, {} kB.{}", command.dry_run ? "Would remove" : "Removed", pruned.removed.size(),
+        pruned.bytes / 1000, pruned.has_more ? " There are more; run it again." : ""));
     return Exit::Success;
 }
 

@@ -110,6 +110,14 @@ void add_runs(CLI::App& plan, Invocation& invocation) {
     revert.sub->add_flag("--yes", revert.action->yes, "Do it without being asked");
 }
 
+void add_prune(CLI::App& plan, Invocation& invocation) {
+    const auto prune = add<PlanPruneCommand>(plan, invocation, "prune",
+                                             "Remove old runs, with all that is kept of them");
+    prune.sub->add_option("--older-than", prune.action->older_than,
+                          "Those that ended longer ago: 30d, 12h, 90m (default: as configured)");
+    prune.sub->add_flag("--dry-run", prune.action->dry_run, "Only tell which");
+}
+
 void add_actions(CLI::App& plan, Invocation& invocation) {
     const auto save =
         add<PlanSaveCommand>(plan, invocation, "save", "Keep a plan under a name, as an action");
@@ -149,6 +157,7 @@ void add_plans(CLI::App& app, Invocation& invocation) {
         "  6 the plan has faults, nothing was run   130 cancelled");
     add_running(*plan, invocation);
     add_runs(*plan, invocation);
+    add_prune(*plan, invocation);
     add_actions(*plan, invocation);
     const auto tools =
         add<ToolsCommand>(app, invocation, "tools", "List the tools that plans and agents can use");

@@ -9,6 +9,7 @@ namespace {
 constexpr std::int64_t kItemsShown = 20;
 constexpr std::int64_t kItemsStride = 100;
 constexpr std::size_t kDiffLinesMax = 40;
+constexpr std::size_t kChangesShown = 20;  // Of one step, or of all items of a loop.
 
 std::string shown(std::string_view text) {
     return base::printable(base::to_utf8(text));
@@ -45,25 +46,86 @@ std::string diff_text(const Terminal& terminal, std::string_view diff) {
     return out;
 }
 
-std::string changes_text(const Terminal& terminal, const json::value& changes) {
-    std::string out;
-    const auto line = [&](Style style, std::string_view sign, const std::string& text) {
-        out += "      " + styled(terminal, style, fmt::format("{} {}", sign, text)) + "\n";
-    };
-    for (const auto& one : list_at(changes, "creates"))
-        line(Style::Green, "+", text_of(one, "path"));
-    for (const auto& one : list_at(changes, "modifies")) {
-        line(Style::Yellow, "~", text_of(one, "path"));
-        out += diff_text(terminal, base::string_at(one, "diff"));
+// The lists of changes of a step or of a loop's items together, each with its bound.
+class Changes {
+public:
+    explicit Changes(const Terminal& terminal) : terminal_(terminal) {}
+
+    void add(const json::value& changes) {
+        for (const auto& one : list_at(changes, "creates")) line(Style::Green, "+", path_of(one));
+        for (const auto& one : list_at(changes, "modifies"))
+            if (line(Style::Yellow, "~", path_of(one)))
+                text_ += diff_text(terminal_, base::string_at(one, "diff"));
+        for (const auto& one : list_at(changes, "renames"))
+            line(Style::Yellow, ">",
+                 fmt::format("{} -> {}", shown(base::string_at(one, "from")),
+                             shown(base::string_at(one, "to"))));
+        for (const auto& one : list_at(changes, "deletes")) line(Style::Red, "-", path_of(one));
+        for (const auto& one : list_at(changes, "commands"))
+            line(Style::Red, "$", text_of(one, "command"));
     }
-    for (const auto& one : list_at(changes, "renames"))
-        line(Style::Yellow, ">",
-             fmt::format("{} -> {}", shown(base::string_at(one, "from")),
-                         shown(base::string_at(one, "to"))));
-    for (const auto& one : list_at(changes, "deletes")) line(Style::Red, "-", text_of(one, "path"));
-    for (const auto& one : list_at(changes, "commands"))
-        line(Style::Red, "$", text_of(one, "command"));
-    return out;
+    void unknown(std::string_view why) {
+        line(Style::Dim, "?", "known only when the run gets there: " + shown(why));
+    }
+    std::string text() const {
+        return count_ > kChangesShown
+                   ? text_ + fmt::format("      … and {} more\n", count_ - kChangesShown)
+                   : text_;
+    }
+
+private:
+    static std::string path_of(const json::value& one) { return text_of(one, "path"); }
+    bool line(Style style, std::string_view sign, const std::string& text) {
+        if (++count_ > kChangesShown) return false;
+        text_ += "      " + styled(terminal_, style, fmt::format("{} {}", sign, text)) + "\n";
+        return true;
+    }
+
+    const Terminal& terminal_;
+    std::string text_;
+    std::size_t count_{0};
+};
+
+// What a call is for; a preview that nobody wrote begins with its tool, which stands there already.
+std::string about_call(const json::value& step) {
+    const std::string preview = base::string_at(step, "preview");
+    const std::string tool = base::string_at(step, "tool");
+    if (!preview.starts_with(tool)) return shown(preview);
+    return shown(base::trim(std::string_view(preview).substr(tool.size())));
+}
+
+// The items of a loop, or one step, as one entry.
+std::string entry_text(const Terminal& terminal, std::span<const json::value> items) {
+    const auto& step = items.front();
+    const bool is_loop = base::find(step, "index") != nullptr;
+    std::string out = fmt::format(
+        "  {}  {}  {}\n", shown(base::string_at(step, "stepId")),
+        styled(terminal, risk_style(base::string_at(step, "riskLevel")),
+               shown(base::string_at(step, "tool"))),
+        is_loop ? fmt::format("for {} item{}", items.size(), items.size() == 1 ? "" : "s")
+                : about_call(step));
+    Changes changes(terminal);
+    for (const auto& item : items) {
+        if (const auto* found = base::find(item, "changes")) changes.add(*found);
+        if (const std::string why = base::string_at(item, "unknown"); !why.empty())
+            changes.unknown(why);
+    }
+    return out + changes.text();
+}
+
+std::string totals_text(const json::value& preview) {
+    const std::tuple<std::string_view, std::string_view, std::string_view> kinds[] = {
+        {"creates", "creates", ""},
+        {"modifies", "changes", ""},
+        {"renames", "renames", ""},
+        {"deletes", "deletes", ""},
+        {"commands", "runs", " command"}};
+    std::string text;
+    for (const auto& [list, verb, noun] : kinds)
+        if (const std::size_t count = list_at(preview, list).size(); count > 0)
+            text += fmt::format("{}{} {}{}{}", text.empty() ? "" : ", ", verb, count, noun,
+                                noun.empty() || count == 1 ? "" : "s");
+    return text.empty() ? "It changes nothing." : "It " + text + ".";
 }
 
 }  // namespace
@@ -85,23 +147,15 @@ std::string preview_text(const Terminal& terminal, const json::object& preview) 
         "{}\nRisk {}   in {}\n\n",
         styled(terminal, Style::Bold, shown(base::string_at(value, "goal"))),
         styled(terminal, risk_style(risk), risk), shown(base::string_at(value, "vault")));
-    for (const auto& step : list_at(value, "steps")) {
-        const auto* index = base::find(step, "index");
-        out += fmt::format("  {}{}  {}  {}\n", shown(base::string_at(step, "stepId")),
-                           index ? fmt::format("[{}]", base::json_text(*index)) : "",
-                           styled(terminal, risk_style(base::string_at(step, "riskLevel")),
-                                  shown(base::string_at(step, "tool"))),
-                           shown(base::string_at(step, "preview")));
-        if (const auto* changes = base::find(step, "changes"))
-            out += changes_text(terminal, *changes);
-        if (const std::string why = base::string_at(step, "unknown"); !why.empty())
-            out += fmt::format("      ? known only when the run gets there: {}\n", shown(why));
+    const auto& steps = list_at(value, "steps");
+    for (std::size_t at = 0; at < steps.size();) {
+        std::size_t end = at + 1;
+        const std::string id = base::string_at(steps[at], "stepId");
+        while (end < steps.size() && base::string_at(steps[end], "stepId") == id) ++end;
+        out += entry_text(terminal, std::span(steps.data() + at, end - at));
+        at = end;
     }
-    out += fmt::format("\nCreates {}, modifies {}, renames {}, deletes {}, runs {} commands.",
-                       list_at(value, "creates").size(), list_at(value, "modifies").size(),
-                       list_at(value, "renames").size(), list_at(value, "deletes").size(),
-                       list_at(value, "commands").size());
-    return out;
+    return out + "\n" + totals_text(value);
 }
 
 std::string run_summary(const domain::PlanRun& run) {

@@ -18,14 +18,21 @@ namespace patch {
 
 class TestFolder {
 public:
-    TestFolder() {
+    explicit TestFolder(
+        const std::filesystem::path& above = std::filesystem::temp_directory_path()) {
         ::umask(022);  // Modes of new files are compared.
-        std::string name = (std::filesystem::temp_directory_path() / "patch-test-XXXXXX").string();
+        std::string name = (above / "patch-test-XXXXXX").string();
         path_ = std::filesystem::canonical(::mkdtemp(name.data()));
     }
     ~TestFolder() { std::filesystem::remove_all(path_); }
     TestFolder(const TestFolder&) = delete;
     TestFolder& operator=(const TestFolder&) = delete;
+
+    // Where flushing costs nothing, if there is such a place; for tests that write much.
+    static std::filesystem::path in_memory() {
+        return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm"
+                                               : std::filesystem::temp_directory_path();
+    }
 
     const std::filesystem::path& path() const { return path_; }
     std::string at(std::string_view name) const { return (path_ / name).string(); }

@@ -56,16 +56,14 @@ struct Host {
     std::vector<NamedCommand> commands{};
     // Off by default: vault.delete then is POLICY_DENIED. On, it moves to the vault's .trash.
     bool allow_delete{false};
-    vault::Durability durability{vault::Durability::EachCall};
+    std::filesystem::path kept{};  // plan.undo restores only from files below it.
 };
 
-// Adds vault.*, editor.*, workspace.*, commands.*, util.*, shell.exec, which runs a command to its
-// end, and shell.applyPatch, which is ApplyPatch under a name that plans use. What `host` refers to
-// has to outlive the registry.
-void add_all(tools::Registry& registry, const Host& host);
+inline constexpr std::string_view kUndoTool = "plan.undo";
 
-// With Durability::RunEnd: writes what the run's calls left in the vault to disk. It has to
-// succeed before the run's results are called final.
-base::Status sync_vault(const tools::Place& place);
+// Adds vault.*, editor.*, workspace.*, commands.*, util.*, plan.undo, shell.exec, which runs a
+// command to its end, and shell.applyPatch, which is ApplyPatch under a name that plans use. What
+// `host` refers to has to outlive the registry.
+void add_all(tools::Registry& registry, const Host& host);
 
 }  // namespace plan_tools

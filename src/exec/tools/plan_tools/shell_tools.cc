@@ -158,7 +158,9 @@ std::vector<vault::UndoEntry> undo_of(const domain::Effects& effects, const Befo
         undo.push_back(std::move(entry));
     }
     for (const auto& deleted : effects.deleted) {
-        vault::UndoEntry entry{.action = Action::Delete, .path = deleted.path};
+        vault::UndoEntry entry{
+            .action = deleted.kind == domain::PathKind::Folder ? Action::Rmdir : Action::Delete,
+            .path = deleted.path};
         if (const auto before = kept(deleted.path, "")) {
             entry.beforeEtag = before->etag;
             entry.beforeArtifact = before->artifact;

@@ -102,7 +102,6 @@ public:
     ChangeTool(const Kit& kit, About about, Change change)
         : loop_(kit.host.loop),
           contexts_(kit.contexts),
-          durability_(kit.host.durability),
           change_(std::make_shared<const Change>(std::move(change))),
           spec_(spec_of(std::move(about), domain::RiskLevel::Writes)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
@@ -116,8 +115,8 @@ public:
         auto end = std::make_shared<vault::Outcome<vault::Done>>();
         loop_.offload(
             // The sink belongs to the dispatcher's `done`, which outlives this work.
-            [change = change_, request, running, end, &sink, durability = durability_] {
-                *end = perform(*change, *request, sink, durability);
+            [change = change_, request, running, end, &sink] {
+                *end = perform(*change, *request, sink);
             },
             [change = change_, request, run = call.run_id, end, done = std::move(done)]() mutable {
                 if (!*end) return done(outcome_of(std::unexpected(std::move(*end).error())));
@@ -149,20 +148,18 @@ public:
 
 private:
     static vault::Outcome<vault::Done> perform(const Change& change, Request request,
-                                               results::ArtifactSink& sink,
-                                               vault::Durability durability) {
+                                               results::ArtifactSink& sink) {
         const auto root = TRY(vault::Root::open(request.place.workspace.execution_root));
         const auto decide = [&](bool first) -> vault::Outcome<vault::Decision> {
             if (request.stop->load()) return vault::stopped();
             request.first_try = first;
             return change.decide(root, request);
         };
-        return vault::carry_out(root, decide, sink, durability);
+        return vault::carry_out(root, decide, sink);
     }
 
     base::Loop& loop_;
     std::shared_ptr<Contexts> contexts_;
-    vault::Durability durability_;
     std::shared_ptr<const Change> change_;
     const tools::ToolSpec spec_;
 };
@@ -232,13 +229,8 @@ void add_all(tools::Registry& registry, const Host& host) {
     add_workspace(registry, kit);
     add_commands(registry, kit);
     add_util(registry, kit);
+    add_undo(registry, kit);
     add_shell(registry, kit);
-}
-
-base::Status sync_vault(const tools::Place& place) {
-    const auto root = vault::Root::open(place.workspace.execution_root);
-    if (!root) return base::fail(base::ErrorCode::Io, "{}", root.error().message);
-    return root->sync();
 }
 
 }  // namespace plan_tools

@@ -107,6 +107,7 @@ void add_editor(tools::Registry& registry, const Kit& kit);
 void add_workspace(tools::Registry& registry, const Kit& kit);
 void add_commands(tools::Registry& registry, const Kit& kit);
 void add_util(tools::Registry& registry, const Kit& kit);
+void add_undo(tools::Registry& registry, const Kit& kit);
 void add_shell(tools::Registry& registry, const Kit& kit);
 
 }  // namespace plan_tools

@@ -233,7 +233,7 @@ TEST_F(VaultToolsTest, AreForPlansAndNotOfferedToModels) {
         EXPECT_TRUE(spec->input_schema.contains("properties")) << spec->name;
         EXPECT_TRUE(spec->output_schema.contains("properties")) << spec->name;
     }
-    EXPECT_EQ(registry_.all().size(), 20u);
+    EXPECT_EQ(registry_.all().size(), 21u);
     EXPECT_TRUE(registry_.exposed(domain::ProfilePreset::PublicNamed).empty());
     start(call("vault.listFiles", json::object{}, domain::CallSource::Turn));
     EXPECT_EQ(end().error->code, "POLICY_DENIED");

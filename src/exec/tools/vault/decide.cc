@@ -140,6 +140,25 @@ Outcome<void> decide_links(const Root& root, const Move& move, Decision& decisio
     return {};
 }
 
+// The folders above `path` that are not there, by their exact names.
+Outcome<void> missing_folders(const Root& root, std::string_view path, std::vector<Step>& steps) {
+    const std::string_view above = folder_of(path);
+    if (above.empty() || root.folder(above)) return {};
+    if (TRY(root.look(above)).kind != Kind::Missing)
+        return conflict(above, "is no longer the folder it was", "Move it out of the way.");
+    TRY(missing_folders(root, above, steps));
+    steps.emplace_back(MakeFolder{std::string(above)});
+    return {};
+}
+
+Outcome<std::string> read_kept(const std::filesystem::path& kept, const std::string& artifact) {
+    const auto inside = std::filesystem::path(artifact).lexically_relative(kept);
+    if (inside.empty() || inside.is_absolute() || *inside.begin() == "..")
+        return denied(artifact, "is not among the files that runs keep", "Restore it by hand.");
+    auto content = TRY(TRY(Root::open(kept)).read(inside.string(), kFileBytesMax, false));
+    return std::move(content.bytes);
+}
+
 }  // namespace
 
 Outcome<std::string> checked_path(std::string_view path) {
@@ -240,12 +259,33 @@ Outcome<Decision> decide_delete(const Root& root, const std::string& path,
     return decision;
 }
 
+Outcome<Decision> decide_undo(const Root& root, const UndoEntry& written,
+                              const std::filesystem::path& kept) {
+    UndoEntry entry = written;
+    entry.path = join(TRY(names_to_change(written.path)));
+    if (written.from) entry.from = join(TRY(names_to_change(*written.from)));
+    const bool was_made = entry.action == Action::Create || entry.action == Action::Mkdir;
+    const auto seen = TRY(root.look(entry.path));
+    Decision decision{.path = entry.from.value_or(entry.path)};
+    if (was_made && seen.kind == Kind::Missing) return decision;
+    const std::string& back = decision.path;  // Where something has to be again.
+    const bool brings_back = entry.action == Action::Delete || entry.action == Action::Rmdir ||
+                             entry.action == Action::Rename;
+    if (brings_back && TRY(root.look(back)).kind != Kind::Missing)
+        return conflict(back, "is there again", "Look at it and restore by hand what you want.");
+    auto step = TRY(undo_step(
+        root, entry, [&](const std::string& artifact) { return read_kept(kept, artifact); }));
+    if (brings_back) TRY(missing_folders(root, back, decision.steps));
+    decision.steps.push_back(std::move(step));
+    return decision;
+}
+
 Outcome<Done> carry_out(const Root& root,
                         const std::function<Outcome<Decision>(bool first)>& decide,
-                        results::ArtifactSink& sink, Durability durability) {
+                        results::ArtifactSink& sink) {
     for (int tries = 1;; ++tries) {
         auto decision = TRY(decide(tries == 1));
-        auto performed = perform(root, decision.steps, sink, durability);
+        auto performed = perform(root, decision.steps, sink);
         if (performed) return Done{std::move(decision), std::move(*performed)};
         const bool is_restored =
             !performed.error().details || !base::find(*performed.error().details, "not_restored");

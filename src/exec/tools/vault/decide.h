@@ -18,7 +18,8 @@ inline constexpr std::size_t kRelinkedNotesMax = 2000;
 inline constexpr std::size_t kNoteBytesMax = 4 * 1024 * 1024;
 inline constexpr std::size_t kLinkBytesMax = 512 * 1024 * 1024;
 // Times a call is decided anew because the vault changed between decision and act.
-inline constexpr int kDecisionsMax = 16;
+// Each time somebody else got on, so it is no loop; many callers after one name need many tries.
+inline constexpr int kDecisionsMax = 256;
 
 enum class OnCollision { Unique, Error };
 BOOST_DESCRIBE_ENUM(OnCollision, Unique, Error)
@@ -68,6 +69,11 @@ Outcome<Decision> decide_rename(const Root& root, const Rename& rename);
 Outcome<Decision> decide_delete(const Root& root, const std::string& path,
                                 const std::optional<std::string>& expected_etag);
 
+// Takes back what an entry notes, folders that are missing on the way made again. No steps when
+// what was created is gone already. The bytes before a change come only from files below `kept`.
+Outcome<Decision> decide_undo(const Root& root, const UndoEntry& entry,
+                              const std::filesystem::path& kept);
+
 // The path as written, checked; its end need not exist.
 Outcome<std::string> checked_path(std::string_view path);
 
@@ -81,6 +87,6 @@ struct Done {
 // is told whether it is the first time, when it may assume the likely.
 Outcome<Done> carry_out(const Root& root,
                         const std::function<Outcome<Decision>(bool first)>& decide,
-                        results::ArtifactSink& sink, Durability durability);
+                        results::ArtifactSink& sink);
 
 }  // namespace vault

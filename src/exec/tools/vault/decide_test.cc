@@ -29,10 +29,9 @@ protected:
     void write(std::string_view path, std::string_view bytes, mode_t mode = 0644) {
         folder_.write("v/" + std::string(path), bytes, mode);
     }
-    Outcome<Done> act(const std::function<Outcome<Decision>(const Root&)>& decide,
-                      Durability durability = Durability::RunEnd) {
+    Outcome<Done> act(const std::function<Outcome<Decision>(const Root&)>& decide) {
         const Root vault = root();
-        return carry_out(vault, [&](bool) { return decide(vault); }, sink_, durability);
+        return carry_out(vault, [&](bool) { return decide(vault); }, sink_);
     }
     Outcome<Done> create(const std::string& path, const std::string& content = "",
                          OnCollision on_collision = OnCollision::Unique) {
@@ -40,7 +39,7 @@ protected:
         return carry_out(
             vault,
             [&](bool first) { return decide_create(vault, path, content, on_collision, first); },
-            sink_, Durability::RunEnd);
+            sink_);
     }
     Outcome<Done> put(const Write& write) {
         return act([&](const Root& v) { return decide_write(v, write); });
@@ -65,7 +64,7 @@ protected:
     }
     static std::string kind(const Outcome<Done>& done) { return done ? "ok" : done.error().kind; }
 
-    patch::TestFolder folder_;
+    patch::TestFolder folder_{patch::TestFolder::in_memory()};
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
     results::FileArtifacts sink_{folder_.path() / "artifacts", "before", ids_};
@@ -102,21 +101,6 @@ TEST_F(VaultTest, MakesNewNamesSafeAndLeavesThoseThatExist) {
     write("odd: folder/x", "");
     EXPECT_EQ(create("odd: folder/a?b.md").value().decision.path, "odd: folder/a-b.md");
     EXPECT_EQ(create("new: folder/a?b.md").value().decision.path, "new- folder/a-b.md");
-}
-
-TEST_F(VaultTest, WritesTheSameBytesInBothManners) {
-    for (const auto durability : {Durability::EachCall, Durability::RunEnd}) {
-        const auto done = act(
-                              [](const Root& v) {
-                                  return decide_create(v, "f.md", "text\n", OnCollision::Unique);
-                              },
-                              durability)
-                              .value();
-        EXPECT_EQ(all(), (std::map<std::string, std::string>{{"f.md", "644 text\n"}}));
-        EXPECT_TRUE(root().sync());
-        take_all_back(done);
-        EXPECT_TRUE(all().empty());
-    }
 }
 
 // contract: RES-06
@@ -306,7 +290,7 @@ TEST_F(VaultTest, TakesBackWhatItDidWhenALaterStepFails) {
     const std::vector<Step> steps{MakeFolder{"d"}, CreateFile{"d/n.md", "n"},
                                   ModifyFile{"a.md", "a", "A"}, Move{"b.md", "d/b.md"},
                                   ModifyFile{"a.md", "not this", "x"}};
-    const auto done = perform(vault, steps, sink_, Durability::RunEnd);
+    const auto done = perform(vault, steps, sink_);
     EXPECT_EQ(done.error().kind, "conflict");
     EXPECT_EQ(base::find(*done.error().details, "not_restored"), nullptr);
     EXPECT_EQ(all(), before);

@@ -17,6 +17,28 @@ namespace {
 // A rename elsewhere in the tree makes the kernel give up a ".." of a link with EAGAIN.
 constexpr int kOpenTriesMax = 64;
 constexpr std::size_t kReadBytes = 64 * 1024;
+// O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+
+// errno says why `file` is not open.
+Outcome<Content> content_of(const base::Fd& file, std::string_view path, std::size_t bytes_max) {
+    if (!file) return refused("Opening", path, errno);
+    Content content;
+    if (::fstat(file.get(), &content.status) != 0) return refused("Looking at", path, errno);
+    if (S_ISDIR(content.status.st_mode)) return refused("Reading", path, EISDIR);
+    if (!S_ISREG(content.status.st_mode)) return refused("Reading", path, ENXIO);
+    std::array<char, kReadBytes> buffer;
+    while (true) {
+        const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return broken("Reading", path, errno);
+        if (got == 0) return content;
+        if (static_cast<std::size_t>(got) > bytes_max - content.bytes.size())
+            return unfit(path, fmt::format("has more than {} bytes", bytes_max),
+                         "Read a smaller file, or only its beginning.");
+        content.bytes.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+}
 
 }  // namespace
 
@@ -79,30 +101,14 @@ Outcome<Seen> Root::look(std::string_view path) const {
 }
 
 Outcome<Content> Root::read(std::string_view path, std::size_t bytes_max, bool follow) const {
-    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
-    const base::Fd file(
-        open_below(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW)));
-    if (!file) return refused("Opening", path, errno);
-    Content content;
-    if (::fstat(file.get(), &content.status) != 0) return refused("Looking at", path, errno);
-    if (S_ISDIR(content.status.st_mode)) return refused("Reading", path, EISDIR);
-    if (!S_ISREG(content.status.st_mode)) return refused("Reading", path, ENXIO);
-    std::array<char, kReadBytes> buffer;
-    while (true) {
-        const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return broken("Reading", path, errno);
-        if (got == 0) return content;
-        if (static_cast<std::size_t>(got) > bytes_max - content.bytes.size())
-            return unfit(path, fmt::format("has more than {} bytes", bytes_max),
-                         "Read a smaller file, or only its beginning.");
-        content.bytes.append(buffer.data(), static_cast<std::size_t>(got));
-    }
+    const base::Fd file(open_below(path, kReadFlags | (follow ? 0 : O_NOFOLLOW)));
+    return content_of(file, path, bytes_max);
 }
 
-base::Status Root::sync() const {
-    if (::syncfs(fd_->get()) != 0) return base::fail_errno("write the vault to disk");
-    return {};
+Outcome<Content> read_at(const Spot& spot, std::string_view path, std::size_t bytes_max) {
+    const base::Fd file(
+        ::openat(spot.fd(), spot.name.c_str(), kReadFlags | O_NOFOLLOW | O_CLOEXEC));
+    return content_of(file, path, bytes_max);
 }
 
 }  // namespace vault

@@ -54,15 +54,16 @@ public:
     Outcome<Content> read(std::string_view path, std::size_t bytes_max = kFileBytesMax,
                           bool follow = true) const;
 
-    // Everything written below the root so far survives a power cut when this returns.
-    base::Status sync() const;
-
 private:
     explicit Root(base::Fd fd) : fd_(std::make_shared<const base::Fd>(std::move(fd))) {}
     int open_below(std::string_view path, int flags) const;  // -1 and errno.
 
     std::shared_ptr<const base::Fd> fd_;
 };
+
+// As Root::read, of what `spot` names; a link is not followed. `path` is for messages.
+Outcome<Content> read_at(const Spot& spot, std::string_view path,
+                         std::size_t bytes_max = kFileBytesMax);
 
 // "sha256:" and the digest of the content.
 std::string etag(std::string_view bytes);

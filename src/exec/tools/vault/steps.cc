@@ -18,6 +18,7 @@ constexpr mode_t kFileMode = 0666;  // Less the umask, as any program makes file
 constexpr mode_t kFolderMode = 0777;
 constexpr int kTemporaryNamesMax = 100;
 
+constexpr std::string_view kByHand = "Look at it and restore by hand what you want back.";
 constexpr std::string_view kReadAgain = "Read it again and decide anew.";
 
 // A file that is not there yet for anybody who lists the folder by its real name.
@@ -39,33 +40,20 @@ Outcome<Temporary> make_temporary(const Spot& spot, std::string_view path, mode_
 }
 
 // A new name is durable only when the folder that lists it is.
-Outcome<void> flush(const Spot& spot, std::string_view path, Durability durability) {
-    if (durability == Durability::EachCall && ::fsync(spot.fd()) != 0)
-        return broken("Flushing the folder of", path, errno);
+Outcome<void> flush(const Spot& spot, std::string_view path) {
+    if (::fsync(spot.fd()) != 0) return broken("Flushing the folder of", path, errno);
     return {};
 }
 
-Outcome<void> fill(int file, std::string_view bytes, std::string_view path, Durability durability) {
+Outcome<void> fill(int file, std::string_view bytes, std::string_view path) {
     if (!base::write_all(file, bytes)) return broken("Writing", path, errno);
-    if (durability == Durability::EachCall && ::fsync(file) != 0)
-        return broken("Flushing", path, errno);
+    if (::fsync(file) != 0) return broken("Flushing", path, errno);
     return {};
 }
 
-Outcome<void> write_new(const Spot& spot, const CreateFile& step, Durability durability) {
-    if (durability == Durability::RunEnd) {
-        // Nothing is promised about a power cut yet, so the file may be born under its own name.
-        // One write of a whole note is as good as atomic for whoever looks on.
-        const base::Fd file(::openat(spot.fd(), spot.name.c_str(),
-                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                     kFileMode));
-        if (!file) return refused("Creating", step.path, errno);
-        auto filled = fill(file.get(), step.bytes, step.path, durability);
-        if (!filled) ::unlinkat(spot.fd(), spot.name.c_str(), 0);
-        return filled;
-    }
+Outcome<void> write_new(const Spot& spot, const CreateFile& step) {
     const Temporary made = TRY(make_temporary(spot, step.path, kFileMode));
-    auto done = fill(made.file.get(), step.bytes, step.path, durability);
+    auto done = fill(made.file.get(), step.bytes, step.path);
     if (done && ::renameat2(spot.fd(), made.name.c_str(), spot.fd(), spot.name.c_str(),
                             RENAME_NOREPLACE) != 0)
         done = refused("Creating", step.path, errno);
@@ -73,7 +61,7 @@ Outcome<void> write_new(const Spot& spot, const CreateFile& step, Durability dur
         ::unlinkat(spot.fd(), made.name.c_str(), 0);
         return done;
     }
-    return flush(spot, step.path, durability);
+    return flush(spot, step.path);
 }
 
 bool same_state(const struct stat& a, const struct stat& b) {
@@ -103,13 +91,13 @@ Outcome<void> exchange(const Spot& spot, const Temporary& made, const struct sta
 }
 
 Outcome<void> replace(const Root& root, std::string_view path, std::string_view before_etag,
-                      std::string_view after, Durability durability) {
+                      std::string_view after) {
     const Content old = TRY(root.read(path, kFileBytesMax, false));
     if (etag(old.bytes) != before_etag)
         return conflict(path, "has changed since it was read", kReadAgain);
     const Spot spot = TRY(root.spot(path));
     const Temporary made = TRY(make_temporary(spot, path, 0600));
-    auto done = fill(made.file.get(), after, path, durability);
+    auto done = fill(made.file.get(), after, path);
     // The owner may differ only when we are allowed to set it; otherwise the file becomes ours.
     if (done && (old.status.st_uid != ::geteuid() || old.status.st_gid != ::getegid()) &&
         ::fchown(made.file.get(), old.status.st_uid, old.status.st_gid) != 0 && errno != EPERM)
@@ -119,11 +107,10 @@ Outcome<void> replace(const Root& root, std::string_view path, std::string_view 
     if (done) done = exchange(spot, made, old.status, path);
     ::unlinkat(spot.fd(), made.name.c_str(), 0);  // The old file, or ours if it failed.
     if (!done) return done;
-    return flush(spot, path, durability);
+    return flush(spot, path);
 }
 
-Outcome<void> move(const Root& root, std::string_view from, std::string_view to,
-                   Durability durability) {
+Outcome<void> move(const Root& root, std::string_view from, std::string_view to) {
     const Spot old = TRY(root.spot(from));
     const Spot now = TRY(root.spot(to));
     if (::renameat2(old.fd(), old.name.c_str(), now.fd(), now.name.c_str(), RENAME_NOREPLACE) !=
@@ -136,15 +123,40 @@ Outcome<void> move(const Root& root, std::string_view from, std::string_view to,
             return unfit(to, "lies inside the folder that is moved", "Choose another target.");
         return refused("Renaming", errno == ENOENT ? from : to, errno);
     }
-    TRY(flush(now, to, durability));
-    return flush(old, from, durability);
+    TRY(flush(now, to));
+    return flush(old, from);
 }
 
-// Performs one step and notes it; what a failed step had begun, it has taken back itself.
+// Takes the file out under a name of our own before it is looked at, so that what was checked is
+// what goes. `let_go` says whether it may; if not, it goes back to where it was.
+Outcome<void> remove_file(const Root& root, const RemoveFile& step,
+                          const std::function<Outcome<void>(const std::string& bytes)>& let_go) {
+    static std::atomic<unsigned> next{0};
+    const Spot spot = TRY(root.spot(step.path));
+    const Spot taken{spot.folder, fmt::format("{}{}-out-{}", kTemporaryPrefix, ::getpid(), next++)};
+    if (::renameat2(spot.fd(), spot.name.c_str(), taken.fd(), taken.name.c_str(),
+                    RENAME_NOREPLACE) != 0)
+        return refused("Removing", step.path, errno);
+    const auto judge = [&]() -> Outcome<void> {
+        const Content content = TRY(read_at(taken, step.path));
+        if (etag(content.bytes) != step.etag)
+            return conflict(step.path, "has changed since", kByHand);
+        return let_go(content.bytes);
+    };
+    auto judged = judge();
+    if (judged && ::unlinkat(taken.fd(), taken.name.c_str(), 0) == 0) return flush(spot, step.path);
+    if (judged) judged = broken("Removing", step.path, errno);
+    if (::renameat2(taken.fd(), taken.name.c_str(), spot.fd(), spot.name.c_str(),
+                    RENAME_NOREPLACE) != 0)
+        return broken("Putting back", step.path, errno);
+    return judged;
+}
+
+// Performs one step and notes it; what a failed step had begun, it has taken back itself. Without a
+// sink nothing is kept.
 class Performer {
 public:
-    Performer(const Root& root, results::ArtifactSink& sink, Durability durability)
-        : root_(root), sink_(sink), durability_(durability) {}
+    Performer(const Root& root, results::ArtifactSink* sink) : root_(root), sink_(sink) {}
 
     Outcome<void> operator()(const MakeFolder& step) {
         const Spot spot = TRY(root_.spot(step.path));
@@ -152,12 +164,12 @@ public:
             return refused("Creating", step.path, errno);
         done.undo.push_back({.action = Action::Mkdir, .path = step.path});
         done.effects.created.push_back({step.path, domain::PathKind::Folder});
-        return flush(spot, step.path, durability_);
+        return flush(spot, step.path);
     }
 
     Outcome<void> operator()(const CreateFile& step) {
         const Spot spot = TRY(root_.spot(step.path));
-        TRY(write_new(spot, step, durability_));
+        TRY(write_new(spot, step));
         done.undo.push_back(
             {.action = Action::Create, .path = step.path, .afterEtag = etag(step.bytes)});
         done.effects.created.push_back({step.path, domain::PathKind::File});
@@ -165,26 +177,20 @@ public:
     }
 
     Outcome<void> operator()(const ModifyFile& step) {
-        auto artifact = sink_.store("before", step.before);
-        if (!artifact)
-            return Failure(domain::ToolError{.kind = "artifact_write_failed",
-                                             .message = "The content before the change could not "
-                                                        "be kept: " +
-                                                        artifact.error().message,
-                                             .recovery_hint = "Free disk space and try again."});
+        auto artifact = TRY(keep(step.before));
         const std::string before = etag(step.before), after = etag(step.after);
-        TRY(replace(root_, step.path, before, step.after, durability_));
+        TRY(replace(root_, step.path, before, step.after));
         done.undo.push_back({.action = Action::Modify,
                              .path = step.path,
                              .beforeEtag = before,
                              .afterEtag = after,
-                             .beforeArtifact = std::move(*artifact)});
+                             .beforeArtifact = std::move(artifact)});
         done.effects.modified.push_back({step.path, domain::PathKind::File, before, after});
         return {};
     }
 
     Outcome<void> operator()(const Move& step) {
-        TRY(move(root_, step.from, step.to, durability_));
+        TRY(move(root_, step.from, step.to));
         // Without an etag: moving back loses nothing, also when the content has changed since.
         done.undo.push_back({.action = Action::Rename, .path = step.to, .from = step.from});
         if (step.trash)
@@ -194,12 +200,47 @@ public:
         return {};
     }
 
+    Outcome<void> operator()(const RemoveFile& step) {
+        std::optional<std::string> artifact;
+        TRY(remove_file(root_, step, [&](const std::string& bytes) -> Outcome<void> {
+            artifact = TRY(keep(bytes));
+            return {};
+        }));
+        done.undo.push_back({.action = Action::Delete,
+                             .path = step.path,
+                             .beforeEtag = step.etag,
+                             .beforeArtifact = std::move(artifact)});
+        done.effects.deleted.push_back({step.path, domain::PathKind::File, false});
+        return {};
+    }
+
+    Outcome<void> operator()(const RemoveFolder& step) {
+        const Spot spot = TRY(root_.spot(step.path));
+        if (::unlinkat(spot.fd(), spot.name.c_str(), AT_REMOVEDIR) != 0) {
+            if (errno == ENOTEMPTY) return conflict(step.path, "has something in it now", kByHand);
+            return refused("Removing", step.path, errno);
+        }
+        done.undo.push_back({.action = Action::Rmdir, .path = step.path});
+        done.effects.deleted.push_back({step.path, domain::PathKind::Folder, false});
+        return flush(spot, step.path);
+    }
+
     Performed done;
 
 private:
+    Outcome<std::optional<std::string>> keep(std::string_view bytes) {
+        if (!sink_) return std::nullopt;
+        auto artifact = sink_->store("before", bytes);
+        if (artifact) return std::move(*artifact);
+        return Failure(domain::ToolError{
+            .kind = "artifact_write_failed",
+            .message =
+                "The content before the change could not be kept: " + artifact.error().message,
+            .recovery_hint = "Free disk space and try again."});
+    }
+
     const Root& root_;
-    results::ArtifactSink& sink_;
-    Durability durability_;
+    results::ArtifactSink* sink_;
 };
 
 void take_all_back(const Root& root, const std::vector<UndoEntry>& undo, domain::ToolError& error) {
@@ -211,48 +252,30 @@ void take_all_back(const Root& root, const std::vector<UndoEntry>& undo, domain:
     error.details->get_object()["not_restored"] = std::move(not_restored);
 }
 
-Outcome<void> must_still_be(const Root& root, const UndoEntry& entry) {
-    if (!entry.afterEtag) return {};
-    const Content now = TRY(root.read(entry.path, kFileBytesMax, false));
+// The file that the entry left behind, unchanged.
+Outcome<std::string> as_left(const Root& root, const UndoEntry& entry) {
+    Content now = TRY(root.read(entry.path, kFileBytesMax, false));
+    if (!entry.afterEtag)
+        return unfit(entry.path, "was left without a note of what it held", kByHand);
     if (etag(now.bytes) != *entry.afterEtag)
-        return conflict(entry.path, "has changed since", "Restore it by hand.");
-    return {};
+        return conflict(entry.path, "has changed since", kByHand);
+    return std::move(now.bytes);
 }
 
-Outcome<std::string> bytes_before(const UndoEntry& entry) {
+Outcome<std::string> bytes_before(const UndoEntry& entry, const Kept& kept) {
     if (!entry.beforeArtifact)
-        return unfit(entry.path, "was changed without keeping what it was", "Restore it by hand.");
-    auto bytes = base::read_file(*entry.beforeArtifact, kFileBytesMax);
-    if (!bytes || (entry.beforeEtag && etag(*bytes) != *entry.beforeEtag))
-        return unfit(entry.path, "has lost the copy of what it was", "Restore it by hand.");
-    return std::move(*bytes);
-}
-
-Outcome<void> restore_bytes(const Root& root, const UndoEntry& entry) {
-    const std::string bytes = TRY(bytes_before(entry));
-    return replace(root, entry.path, entry.afterEtag.value_or(""), bytes, Durability::EachCall);
-}
-
-Outcome<void> create_again(const Root& root, const UndoEntry& entry) {
-    const CreateFile file{entry.path, TRY(bytes_before(entry))};
-    return write_new(TRY(root.spot(entry.path)), file, Durability::EachCall);
-}
-
-Outcome<void> remove(const Root& root, const UndoEntry& entry, int flags) {
-    const Spot spot = TRY(root.spot(entry.path));
-    if (::unlinkat(spot.fd(), spot.name.c_str(), flags) != 0) {
-        if (errno == ENOTEMPTY)
-            return conflict(entry.path, "has something in it now", "Remove it by hand.");
-        return refused("Removing", entry.path, errno);
-    }
-    return flush(spot, entry.path, Durability::EachCall);
+        return unfit(entry.path, "was changed without keeping what it was", kByHand);
+    auto bytes = TRY(kept(*entry.beforeArtifact));
+    if (entry.beforeEtag && etag(bytes) != *entry.beforeEtag)
+        return unfit(entry.path, "has lost the copy of what it was", kByHand);
+    return bytes;
 }
 
 }  // namespace
 
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink, Durability durability) {
-    Performer performer(root, sink, durability);
+                           results::ArtifactSink& sink) {
+    Performer performer(root, &sink);
     for (const auto& step : steps) {
         auto done = std::visit(performer, step);
         if (done) continue;
@@ -263,22 +286,38 @@ Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
     return std::move(performer.done);
 }
 
-Outcome<void> take_back(const Root& root, const UndoEntry& entry) {
+Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& kept) {
     switch (entry.action) {
         case Action::Create:
-            TRY(must_still_be(root, entry));
-            return remove(root, entry, 0);
+            return RemoveFile{entry.path, etag(TRY(as_left(root, entry)))};
         case Action::Mkdir:
-            return remove(root, entry, AT_REMOVEDIR);
+            return RemoveFolder{entry.path};
         case Action::Modify:
-            return restore_bytes(root, entry);
-        case Action::Rename:
-            TRY(must_still_be(root, entry));
-            return move(root, entry.path, entry.from.value_or(""), Durability::EachCall);
+            return ModifyFile{entry.path, TRY(as_left(root, entry)),
+                              TRY(bytes_before(entry, kept))};
+        case Action::Rename: {
+            if (!entry.from || entry.from->empty())
+                return invalid(entry.path, "has no `from`", "Say where it was before.");
+            if (entry.afterEtag) TRY(as_left(root, entry));
+            const bool is_folder = TRY(root.look(entry.path)).kind == Kind::Folder;
+            return Move{entry.path, *entry.from,
+                        is_folder ? domain::PathKind::Folder : domain::PathKind::File};
+        }
         case Action::Delete:
-            return create_again(root, entry);
+            return CreateFile{entry.path, TRY(bytes_before(entry, kept))};
+        case Action::Rmdir:
+            return MakeFolder{entry.path};
     }
-    return {};
+    return invalid(entry.path, "was changed in no way that is known", kByHand);
+}
+
+Outcome<void> take_back(const Root& root, const UndoEntry& entry) {
+    const auto step = TRY(undo_step(root, entry, [&](const std::string& artifact) {
+        auto bytes = base::read_file(artifact, kFileBytesMax);
+        return bytes ? Outcome<std::string>(std::move(*bytes))
+                     : unfit(entry.path, "has lost the copy of what it was", kByHand);
+    }));
+    return std::visit(Performer(root, nullptr), step);
 }
 
 json::object describe(std::span<const Step> steps) {
@@ -297,6 +336,10 @@ json::object describe(std::span<const Step> steps) {
                 deletes.push_back(json::value(moved->from));
             else
                 renames.push_back(json::object{{"from", moved->from}, {"to", moved->to}});
+        } else if (const auto* removed = std::get_if<RemoveFile>(&step)) {
+            deletes.push_back(json::value(removed->path));
+        } else if (const auto* emptied = std::get_if<RemoveFolder>(&step)) {
+            deletes.push_back(json::value(emptied->path));
         }
     }
     json::object preview;

@@ -3,6 +3,7 @@
 // both are the same steps.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,11 +40,22 @@ struct Move {
     bool trash{false};
     friend bool operator==(const Move&, const Move&) = default;
 };
-using Step = std::variant<MakeFolder, CreateFile, ModifyFile, Move>;
+// For good, and only while the file still has this etag; what it held is kept first.
+struct RemoveFile {
+    std::string path;
+    std::string etag;
+    friend bool operator==(const RemoveFile&, const RemoveFile&) = default;
+};
+// Only an empty one.
+struct RemoveFolder {
+    std::string path;
+    friend bool operator==(const RemoveFolder&, const RemoveFolder&) = default;
+};
+using Step = std::variant<MakeFolder, CreateFile, ModifyFile, Move, RemoveFile, RemoveFolder>;
 
 // One thing that was done, as plans keep it to take it back. Fields are spelled as on their wire.
-enum class Action { Create, Modify, Delete, Rename, Mkdir };
-BOOST_DESCRIBE_ENUM(Action, Create, Modify, Delete, Rename, Mkdir)
+enum class Action { Create, Modify, Delete, Rename, Mkdir, Rmdir };
+BOOST_DESCRIBE_ENUM(Action, Create, Modify, Delete, Rename, Mkdir, Rmdir)
 
 struct UndoEntry {
     Action action{Action::Create};
@@ -56,11 +68,6 @@ struct UndoEntry {
 };
 BOOST_DESCRIBE_STRUCT(UndoEntry, (), (action, path, from, beforeEtag, afterEtag, beforeArtifact))
 
-// EachCall: when a call returns, a power cut loses nothing of it. RunEnd: the files of many calls
-// are written to disk together by Root::sync, which has to succeed before a run's results are
-// called final; until then a power cut may lose any of them, but a crash of the program does not.
-enum class Durability { EachCall, RunEnd };
-
 struct Performed {
     std::vector<UndoEntry> undo;  // In the order it was done; to be taken back from the end.
     domain::Effects effects;
@@ -68,11 +75,17 @@ struct Performed {
 
 // Carries out `steps` in order. When one fails, those before it are taken back; should that fail
 // too, the details name the paths in `not_restored`. The bytes before a change go to `sink` first.
+// On return a power cut loses nothing of it: see
+// docs/decisions/0005-a-result-comes-after-its-files.md.
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink, Durability durability);
+                           results::ArtifactSink& sink);
 
-// Takes back one entry. A path that no longer is what the entry left behind is CONFLICT, and is
-// not touched.
+// The step that takes `entry` back. A path that no longer is what the entry left behind is
+// CONFLICT. `before` gives the bytes that were kept under a name of the entry's.
+using Kept = std::function<Outcome<std::string>(const std::string& artifact)>;
+Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& kept);
+
+// Takes back one entry of a call that is still going on, and keeps nothing of what it undoes.
 Outcome<void> take_back(const Root& root, const UndoEntry& entry);
 
 // {creates, modifies: [{path, diff}], renames: [{from, to}], deletes}, empty lists left out.

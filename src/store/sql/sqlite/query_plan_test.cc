@@ -86,6 +86,10 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.plan_document({"p"}));
     TRY(tx.plan_runs(1));
     TRY(tx.open_plan_runs(1));
+    TRY(tx.plan_run_count());
+    TRY(tx.ended_plan_runs(1));
+    TRY(tx.drop_plan_run({"p"}));
+    TRY(tx.erase_dropped_plan_rows(9));
     TRY(tx.append_plan_records({"p"}, {{.seq = 1}}));
     TRY(tx.plan_records({"p"}, 0, 1));
     TRY(tx.put_plan_origin({.plan_hash = "h"}));

@@ -1,0 +1,57 @@
+// plan.undo: takes one change of an earlier run back. A revert is a plan of such calls, so it is
+// approved, recorded and undone like any other run.
+#include "exec/tools/plan_tools/vault_tool.h"
+
+namespace plan_tools {
+namespace {
+
+struct UndoResult {
+    std::string path;
+    bool restored{true};
+    std::string message;
+    std::vector<vault::UndoEntry> undo;
+};
+BOOST_DESCRIBE_STRUCT(UndoResult, (), (path, restored, message, undo))
+
+std::string told(const vault::UndoEntry& entry, const vault::Decision& decision) {
+    using vault::Action;
+    const std::string path = vault::shown(entry.path);
+    if (decision.steps.empty()) return path + " is gone already.";
+    switch (entry.action) {
+        case Action::Create:
+            return fmt::format("Removed {}.", path);
+        case Action::Mkdir:
+            return fmt::format("Removed the folder {}.", path);
+        case Action::Modify:
+            return fmt::format("Restored {}.", path);
+        case Action::Rename:
+            return fmt::format("Renamed {} back to {}.", path, vault::shown(decision.path));
+        case Action::Delete:
+        case Action::Rmdir:
+            return fmt::format("Brought back {}.", path);
+    }
+    return path;
+}
+
+}  // namespace
+
+void add_undo(tools::Registry& registry, const Kit& kit) {
+    registry.add(change_tool(
+        kit,
+        about<vault::UndoEntry, UndoResult>(
+            std::string(kUndoTool), "plan",
+            "Take one change of an earlier run back, if nothing has changed since."),
+        {.decide =
+             [kept = kit.host.kept](const vault::Root& root, const Request& request) {
+                 return vault::decide_undo(root, request.as<vault::UndoEntry>(), kept);
+             },
+         .tell =
+             [](const Request& request, const vault::Done& done) {
+                 const auto message = told(request.as<vault::UndoEntry>(), done.decision);
+                 return answer(message, UndoResult{.path = done.decision.path,
+                                                   .message = message,
+                                                   .undo = done.performed.undo});
+             }}));
+}
+
+}  // namespace plan_tools

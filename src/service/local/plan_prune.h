@@ -1,0 +1,21 @@
+// Removes runs that were kept long enough: rows, files and artifacts.
+#pragma once
+
+#include "exec/plan/retention.h"
+#include "service/local/plan_session.h"
+
+namespace service {
+
+// What the operator has set; nothing is ever removed by itself when that is off.
+std::optional<plan::Retention> configured_retention(const config::PlanRetention& set);
+
+// Removes at most `runs_max` of the oldest runs that `retention` lets go and nobody needs or
+// carries, and what crashes have left of runs and previews. A crash in between is made up for by
+// the next call.
+base::Result<PlanPruned> prune(const PlanParts& parts, const plan::Retention& retention,
+                               std::size_t runs_max, bool dry_run);
+
+// The same as configured, for a program that has other things to do: bounded, and never an error.
+void sweep(const PlanParts& parts);
+
+}  // namespace service
