@@ -116,7 +116,8 @@ std::vector<std::string> mcp_secret_names(const McpSection& section) {
          section.servers.value_or(std::map<std::string, McpServerSection>{}))
         for (const auto& [variable, value] : server.env.value_or(Environment{}))
             if (auto named = named_variable(value);
-                named && std::ranges::find(kInherited, std::string_view(*named)) == kInherited.end())
+                named &&
+                std::ranges::find(kInherited, std::string_view(*named)) == kInherited.end())
                 names.push_back(std::move(*named));
     return names;
 }

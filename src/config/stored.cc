@@ -167,7 +167,7 @@ Result<ConfigFile> read_config(const std::filesystem::path& home) {
 
 Status write_document(const std::filesystem::path& home, const json::object& document) {
     const auto path = home / "config.json";
-    TRY(checked(document, path.string()));
+    TRY(load_sandboxes(TRY(checked(document, path.string())), home));
     TRY(make_home(home));
     return base::write_file_atomic(path, base::pretty_json(document) + "\n", kFileMode);
 }

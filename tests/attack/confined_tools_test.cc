@@ -64,7 +64,8 @@ protected:
     void SetUp() override {
         const auto lacks = sandbox::missing(shell_.boundary({"default"}).machine());
         if (!lacks.empty())
-            GTEST_SKIP() << "NOT TESTED, this machine cannot confine: " << fmt::format("{}", fmt::join(lacks, "; "));
+            GTEST_SKIP() << "NOT TESTED, this machine cannot confine: "
+                         << fmt::format("{}", fmt::join(lacks, "; "));
     }
     std::string out(const tools::Dispatched& end) {
         EXPECT_TRUE(end.envelope.ok()) << end.receipt;
@@ -92,8 +93,8 @@ protected:
 };
 
 TEST_F(ConfinedTools, WriteInTheWorkspaceAndNowhereElse) {
-    const auto end = exec(fmt::format("echo x > made; echo x > {}; echo $HOLON_SANDBOX",
-                                      folder_.at("outside")));
+    const auto end =
+        exec(fmt::format("echo x > made; echo x > {}; echo $HOLON_SANDBOX", folder_.at("outside")));
     EXPECT_EQ(out(end), "confined");
     EXPECT_TRUE(fs::exists(folder_.at("repo/made")));
     EXPECT_FALSE(fs::exists(folder_.at("outside")));
@@ -101,8 +102,8 @@ TEST_F(ConfinedTools, WriteInTheWorkspaceAndNowhereElse) {
 }
 
 TEST_F(ConfinedTools, ATaskHasItsTerminalAndReadsItsInput) {
-    const auto id = long_task({{"cmd", "test -t 0 && test -t 1 && read line && echo got-$line"},
-                               {"tty", true}});
+    const auto id = long_task(
+        {{"cmd", "test -t 0 && test -t 1 && read line && echo got-$line"}, {"tty", true}});
     EXPECT_TRUE(tasks::detail_of(task(id)).confined.value_or(false));
     const auto given = run("TaskInput", {{"task_id", id}, {"input", "word\n"}});
     EXPECT_TRUE(given.envelope.ok()) << given.receipt;
@@ -136,9 +137,10 @@ TEST_F(ConfinedTools, ACommandThatEndsTakesItsProcessesAlong) {
 class ConfinedHome : public ConfinedTools {
 protected:
     ConfinedHome() {
-        for (const char* file : {"holon/holon.db", "holon/credentials.json",
-                                 "holon/agents/other/memory.md", "holon/plans/p/plan.json",
-                                 "holon/agents/default/own.md", "holon/agents/default/tool-artifacts/a"})
+        for (const char* file :
+             {"holon/holon.db", "holon/credentials.json", "holon/agents/other/memory.md",
+              "holon/plans/p/plan.json", "holon/agents/default/own.md",
+              "holon/agents/default/tool-artifacts/a"})
             folder_.write(file, "marker-of-" + std::string(file));
         place_.agent_home = folder_.at("holon/agents/default");
     }
@@ -198,9 +200,9 @@ TEST_F(ConfinedHome, IsThereToReadWhereTheAgentWorksElsewhere) {
 
 TEST_F(ConfinedHome, IsTheOnlyPlaceToWorkInTheRuntimesFolder) {
     for (const char* root : {"holon", "holon/plans", "holon/agents", "holon/agents/other"}) {
-        const auto none = behind().enclose({.argv = {"true"}},
-                                           {.execution_root = folder_.path() / root,
-                                            .agent_home = place_.agent_home});
+        const auto none = behind().enclose(
+            {.argv = {"true"}},
+            {.execution_root = folder_.path() / root, .agent_home = place_.agent_home});
         ASSERT_FALSE(none) << root;
         EXPECT_THAT(none.error().message, HasSubstr("runtime's own folder")) << root;
     }
@@ -209,8 +211,8 @@ TEST_F(ConfinedHome, IsTheOnlyPlaceToWorkInTheRuntimesFolder) {
 class Networked : public ConfinedTools {
 protected:
     Networked()
-        : ConfinedTools({.network = sandbox::Network::Allowlist,
-                         .allowed_hosts = {"allowed.example"}}) {}
+        : ConfinedTools(
+              {.network = sandbox::Network::Allowlist, .allowed_hosts = {"allowed.example"}}) {}
     // Asks for two destinations that are not allowed, one of them twice.
     const std::string cmd =
         "python3 -c \"import urllib.request as u\nfor p in (9, 9, 10):\n    try: "
@@ -228,8 +230,9 @@ TEST_F(Networked, ARefusedDestinationIsToldWithTheResult) {
         logs += entry.path().string().contains("network") ? 1 : 0;
     EXPECT_LE(logs, 1U);
 
-    const auto batch = run("ExecCommandBatch", {{"items", json::array{{{"cmd", cmd}, {"login", false}},
-                                                                      {{"cmd", "true"}}}}});
+    const auto batch =
+        run("ExecCommandBatch",
+            {{"items", json::array{{{"cmd", cmd}, {"login", false}}, {{"cmd", "true"}}}}});
     EXPECT_EQ(batch.denials, denied);
 }
 

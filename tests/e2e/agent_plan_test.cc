@@ -63,10 +63,10 @@ TEST_F(AgentPlan, APlanThatReadsIsRunAtOnceAndItsReceiptIsTheToolsResult) {
 }
 
 TEST_F(AgentPlan, AllFaultsComeBackInOneError) {
-    model_runs(plan_of({step("a", "vault.readFiel", {{"path", "x"}}),
-                        step("b", "RunPlan", {{"action", "self"}}),
-                        step("c", "vault.readFile", {{"path", "$steps.nobody.x"}})},
-                       "read-only"));
+    model_runs(plan_of(
+        {step("a", "vault.readFiel", {{"path", "x"}}), step("b", "RunPlan", {{"action", "self"}}),
+         step("c", "vault.readFile", {{"path", "$steps.nobody.x"}})},
+        "read-only"));
     server.enqueue(test_support::says("I see."));
     go();
     EXPECT_THAT(last_request(), HasSubstr("has 3 faults and was not run"));
@@ -76,8 +76,8 @@ TEST_F(AgentPlan, AllFaultsComeBackInOneError) {
 }
 
 TEST_F(AgentPlan, APlanThatWritesWaitsIsApprovedAndItsAgentIsToldTheEnd) {
-    model_runs(plan_of(
-        {step("w", "vault.createFile", {{"path", "new.md"}, {"content", "x"}})}, "writes"));
+    model_runs(
+        plan_of({step("w", "vault.createFile", {{"path", "new.md"}, {"content", "x"}})}, "writes"));
     server.enqueue(test_support::says("It waits."));
     go();
     EXPECT_THAT(last_request(), HasSubstr("awaiting_approval"));
@@ -110,14 +110,14 @@ TEST_F(AgentPlan, ARejectedPlanIsToldItsAgent) {
 
 TEST_F(AgentPlan, AKilledRunGoesOnWithoutRepeatingAndIsToldOnce) {
     Signpost post(program.folder() / "post");
-    model_runs(plan_of(
-        {step("one", "ExecCommand", {{"cmd", "echo one >> lines"}}),
-         json::object{{"id", "two"},
-                      {"tool", "ExecCommand"},
-                      {"dependsOn", json::array{"one"}},
-                      {"args", {{"cmd", "echo two >> lines; echo x > " + post.path().string() +
-                                            "; sleep 100"}}}}},
-        "commands"));
+    model_runs(plan_of({step("one", "ExecCommand", {{"cmd", "echo one >> lines"}}),
+                        json::object{{"id", "two"},
+                                     {"tool", "ExecCommand"},
+                                     {"dependsOn", json::array{"one"}},
+                                     {"args",
+                                      {{"cmd", "echo two >> lines; echo x > " +
+                                                   post.path().string() + "; sleep 100"}}}}},
+                       "commands"));
     server.enqueue(test_support::says("It waits."));
     go();
     EXPECT_EQ(program.run({"plan", "approve", "last"}).exit_code, 0);
@@ -134,21 +134,21 @@ TEST_F(AgentPlan, AKilledRunGoesOnWithoutRepeatingAndIsToldOnce) {
 }
 
 TEST_F(AgentPlan, WhatAnAgentThatIsGoneLeftWaitingIsNotKept) {
-    model_runs(plan_of(
-        {step("w", "vault.createFile", {{"path", "new.md"}, {"content", "x"}})}, "writes"));
+    model_runs(
+        plan_of({step("w", "vault.createFile", {{"path", "new.md"}, {"content", "x"}})}, "writes"));
     server.enqueue(test_support::says("It waits."));
     EXPECT_EQ(program.run({"run", "--json", "go"}).exit_code, 0);
     EXPECT_EQ(status_of_last(), "cancelled");
 }
 
 TEST_F(AgentPlan, AnActionIsRunByItsName) {
-    const auto document = plan_of(
-        {step("r", "vault.readFile", {{"path", "$vars.params.file"}})}, "read-only");
+    const auto document =
+        plan_of({step("r", "vault.readFile", {{"path", "$vars.params.file"}})}, "read-only");
     program.write(program.folder() / "plan.json", base::json_text(document.at("plan")));
-    ASSERT_EQ(program
-                  .run({"plan", "save", "show", "--file", (program.folder() / "plan.json").string()})
-                  .exit_code,
-              0);
+    ASSERT_EQ(
+        program.run({"plan", "save", "show", "--file", (program.folder() / "plan.json").string()})
+            .exit_code,
+        0);
     model_runs({{"action", "show"}, {"params", {{"file", "Ideas.md"}}}});
     model_runs({{"action", "show"}, {"plan", json::object()}});
     server.enqueue(test_support::says("Done."));

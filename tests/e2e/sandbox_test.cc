@@ -182,17 +182,15 @@ TEST_F(Confined, APlansCommandsGetNothingOut) {
     const std::string cmd = fmt::format("{}; true", fmt::join(commands, "; "));
     json::array steps;
     for (const char* tool : {"ExecCommand", "shell.exec"})
-        steps.push_back(json::object{{"id", steps.empty() ? "one" : "two"},
-                                     {"tool", tool},
-                                     {"args", {{"cmd", cmd}}}});
+        steps.push_back(json::object{
+            {"id", steps.empty() ? "one" : "two"}, {"tool", tool}, {"args", {{"cmd", cmd}}}});
     program.write(program.folder() / "plan.json",
                   base::json_text(json::object{{"version", "1.0"},
                                                {"goal", "Get out"},
                                                {"riskLevel", "commands"},
                                                {"steps", std::move(steps)}}));
-    const auto finished =
-        program.run({"plan", "run", (program.folder() / "plan.json").string(), "--vault",
-                     program.repo().string(), "--json", "--yes"});
+    const auto finished = program.run({"plan", "run", (program.folder() / "plan.json").string(),
+                                       "--vault", program.repo().string(), "--json", "--yes"});
     EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
     EXPECT_EQ(escapes(finished.out + finished.err), std::vector<std::string>{});
 }
@@ -340,7 +338,8 @@ protected:
 
 TEST_F(ConfinedTask, GetsNothingOut) {
     server.enqueue(test_support::calls(
-        "ExecCommand", base::json_text(json::object{{"cmd", all_hostile()}, {"yield_time_ms", 0}})));
+        "ExecCommand",
+        base::json_text(json::object{{"cmd", all_hostile()}, {"yield_time_ms", 0}})));
     server.enqueue(test_support::says("It runs."));
     server.enqueue(test_support::says("It is over."));
     const auto finished = program.run(run_arguments());

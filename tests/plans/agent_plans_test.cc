@@ -71,10 +71,10 @@ protected:
         return where;
     }
     // The answer, or nothing while it is on its way after `patience`.
-    std::optional<plan::PlanAnswer> ask(std::string_view id, json::object plan,
-                                        AuthorityClass authority =
-                                            AuthorityClass::OperatorInstruction,
-                                        std::chrono::milliseconds patience = 20s) {
+    std::optional<plan::PlanAnswer> ask(
+        std::string_view id, json::object plan,
+        AuthorityClass authority = AuthorityClass::OperatorInstruction,
+        std::chrono::milliseconds patience = 20s) {
         const auto told = std::make_shared<std::optional<plan::PlanAnswer>>();
         running = life->agent_plans().start(
             {.call = call(id, "RunPlan", json::object(), authority),
@@ -116,9 +116,8 @@ protected:
 };
 
 TEST_F(AgentPlansTest, APlanThatIsOverInTimeIsAnsweredDirectly) {
-    const auto answer =
-        ask("c1", plan_of({step("e", "test.echo", {{"value", "hello"}})}),
-            AuthorityClass::ExternalEvidence);
+    const auto answer = ask("c1", plan_of({step("e", "test.echo", {{"value", "hello"}})}),
+                            AuthorityClass::ExternalEvidence);
     ASSERT_TRUE(answer);
     const auto& over = std::get<plan::PlanOver>(*answer);
     EXPECT_EQ(over.status, PlanRunStatus::Succeeded);
@@ -230,7 +229,8 @@ TEST_F(AgentPlansTest, TheSameCallAfterACrashGoesOnWithTheRunItHadMade) {
 }
 
 TEST_F(AgentPlansTest, APutCallIsOneRunOfExactlyThisCallMadeOnceAfterApproval) {
-    const json::object args{{"path", "a.md"}, {"content", "pay $$steps.x and $vars.y {{i}} {$steps.z}"}};
+    const json::object args{{"path", "a.md"},
+                            {"content", "pay $$steps.x and $vars.y {{i}} {$steps.z}"}};
     auto asked = call("p1", "test.write", args, AuthorityClass::ExternalEvidence);
     EXPECT_EQ(life->agent_plans().propose(asked, place()).value(), "p1");
     EXPECT_EQ(life->agent_plans().propose(asked, place()).value(), "p1");
@@ -253,16 +253,16 @@ TEST_F(AgentPlansTest, APutCallIsOneRunOfExactlyThisCallMadeOnceAfterApproval) {
 
 TEST_F(AgentPlansTest, CallsThatArePutToTheOperatorAreBounded) {
     for (std::size_t i = 0; i < tasks::kCommandTasksPerAgentMax; ++i)
-        ASSERT_TRUE(life->agent_plans().propose(
-            call(fmt::format("p{}", i), "test.write", json::object{{"path", "a"}, {"content", "x"}}),
-            place()));
-    EXPECT_THAT(life->agent_plans()
-                    .propose(call("more", "test.write",
-                                  json::object{{"path", "a"}, {"content", "x"}}),
-                             place())
-                    .error()
-                    .message,
-                HasSubstr("as many as it may have"));
+        ASSERT_TRUE(life->agent_plans().propose(call(fmt::format("p{}", i), "test.write",
+                                                     json::object{{"path", "a"}, {"content", "x"}}),
+                                                place()));
+    EXPECT_THAT(
+        life->agent_plans()
+            .propose(call("more", "test.write", json::object{{"path", "a"}, {"content", "x"}}),
+                     place())
+            .error()
+            .message,
+        HasSubstr("as many as it may have"));
 }
 
 }  // namespace

@@ -20,14 +20,16 @@ BOOST_DESCRIBE_STRUCT(RunPlanArgs, (), (plan, action, params, yield_time_ms))
 constexpr auto describe_fields(const RunPlanArgs*) {
     return std::to_array<base::FieldDoc>(
         {{"plan",
-          "The plan: {version \"1.0\", goal, riskLevel read-only|writes|commands, steps [{id, tool, "
+          "The plan: {version \"1.0\", goal, riskLevel read-only|writes|commands, steps [{id, "
+          "tool, "
           "args, foreach? {from, itemName}, dependsOn?, captureAs?, onError? stop|skip|retry, "
           "retry?, timeoutMs?}]}. Texts in args may hold $steps.<id>.<field>, $vars.<name> and, in "
           "a loop, {itemName.field}.",
           R"("additionalProperties":{})"},
          {"action", "Instead of a plan: the name of a saved action."},
          {"params", "Values for the action's parameters.", R"("additionalProperties":{})"},
-         {"yield_time_ms", "How long to wait for the end; a run that takes longer goes on as a task.",
+         {"yield_time_ms",
+          "How long to wait for the end; a run that takes longer goes on as a task.",
           R"("minimum":0,"maximum":120000,"default":10000)"}});
 }
 
@@ -64,9 +66,8 @@ tools::Outcome outcome_of(const PlanRefused& refused) {
                 .message = fmt::format(
                     "The plan has {} fault{} and was not run.{}\n{}", count, count == 1 ? "" : "s",
                     told.size() < count ? " The first of them:" : "",
-                    base::printable(base::ellipsize(base::to_utf8(faults_text(told)),
-                                                    kFaultsCharsMax),
-                                    true)),
+                    base::printable(
+                        base::ellipsize(base::to_utf8(faults_text(told)), kFaultsCharsMax), true)),
                 .details = json::object{{"tool_name", kRunPlanTool}, {"fault_count", count}},
                 .recovery_hint = "Mend every fault at its path and send the whole plan again."})};
 }
@@ -95,13 +96,11 @@ public:
                     .plan = args.plan,
                     .action = args.action,
                     .params = args.params.value_or(json::object())};
-        ask.yield = std::chrono::milliseconds(
-            std::clamp<std::int64_t>(args.yield_time_ms.value_or(kPlanYieldMsDefault), 0,
-                                     kPlanYieldMsMax));
-        return plans_.start(
-            std::move(ask), [done = std::move(done)](PlanAnswer told) mutable {
-                done(std::visit([](auto& one) { return outcome_of(std::move(one)); }, told));
-            });
+        ask.yield = std::chrono::milliseconds(std::clamp<std::int64_t>(
+            args.yield_time_ms.value_or(kPlanYieldMsDefault), 0, kPlanYieldMsMax));
+        return plans_.start(std::move(ask), [done = std::move(done)](PlanAnswer told) mutable {
+            done(std::visit([](auto& one) { return outcome_of(std::move(one)); }, told));
+        });
     }
 
     bool can_take_up(const domain::ToolCall& call) const override {

@@ -10,19 +10,19 @@ PlanDetail plan_detail_of(const domain::Task& task) {
 }
 
 domain::Task plan_task(const PlanFacts& facts, base::Time now) {
-    return {.id = facts.id,
-            .agent_id = facts.agent_id,
-            .kind = domain::TaskKind::PlanTask,
-            .status = facts.is_waiting ? TaskStatus::Queued : TaskStatus::Running,
-            .created_at = now,
-            .updated_at = now,
-            .parent_message_id = facts.parent_message_id,
-            .work_item_id = facts.work_item_id,
-            .summary = facts.detail.goal,
-            .detail = base::to_json(facts.detail),
-            .recovery = base::to_json(Recovery(PlanRecovery{.summary = facts.detail.goal,
-                                                            .run_id = facts.detail.run_id,
-                                                            .trust = facts.trust}))};
+    return {
+        .id = facts.id,
+        .agent_id = facts.agent_id,
+        .kind = domain::TaskKind::PlanTask,
+        .status = facts.is_waiting ? TaskStatus::Queued : TaskStatus::Running,
+        .created_at = now,
+        .updated_at = now,
+        .parent_message_id = facts.parent_message_id,
+        .work_item_id = facts.work_item_id,
+        .summary = facts.detail.goal,
+        .detail = base::to_json(facts.detail),
+        .recovery = base::to_json(Recovery(PlanRecovery{
+            .summary = facts.detail.goal, .run_id = facts.detail.run_id, .trust = facts.trust}))};
 }
 
 bool is_put_off(const domain::Task& task) {

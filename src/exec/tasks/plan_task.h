@@ -1,5 +1,5 @@
-// The record of a plan's run as a task of the agent that had it made. Pure; the run itself, and what
-// it does, are not known here.
+// The record of a plan's run as a task of the agent that had it made. Pure; the run itself, and
+// what it does, are not known here.
 #pragma once
 
 #include "exec/tasks/decide.h"

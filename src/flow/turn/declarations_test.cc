@@ -41,8 +41,8 @@ TEST(Declarations, DifferBetweenAgentsOnlyAsTheirProfilesDo) {
 
     // Where commands run, and which model is asked, is no profile.
     domain::Agent confined = named;
-    confined.execution = domain::execution_of(domain::SandboxBackend::Bubblewrap,
-                                              domain::SandboxNetwork::None);
+    confined.execution =
+        domain::execution_of(domain::SandboxBackend::Bubblewrap, domain::SandboxNetwork::None);
     confined.model_override = "a/b";
     EXPECT_EQ(offered(confined), offered(named));
 }

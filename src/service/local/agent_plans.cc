@@ -26,21 +26,6 @@ json::object event_data(const domain::Task& task) {
     return data;
 }
 
-// The scales go from most to least, side by side.
-domain::TrustLevel trust_of(domain::AuthorityClass authority) {
-    switch (authority) {
-        case domain::AuthorityClass::OperatorInstruction:
-            return domain::TrustLevel::TrustedOperator;
-        case domain::AuthorityClass::RuntimeInstruction:
-            return domain::TrustLevel::TrustedSystem;
-        case domain::AuthorityClass::IntegrationSignal:
-            return domain::TrustLevel::TrustedIntegration;
-        case domain::AuthorityClass::ExternalEvidence:
-            return domain::TrustLevel::UntrustedExternal;
-    }
-    return domain::TrustLevel::UntrustedExternal;
-}
-
 tasks::PlanDetail detail_of(const PlanRun& run) {
     return {.run_id = run.run_id.value,
             .run_status = std::string(base::enum_name(run.status)),
@@ -59,10 +44,11 @@ tasks::PlanEnd end_of(const PlanRun& run, const json::object& receipt) {
         return end;
     }
     end.status = TaskStatus::Failed;
-    end.error = run.status == PlanRunStatus::Partial
-                    ? fmt::format("{} of {} steps succeeded", run.counts.succeeded, run.counts.steps)
-                : run.failure ? fmt::format("{}: {}", run.failure->code, run.failure->message)
-                              : "the run failed";
+    end.error =
+        run.status == PlanRunStatus::Partial
+            ? fmt::format("{} of {} steps succeeded", run.counts.succeeded, run.counts.steps)
+        : run.failure ? fmt::format("{}: {}", run.failure->code, run.failure->message)
+                      : "the run failed";
     return end;
 }
 
@@ -175,9 +161,9 @@ base::Result<PlanCreated> AgentPlans::make(const PlanRequest& request, const dom
     if (known)
         return PlanCreated{.run = known,
                            .needs_approval = plan::needs_approval(*known) && !known->approval};
-    return parts_.plans.create_for(request, {.run_id = run_of(call.call_id),
-                                               .owner = std::move(owner),
-                                               .policy = std::move(policy)});
+    return parts_.plans.create_for(
+        request,
+        {.run_id = run_of(call.call_id), .owner = std::move(owner), .policy = std::move(policy)});
 }
 
 base::Result<std::optional<domain::Task>> AgentPlans::promote(const domain::RunId& id) {
@@ -192,9 +178,9 @@ base::Result<std::optional<domain::Task>> AgentPlans::promote(const domain::RunI
                                .agent_id = run->owner->agent_id,
                                .detail = detail_of(*run),
                                .is_waiting = run->status == PlanRunStatus::AwaitingApproval,
-                               .trust = trust_of(run->owner->authority_class)};
-        if (const auto attempt = run->owner->turn ? TRY(tx.attempt(*run->owner->turn))
-                                                  : std::nullopt) {
+                               .trust = domain::trust_of(run->owner->authority_class)};
+        if (const auto attempt =
+                run->owner->turn ? TRY(tx.attempt(*run->owner->turn)) : std::nullopt) {
             facts.parent_message_id = attempt->message_id;
             if (const auto parent = TRY(tx.message(attempt->message_id)))
                 facts.work_item_id = parent->message.work_item_id;
@@ -258,10 +244,9 @@ base::Result<std::string> AgentPlans::propose(const domain::ToolCall& call,
     // Exactly this call under its own policy, and not without the operator.
     auto policy = call.policy;
     policy.confirmations_required = true;
-    const auto created =
-        TRY(make({.text = base::json_text(TRY(plan_of(call))),
-                  .vault = place.workspace.execution_root},
-                 call, place, policy));
+    const auto created = TRY(
+        make({.text = base::json_text(TRY(plan_of(call))), .vault = place.workspace.execution_root},
+             call, place, policy));
     if (!created.run) return fail(ErrorCode::InvalidInput, "{}", text_of(created.faults));
     TRY(promote(created.run->run_id));
     return created.run->run_id.value;
@@ -337,9 +322,8 @@ private:
         run_ = created->run->run_id;
         if (!created->run->is_open() || created->needs_approval) return as_it_stands();
         const auto carried = plans_.parts_.plans.host().carry(
-            run_, {.on_end = [self = shared_from_this()](base::Result<PlanRun>) {
-                self->ended();
-            }});
+            run_,
+            {.on_end = [self = shared_from_this()](base::Result<PlanRun>) { self->ended(); }});
         // Another part of the runtime has taken it up already: its end comes as a message.
         if (!carried && carried.error().code == ErrorCode::Conflict) return as_it_stands();
         if (!carried) return plan::PlanAnswer(failed(carried.error()));
@@ -365,7 +349,8 @@ private:
 
     void made() {
         is_made_ = true;
-        if (auto* answer = std::get_if<plan::PlanAnswer>(&first_)) return finish(std::move(*answer));
+        if (auto* answer = std::get_if<plan::PlanAnswer>(&first_))
+            return finish(std::move(*answer));
         if (is_over_) return answer_beside();
         if (cancelled_) return cancel();
         timer_ = plans_.parts_.loop.after(ask_.yield, [self = shared_from_this()] {

@@ -1,4 +1,5 @@
-// Runs of plans that agents have made: by RunPlan, or one call each that only the operator may allow.
+// Runs of plans that agents have made: by RunPlan, or one call each that only the operator may
+// allow.
 //
 // A run of an agent is a task of it from the moment it outlives its call. The record of the task
 // moves in the transactions of the run, so that neither knows more than the other; the end of both,

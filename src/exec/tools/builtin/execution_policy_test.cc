@@ -61,9 +61,9 @@ TEST_F(ExecutionPolicyTest, WithoutProcessesNothingRunsAtAnyDoor) {
 TEST_F(ExecutionPolicyTest, WithoutTasksACommandEndsWithItsCallAndNoneIsCreated) {
     execution_.allow_background_tasks = false;
     EXPECT_TRUE(exec("true").envelope.ok());
-    const auto end = run("ExecCommand", {{"cmd", "echo begun; exec sleep 600"},
-                                         {"login", false},
-                                         {"yield_time_ms", 0}});
+    const auto end =
+        run("ExecCommand",
+            {{"cmd", "echo begun; exec sleep 600"}, {"login", false}, {"yield_time_ms", 0}});
     EXPECT_EQ(end.result.status, domain::ResultStatus::Timeout);
     EXPECT_EQ(base::string_at(end.envelope.result(), "ended_by"), "timeout");
     EXPECT_EQ(end.denials,
