@@ -38,13 +38,6 @@ public:
     }
 
 private:
-    static std::vector<std::string> credentials_of(const config::Config& config) {
-        std::vector<std::string> list;
-        for (const auto& [id, provider] : config.providers)
-            if (!provider.credential.empty()) list.push_back(provider.credential);
-        return list;
-    }
-
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
     std::unique_ptr<store::Store> store_;
@@ -52,6 +45,13 @@ private:
 };
 
 }  // namespace
+
+std::vector<std::string> credentials_of(const config::Config& config) {
+    std::vector<std::string> list;
+    for (const auto& [id, provider] : config.providers)
+        if (!provider.credential.empty()) list.push_back(provider.credential);
+    return list;
+}
 
 base::Result<std::unique_ptr<service::Gate>> open_gate(const config::Config& config) {
     TRY(base::make_folders(config.home, 0700));

@@ -3,12 +3,14 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "app/gate.h"
 #include "app/models.h"
 #include "app/providers.h"
 #include "app/trigger_key.h"
 #include "base/files.h"
 #include "base/process_runner.h"
 #include "base/signals.h"
+#include "exec/gate/waist.h"
 #include "exec/plan/undo_tool.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
@@ -17,6 +19,7 @@
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
+#include "service/local/local_gate.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace app {
@@ -36,6 +39,13 @@ builtin::ShellOptions shell_options(const config::Config& config) {
     return options;
 }
 
+gate::BackendFacts backend_facts(sandbox::Facts facts) {
+    return {.name = std::move(facts.backend),
+            .version = std::move(facts.version),
+            .limits = std::move(facts.limits),
+            .network_is_open = facts.network == sandbox::Network::Host};
+}
+
 class RealRuntime final : public Runtime {
 public:
     RealRuntime(const config::Config& config, std::unique_ptr<store::Store> store,
@@ -45,18 +55,41 @@ public:
           processes_(loop_),
           shell_(loop_, processes_, shell_options(config)),
           supervisor_(loop_, config.task_folder()),
+          gate_({.store = *store_,
+                 .clock = clock_,
+                 .ids = ids_,
+                 .folder = config.home / "gate",
+                 .credentials = credentials_of(config),
+                 .default_agent = {config.default_agent},
+                 .publish =
+                     [this](const std::vector<events::Committed>& events) {
+                         loop_.post([this, events] { feed_.publish(events); });
+                     },
+                 .wake = [this](const domain::AgentId& agent) { service_.wake_up(agent); }}),
+          waist_({.gate = gate_.gate(),
+                  .loop = loop_,
+                  .clock = clock_,
+                  .policy =
+                      [this](const domain::AgentId& agent, tools::Family family) {
+                          return config_.gate.policy(agent.value, base::enum_name(family));
+                      },
+                  .backend = [this] { return backend_facts(shell_.boundary().facts()); },
+                  .log_of = [this](const domain::ToolCall& call) { return log_of(call); },
+                  .executor = "holon " HOLON_VERSION}),
           tasks_({.store = *store_,
                   .loop = loop_,
                   .clock = clock_,
                   .ids = ids_,
                   .feed = feed_,
                   .supervisor = supervisor_,
-                  .rejoin = admission::rejoin}),
+                  .rejoin = admission::rejoin,
+                  .gate = config.gate.is_off() ? nullptr : &waist_}),
           providers_(config, loop_, clock_, ids_),
           dispatcher_({.registry = with_tools(),
                        .output = output_policy(config),
                        .clock = clock_,
-                       .ids = ids_}),
+                       .ids = ids_,
+                       .gate = config.gate.is_off() ? nullptr : &waist_}),
           service_(
               {.turn = {.store = *store_,
                         .loop = loop_,
@@ -112,6 +145,7 @@ public:
 
     service::LocalService& service() override { return service_; }
     service::LocalPlans& plans() override { return plans_; }
+    service::Gate& gate() override { return gate_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
     events::Feed& feed() override { return feed_; }
@@ -165,6 +199,13 @@ private:
         return std::move(*command);
     }
 
+    std::filesystem::path log_of(const domain::ToolCall& call) const {
+        const bool is_plan = call.source == domain::CallSource::PlanStep;
+        return builtin::output_log(is_plan ? config_.home / "plans" / call.run_id.value
+                                           : config_.agent_home(call.agent_id.value),
+                                   {call.call_id.value});
+    }
+
     const tools::Registry& with_tools() {
         registry_.add(builtin::sleep());
         registry_.add(builtin::agent_get(
@@ -196,6 +237,8 @@ private:
     builtin::Shell shell_;
     events::Feed feed_;
     supervisor::SystemSupervisor supervisor_;
+    service::LocalGate gate_;
+    gate::Waist waist_;
     tasks::Host tasks_;
     Providers providers_;
     tools::Registry registry_;

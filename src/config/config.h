@@ -14,6 +14,7 @@
 #include "base/typed.h"
 #include "config/auth.h"
 #include "config/catalogue.h"
+#include "config/gate_policy.h"
 #include "config/model_ref.h"
 #include "config/server.h"
 
@@ -95,6 +96,7 @@ struct Config {
     // The environment of commands: ours, without the secrets of the runtime and its providers.
     Environment command_environment{};
     Server server{};
+    GateSettings gate{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // Where supervised commands are found again.

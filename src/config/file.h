@@ -9,6 +9,7 @@
 #include "base/typed.h"
 #include "config/auth.h"
 #include "config/catalogue.h"
+#include "domain/gate.h"
 
 namespace config {
 
@@ -124,6 +125,33 @@ struct WebSection {
 };
 BOOST_DESCRIBE_STRUCT(WebSection, (), (fetch, search, providers))
 
+// A policy for each family of tools; tools::Family has the same names.
+struct GateFamilies {
+    std::optional<domain::GatePolicy> core_agent{};
+    std::optional<domain::GatePolicy> local_environment{};
+    std::optional<domain::GatePolicy> web{};
+    std::optional<domain::GatePolicy> agent_creation{};
+    std::optional<domain::GatePolicy> authority_expanding{};
+    std::optional<domain::GatePolicy> operator_notification{};
+    friend bool operator==(const GateFamilies&, const GateFamilies&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateFamilies, (),
+                      (core_agent, local_environment, web, agent_creation, authority_expanding,
+                       operator_notification))
+struct GateAgentSection {
+    std::optional<domain::GatePolicy> policy{};
+    std::optional<GateFamilies> families{};
+    friend bool operator==(const GateAgentSection&, const GateAgentSection&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateAgentSection, (), (policy, families))
+struct GateSection {
+    std::optional<domain::GatePolicy> policy{};
+    std::optional<GateFamilies> families{};
+    std::optional<std::map<std::string, GateAgentSection>> agents{};
+    friend bool operator==(const GateSection&, const GateSection&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateSection, (), (policy, families, agents))
+
 struct ConfigFile {
     std::optional<ModelSection> model{};
     std::optional<ModelsSection> models{};
@@ -131,8 +159,9 @@ struct ConfigFile {
     std::optional<RuntimeSection> runtime{};
     std::optional<TuiSection> tui{};
     std::optional<WebSection> web{};
+    std::optional<GateSection> gate{};
 };
-BOOST_DESCRIBE_STRUCT(ConfigFile, (), (model, models, providers, runtime, tui, web))
+BOOST_DESCRIBE_STRUCT(ConfigFile, (), (model, models, providers, runtime, tui, web, gate))
 
 // Whether all of it can be used together; an error names the place.
 base::Status check(const ConfigFile& file);

@@ -41,6 +41,7 @@ struct Parts {
     events::Feed& feed;
     supervisor::Supervisor& supervisor;
     Rejoin rejoin;
+    OutputGate* gate{nullptr};  // None: output is shown as it is.
 };
 
 // A command to run. Its id names it for good: the call that asked for it has the same one, and so
@@ -135,7 +136,12 @@ private:
     // Is the result of the call that this command belongs to in the store?
     bool is_recorded(const domain::TaskId& id) const;
     void sweep(const std::vector<domain::AgentId>& agents);
+    // Is what this agent's tasks print kept back until it has passed the gate?
+    bool withholds(const domain::AgentId& agent) const;
+    void withhold(domain::Task task);
     void settle(const domain::AgentId& agent, const domain::TaskId& id, supervisor::End end);
+    void commit(const domain::Task& task, const supervisor::End& end,
+                std::optional<OutputAnswer> answer);
     void settled(const domain::AgentId& agent, const domain::TaskId& id, bool has_ended);
     template <class Result>
     void write(store::Durability durability,

@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "exec/results/project.h"
 #include "exec/tools/registry.h"
+#include "exec/tools/result_gate.h"
 
 namespace tools {
 
@@ -36,6 +37,7 @@ struct DispatcherParts {
     results::OutputPolicy output{};
     base::Clock& clock;
     base::Ids& ids;
+    ResultGate* gate{nullptr};  // None: every result goes on as it is.
 };
 
 class Dispatcher {
@@ -72,6 +74,13 @@ public:
     const Registry& registry() const { return parts_.registry; }
 
 private:
+    // The way out of the waist: past the gate, where one is set for this call.
+    void leave(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
+               std::shared_ptr<results::ArtifactSink> sink,
+               std::move_only_function<void(Dispatched)> done) const;
+    // The result of a call that ran, and whose result must not be seen.
+    Dispatched withheld(const domain::ToolCall& call, base::Time started_at, const Outcome& outcome,
+                        domain::ToolError instead) const;
     Dispatched finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
                       results::ArtifactSink& sink) const;
 

@@ -67,7 +67,7 @@ public:
     RealServer(Parts parts, Options options)
         : parts_(std::move(parts)),
           options_(std::move(options)),
-          context_{parts_.service, parts_.settings,         parts_.facts,
+          context_{parts_.service, parts_.settings,         parts_.gate,  parts_.facts,
                    options_,       parts_.request_shutdown, metrics_text_},
           access_({.token = options_.token,
                    .viewer_token = options_.viewer_token,

@@ -97,6 +97,7 @@ struct CommandOutput final : results::Output {
     std::uint64_t dropped_bytes{0};  // Printed, but beyond what is kept of any command.
     base::Result<results::Canonical> project(results::ArtifactSink& sink,
                                              const results::OutputPolicy& policy) const override;
+    std::vector<results::Evidence> evidence() const override;
 };
 
 // It was not over in time, and goes on as a task.
@@ -127,6 +128,7 @@ struct BatchOutput final : results::Output {
     bool stop_on_error{false};
     base::Result<results::Canonical> project(results::ArtifactSink& sink,
                                              const results::OutputPolicy& policy) const override;
+    std::vector<results::Evidence> evidence() const override;
 };
 
 std::string render_command(const results::Envelope& envelope);

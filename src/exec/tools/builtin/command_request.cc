@@ -39,7 +39,12 @@ std::expected<tasks::CommandRequest, domain::ToolError> command_request(
         .argv = std::move(process->argv),
         .workdir = std::move(process->cwd),
         .environment = std::move(process->environment),
-        .output_path = place.agent_home / "task-output" / (id.value + ".log")};
+        .output_path = output_log(place.agent_home, id)};
+}
+
+std::filesystem::path output_log(const std::filesystem::path& agent_home,
+                                 const domain::TaskId& id) {
+    return agent_home / "task-output" / (id.value + ".log");
 }
 
 }  // namespace builtin

@@ -80,6 +80,7 @@ public:
                   std::move_only_function<void(domain::Effects)> done);
 
     base::Loop& loop() { return loop_; }
+    const sandbox::Boundary& boundary() const { return options_.boundary; }
 
 private:
     base::Loop& loop_;
