@@ -1,4 +1,5 @@
-// How fast the gate reads: clean text and hostile text, against grep -F for one word over the same
+// How well and how fast the gate reads. How well: recall and precision over the labelled texts of
+// tests/gate. How fast: clean text and hostile text, against grep -F for one word over the same
 // bytes. Processor time counts, of children too: the machine is rarely ours alone. The contenders
 // take turns, and the median counts.
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "bench/figures.h"
 #include "exec/gate/content.h"
 #include "exec/gate/validator.h"
+#include "tests/gate/corpus.h"
 
 namespace {
 
@@ -19,6 +21,7 @@ constexpr std::size_t kBytes = std::size_t{32} << 20;
 constexpr std::size_t kHostileBytes = std::size_t{2} << 20;
 constexpr int kRounds = 5;
 constexpr double kCleanMin = 500;  // MB/s
+constexpr double kShareMin = 0.9;
 
 // Lines as programs print them, none of which holds anything.
 std::string clean_text() {
@@ -84,6 +87,31 @@ void measure(const std::string& name, const std::string& text, const scan::Scann
     bench::figure("grep_fixed_" + name, bench::median(greps), "MB/s");
 }
 
+// Texts of a file in which a reason of the kind is found.
+template <class Wanted>
+double hits(const gate::Validator& validator, const std::string& file, double& total,
+            Wanted wanted) {
+    double count = 0;
+    const auto texts = gate::corpus(file);
+    for (const auto& text : texts)
+        count += std::ranges::any_of(validator.check_text(text), wanted) ? 1 : 0;
+    total = static_cast<double>(texts.size());
+    return count;
+}
+
+template <class Wanted>
+void grade(const gate::Validator& validator, const std::string& name, const std::string& bad,
+           const std::string& good, Wanted wanted) {
+    double bad_total = 0, good_total = 0;
+    const double found = hits(validator, bad, bad_total, wanted);
+    const double wrong = hits(validator, good, good_total, wanted);
+    bench::note(fmt::format("{}: {} of {} found, {} of {} others taken for one", name, found,
+                            bad_total, wrong, good_total));
+    bench::figure("gate_recall_" + name, found / bad_total, "share", bench::at_least(kShareMin));
+    bench::figure("gate_precision_" + name, found / (found + wrong), "share",
+                  bench::at_least(kShareMin));
+}
+
 }  // namespace
 
 int main() {
@@ -102,4 +130,9 @@ int main() {
     bench::figure("gate_compile", took, "s");
     measure("clean", clean_text(), **scanner, bench::at_least(kCleanMin));
     measure("hostile", hostile_text(), **scanner, bench::kNoTarget);
+    const auto validator = gate::Validator::make({});
+    if (!validator) return 1;
+    grade(*validator, "secrets", "secrets.txt", "no_secrets.txt", gate::is_secret);
+    grade(*validator, "instructions", "injection.txt", "honest.txt",
+          [](const domain::GateReason&) { return true; });
 }

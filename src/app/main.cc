@@ -21,6 +21,7 @@
 #include "service/daemon/daemon.h"
 #include "service/daemon/route.h"
 #include "service/local/local_settings.h"
+#include "service/remote/remote_gate.h"
 #include "service/remote/remote_plans.h"
 #include "service/remote/remote_service.h"
 #include "surfaces/cli/cli.h"
@@ -176,6 +177,21 @@ cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
                                   .user = user_name()});
 }
 
+// Whoever runs the agents also works at their gate. A check reads a file from here and changes
+// nothing, so it is made here.
+cli::Exit execute(const cli::GateCommand& command, const config::Config& config,
+                  const cli::Terminal& terminal) {
+    if (!std::holds_alternative<cli::GateCheckCommand>(command.action))
+        if (const auto address =
+                service::find_runtime(service::Daemon::files_of(config), config.server)) {
+            service::RemoteGate gate(*address);
+            return cli::execute(command, {.gate = gate, .terminal = terminal});
+        }
+    const auto gate = app::open_gate(config);
+    if (!gate) return cli::report(terminal, gate.error());
+    return cli::execute(command, {.gate = **gate, .terminal = terminal});
+}
+
 cli::Exit run(int argc, char** argv) {
     const auto terminal = cli::Terminal::standard();
     const auto invocation = cli::parse(argc, argv);
@@ -224,11 +240,8 @@ cli::Exit run(int argc, char** argv) {
     }
     if (const auto* command = std::get_if<cli::PlanCommand>(&invocation->command))
         return execute(*command, *config, terminal);
-    if (const auto* command = std::get_if<cli::GateCommand>(&invocation->command)) {
-        const auto gate = app::open_gate(*config);
-        if (!gate) return cli::report(terminal, gate.error());
-        return cli::execute(*command, {.gate = **gate, .terminal = terminal});
-    }
+    if (const auto* command = std::get_if<cli::GateCommand>(&invocation->command))
+        return execute(*command, *config, terminal);
     return execute(std::get<cli::Command>(invocation->command), *config, terminal);
 }
 

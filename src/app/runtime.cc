@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "app/gate.h"
 #include "app/mcp.h"
 #include "app/models.h"
 #include "app/providers.h"
@@ -12,6 +13,7 @@
 #include "base/process_runner.h"
 #include "base/scan/secrets.h"
 #include "base/signals.h"
+#include "exec/gate/waist.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/command_args.h"
@@ -21,6 +23,7 @@
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
 #include "service/local/agent_plans.h"
+#include "service/local/local_gate.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace app {
@@ -51,6 +54,13 @@ builtin::ShellOptions shell_options(const config::Config& config) {
     return options;
 }
 
+gate::BackendFacts backend_facts(sandbox::Facts facts) {
+    return {.name = std::move(facts.backend),
+            .version = std::move(facts.version),
+            .limits = std::move(facts.limits),
+            .network_is_open = facts.network == sandbox::Network::Host};
+}
+
 class RealRuntime final : public Runtime {
 public:
     RealRuntime(const config::Config& config, Tools tools, std::unique_ptr<store::Store> store,
@@ -60,6 +70,30 @@ public:
           processes_(loop_),
           shell_(loop_, processes_, shell_options(config)),
           supervisor_(loop_, config.task_folder()),
+          gate_({.store = *store_,
+                 .clock = clock_,
+                 .ids = ids_,
+                 .folder = config.home / "gate",
+                 .credentials = credentials_of(config),
+                 .default_agent = {config.default_agent},
+                 .publish =
+                     [this](const std::vector<events::Committed>& events) {
+                         loop_.post([this, events] { feed_.publish(events); });
+                     },
+                 .wake = [this](const domain::AgentId& agent) { service_.wake_up(agent); }}),
+          waist_({.gate = gate_.gate(),
+                  .loop = loop_,
+                  .clock = clock_,
+                  .policy =
+                      [this](const domain::AgentId& agent, tools::Family family) {
+                          return config_.gate.policy(agent.value, base::enum_name(family));
+                      },
+                  .backend =
+                      [this](const domain::AgentId& agent) {
+                          return backend_facts(shell_.boundary(agent).facts());
+                      },
+                  .log_of = [this](const domain::ToolCall& call) { return log_of(call); },
+                  .executor = "holon " HOLON_VERSION}),
           tasks_({.store = *store_,
                   .loop = loop_,
                   .clock = clock_,
@@ -67,7 +101,8 @@ public:
                   .feed = feed_,
                   .supervisor = supervisor_,
                   .rejoin = admission::rejoin,
-                  .execution_of = execution_of(config)}),
+                  .execution_of = execution_of(config),
+                  .gate = config.gate.is_off() ? nullptr : &waist_}),
           providers_(config, loop_, clock_, ids_),
           boundary_(boundary_of(config, config.sandboxes.general)),
           mcp_children_(loop_),
@@ -80,7 +115,8 @@ public:
                .external_calls =
                    [this](const domain::AgentId& agent) { return config_.flow.of(agent.value); },
                .proposals = &agent_plans_,
-               .loop = &loop_}),
+               .loop = &loop_,
+               .gate = config.gate.is_off() ? nullptr : &waist_}),
           service_(
               {.turn = {.store = *store_,
                         .loop = loop_,
@@ -153,6 +189,7 @@ public:
 
     service::LocalService& service() override { return service_; }
     service::LocalPlans& plans() override { return plans_; }
+    service::Gate& gate() override { return gate_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
     events::Feed& feed() override { return feed_; }
@@ -220,6 +257,13 @@ private:
         return std::move(*command);
     }
 
+    std::filesystem::path log_of(const domain::ToolCall& call) const {
+        const bool is_plan = call.source == domain::CallSource::PlanStep;
+        return builtin::output_log(is_plan ? config_.home / "plans" / call.run_id.value
+                                           : config_.agent_home(call.agent_id.value),
+                                   {call.call_id.value});
+    }
+
     // Before anything else runs, so that the catalogue is the same in every turn of this process.
     void discover_mcp() {
         if (config_.mcp_servers.empty()) return;
@@ -272,6 +316,8 @@ private:
     builtin::Shell shell_;
     events::Feed feed_;
     supervisor::SystemSupervisor supervisor_;
+    service::LocalGate gate_;
+    gate::Waist waist_;
     tasks::Host tasks_;
     Providers providers_;
     sandbox::Boundary boundary_;  // What MCP servers run behind.

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "record/events/events.h"
+#include "service/gate.h"
 #include "service/local/local_plans.h"
 #include "service/local/local_service.h"
 
@@ -23,6 +24,7 @@ public:
     virtual ~Runtime() = default;
     virtual service::LocalService& service() = 0;
     virtual service::LocalPlans& plans() = 0;
+    virtual service::Gate& gate() = 0;
     virtual base::AsioLoop& loop() = 0;
     virtual base::Clock& clock() = 0;
     virtual events::Feed& feed() = 0;

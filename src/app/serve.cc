@@ -191,6 +191,7 @@ base::Status Serving::start_server() {
         .service = runtime_->service(),
         .settings = parts_.settings,
         .clock = runtime_->clock(),
+        .gate = &runtime_->gate(),
         .facts = {.default_agent = config.default_agent,
                   .workspace_dir = config.workspace_dir.string(),
                   .home_dir = config.home.string(),

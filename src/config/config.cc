@@ -362,6 +362,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
                     "the certificates to trust cannot be read: {}; see HOLON_TLS_CA_FILE, "
                     "runtime.tls_ca_file and SSL_CERT_FILE",
                     base::printable(config.tls_ca_file.string()));
+    if (file.gate) config.gate = GateSettings(*file.gate);
     config.command_environment = without_secrets(environment, config);
     config.credentials = credentials_of(config, environment);
     choose_policy(config, file);

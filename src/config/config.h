@@ -14,6 +14,7 @@
 #include "base/typed.h"
 #include "config/auth.h"
 #include "config/catalogue.h"
+#include "config/gate_policy.h"
 #include "config/mcp.h"
 #include "config/model_ref.h"
 #include "config/plans.h"
@@ -117,6 +118,7 @@ struct Config {
     std::filesystem::path user_home{};  // Where the user keeps secrets; empty when nobody can tell.
     Sandboxes sandboxes{};
     Plans plans{};
+    GateSettings gate{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // What an MCP server writes to its standard error.

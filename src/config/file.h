@@ -12,6 +12,7 @@
 #include "config/mcp.h"
 #include "config/plans.h"
 #include "domain/execution.h"
+#include "domain/gate.h"
 #include "domain/tool.h"
 
 namespace config {
@@ -173,6 +174,32 @@ struct AgentSection {
     std::optional<ExecutionSection> execution{};
 };
 BOOST_DESCRIBE_STRUCT(AgentSection, (), (sandbox, execution))
+// A policy for each family of tools; tools::Family has the same names.
+struct GateFamilies {
+    std::optional<domain::GatePolicy> core_agent{};
+    std::optional<domain::GatePolicy> local_environment{};
+    std::optional<domain::GatePolicy> web{};
+    std::optional<domain::GatePolicy> agent_creation{};
+    std::optional<domain::GatePolicy> authority_expanding{};
+    std::optional<domain::GatePolicy> operator_notification{};
+    friend bool operator==(const GateFamilies&, const GateFamilies&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateFamilies, (),
+                      (core_agent, local_environment, web, agent_creation, authority_expanding,
+                       operator_notification))
+struct GateAgentSection {
+    std::optional<domain::GatePolicy> policy{};
+    std::optional<GateFamilies> families{};
+    friend bool operator==(const GateAgentSection&, const GateAgentSection&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateAgentSection, (), (policy, families))
+struct GateSection {
+    std::optional<domain::GatePolicy> policy{};
+    std::optional<GateFamilies> families{};
+    std::optional<std::map<std::string, GateAgentSection>> agents{};
+    friend bool operator==(const GateSection&, const GateSection&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateSection, (), (policy, families, agents))
 
 struct ConfigFile {
     std::optional<ModelSection> model{};
@@ -188,10 +215,11 @@ struct ConfigFile {
     std::optional<ExecutionSection> execution{};
     std::optional<std::map<std::string, AgentSection>> agents{};
     std::optional<PlanSection> plan{};
+    std::optional<GateSection> gate{};
 };
 BOOST_DESCRIBE_STRUCT(ConfigFile, (),
                       (model, models, providers, runtime, tui, web, mcp, policy, redaction, sandbox,
-                       execution, agents, plan))
+                       execution, agents, plan, gate))
 
 // Whether all of it can be used together; an error names the place.
 base::Status check(const ConfigFile& file);

@@ -34,6 +34,23 @@ BOOST_DESCRIBE_ENUM(GatePlace, Outbox, Inbound, Quarantine, Purged)
 enum class GateOutcome { Accept, Reject };
 BOOST_DESCRIBE_ENUM(GateOutcome, Accept, Reject)
 
+// What the operator wants done with results before they reach a model. Report: they are judged and
+// go on; Enforce: only what was accepted goes on.
+enum class GatePolicy { Off, Report, Enforce };
+BOOST_DESCRIBE_ENUM(GatePolicy, Off, Report, Enforce)
+
+// What the gate said of the result of one call, as it is kept with the result. A result that could
+// not be judged is rejected, and `fault` says why.
+struct GateMark {
+    GatePolicy policy{GatePolicy::Report};
+    GateOutcome outcome{GateOutcome::Reject};
+    std::vector<std::string> document_ids{};
+    std::vector<std::string> rules{};  // Those that rejected it, each once.
+    std::optional<std::string> fault{};
+    friend bool operator==(const GateMark&, const GateMark&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateMark, (), (policy, outcome, document_ids, rules, fault))
+
 struct GateDocument {
     std::string document_id;  // The name of its folder; the result_id of every accepted one.
     AgentId agent_id;         // In whose history its fate is told.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/typed.h"
+#include "domain/gate.h"
 #include "domain/ids.h"
 #include "domain/labels.h"
 
@@ -189,13 +190,15 @@ struct ToolResult {
     Time ended_at{};
     std::int64_t duration_ms{0};
     Effects effects{};
-    std::string user_message;   // Short and safe to show.
-    std::string debug_message;  // For logs.
+    std::string user_message;        // Short and safe to show.
+    std::string debug_message;       // For logs.
+    std::optional<GateMark> gate{};  // Where the result passed the gate.
     friend bool operator==(const ToolResult&, const ToolResult&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ToolResult, (),
                       (call_id, run_id, step_id, tool, attempt, status, ok, data, data_hash, error,
-                       started_at, ended_at, duration_ms, effects, user_message, debug_message))
+                       started_at, ended_at, duration_ms, effects, user_message, debug_message,
+                       gate))
 
 // Pending: asked for. Started: may have touched the world. Finished: its result is known.
 enum class CallState { Pending, Started, Finished };

@@ -1,29 +1,12 @@
 // How well the rules tell what must not enter from what must.
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/scan/rule.h"
 #include "exec/gate/validator.h"
+#include "tests/gate/corpus.h"
 
 namespace gate {
 namespace {
-
-std::vector<std::string> corpus(const std::string& name) {
-    std::ifstream file(std::string(HOLON_CORPUS) + "/" + name);
-    std::vector<std::string> texts;
-    bool is_first = true;
-    for (std::string line; std::getline(file, line);) {
-        if (std::exchange(is_first, false)) continue;  // Says what the file is.
-        line = scan::example(line);
-        for (auto at = line.find("\\n"); at != line.npos; at = line.find("\\n", at))
-            line.replace(at, 2, "\n");
-        texts.push_back(line);
-    }
-    EXPECT_GE(texts.size(), 100U) << name;
-    return texts;
-}
 
 const Validator& validator() {
     static const auto made = Validator::make({}).value();
@@ -51,16 +34,12 @@ Counts count(const std::string& name, bool should_hit, Wanted wanted) {
                    text.substr(0, 100));
     }
     fmt::print("{}: {} of {} hit\n", name, counts.hits, counts.total);
+    EXPECT_GE(counts.total, 100) << name;
     return counts;
 }
 
 bool any_reason(const domain::GateReason&) {
     return true;
-}
-
-bool is_secret(const domain::GateReason& reason) {
-    return std::ranges::any_of(scan::secret_rules(),
-                               [&](const scan::Rule& rule) { return rule.id == reason.rule; });
 }
 
 // contract: GATE-10

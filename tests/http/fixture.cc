@@ -546,6 +546,7 @@ void ServerTest::start(Options options) {
     auto server = Server::start({.service = service_,
                                  .settings = settings_,
                                  .clock = clock_,
+                                 .gate = gate_,
                                  .facts = {.home_dir = "/home",
                                            .advertise_url = "https://h.example",
                                            .http_addr = "127.0.0.1:7878",

@@ -196,6 +196,7 @@ protected:
     FakeService service_;
     FakeSettings settings_;
     base::SystemClock clock_;
+    service::Gate* gate_{nullptr};  // Of the server that start() makes.
     std::atomic<int> shutdowns_{0};
     std::unique_ptr<Server> server_;
 };

@@ -159,7 +159,6 @@ std::string excerpt(std::string_view text, const scan::Finding& finding,
     std::string out;
     std::size_t at = from;
     for (const auto& hit : hits) {
-        if (hit.finding.family != "secret" && hit.finding.family != "payload") continue;
         if (hit.finding.end <= at || hit.finding.begin >= to) continue;
         if (hit.finding.begin > at) out += text.substr(at, hit.finding.begin - at);
         out += fmt::format("[{}]", hit.finding.rule);

@@ -30,7 +30,7 @@ enum class Scope {
 // Every hit in `text`, with encoded parts looked into.
 std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scope scope);
 
-// The surroundings of a hit on its line, with every secret in `hits` taken out.
+// The surroundings of a hit on its line, with all that was found taken out.
 std::string excerpt(std::string_view text, const scan::Finding& finding,
                     const std::vector<Hit>& hits);
 

@@ -24,6 +24,10 @@ namespace gate {
 
 // Documents that one call of settle() looks at in each folder; the rest waits for the next.
 inline constexpr std::size_t kSettledMax = 10'000;
+// What was begun so long ago and is still not whole, nobody is writing any more.
+inline constexpr std::chrono::hours kAbandonedAfter{1};
+// Characters of its streams that the agent is shown of a released document.
+inline constexpr std::size_t kReleasedCharsMax = 8000;
 // Reasons that an event carries; the row has all of them.
 inline constexpr std::size_t kEventReasonsMax = 5;
 
@@ -36,9 +40,14 @@ struct GateParts {
     std::filesystem::path folder;   // <home>/gate
     domain::AgentId default_agent;  // For documents that came without a request of ours.
     std::function<void(const std::vector<events::Committed>&)> publish{};
+    // Puts the words about a released document before its agent, in the transaction that releases
+    // it, as evidence. False when there is no such agent to tell.
+    std::function<base::Result<bool>(events::Log&, const domain::GateDocument&, std::string text)>
+        tell{};
 };
 
-// Blocks for commits and files. One thread uses one Gate; several processes may work on one folder.
+// Blocks for commits and files. Any thread may call, and several processes may work on one folder:
+// whoever commits a verdict first has given it.
 class Gate {
 public:
     explicit Gate(GateParts parts) : parts_(std::move(parts)) {}
@@ -50,6 +59,9 @@ public:
     // Judges what is in the outbox and finishes moves that a crash cut off. Returns what it judged.
     base::Result<std::vector<domain::GateDocument>> settle();
 
+    // The verdict on one deposited document; it is where it belongs on return.
+    base::Result<domain::GateDocument> settle(const std::string& document_id);
+
     // What would become of a document file, with its artifacts in the folder beside it. Changes
     // nothing.
     base::Result<Verdict> check(const std::filesystem::path& file) const;
@@ -58,7 +70,7 @@ public:
     // Refused when it has changed since.
     base::Result<std::string> read_inbound(const std::string& document_id) const;
 
-    // Lets a rejected document in, because an operator says so and why.
+    // Lets a rejected document in, because an operator says so and why, and tells its agent.
     base::Result<domain::GateDocument> release(const std::string& document_id,
                                                const std::string& reason);
     // Deletes a rejected document. Its row stays.
@@ -68,16 +80,25 @@ public:
 
 private:
     std::filesystem::path folder_of(domain::GatePlace place) const;
-    base::Status judge(const std::string& name, std::vector<domain::GateDocument>& judged);
+    // Anew: although there is a verdict, because the document has changed since.
+    enum class Verdicts { First, Anew };
+    base::Result<domain::GateDocument> judge(const std::string& name,
+                                             Verdicts verdicts = Verdicts::First);
     base::Result<std::optional<domain::GateDocument>> row_of(const std::string& name) const;
     base::Result<Verdict> verdict_of(const std::string& name,
                                      const std::filesystem::path& folder) const;
     base::Status settle_outbox(std::vector<domain::GateDocument>& judged);
     base::Status settle_quarantine();
+    // Puts away what a crash left unwritten: half a folder, or a row without one.
+    base::Status settle_abandoned();
     // Brings the folder of a document from `from` to where its row says it is.
     base::Status carry(const domain::GateDocument& document, domain::GatePlace from);
     base::Status commit(const domain::GateDocument& document, std::string_view event,
                         json::object data);
+    base::Status commit_release(const domain::GateDocument& document, std::string text);
+    // The row as it stands after the verdict: another one's, when that came first.
+    base::Result<domain::GateDocument> commit_verdict(domain::GateDocument document,
+                                                      Verdicts verdicts);
 
     GateParts parts_;
 };

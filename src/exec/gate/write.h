@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -12,8 +13,11 @@
 
 namespace gate {
 
+// Bytes in a file, or at hand.
+using Source = std::variant<std::filesystem::path, std::string>;
+
 struct ProducedFile {
-    std::filesystem::path source;
+    Source source;
     std::string path;  // Its name as an artifact.
     std::string description;
 };
@@ -30,12 +34,17 @@ struct FinishedRequest {
     double runtime_sec{0};
     NetworkUsed network_used{NetworkUsed::None};
     std::vector<std::string> network_destinations{};
-    std::filesystem::path stdout_file;  // The whole streams.
-    std::filesystem::path stderr_file;
+    // Instead of the list of destinations, where that would not say what is known.
+    std::optional<std::string> network_note{};
+    Source stdout_file;  // The whole streams.
+    Source stderr_file;
     std::vector<ProducedFile> files{};
     std::optional<std::string> unexpected_behavior{};
     base::Time created{};
 };
+
+// How the folders are called that are being written.
+inline constexpr std::string_view kWritingPrefix = ".writing-";
 
 // Makes `outbox`/<result_id>/ with <result_id>.md and artifacts/ in it, and returns the id. The
 // folder appears whole or not at all, and is on disk then. Conflict when it is there already;

@@ -8,7 +8,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/process.h"
 #include "base/result.h"
 #include "domain/tool.h"
 #include "exec/results/envelope.h"
@@ -35,6 +37,16 @@ struct Canonical {
     json::object result;
 };
 
+// One command and all that it left behind, for whoever judges results before they are shown.
+struct Evidence {
+    std::string command;  // Exactly as it was asked for.
+    base::ProcessExit exit;
+    std::filesystem::path stdout_spill;
+    std::filesystem::path stderr_spill;
+    std::uint64_t dropped_bytes{0};       // Printed, but kept nowhere.
+    std::filesystem::path network_log{};  // Destinations, a JSON line each; empty: nobody looked.
+};
+
 // The complete, typed output of a tool that did its work. Each family derives its own and bounds
 // it; none of them writes a receipt.
 class Output {
@@ -42,6 +54,8 @@ public:
     virtual ~Output() = default;
     virtual base::Result<Canonical> project(ArtifactSink& sink,
                                             const OutputPolicy& policy) const = 0;
+    // The commands behind it; none where no command was run to its end.
+    virtual std::vector<Evidence> evidence() const { return {}; }
 };
 
 using Completed = std::expected<std::unique_ptr<Output>, domain::ToolError>;

@@ -52,6 +52,7 @@ domain::Task running_task(const CommandFacts& facts, const results::Preview& ini
     if (facts.confined) detail.confined = true;
     if (spec.accepts_input) detail.input_target = spec.tty ? "tty" : "stdin";
     if (initial_output.truncated) detail.output_truncated = true;
+    if (facts.withholds_output) detail.output_withheld = kOutputWithheld;
     return {.id = facts.id,
             .agent_id = facts.agent_id,
             .kind = domain::TaskKind::CommandTask,
@@ -94,6 +95,22 @@ domain::Task ended_task(domain::Task task, const supervisor::End& end,
     detail.terminal_snapshot_ready = true;
     task.detail = base::to_json(detail);
     task.updated_at = now;
+    return task;
+}
+
+domain::Task judged_task(domain::Task task, const std::optional<OutputAnswer>& answer) {
+    auto detail = detail_of(task);
+    if (!answer && !detail.output_withheld) return task;
+    detail.output_withheld.reset();
+    if (answer) {
+        detail.gate = answer->mark;
+        detail.output_withheld = answer->instead;
+    }
+    if (detail.output_withheld) {
+        detail.output_path.reset();
+        detail.initial_output.reset();
+    }
+    task.detail = base::to_json(detail);
     return task;
 }
 
@@ -140,7 +157,9 @@ domain::Message result_message(const domain::Task& task, const results::Preview&
     const auto detail = detail_of(task);
     std::string text = fmt::format("Background task {} {}: {}", task.id, outcome_words(task),
                                    task.summary.value_or("a command"));
-    if (!output.text.empty()) {
+    if (detail.output_withheld) {
+        text += "\n\n" + *detail.output_withheld;
+    } else if (!output.text.empty()) {
         const std::string fence =
             "evidence-" + base::sha256_hex(task.id.value + output.text).substr(0, 12);
         text += fmt::format(

@@ -6,6 +6,7 @@
 
 #include "domain/message.h"
 #include "exec/results/preview.h"
+#include "exec/tasks/output_gate.h"
 #include "exec/tasks/spec.h"
 #include "exec/tasks/supervisor/supervisor.h"
 
@@ -25,6 +26,7 @@ struct CommandFacts {
     std::optional<domain::MessageId> parent_message_id{};
     std::optional<domain::WorkItemId> work_item_id{};
     domain::TrustLevel trust{domain::TrustLevel::UntrustedExternal};
+    bool withholds_output{false};  // Until it has passed the gate.
 };
 
 // The record of a command that runs, with what it has printed so far.
@@ -35,6 +37,10 @@ domain::Task running_task(const CommandFacts& facts, const results::Preview& ini
 // the stop that ended it; a process that ended by itself a moment before has its own outcome.
 domain::Task ended_task(domain::Task task, const supervisor::End& end,
                         const results::Preview& output, base::Time now);
+
+// The record as far as its output goes, when what passed the gate is known. No answer: nobody
+// asked, and everything is shown.
+domain::Task judged_task(domain::Task task, const std::optional<OutputAnswer>& answer);
 
 // What asking a task to stop comes to. `force` is true from the second time on.
 struct StopOrdered {

@@ -29,7 +29,8 @@ results::Preview preview_of(const std::filesystem::path& log, const CommandTaskS
 }
 
 base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest& request,
-                                          const results::Preview& initial, bool promoted) {
+                                          const results::Preview& initial, bool promoted,
+                                          bool withheld) {
     CommandFacts facts{.id = request.id,
                        .agent_id = request.agent_id,
                        .summary = request.summary,
@@ -39,7 +40,8 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
                        .confined = request.confined,
                        .network_log = request.network_log.string(),
                        .promoted_from_exec_command = promoted,
-                       .trust = domain::trust_of(request.authority_class)};
+                       .trust = domain::trust_of(request.authority_class),
+                       .withholds_output = withheld};
     if (request.run_id)
         if (const auto attempt = TRY(log.tx().attempt(*request.run_id))) {
             facts.parent_message_id = attempt->message_id;
@@ -57,10 +59,11 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
 // wait for it where it is queued: all of it or nothing. False when the task had ended already.
 base::Result<bool> commit_end(events::Log& log, const Rejoin& rejoin, const domain::TaskId& id,
                               const supervisor::End& end, const results::Preview& output,
-                              const std::vector<sandbox::Denial>& denials) {
+                              const std::vector<sandbox::Denial>& denials,
+                              const std::optional<OutputAnswer>& answer) {
     auto task = TRY(log.tx().task(id));
     if (!task || domain::is_terminal(task->status)) return false;
-    *task = ended_task(std::move(*task), end, output, log.now());
+    *task = ended_task(judged_task(std::move(*task), answer), end, output, log.now());
     TRY(log.tx().put_task(*task));
     TRY(log.append(task->agent_id, "command_task_terminal_persisted", event_data(*task)));
     TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
@@ -251,13 +254,15 @@ void Host::promote(const domain::TaskId& id,
     if (auto refused = refusal(live->request.agent_id))
         return done(std::unexpected(std::move(*refused)));
     live->owner = Live::Owner::Promoting;
+    const bool withheld = withholds(live->request.agent_id);
+    auto initial =
+        withheld ? results::Preview{} : preview_of(live->request.output_path, live->request.spec);
     // A power cut ends the command anyway, so the record need not survive one.
     write<domain::Task>(
         store::Durability::Process,
-        [request = live->request,
-         initial = preview_of(live->request.output_path, live->request.spec)](
+        [request = live->request, initial = std::move(initial), withheld](
             events::Log& log, domain::Task& task) -> base::Status {
-            task = TRY(commit_running(log, request, initial, true));
+            task = TRY(commit_running(log, request, initial, true, withheld));
             return {};
         },
         [this, live, done = std::move(done)](base::Status status, domain::Task task) mutable {
@@ -279,12 +284,13 @@ void Host::create(CommandRequest request,
     auto shared = std::make_shared<CommandRequest>(std::move(request));
     write<domain::Task>(
         store::Durability::Disk,
-        [shared](events::Log& log, domain::Task& task) -> base::Status {
+        [shared, withheld = withholds(shared->agent_id)](events::Log& log,
+                                                         domain::Task& task) -> base::Status {
             if (TRY(log.tx().active_tasks(shared->agent_id)).size() >= kCommandTasksPerAgentMax)
                 return base::fail(ErrorCode::Refused,
                                   "agent {} already has {} tasks running; stop one first",
                                   shared->agent_id, kCommandTasksPerAgentMax);
-            task = TRY(commit_running(log, *shared, {}, false));
+            task = TRY(commit_running(log, *shared, {}, false, withheld));
             return {};
         },
         [this, shared, done = std::move(done)](base::Status status, domain::Task task) mutable {
@@ -300,24 +306,47 @@ void Host::create(CommandRequest request,
         });
 }
 
+bool Host::withholds(const domain::AgentId& agent) const {
+    return parts_.gate && parts_.gate->policy(agent) == domain::GatePolicy::Enforce;
+}
+
 void Host::settle(const domain::AgentId& agent, const domain::TaskId& id, supervisor::End end) {
-    results::Preview output;
-    std::vector<sandbox::Denial> denials;
-    if (const auto task = find(agent, id)) {
-        auto shown = show_output(*task);
-        output = {std::move(shown.text), shown.truncated};
-        denials = denials_of(detail_of(*task), end);
+    auto found = find(agent, id);
+    if (!found && found.error().code != ErrorCode::NotFound) {
+        if (on_stuck) on_stuck(agent, found.error());
+        return;
     }
+    if (!found || !parts_.gate || parts_.gate->policy(agent) == domain::GatePolicy::Off)
+        return commit(found.value_or(domain::Task{.id = id, .agent_id = agent}), end, std::nullopt);
+    parts_.gate->judge({*found, end}, [this, alive = std::weak_ptr(self_), task = *found,
+                                       end](OutputAnswer answer) {
+        if (alive.lock()) commit(task, end, std::move(answer));
+    });
+}
+
+void Host::commit(const domain::Task& task, const supervisor::End& end,
+                  std::optional<OutputAnswer> answer) {
+    auto shown = show_output(judged_task(task, answer));
+    // What is in quarantine is not left lying about in a log.
+    std::optional<std::string> rejected_log;
+    if (answer && answer->instead) rejected_log = detail_of(task).output_path;
     write<bool>(
         store::Durability::Disk,
-        [id, end = std::move(end), output = std::move(output), denials = std::move(denials),
+        [id = task.id, end, output = results::Preview{std::move(shown.text), shown.truncated},
+         denials = denials_of(detail_of(task), end), answer = std::move(answer),
          rejoin = parts_.rejoin](events::Log& log, bool& has_ended) -> base::Status {
-            has_ended = TRY(commit_end(log, rejoin, id, end, output, denials));
+            has_ended = TRY(commit_end(log, rejoin, id, end, output, denials, answer));
             return {};
         },
-        [this, agent, id](base::Status status, bool has_ended) {
-            if (status) return settled(agent, id, has_ended);
-            if (on_stuck) on_stuck(agent, status.error());
+        [this, agent = task.agent_id, id = task.id, rejected_log](base::Status status,
+                                                                  bool has_ended) {
+            if (!status) {
+                if (on_stuck) on_stuck(agent, status.error());
+                return;
+            }
+            std::error_code ignored;
+            if (rejected_log) std::filesystem::remove(*rejected_log, ignored);
+            settled(agent, id, has_ended);
         });
 }
 
@@ -463,6 +492,8 @@ void Host::recover(const std::vector<domain::AgentId>& agents) {
 // Also asks again for the end of a task that was being stopped: the order may not have gone out.
 void Host::take_up(const domain::Task& task) {
     const auto detail = detail_of(task);
+    // It was started before output was kept back.
+    if (!detail.output_withheld && withholds(task.agent_id)) withhold(task);
     auto live = std::make_shared<Live>();
     live->request = {.id = task.id, .agent_id = task.agent_id};
     live->owner = Live::Owner::Task;
@@ -472,6 +503,15 @@ void Host::take_up(const domain::Task& task) {
         live->command->stop(detail.force_stop_requested.value_or(false)
                                 ? std::chrono::milliseconds(0)
                                 : kStopGrace);
+}
+
+void Host::withhold(domain::Task task) {
+    auto detail = detail_of(task);
+    detail.output_withheld = kOutputWithheld;
+    task.detail = base::to_json(detail);
+    const auto status = parts_.store.write(store::Durability::Process,
+                                           [&](store::Tx& tx) { return tx.put_task(task); });
+    if (!status && on_stuck) on_stuck(task.agent_id, status.error());
 }
 
 // What calls of these agents left behind, and no turn will come back for.

@@ -44,6 +44,7 @@ struct Parts {
     // What the agent may start. Its tasks pass sandbox::permit with it.
     std::function<domain::Execution(const domain::AgentId&)> execution_of =
         [](const domain::AgentId&) { return domain::Execution{}; };
+    OutputGate* gate{nullptr};  // None: output is shown as it is.
 };
 
 // A command to run. Its id names it for good: the call that asked for it has the same one, and so
@@ -156,7 +157,12 @@ private:
     // Is the result of the call that this command belongs to in the store?
     bool is_recorded(const domain::TaskId& id) const;
     void sweep(const std::vector<domain::AgentId>& agents);
+    // Is what this agent's tasks print kept back until it has passed the gate?
+    bool withholds(const domain::AgentId& agent) const;
+    void withhold(domain::Task task);
     void settle(const domain::AgentId& agent, const domain::TaskId& id, supervisor::End end);
+    void commit(const domain::Task& task, const supervisor::End& end,
+                std::optional<OutputAnswer> answer);
     void settled(const domain::AgentId& agent, const domain::TaskId& id, bool has_ended);
     template <class Result>
     void write(store::Durability durability,

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/files.h"
+#include "exec/tasks/snapshot.h"
 #include "exec/tasks/supervisor/fake_for_test.h"
 #include "store/sql/sqlite/sqlite_store.h"
 #include "tests/support/fake_loop.h"
@@ -13,6 +15,19 @@ using domain::TaskStatus;
 using supervisor::Ended;
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+// Rejects what the test says, with these words.
+class FakeOutputGate final : public OutputGate {
+public:
+    domain::GatePolicy policy(const domain::AgentId&) const override { return wanted; }
+    void judge(FinishedOutput finished, std::move_only_function<void(OutputAnswer)> done) override {
+        judged.push_back(finished.task.id.value);
+        done({.mark = {.policy = wanted}, .instead = instead});
+    }
+    domain::GatePolicy wanted{domain::GatePolicy::Off};
+    std::optional<std::string> instead{};
+    std::vector<std::string> judged;
+};
 
 class HostTest : public testing::Test {
 protected:
@@ -38,7 +53,8 @@ protected:
                   .rejoin = [](events::Log& log, domain::Message message) -> base::Status {
                       TRY(log.tx().append_message(message, std::nullopt));
                       return {};
-                  }});
+                  },
+                  .gate = &gate_});
         host_->on_result = [&](const domain::AgentId& agent) { woken_.push_back(agent.value); };
         host_->on_stuck = [&](const auto&, const base::Error& error) { stuck_ = error.message; };
     }
@@ -96,6 +112,7 @@ protected:
     base::RandomIds ids_{loop_, 1};
     std::unique_ptr<store::Store> store_{sqlite::open_inline({.file = ":memory:"}).value()};
     events::Feed feed_;
+    FakeOutputGate gate_;
     supervisor::FakeMachine machine_;
     std::optional<supervisor::FakeSupervisor> supervisor_;
     std::optional<Host> host_;
@@ -292,6 +309,63 @@ TEST_F(HostTest, WhoeverWaitsForAnEndIsToldOnce) {
     EXPECT_EQ(told, 1);
     EXPECT_EQ(dropped, 0);
     EXPECT_FALSE(host_->await_end({"t1"}, [] {})) << "it is over";
+}
+
+class GatedHost : public HostTest {
+protected:
+    GatedHost() { gate_.wanted = domain::GatePolicy::Enforce; }
+    void print(std::string_view text) {
+        ASSERT_TRUE(base::write_file_atomic(folder_ / "t1.log", text, 0600));
+    }
+    std::string shown() { return base::string_at(output_snapshot(task()), "output_preview"); }
+    std::string told() { return domain::readable(messages().at(0).message.body); }
+};
+
+TEST_F(GatedHost, NothingIsShownBeforeTheVerdictAndAllOfItAfterwards) {
+    print("top secret");
+    a_task();
+    EXPECT_EQ(shown(), kOutputWithheld);
+    EXPECT_FALSE(detail_of(task()).initial_output);
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_THAT(gate_.judged, ElementsAre("t1"));
+    EXPECT_EQ(shown(), "top secret");
+    EXPECT_THAT(told(), HasSubstr("top secret"));
+    EXPECT_TRUE(detail_of(task()).gate);
+}
+
+TEST_F(GatedHost, OfARejectedOutputOnlyTheRejectionIsKept) {
+    print("top secret");
+    a_task();
+    gate_.instead = "It was rejected as TS-1.";
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_EQ(shown(), "It was rejected as TS-1.");
+    EXPECT_THAT(told(), HasSubstr("It was rejected as TS-1."));
+    EXPECT_EQ(told().find("evidence-"), std::string::npos);
+    EXPECT_EQ(base::json_text(base::to_json(task())).find("top secret"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "t1.log"));
+}
+
+TEST_F(GatedHost, ATaskThatBeganBeforeIsWithheldFromTheNextStartOn) {
+    gate_.wanted = domain::GatePolicy::Off;
+    print("top secret");
+    a_task();
+    EXPECT_EQ(shown(), "top secret");
+    gate_.wanted = domain::GatePolicy::Enforce;
+    restart();
+    host_->recover({agent_});
+    EXPECT_EQ(shown(), kOutputWithheld);
+}
+
+TEST_F(GatedHost, ReportWithholdsNothing) {
+    gate_.wanted = domain::GatePolicy::Report;
+    print("top secret");
+    a_task();
+    EXPECT_EQ(shown(), "top secret");
+    supervisor_->end("t1", Ended{.exit_code = 0});
+    loop_.run();
+    EXPECT_EQ(detail_of(task()).gate->policy, domain::GatePolicy::Report);
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ base::Result<base::CapturedStream> read_ends(const std::filesystem::path& path, 
 
 Shown show_output(const domain::Task& task) {
     const auto detail = detail_of(task);
+    if (detail.output_withheld) return {.text = *detail.output_withheld, .is_there = true};
     const std::size_t chars = output_chars(detail.max_output_tokens);
     if (detail.output_path)
         if (const auto ends = read_ends(*detail.output_path, chars)) {

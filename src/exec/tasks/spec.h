@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/typed.h"
+#include "domain/gate.h"
 #include "domain/labels.h"
 #include "domain/waiting.h"
 
@@ -139,6 +140,9 @@ struct CommandDetail {
     std::optional<std::string> cancelled_reason{};
     std::optional<bool> confined{};
     std::optional<std::string> network_log{};
+    // Shown for the output, which nobody may see: not yet, or never.
+    std::optional<std::string> output_withheld{};
+    std::optional<domain::GateMark> gate{};  // Where the output passed the gate.
     friend bool operator==(const CommandDetail&, const CommandDetail&) = default;
 };
 BOOST_DESCRIBE_STRUCT(CommandDetail, (),
@@ -147,7 +151,8 @@ BOOST_DESCRIBE_STRUCT(CommandDetail, (),
                        accepts_input, input_target, output_path, initial_output, output_summary,
                        output_truncated, terminal_snapshot_ready, exit_status, signal,
                        output_dropped_bytes, error, cancel_requested, force_stop_requested,
-                       status_before_stop, cancelled_reason, confined, network_log))
+                       status_before_stop, cancelled_reason, confined, network_log,
+                       output_withheld, gate))
 constexpr auto describe_fields(const CommandDetail*) {
     return std::to_array<base::FieldDoc>(
         {{.field = "cmd", .has_default = true},

@@ -48,7 +48,7 @@ std::string error_code(const domain::ToolError& error, domain::ResultStatus stat
         error.kind == "unsupported_file_type")
         return "PRECONDITION_FAILED";
     // Tools with nothing finer to say use the code itself, in the spelling of kinds.
-    if (error.kind == "policy_denied") return "POLICY_DENIED";
+    if (error.kind == "policy_denied" || error.kind == kResultRejected) return "POLICY_DENIED";
     if (error.kind == "not_found") return "NOT_FOUND";
     if (error.kind == "conflict") return "CONFLICT";
     if (error.kind == "precondition_failed") return "PRECONDITION_FAILED";
@@ -102,6 +102,11 @@ domain::ToolResult result_of(const domain::ToolCall& call, const results::Envelo
     }
     return result;
 }
+
+// A call whose tool is done and whose result is being judged: there is nothing left to end.
+struct Judging final : Running {
+    void cancel() override {}
+};
 
 }  // namespace
 
@@ -276,11 +281,51 @@ std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
     auto sink = std::make_shared<results::FileArtifacts>(place.agent_home / "tool-artifacts",
                                                          artifact_prefix(call.tool), parts_.ids);
     const base::Time started_at = parts_.clock.now();
-    return tool->start(
+    // Whoever finishes before start() returns may still have to pass the gate.
+    auto over = std::make_shared<bool>(false);
+    auto running = tool->start(
         call, place, *sink,
-        [this, call, started_at, sink, done = std::move(done)](Outcome outcome) mutable {
-            done(finish(call, started_at, std::move(outcome), *sink));
+        [this, call, started_at, sink, over, done = std::move(done)](Outcome outcome) mutable {
+            leave(call, started_at, std::move(outcome), sink,
+                  [over, done = std::move(done)](Dispatched dispatched) mutable {
+                      *over = true;
+                      done(std::move(dispatched));
+                  });
         });
+    if (!running && !*over) return std::make_shared<Judging>();
+    return running;
+}
+
+void Dispatcher::leave(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
+                       std::shared_ptr<results::ArtifactSink> sink,
+                       std::move_only_function<void(Dispatched)> done) const {
+    const Family family = parts_.registry.find(call.tool)->spec().family;
+    if (!parts_.gate || parts_.gate->policy(call.agent_id, family) == domain::GatePolicy::Off)
+        return done(finish(call, started_at, std::move(outcome), *sink));
+    auto whole = std::make_shared<Outcome>(std::move(outcome));
+    parts_.gate->judge({call, family, started_at, whole, parts_.output},
+                       [this, call, started_at, whole, sink = std::move(sink),
+                        done = std::move(done)](GateAnswer answer) mutable {
+                           auto dispatched =
+                               answer.instead
+                                   ? withheld(call, started_at, *whole, std::move(*answer.instead))
+                                   : finish(call, started_at, std::move(*whole), *sink);
+                           dispatched.result.gate = std::move(answer.mark);
+                           done(std::move(dispatched));
+                       });
+}
+
+Dispatched Dispatcher::withheld(const domain::ToolCall& call, base::Time started_at,
+                                const Outcome& outcome, domain::ToolError instead) const {
+    auto dispatched = without_running(call, std::move(instead), outcome.status);
+    dispatched.result.effects = outcome.effects;
+    dispatched.denials = outcome.denials;
+    dispatched.result.started_at = started_at;
+    dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);
+    // What the call asked of the runtime stands, but for having read what it was not shown.
+    for (const auto& request : outcome.requests)
+        if (!std::holds_alternative<ResultRead>(request)) dispatched.requests.push_back(request);
+    return dispatched;
 }
 
 }  // namespace tools

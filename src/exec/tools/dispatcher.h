@@ -10,6 +10,7 @@
 #include "exec/results/project.h"
 #include "exec/tools/proposals.h"
 #include "exec/tools/registry.h"
+#include "exec/tools/result_gate.h"
 
 namespace tools {
 
@@ -44,6 +45,7 @@ struct DispatcherParts {
     // Where they are asked, beside `loop`. Without one of them such calls are refused.
     Proposals* proposals{nullptr};
     base::Loop* loop{nullptr};
+    ResultGate* gate{nullptr};  // None: every result goes on as it is.
 };
 
 class Dispatcher {
@@ -87,6 +89,13 @@ private:
     // Puts a call to the operator and tells whoever made it so.
     std::shared_ptr<Running> propose(const domain::ToolCall& call, const Place& place,
                                      std::move_only_function<void(Dispatched)> done);
+    // The way out of the waist: past the gate, where one is set for this call.
+    void leave(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
+               std::shared_ptr<results::ArtifactSink> sink,
+               std::move_only_function<void(Dispatched)> done) const;
+    // The result of a call that ran, and whose result must not be seen.
+    Dispatched withheld(const domain::ToolCall& call, base::Time started_at, const Outcome& outcome,
+                        domain::ToolError instead) const;
     Dispatched finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
                       results::ArtifactSink& sink) const;
 

@@ -349,5 +349,72 @@ TEST_F(DispatcherTest, ASuccessThatBreaksTheToolsOwnPromiseIsAFaultOfTheTool) {
     EXPECT_FALSE(end.result.data);
 }
 
+// Answers when the test says so.
+class FakeGate final : public ResultGate {
+public:
+    domain::GatePolicy policy(const domain::AgentId&, Family family) const override {
+        return family == Family::CoreAgent ? domain::GatePolicy::Enforce : domain::GatePolicy::Off;
+    }
+    void judge(FinishedCall call, std::move_only_function<void(GateAnswer)> done) override {
+        asked.push_back(call.call.tool);
+        dones.push_back(std::move(done));
+    }
+    std::vector<std::string> asked;
+    std::vector<std::move_only_function<void(GateAnswer)>> dones;
+};
+
+class GatedDispatcher : public DispatcherTest {
+protected:
+    GatedDispatcher() {
+        dispatcher_.emplace(
+            DispatcherParts{.registry = registry_, .clock = clock_, .ids = ids_, .gate = &gate_});
+    }
+    FakeGate gate_;
+};
+
+TEST_F(GatedDispatcher, AResultWaitsForItsVerdictAndCarriesIt) {
+    std::optional<Dispatched> end;
+    const auto running = dispatcher_->dispatch(echo(), ProfilePreset::PublicNamed, place_,
+                                               [&](Dispatched d) { end = std::move(d); });
+    tool_->dones.back()({.completed = std::make_unique<EchoOutput>("hi")});
+    EXPECT_FALSE(end);
+    gate_.dones.at(0)({.mark = {.outcome = domain::GateOutcome::Accept, .document_ids = {"TS-1"}}});
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->receipt, "Echo: hi");
+    EXPECT_EQ(end->result.gate->document_ids, std::vector<std::string>{"TS-1"});
+}
+
+TEST_F(GatedDispatcher, OfARejectedResultOnlyItsEffectsAndWishesGoOn) {
+    std::optional<Dispatched> end;
+    const auto running = dispatcher_->dispatch(echo(), ProfilePreset::PublicNamed, place_,
+                                               [&](Dispatched d) { end = std::move(d); });
+    tool_->dones.back()({.completed = std::make_unique<EchoOutput>("top secret"),
+                         .effects = {.created = {{.path = "made"}}},
+                         .requests = {FollowUp{"later"}, ResultRead{{"t1"}}}});
+    gate_.dones.at(0)(
+        {.instead = ToolError{.kind = std::string(kResultRejected), .message = "rejected"}});
+    ASSERT_TRUE(end);
+    EXPECT_FALSE(end->result.ok);
+    EXPECT_EQ(end->result.error->code, "POLICY_DENIED");
+    EXPECT_FALSE(end->result.data);
+    EXPECT_EQ(end->result.effects.created.size(), 1U);
+    EXPECT_EQ(end->requests, (std::vector<RuntimeRequest>{FollowUp{"later"}}));
+    for (const auto& text : {base::json_text(base::to_json(end->result)), end->receipt,
+                             base::json_text(end->envelope.to_json())})
+        EXPECT_EQ(text.find("top secret"), std::string::npos) << text;
+}
+
+TEST_F(GatedDispatcher, FamiliesThatAreOffAndCallsThatNeverRanAreNotAsked) {
+    refused(call("EchoText", {{"text", 1}}));
+    std::optional<Dispatched> end;
+    const auto running =
+        dispatcher_->dispatch(call("SpawnAgent", {{"text", "x"}}), ProfilePreset::PublicNamed,
+                              place_, [&](Dispatched d) { end = std::move(d); });
+    creator_->dones.back()({.completed = std::make_unique<EchoOutput>("x")});
+    EXPECT_TRUE(end);
+    EXPECT_FALSE(end->result.gate);
+    EXPECT_TRUE(gate_.asked.empty());
+}
+
 }  // namespace
 }  // namespace tools

@@ -1,5 +1,8 @@
 #include "service/local/local_gate.h"
 
+#include "flow/admission/admission.h"
+#include "flow/ingress/ingress.h"
+
 namespace service {
 
 using base::ErrorCode;
@@ -11,6 +14,26 @@ namespace {
 
 constexpr std::int64_t kPurgedMax = 10'000;  // By one call.
 
+// What was released is worth no more than it was before: words from outside.
+base::Result<bool> tell(events::Log& log, const GateDocument& document, std::string text) {
+    const auto message =
+        TRY(ingress::receive({.agent_id = document.agent_id,
+                              .kind = domain::MessageKind::InternalFollowup,
+                              .origin = domain::SystemOrigin{"gate"},
+                              .body = domain::TextBody{std::move(text)},
+                              .surface = domain::DeliverySurface::RuntimeSystem,
+                              .admission = domain::AdmissionContext::RuntimeOwned,
+                              .priority = domain::Priority::Next,
+                              .trust = domain::TrustLevel::UntrustedExternal,
+                              .metadata = json::object{{"gate_document_id", document.document_id},
+                                                       {"output_is_evidence", true}}},
+                             log.now(), log.ids()));
+    const auto outcome = admission::admit(log, message, "gate_release:" + document.document_id);
+    if (!outcome && outcome.error().code == ErrorCode::NotFound) return false;
+    if (!outcome) return std::unexpected(outcome.error());
+    return !std::holds_alternative<admission::Refuse>(*outcome);
+}
+
 }  // namespace
 
 LocalGate::LocalGate(LocalGateParts parts)
@@ -20,9 +43,12 @@ LocalGate::LocalGate(LocalGateParts parts)
              .ids = parts_.ids,
              .validator = [this] { return validator(); },
              .folder = parts_.folder,
-             .default_agent = parts_.default_agent}) {}
+             .default_agent = parts_.default_agent,
+             .publish = parts_.publish,
+             .tell = tell}) {}
 
 base::Result<const gate::Validator*> LocalGate::validator() {
+    const std::scoped_lock one(validator_mutex_);
     if (!validator_)
         validator_.emplace(TRY(gate::Validator::make({.credentials = parts_.credentials})));
     return &*validator_;
@@ -65,7 +91,9 @@ base::Result<GateView> LocalGate::show(const std::string& document_id) {
 base::Result<GateDocument> LocalGate::release(const std::string& document_id,
                                               const std::string& reason) {
     TRY(gate_.settle());
-    return gate_.release(document_id, reason);
+    auto released = TRY(gate_.release(document_id, reason));
+    if (parts_.wake) parts_.wake(released.agent_id);
+    return released;
 }
 
 base::Result<std::vector<GateDocument>> LocalGate::purge(const PurgeRequest& request) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +22,14 @@ struct LocalGateParts {
     std::filesystem::path folder;            // <home>/gate
     std::vector<std::string> credentials{};  // What the runtime knows and no document may hold.
     domain::AgentId default_agent;
+    // Told after each commit, on the thread of the caller.
+    std::function<void(const std::vector<events::Committed>&)> publish{};
+    // A released document waits in this agent's queue.
+    std::function<void(const domain::AgentId&)> wake{};
 };
 
-// Compiling the rules takes a second, so that is left until something is to be judged.
+// Any thread may call. Compiling the rules takes a second, so that is left until something is to be
+// judged.
 class LocalGate final : public Gate {
 public:
     explicit LocalGate(LocalGateParts parts);
@@ -37,10 +44,14 @@ public:
                                                const std::string& reason) override;
     base::Result<std::vector<domain::GateDocument>> purge(const PurgeRequest& request) override;
 
+    // For whoever writes documents.
+    gate::Gate& gate() { return gate_; }
+
 private:
     base::Result<const gate::Validator*> validator();
 
     LocalGateParts parts_;
+    std::mutex validator_mutex_;
     std::optional<gate::Validator> validator_;
     gate::Gate gate_;
 };

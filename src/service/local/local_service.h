@@ -121,6 +121,9 @@ public:
     base::Status detach_workspace(const std::string& agent, const std::string& workspace_id,
                                   const Caller& caller) override;
 
+    // Something waits in the agent's queue. Any thread.
+    void wake_up(const domain::AgentId& agent) { wake_agent(agent); }
+
     // Asks the run that is going on to stop. From a task of the loop.
     void interrupt(const std::string& reason);
 

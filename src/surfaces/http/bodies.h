@@ -147,4 +147,22 @@ constexpr auto describe_fields(const EnqueueBody*) {
          {.field = "body", .text = "Wins over `text`, which wins over `json`."}});
 }
 
+struct GateCheckBody {
+    std::string file;
+};
+BOOST_DESCRIBE_STRUCT(GateCheckBody, (), (file))
+constexpr auto describe_fields(const GateCheckBody*) {
+    return std::to_array<base::FieldDoc>(
+        {{"file", "A document on the machine of the runtime, by its absolute path."}});
+}
+
+struct GateReleaseBody {
+    std::string reason;
+};
+BOOST_DESCRIBE_STRUCT(GateReleaseBody, (), (reason))
+constexpr auto describe_fields(const GateReleaseBody*) {
+    return std::to_array<base::FieldDoc>(
+        {{"reason", "Why it may enter although it was rejected; recorded.", R"("minLength":1)"}});
+}
+
 }  // namespace http_surface

@@ -79,6 +79,14 @@ Answer rotate_trigger(const Context&, const Request&);
 Answer revoke_trigger(const Context&, const Request&);
 }  // namespace controls
 
+namespace gates {
+Answer list(const Context&, const Request&);
+Answer show(const Context&, const Request&);
+Answer check(const Context&, const Request&);
+Answer release(const Context&, const Request&);
+Answer purge(const Context&, const Request&);
+}  // namespace gates
+
 namespace runtime {
 Answer handshake(const Context&, const Request&);
 Answer status(const Context&, const Request&);

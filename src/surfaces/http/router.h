@@ -19,6 +19,7 @@ namespace http_surface {
 struct Context {
     service::Service& service;
     service::Settings& settings;
+    service::Gate* gate;
     const RuntimeFacts& facts;
     const Options& options;
     const std::function<void()>& request_shutdown;

@@ -1,5 +1,6 @@
 // The table of routes.
 #include "domain/agent.h"
+#include "service/gate.h"
 #include "surfaces/http/answers.h"
 #include "surfaces/http/bodies.h"
 #include "surfaces/http/handlers.h"
@@ -41,6 +42,10 @@ json::object any_json() {
 constexpr QueryDoc kLimit20[] = {
     {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":20})"}};
 constexpr QueryDoc kLimit50[] = {
+    {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":50})"}};
+constexpr QueryDoc kGateQuery[] = {
+    {"place", "Only those in this place.",
+     R"({"enum":["outbox","inbound","quarantine","purged"]})"},
     {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":50})"}};
 constexpr QueryDoc kPageQuery[] = {
     {"after_seq", "Only events behind this one.", R"({"type":"integer","minimum":0})"},
@@ -150,6 +155,20 @@ constexpr Route kRoutes[] = {
     get("/openapi.json", "This document.", runtime::openapi, any_json),
     open(get("/healthz", "Does the process live?", runtime::healthz, answer_schema<Ok>)),
     open(get("/readyz", "Does the runtime answer?", runtime::readyz, answer_schema<Ok>)),
+
+    replay(get("/control/gate/documents",
+               "Result documents, newest first; what waits is judged before.", gates::list,
+               answer_schema<std::vector<domain::GateDocument>>, kGateQuery)),
+    replay(get("/control/gate/documents/{document_id}", "One document, with all reasons.",
+               gates::show, answer_schema<service::GateView>)),
+    post("/control/gate/check", "What the gate would say of a document; nothing is moved.",
+         gates::check, strict_schema<GateCheckBody>, answer_schema<service::GateVerdict>),
+    post("/control/gate/documents/{document_id}/release",
+         "Lets a rejected document in, and tells its agent.", gates::release,
+         strict_schema<GateReleaseBody>, answer_schema<domain::GateDocument>),
+    post("/control/gate/purge", "Deletes rejected documents: one, or those of some age.",
+         gates::purge, strict_schema<service::PurgeRequest>,
+         answer_schema<std::vector<domain::GateDocument>>),
 
     post(AGENT "/enqueue", "Content from outside, as evidence.", deliveries::enqueue,
          body_schema<EnqueueBody>, answer_schema<Delivered>),

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "service/gate.h"
 #include "service/plans.h"
 #include "service/service.h"
 #include "service/settings.h"
@@ -92,6 +93,7 @@ struct Parts {
     service::Service& service;
     service::Settings& settings;
     base::Clock& clock;
+    service::Gate* gate{nullptr};  // Null: its routes answer 501.
     RuntimeFacts facts{};
     // Asks the program to end, as POST /control/runtime/shutdown does. On a thread of the server;
     // must return at once.

@@ -144,13 +144,23 @@ base::Result<results::Canonical> CommandOutput::project(results::ArtifactSink& s
                               std::move(result)};
 }
 
+std::vector<results::Evidence> CommandOutput::evidence() const {
+    return {{.command = cmd,
+             .exit = exit,
+             .stdout_spill = stdout_spill,
+             .stderr_spill = stderr_spill,
+             .dropped_bytes = dropped_bytes,
+             .network_log = network_log}};
+}
+
 base::Result<results::Canonical> PromotedOutput::project(
     results::ArtifactSink&, const results::OutputPolicy& policy) const {
     const auto detail = tasks::detail_of(task);
     json::object handle = tasks::handle(task);
     handle.erase("initial_output");
     json::object result{{"disposition", "promoted_to_task"}, {"task_handle", std::move(handle)}};
-    if (detail.initial_output) result["initial_output_preview"] = *detail.initial_output;
+    if (const auto& shown = detail.output_withheld ? detail.output_withheld : detail.initial_output)
+        result["initial_output_preview"] = *shown;
     result["initial_output_truncated"] = detail.output_truncated.value_or(false);
     result["command_diagnostics"] =
         diagnostics(detail.cmd, effective_output_tokens(detail.max_output_tokens, policy));
@@ -211,6 +221,13 @@ base::Result<results::Canonical> BatchOutput::project(results::ArtifactSink& sin
                         {"items", std::move(list)}};
     return results::Canonical{fmt::format("{} of {} commands completed", completed, items.size()),
                               std::move(result)};
+}
+
+std::vector<results::Evidence> BatchOutput::evidence() const {
+    std::vector<results::Evidence> all;
+    for (const auto& item : items)
+        if (item.output) std::ranges::move(item.output->evidence(), std::back_inserter(all));
+    return all;
 }
 
 std::string render_batch(const results::Envelope& envelope) {

@@ -100,6 +100,7 @@ struct CommandOutput final : results::Output {
     std::filesystem::path network_log{};
     base::Result<results::Canonical> project(results::ArtifactSink& sink,
                                              const results::OutputPolicy& policy) const override;
+    std::vector<results::Evidence> evidence() const override;
 };
 
 // It was not over in time, and goes on as a task.
@@ -130,6 +131,7 @@ struct BatchOutput final : results::Output {
     bool stop_on_error{false};
     base::Result<results::Canonical> project(results::ArtifactSink& sink,
                                              const results::OutputPolicy& policy) const override;
+    std::vector<results::Evidence> evidence() const override;
 };
 
 std::string render_command(const results::Envelope& envelope);

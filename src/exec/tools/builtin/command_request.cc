@@ -24,15 +24,15 @@ std::expected<tasks::CommandRequest, domain::ToolError> command_request(
     const Shell& shell, const tools::Place& place, const domain::TaskId& id,
     const tasks::CommandTaskSpec& spec, std::string_view tool, bool started) {
     const auto& boundary = shell.boundary(place.agent_id);
-    const auto folder = place.agent_home / "task-output";
     tasks::CommandRequest request{
         .id = id,
         .agent_id = place.agent_id,
         .summary = "Command: " + base::ellipsize(command_preview(spec.cmd), kSummaryCharsMax),
         .spec = spec,
-        .output_path = folder / (id.value + ".log"),
+        .output_path = output_log(place.agent_home, id),
         .confined = boundary.confines()};
-    if (boundary.has_allow_list()) request.network_log = folder / (id.value + ".network.jsonl");
+    if (boundary.has_allow_list())
+        request.network_log = request.output_path.parent_path() / (id.value + ".network.jsonl");
     if (started) {
         auto workdir = resolve_workdir(place, spec.workdir, tool);
         request.workdir = workdir.value_or(place.workspace.cwd);
@@ -51,6 +51,11 @@ std::expected<tasks::CommandRequest, domain::ToolError> command_request(
     request.workdir = std::move(process->cwd);
     request.environment = std::move(process->environment);
     return request;
+}
+
+std::filesystem::path output_log(const std::filesystem::path& agent_home,
+                                 const domain::TaskId& id) {
+    return agent_home / "task-output" / (id.value + ".log");
 }
 
 }  // namespace builtin

@@ -7,6 +7,9 @@
 
 namespace builtin {
 
+// The file that gets the output of a command while it runs.
+std::filesystem::path output_log(const std::filesystem::path& agent_home, const domain::TaskId& id);
+
 // The command of `spec` as it is started at `place`, whether a call asked for it or an operator:
 // its folder and environment, and the file that gets its output. `tool` is named in errors.
 //

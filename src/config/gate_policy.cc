@@ -1,0 +1,31 @@
+#include "config/gate_policy.h"
+
+#include <boost/mp11.hpp>
+
+namespace config {
+namespace {
+
+std::optional<domain::GatePolicy> word_on(const std::optional<GateFamilies>& families,
+                                          std::string_view family) {
+    std::optional<domain::GatePolicy> found;
+    if (!families) return found;
+    using Members = boost::describe::describe_members<GateFamilies, boost::describe::mod_public>;
+    boost::mp11::mp_for_each<Members>([&](auto member) {
+        if (family == member.name) found = (*families).*member.pointer;
+    });
+    return found;
+}
+
+}  // namespace
+
+domain::GatePolicy GateSettings::policy(const std::string& agent, std::string_view family) const {
+    if (section_.agents)
+        if (const auto own = section_.agents->find(agent); own != section_.agents->end()) {
+            if (const auto word = word_on(own->second.families, family)) return *word;
+            if (own->second.policy) return *own->second.policy;
+        }
+    if (const auto word = word_on(section_.families, family)) return *word;
+    return section_.policy.value_or(domain::GatePolicy::Off);
+}
+
+}  // namespace config

@@ -1,0 +1,234 @@
+#include "exec/gate/requests.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "exec/tasks/spec.h"
+
+namespace gate {
+namespace {
+
+constexpr std::size_t kIdCharsMax = 120;  // Of a call's id within that of its request.
+constexpr int kSignalExit = 128;          // As shells count.
+constexpr int kTimeoutExit = 124;
+constexpr std::string_view kOpenNetwork =
+    "Not known: the command had the network of this machine, which nobody observed.";
+
+std::string request_id(std::string_view id, std::string_view suffix) {
+    std::string name(id.substr(0, kIdCharsMax));
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
+            c = '-';
+    return fmt::format("TR-{}{}", name, suffix);
+}
+
+std::string bounded(std::string text) {
+    if (text.size() <= kCommandBytesMax) return text;
+    const auto digest = base::sha256_hex(text);
+    return fmt::format("{}… ({} bytes, sha256 {})",
+                       base::to_utf8(text.substr(0, kCommandBytesMax)), text.size(), digest);
+}
+
+// Every text in `value` on lines of its own, as it is and not as JSON would spell it: rules look for
+// words, and an escape in front of a word would hide it.
+void tell(const json::value& value, std::string_view name, std::string& out) {
+    if (value.is_object()) {
+        for (const auto& member : value.get_object()) tell(member.value(), member.key(), out);
+    } else if (value.is_array()) {
+        for (const auto& entry : value.get_array()) tell(entry, name, out);
+    } else {
+        out += fmt::format("{}: {}\n", name,
+                           value.is_string() ? std::string(value.get_string()) :
+                                             base::json_text(value));
+    }
+}
+
+// Keeps what a projection would put into files.
+class Payloads final : public results::ArtifactSink {
+public:
+    base::Result<std::string> store(std::string_view role, std::string_view bytes) override {
+        files.push_back({.source = std::string(bytes),
+                         .path = fmt::format("payload-{}.txt", files.size() + 1),
+                         .description = fmt::format("All of {}.", role)});
+        return files.back().path;
+    }
+    std::filesystem::path reserve(std::string_view) override { return {}; }
+    std::vector<ProducedFile> files;
+};
+
+Source whole(const base::CapturedStream& stream, const std::filesystem::path& spill) {
+    if (stream.spilled && stream.spill_error.empty()) return spill;
+    return stream.head + stream.tail;
+}
+
+std::string unusual(const results::Evidence& evidence) {
+    const auto& exit = evidence.exit;
+    std::vector<std::string> notes;
+    if (exit.timed_out) notes.emplace_back("it ran into its time limit");
+    if (exit.cancelled) notes.emplace_back("it was cancelled");
+    if (exit.signal) notes.push_back(fmt::format("it was ended by signal {}", *exit.signal));
+    if (exit.output_cut_off) notes.emplace_back("a process it left behind held its output open");
+    if (evidence.dropped_bytes > 0)
+        notes.push_back(fmt::format("{} bytes of output were not kept", evidence.dropped_bytes));
+    if (!exit.out.spill_error.empty() || !exit.err.spill_error.empty())
+        notes.emplace_back("the middle of its output was lost");
+    return fmt::format("{}", fmt::join(notes, "; "));
+}
+
+int exit_code(const base::ProcessExit& exit) {
+    if (exit.exit_code) return *exit.exit_code;
+    return exit.timed_out ? kTimeoutExit : kSignalExit + exit.signal.value_or(0);
+}
+
+struct Network {
+    std::vector<std::string> reached, refused;
+    bool is_known{false};
+};
+
+// The log that the proxy wrote: {"host", "port", "outcome"} a line.
+Network network_of(const std::filesystem::path& log) {
+    Network network;
+    const auto text = log.empty() ? base::Result<std::string>(std::string())
+                                  : base::read_file(log, kNetworkLogBytesMax);
+    if (log.empty() || !text) return network;
+    network.is_known = true;
+    std::string_view rest = *text;
+    while (!rest.empty()) {
+        const auto line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        const auto entry = base::parse_json(line);
+        if (!entry || !entry->is_object()) continue;
+        const auto name = fmt::format("{}:{}", base::string_at(*entry, "host"),
+                                      base::int_at(*entry, "port"));
+        auto& list = base::string_at(*entry, "outcome") == "connected" ? network.reached
+                                                                       : network.refused;
+        if (list.size() < kDestinationsMax && std::ranges::find(list, name) == list.end())
+            list.push_back(name);
+    }
+    return network;
+}
+
+void add_network(FinishedRequest& request, const std::filesystem::path& log,
+                 const BackendFacts& backend) {
+    if (backend.network_is_open) {
+        request.network_used = NetworkUsed::Allowlist;
+        request.network_destinations = {"any"};
+        request.network_note = kOpenNetwork;
+        return;
+    }
+    const auto network = network_of(log);
+    if (!network.reached.empty()) {
+        request.network_used = NetworkUsed::Allowlist;
+        request.network_destinations = network.reached;
+    }
+    if (!network.refused.empty())
+        request.unexpected_behavior =
+            request.unexpected_behavior.value_or("") +
+            fmt::format("{}it asked for destinations it did not reach: {}",
+                        request.unexpected_behavior ? "; " : "",
+                        fmt::join(network.refused, ", "));
+}
+
+FinishedRequest of_command(std::string id, std::string command, const Teller& teller) {
+    FinishedRequest request{.request_id = std::move(id),
+                            .command = bounded(std::move(command)),
+                            .executor = teller.executor,
+                            .backend = teller.backend.name,
+                            .limits = teller.backend.limits,
+                            .created = teller.now};
+    if (!teller.backend.version.empty()) request.backend_version = teller.backend.version;
+    return request;
+}
+
+FinishedRequest of_evidence(std::string id, results::Evidence evidence, const Teller& teller) {
+    auto request = of_command(std::move(id), evidence.command, teller);
+    request.exit_code = exit_code(evidence.exit);
+    request.runtime_sec = std::chrono::duration<double>(evidence.exit.duration).count();
+    if (auto note = unusual(evidence); !note.empty()) request.unexpected_behavior = std::move(note);
+    add_network(request, evidence.network_log, teller.backend);
+    request.stdout_file = whole(evidence.exit.out, evidence.stdout_spill);
+    request.stderr_file = whole(evidence.exit.err, evidence.stderr_spill);
+    return request;
+}
+
+// A call that ran no command: all that it says, and all that it would keep in files.
+FinishedRequest of_tool(const tools::FinishedCall& finished, const Teller& teller) {
+    const auto& call = finished.call;
+    FinishedRequest request{
+        .request_id = request_id(call.call_id.value, ""),
+        .command = bounded(fmt::format("{} {}", call.tool, base::json_text(call.args))),
+        .executor = teller.executor,
+        .backend = "runtime",
+        .runtime_sec = std::chrono::duration<double>(teller.now - finished.started_at).count(),
+        .created = teller.now};
+    request.network_note = "The tool runs inside the runtime and starts no command.";
+    if (finished.family == tools::Family::Web) {
+        request.network_used = NetworkUsed::Allowlist;
+        request.network_destinations = {"any"};
+        request.network_note = "The tool reads the web; see its arguments.";
+    }
+    Payloads payloads;
+    const auto envelope =
+        results::project(call.tool, finished.outcome->completed, payloads, finished.output);
+    std::string said, complained;
+    if (envelope.ok()) {
+        said = fmt::format("summary: {}\n", envelope.summary_text());
+        tell(envelope.result(), "result", said);
+    } else {
+        request.exit_code = 1;
+        tell(base::to_json(envelope.error()), "error", complained);
+    }
+    request.stdout_file = std::move(said);
+    request.stderr_file = std::move(complained);
+    request.files = std::move(payloads.files);
+    return request;
+}
+
+}  // namespace
+
+std::vector<FinishedRequest> requests_of(const tools::FinishedCall& finished,
+                                         const Teller& teller) {
+    const auto& completed = finished.outcome->completed;
+    auto evidence = completed ? (*completed)->evidence() : std::vector<results::Evidence>{};
+    std::vector<FinishedRequest> requests;
+    for (std::size_t i = 0; i < evidence.size(); ++i)
+        requests.push_back(
+            of_evidence(request_id(finished.call.call_id.value,
+                                   evidence.size() > 1 ? fmt::format(".{}", i + 1) : ""),
+                        std::move(evidence[i]), teller));
+    if (requests.empty()) requests.push_back(of_tool(finished, teller));
+    return requests;
+}
+
+FinishedRequest request_of(const tasks::FinishedOutput& finished, const Teller& teller) {
+    const auto detail = tasks::detail_of(finished.task);
+    auto request =
+        of_command(request_id(finished.task.id.value, ".task"), detail.cmd, teller);
+    results::Evidence evidence;
+    if (const auto* ended = std::get_if<supervisor::Ended>(&finished.end)) {
+        evidence = {.exit = {.exit_code = ended->exit_code,
+                             .signal = ended->signal,
+                             .cancelled = ended->stopped,
+                             .output_cut_off = ended->output_cut_off,
+                             .duration = ended->duration},
+                    .dropped_bytes = ended->dropped_bytes};
+        request.exit_code = exit_code(evidence.exit);
+        request.runtime_sec = std::chrono::duration<double>(ended->duration).count();
+    } else {
+        request.exit_code = -1;
+    }
+    if (auto note = unusual(evidence); !note.empty()) request.unexpected_behavior = std::move(note);
+    add_network(request, detail.network_log.value_or(""), teller.backend);
+    // Both streams of a task are one log, in the order in which they were printed.
+    std::error_code failed;
+    if (detail.output_path && std::filesystem::is_regular_file(*detail.output_path, failed))
+        request.stdout_file = std::filesystem::path(*detail.output_path);
+    else
+        request.stdout_file = detail.output_summary.value_or(detail.initial_output.value_or(""));
+    request.stderr_file = std::string();
+    return request;
+}
+
+}  // namespace gate

@@ -1,0 +1,26 @@
+// What a finished call or task is told as: the requests that its result documents are written from.
+#pragma once
+
+#include <vector>
+
+#include "exec/gate/waist.h"
+
+namespace gate {
+
+// Longer commands and arguments are told by their beginning and their digest.
+inline constexpr std::size_t kCommandBytesMax = 64 * 1024;
+// Destinations of one command that are told, and how much of its log is read for them.
+inline constexpr std::size_t kDestinationsMax = 200;
+inline constexpr std::size_t kNetworkLogBytesMax = std::size_t{1} << 20;
+
+struct Teller {
+    const BackendFacts& backend;
+    const std::string& executor;
+    base::Time now;
+};
+
+// One for each command that the call ran, or one for all that it said. At least one. Reads files.
+std::vector<FinishedRequest> requests_of(const tools::FinishedCall& finished, const Teller& teller);
+FinishedRequest request_of(const tasks::FinishedOutput& finished, const Teller& teller);
+
+}  // namespace gate
