@@ -24,10 +24,10 @@ protected:
 };
 
 TEST_F(GuardTest, AReplyHasItInNoBlock) {
-    const auto reply = passed(Reply{
-        .blocks = {domain::TextBlock{"it is " + kSecret},
-                   domain::ToolUseBlock{.id = "a", .name = "X", .input = {{"cmd", kSecret}}}},
-        .request_diagnostics = {{"note", kSecret}}});
+    const auto reply = passed(
+        Reply{.blocks = {domain::TextBlock{"it is " + kSecret},
+                         domain::ToolUseBlock{.id = "a", .name = "X", .input = {{"cmd", kSecret}}}},
+              .request_diagnostics = {{"note", kSecret}}});
     EXPECT_EQ(reply->blocks[0], domain::Block(domain::TextBlock{"it is " + kMark}));
     EXPECT_EQ(std::get<domain::ToolUseBlock>(reply->blocks[1]).input,
               (json::value{{"cmd", kMark}}));
@@ -36,8 +36,8 @@ TEST_F(GuardTest, AReplyHasItInNoBlock) {
 
 TEST_F(GuardTest, AFailureHasItNeitherInItsTextNorInItsAttempts) {
     Failure failure{.message = "wrong key " + kSecret};
-    failure.diagnostics = domain::TransportDiagnostics{
-        .source_chain = std::vector<std::string>{"401: " + kSecret}};
+    failure.diagnostics =
+        domain::TransportDiagnostics{.source_chain = std::vector<std::string>{"401: " + kSecret}};
     failure.timeline.attempts.push_back({.transport_diagnostics = failure.diagnostics});
     const auto got = passed(std::unexpected(failure)).error();
     EXPECT_EQ(got.message, "wrong key " + kMark);

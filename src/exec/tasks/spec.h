@@ -151,8 +151,8 @@ BOOST_DESCRIBE_STRUCT(CommandDetail, (),
                        accepts_input, input_target, output_path, initial_output, output_summary,
                        output_truncated, terminal_snapshot_ready, exit_status, signal,
                        output_dropped_bytes, error, cancel_requested, force_stop_requested,
-                       status_before_stop, cancelled_reason, confined, network_log,
-                       output_withheld, gate))
+                       status_before_stop, cancelled_reason, confined, network_log, output_withheld,
+                       gate))
 constexpr auto describe_fields(const CommandDetail*) {
     return std::to_array<base::FieldDoc>(
         {{.field = "cmd", .has_default = true},

@@ -26,9 +26,10 @@ plan::Wish wish_of(const PlanMakeRequest& request, std::string model,
 }
 
 // What is asked for with the run and is not there: nobody gives a made plan a selection.
-std::vector<plan::Fault> unbound(const plan::Checked& plan, const std::filesystem::path& vault) {
+std::vector<plan::Fault> unbound(const plan::Checked& plan, const std::filesystem::path& vault,
+                                 const config::Plans& settings) {
     std::vector<PlanFault> faults;
-    bind_context(plan.plan, {}, vault, faults);
+    bind_context(plan.plan, {}, vault, settings, faults);
     std::vector<plan::Fault> out;
     for (auto& fault : faults)
         out.push_back({std::move(fault.path), std::move(fault.message),
@@ -73,12 +74,14 @@ base::Result<MadePlan> LocalPlans::ask_planner(const plan::Wish& wish,
     });
     auto made = await<MadePlan>([&](Told<MadePlan> told) -> base::Status {
         parts_.loop.post([&, told] {
-            making = make_plan(
-                {.provider = *parts_.planner.provider,
-                 .ids = parts_.ids,
-                 .registry = parts_.dispatcher.registry(),
-                 .objections = [vault](const plan::Checked& plan) { return unbound(plan, vault); }},
-                wish, [told](base::Result<MadePlan> one) { told(std::move(one)); });
+            making = make_plan({.provider = *parts_.planner.provider,
+                                .ids = parts_.ids,
+                                .registry = parts_.dispatcher.registry(),
+                                .objections =
+                                    [this, vault](const plan::Checked& plan) {
+                                        return unbound(plan, vault, parts_.settings);
+                                    }},
+                               wish, [told](base::Result<MadePlan> one) { told(std::move(one)); });
         });
         return {};
     });
