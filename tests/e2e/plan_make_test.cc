@@ -195,6 +195,8 @@ TEST_F(PlanMake, NothingToDoNoModelAndALongGoalAreRefusedBeforeAskingAnybody) {
     EXPECT_THAT(program.run({"plan", "make", "  "}).err, HasSubstr("say what the plan is to do"));
     EXPECT_THAT(program.run({"plan", "make", std::string(20'000, 'x')}).err,
                 HasSubstr("at most 16000 characters"));
+    EXPECT_THAT(program.run(make({"--out", "/no/such/folder/x.json"})).err,
+                HasSubstr("no folder /no/such/folder"));
     EXPECT_THAT(program.run(make({"--model", "nobody/x"})).err, HasSubstr("no provider 'nobody'"));
     EXPECT_EQ(server.request_count(), 0u);
 }

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "exec/plan/receipt.h"
-#include "exec/plan/refs.h"
 #include "exec/tasks/plan_task.h"
 #include "exec/tasks/snapshot.h"
 #include "service/local/agent_lock.h"
@@ -50,49 +49,6 @@ tasks::PlanEnd end_of(const PlanRun& run, const json::object& receipt) {
         : run.failure ? fmt::format("{}: {}", run.failure->code, run.failure->message)
                       : "the run failed";
     return end;
-}
-
-// Text in a plan can hold references; a call that is put to the operator means what it says.
-json::value verbatim(const json::value& value) {
-    if (value.is_string()) {
-        std::string text(std::string_view(value.get_string()));
-        for (const std::string_view sign : {"$steps.", "$vars."})
-            for (auto at = text.find(sign); at != std::string::npos;
-                 at = text.find(sign, at + sign.size() + 1))
-                text.insert(at, "$");
-        return json::value(text);
-    }
-    if (const auto* list = value.if_array()) {
-        json::array out;
-        for (const auto& one : *list) out.push_back(verbatim(one));
-        return out;
-    }
-    if (const auto* object = value.if_object()) {
-        json::object out;
-        for (const auto& member : *object) out.emplace(member.key(), verbatim(member.value()));
-        return out;
-    }
-    return value;
-}
-
-base::Result<json::object> plan_of(const domain::ToolCall& call) {
-    const auto args = verbatim(call.args);
-    const auto meant = plan::resolve(args, {.step = [](const auto&) { return nullptr; },
-                                            .var = [](const auto&) { return nullptr; }});
-    if (!meant || domain::args_hash(*meant) != call.args_hash)
-        return fail(ErrorCode::InvalidInput, "its input cannot be put into a plan as it is");
-    return json::object{
-        {"version", "1.0"},
-        {"goal", fmt::format("Let agent {} call {} as it asked to", call.agent_id, call.tool)},
-        {"riskLevel", plan::risk_name(call.risk_level)},
-        {"steps", json::array{json::object{{"id", "call"}, {"tool", call.tool}, {"args", args}}}}};
-}
-
-std::string text_of(const std::vector<PlanFault>& faults) {
-    std::string text;
-    for (const auto& fault : faults)
-        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fault.path, fault.message);
-    return text;
 }
 
 domain::ToolError failed(const base::Error& error) {
@@ -237,19 +193,6 @@ void AgentPlans::committed(const PlanRun& run) {
         parts_.feed.publish(pending.events);
         if (pending.has_ended) parts_.tasks.plan_has_ended(owner.agent_id, owner.task_id);
     });
-}
-
-base::Result<std::string> AgentPlans::propose(const domain::ToolCall& call,
-                                              const tools::Place& place) {
-    // Exactly this call under its own policy, and not without the operator.
-    auto policy = call.policy;
-    policy.confirmations_required = true;
-    const auto created = TRY(
-        make({.text = base::json_text(TRY(plan_of(call))), .vault = place.workspace.execution_root},
-             call, place, policy));
-    if (!created.run) return fail(ErrorCode::InvalidInput, "{}", text_of(created.faults));
-    TRY(promote(created.run->run_id));
-    return created.run->run_id.value;
 }
 
 void AgentPlans::stop(const domain::Task& task) {

@@ -197,22 +197,34 @@ base::Result<Exit> on(const PlanPreviewCommand& command, const Call& call) {
     return show_preview(command.source, call);
 }
 
-// Where the plan is kept, as the next command has to name it.
+// Where the plan is kept, as the next command has to name it. It cost a model's time: what fails
+// here must not lose it.
 base::Result<std::string> keep(const PlanMakeCommand& command, const service::PlanMade& made,
                                const Call& call) {
     constexpr std::size_t kDraftNameDigits = 12;
-    const std::string text = base::pretty_json(made.plan) + "\n";
-    if (command.save)
-        TRY(call.context.plans.save(*command.save, "", std::nullopt, base::json_text(made.plan)));
-    if (command.out) {
-        TRY(base::write_file_atomic(*command.out, text, 0600));
-        return *command.out;
-    }
-    TRY(base::make_folders(call.context.drafts, 0700));
     const std::string digest = made.plan_hash.substr(made.plan_hash.find(':') + 1);
-    const auto file = call.context.drafts / (digest.substr(0, kDraftNameDigits) + ".json");
-    TRY(base::write_file_atomic(file, text, 0600));
+    const std::filesystem::path file =
+        command.out ? std::filesystem::path(*command.out)
+                    : call.context.drafts / (digest.substr(0, kDraftNameDigits) + ".json");
+    if (!command.out) TRY(base::make_folders(call.context.drafts, 0700));
+    TRY(base::write_file_atomic(file, base::pretty_json(made.plan) + "\n", 0600));
+    if (!command.save) return file.string();
+    const auto saved =
+        call.context.plans.save(*command.save, "", std::nullopt, base::json_text(made.plan));
+    if (!saved)
+        return base::fail(saved.error().code, "{}. The plan is kept in {}", saved.error().message,
+                          file.string());
     return file.string();
+}
+
+// Asked before the model is.
+base::Status check_out(const PlanMakeCommand& command) {
+    if (!command.out) return {};
+    std::error_code ignored;
+    const auto folder = std::filesystem::absolute(*command.out, ignored).parent_path();
+    if (std::filesystem::is_directory(folder, ignored)) return {};
+    return base::fail(base::ErrorCode::InvalidInput,
+                      "there is no folder {} for --out; make it first", folder.string());
 }
 
 Exit no_plan(const Call& call, const service::PlanMade& made) {
@@ -236,6 +248,7 @@ Exit no_plan(const Call& call, const service::PlanMade& made) {
 
 base::Result<Exit> on(const PlanMakeCommand& command, const Call& call) {
     const auto& terminal = call.context.terminal;
+    TRY(check_out(command));
     if (terminal.err_is_terminal && !call.wants_json())
         terminal.note("Asking the model for a plan…");
     const auto made = call.context.plans.make(command.request);
