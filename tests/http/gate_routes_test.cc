@@ -31,9 +31,9 @@ TEST_F(GateRoutes, WhatIsAskedReachesTheGate) {
     EXPECT_EQ(status_of(post("/control/gate/documents/TS-1/release", R"({"reason":"a dummy"})")),
               200);
     EXPECT_EQ(status_of(post("/control/gate/purge", R"({"older_than_days":30})")), 200);
-    EXPECT_THAT(gate.calls(), ElementsAre("list quarantine 7", "list all 50", "show TS-1",
-                                          "check /a/TS-1.md", "release TS-1 a dummy",
-                                          "purge - 30"));
+    EXPECT_THAT(gate.calls(),
+                ElementsAre("list quarantine 7", "list all 50", "show TS-1", "check /a/TS-1.md",
+                            "release TS-1 a dummy", "purge - 30"));
 }
 
 TEST_F(GateRoutes, WhatMakesNoSenseDoesNotReachIt) {
@@ -60,8 +60,9 @@ TEST_F(GateRoutes, OnlyTheOperatorMayLookAndAct) {
     };
     EXPECT_EQ(tcp().ask(with("GET", "/control/gate/documents", "")).status, 401);
     EXPECT_EQ(tcp().ask(with("GET", "/control/gate/documents", "viewer")).status, 403);
-    EXPECT_EQ(tcp().ask(with("POST", "/control/gate/documents/TS-1/release", "viewer",
-                             R"({"reason":"r"})"))
+    EXPECT_EQ(tcp()
+                  .ask(with("POST", "/control/gate/documents/TS-1/release", "viewer",
+                            R"({"reason":"r"})"))
                   .status,
               403);
     EXPECT_TRUE(gate.calls().empty());

@@ -27,21 +27,22 @@ std::string request_id(std::string_view id, std::string_view suffix) {
 std::string bounded(std::string text) {
     if (text.size() <= kCommandBytesMax) return text;
     const auto digest = base::sha256_hex(text);
-    return fmt::format("{}… ({} bytes, sha256 {})",
-                       base::to_utf8(text.substr(0, kCommandBytesMax)), text.size(), digest);
+    return fmt::format("{}… ({} bytes, sha256 {})", base::to_utf8(text.substr(0, kCommandBytesMax)),
+                       text.size(), digest);
 }
 
-// Every text in `value` on lines of its own, as it is and not as JSON would spell it: rules look for
-// words, and an escape in front of a word would hide it.
+// Every text in `value` on lines of its own, as it is and not as JSON would spell it: rules look
+// for words, and an escape in front of a word would hide it. A name ends like a sentence, or it
+// would read as "somebody said:" in front of what follows.
 void tell(const json::value& value, std::string_view name, std::string& out) {
     if (value.is_object()) {
         for (const auto& member : value.get_object()) tell(member.value(), member.key(), out);
     } else if (value.is_array()) {
         for (const auto& entry : value.get_array()) tell(entry, name, out);
     } else {
-        out += fmt::format("{}: {}\n", name,
-                           value.is_string() ? std::string(value.get_string()) :
-                                             base::json_text(value));
+        out += fmt::format(
+            "{}.\n{}\n", name,
+            value.is_string() ? std::string(value.get_string()) : base::json_text(value));
     }
 }
 
@@ -100,10 +101,10 @@ Network network_of(const std::filesystem::path& log) {
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         const auto entry = base::parse_json(line);
         if (!entry || !entry->is_object()) continue;
-        const auto name = fmt::format("{}:{}", base::string_at(*entry, "host"),
-                                      base::int_at(*entry, "port"));
-        auto& list = base::string_at(*entry, "outcome") == "connected" ? network.reached
-                                                                       : network.refused;
+        const auto name =
+            fmt::format("{}:{}", base::string_at(*entry, "host"), base::int_at(*entry, "port"));
+        auto& list =
+            base::string_at(*entry, "outcome") == "connected" ? network.reached : network.refused;
         if (list.size() < kDestinationsMax && std::ranges::find(list, name) == list.end())
             list.push_back(name);
     }
@@ -127,8 +128,7 @@ void add_network(FinishedRequest& request, const std::filesystem::path& log,
         request.unexpected_behavior =
             request.unexpected_behavior.value_or("") +
             fmt::format("{}it asked for destinations it did not reach: {}",
-                        request.unexpected_behavior ? "; " : "",
-                        fmt::join(network.refused, ", "));
+                        request.unexpected_behavior ? "; " : "", fmt::join(network.refused, ", "));
 }
 
 FinishedRequest of_command(std::string id, std::string command, const Teller& teller) {
@@ -174,7 +174,7 @@ FinishedRequest of_tool(const tools::FinishedCall& finished, const Teller& telle
         results::project(call.tool, finished.outcome->completed, payloads, finished.output);
     std::string said, complained;
     if (envelope.ok()) {
-        said = fmt::format("summary: {}\n", envelope.summary_text());
+        tell(json::value(envelope.summary_text()), "summary", said);
         tell(envelope.result(), "result", said);
     } else {
         request.exit_code = 1;
@@ -204,8 +204,7 @@ std::vector<FinishedRequest> requests_of(const tools::FinishedCall& finished,
 
 FinishedRequest request_of(const tasks::FinishedOutput& finished, const Teller& teller) {
     const auto detail = tasks::detail_of(finished.task);
-    auto request =
-        of_command(request_id(finished.task.id.value, ".task"), detail.cmd, teller);
+    auto request = of_command(request_id(finished.task.id.value, ".task"), detail.cmd, teller);
     results::Evidence evidence;
     if (const auto* ended = std::get_if<supervisor::Ended>(&finished.end)) {
         evidence = {.exit = {.exit_code = ended->exit_code,

@@ -38,10 +38,10 @@ json::array shown_reasons(const std::vector<GateReason>& reasons) {
 
 domain::ToolError rejection(std::string_view tool, const domain::GateMark& mark,
                             const std::vector<GateReason>& reasons) {
-    json::object details{{"tool_name", tool},
-                         {"document_id", mark.document_ids.empty()
-                                             ? json::value(nullptr)
-                                             : json::value(mark.document_ids.front())}};
+    json::object details{
+        {"tool_name", tool},
+        {"document_id", mark.document_ids.empty() ? json::value(nullptr)
+                                                  : json::value(mark.document_ids.front())}};
     std::string message = "The result gate could not judge the result, so it is withheld.";
     if (!mark.fault) {
         message = "The result gate rejected the result; it is in quarantine.";
@@ -58,9 +58,9 @@ std::string rejection_text(const domain::GateMark& mark, const std::vector<GateR
     if (mark.fault)
         return fmt::format("The result gate could not judge the output, so it is withheld. {}",
                            kHint);
-    std::string text = fmt::format(
-        "The result gate rejected the output; it is in quarantine as {}. Reasons:",
-        fmt::join(mark.document_ids, ", "));
+    std::string text =
+        fmt::format("The result gate rejected the output; it is in quarantine as {}. Reasons:",
+                    fmt::join(mark.document_ids, ", "));
     for (const auto& entry : shown_reasons(reasons))
         text += fmt::format("\n- {}: {}", base::string_at(entry, "rule"),
                             base::string_at(entry, "message"));
@@ -145,7 +145,8 @@ void Waist::pass_beside(const domain::AgentId& agent, domain::GatePolicy policy,
          tell = std::move(tell)] {
             Judged judged;
             try {
-                judged = pass(agent, requests(Teller{backend, parts_.executor, parts_.clock.now()}));
+                judged =
+                    pass(agent, requests(Teller{backend, parts_.executor, parts_.clock.now()}));
             } catch (const std::exception& fault) {
                 judged.mark = {.outcome = GateOutcome::Reject, .fault = fault.what()};
             }

@@ -36,7 +36,8 @@ Answer list(const Context& context, const Request& request) {
     std::optional<domain::GatePlace> place;
     if (const auto named = request.query.find("place"); named != request.query.end()) {
         place = base::enum_from<domain::GatePlace>(named->second);
-        if (!place) return invalid("invalid_query", "place is outbox, inbound, quarantine or purged");
+        if (!place)
+            return invalid("invalid_query", "place is outbox, inbound, quarantine or purged");
     }
     const auto limit = std::min(TRY(number_of(request, "limit", kListDefault)), kListMax);
     return told(TRY(TRY(gate_of(context))->list(place, limit)));
