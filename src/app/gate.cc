@@ -47,13 +47,6 @@ private:
 
 }  // namespace
 
-std::vector<std::string> credentials_of(const config::Config& config) {
-    std::vector<std::string> list;
-    for (const auto& [id, provider] : config.providers)
-        if (!provider.credential.empty()) list.push_back(provider.credential);
-    return list;
-}
-
 base::Result<std::unique_ptr<service::Gate>> open_gate(const config::Config& config) {
     TRY(base::make_folders(config.home, 0700));
     auto store = TRY(sqlite::open({.file = config.database()}));

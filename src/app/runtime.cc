@@ -3,7 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "app/gate.h"
+#include "app/credentials.h"
 #include "app/mcp.h"
 #include "app/models.h"
 #include "app/providers.h"

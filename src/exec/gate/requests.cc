@@ -32,7 +32,8 @@ std::string bounded(std::string text) {
 }
 
 // Every text in `value` on lines of its own, as it is and not as JSON would spell it: rules look
-// for words, and an escape in front of a word would hide it.
+// for words, and an escape in front of a word would hide it. A name ends like a sentence, or it
+// would read as "somebody said:" in front of what follows.
 void tell(const json::value& value, std::string_view name, std::string& out) {
     if (value.is_object()) {
         for (const auto& member : value.get_object()) tell(member.value(), member.key(), out);
@@ -40,7 +41,7 @@ void tell(const json::value& value, std::string_view name, std::string& out) {
         for (const auto& entry : value.get_array()) tell(entry, name, out);
     } else {
         out += fmt::format(
-            "{}: {}\n", name,
+            "{}.\n{}\n", name,
             value.is_string() ? std::string(value.get_string()) : base::json_text(value));
     }
 }
@@ -173,7 +174,7 @@ FinishedRequest of_tool(const tools::FinishedCall& finished, const Teller& telle
         results::project(call.tool, finished.outcome->completed, payloads, finished.output);
     std::string said, complained;
     if (envelope.ok()) {
-        said = fmt::format("summary: {}\n", envelope.summary_text());
+        tell(json::value(envelope.summary_text()), "summary", said);
         tell(envelope.result(), "result", said);
     } else {
         request.exit_code = 1;
