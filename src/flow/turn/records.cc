@@ -233,7 +233,8 @@ EventDraft process_requested(const Facts& facts, const domain::ToolExecution& ex
     data["tool_call_id"] = execution.call.call_id.value;
     data["message_id"] = facts.message.id.value;
     data["trust"] = base::enum_name(facts.message.trust);
-    data["authority_class"] = base::enum_name(execution.call.authority_class);
+    data["authority_class"] = base::enum_name(facts.message.authority_class);
+    data["instructed_by"] = base::enum_name(execution.call.authority_class);
     add_commands(data, execution.call);
     std::string preview = base::string_at(data, "exec_command_cmd");
     if (preview.empty()) {
