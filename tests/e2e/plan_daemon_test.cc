@@ -40,7 +40,8 @@ protected:
 };
 
 TEST_F(PlanDaemonE2e, TheRuntimeRunsIt) {
-    const auto words = run_plan({step("make", "vault.createFile", {{"path", "a.md"}, {"content", "x"}})});
+    const auto words =
+        run_plan({step("make", "vault.createFile", {{"path", "a.md"}, {"content", "x"}})});
     const auto waiting = world.run(words);
     EXPECT_EQ(waiting.exit_code, 5) << waiting.err;
     EXPECT_EQ(world.run({"plan", "resume", "last"}).exit_code, 1);
@@ -55,18 +56,21 @@ TEST_F(PlanDaemonE2e, TheRuntimeRunsIt) {
         << "who approves is who opened the socket";
     EXPECT_TRUE(base::bool_at(world.json_of({"plan", "verify", "last"}), "ok"));
     EXPECT_TRUE(base::bool_at(world.json_of({"plan", "replay", "last"}), "ok"));
-    EXPECT_EQ(world.json_of({"plan", "revert", "last", "--yes"}).at("restored").get_array().size(), 1U);
+    EXPECT_EQ(world.json_of({"plan", "revert", "last", "--yes"}).at("restored").get_array().size(),
+              1U);
     EXPECT_FALSE(std::filesystem::exists(world.repo() / "a.md"));
     EXPECT_EQ(world.run(run_plan({step("x", "no.tool", {})})).exit_code, 6);
-    EXPECT_EQ(world.run(run_plan({step("x", "vault.readFile", {{"path", "none.md"}})}, {"--yes"})).exit_code, 3);
+    EXPECT_EQ(world.run(run_plan({step("x", "vault.readFile", {{"path", "none.md"}})}, {"--yes"}))
+                  .exit_code,
+              3);
 }
 
-// contract: RUN-06
 TEST_F(PlanDaemonE2e, CtrlCEndsTheRunOverThere) {
     Signpost post(world.folder() / "post");
-    auto running = world.start(run_plan(
-        {step("one", "ExecCommand", {{"cmd", "echo $$ > " + post.path().string() + "; sleep 1000"}})},
-        {"--yes"}));
+    auto running = world.start(
+        run_plan({step("one", "ExecCommand",
+                       {{"cmd", "echo $$ > " + post.path().string() + "; sleep 1000"}})},
+                 {"--yes"}));
     const pid_t group = std::stoi(post.wait());
     running.send(SIGINT);
     EXPECT_EQ(running.wait().exit_code, 130);
@@ -77,11 +81,11 @@ TEST_F(PlanDaemonE2e, CtrlCEndsTheRunOverThere) {
 TEST_F(PlanDaemonE2e, ARunGoesOnWhenNobodyWatches) {
     Signpost post(world.folder() / "post");
     Signpost go(world.folder() / "go");
-    auto running = world.start(run_plan(
-        {step("one", "ExecCommand",
-              {{"cmd", fmt::format("echo here > {}; read word < {}; echo $word > a.txt",
-                                   post.path().string(), go.path().string())}})},
-        {"--yes"}));
+    auto running = world.start(
+        run_plan({step("one", "ExecCommand",
+                       {{"cmd", fmt::format("echo here > {}; read word < {}; echo $word > a.txt",
+                                            post.path().string(), go.path().string())}})},
+                 {"--yes"}));
     EXPECT_EQ(post.wait(), "here");
     running.send(SIGKILL);
     running.wait();
@@ -93,19 +97,18 @@ TEST_F(PlanDaemonE2e, ARunGoesOnWhenNobodyWatches) {
     EXPECT_EQ(world.read(world.repo() / "a.txt"), "done\n");
 }
 
-// contract: LOG-03
 TEST_F(PlanDaemonE2e, ARuntimeThatWasKilledTakesItsRunsUp) {
     constexpr std::int64_t kItems = 200;
     std::string list;
     for (std::int64_t i = 0; i < kItems; ++i) list += fmt::format("- item {}\n", i);
     auto each = step("each", "vault.ensureFolder", {{"path", "out/{item.text}"}});
-    each["foreach"] = json::object{
-        {"from", "$steps.list.items"}, {"itemName", "item"}, {"concurrency", 2}};
+    each["foreach"] =
+        json::object{{"from", "$steps.list.items"}, {"itemName", "item"}, {"concurrency", 2}};
     each["onError"] = "retry";
     each["retry"] = json::object{{"maxAttempts", 3}, {"backoffMs", 1}};
-    auto running = world.start(run_plan(
-        {step("list", "util.parseMarkdownBullets", {{"markdown", list}}), std::move(each)},
-        {"--yes", "--json"}));
+    auto running = world.start(
+        run_plan({step("list", "util.parseMarkdownBullets", {{"markdown", list}}), std::move(each)},
+                 {"--yes", "--json"}));
     const auto calls = [&] {
         const auto run = world.by_socket().get("/plans/runs/last");
         return run ? base::int_at(run->at("run").at("counts"), "calls") : 0;

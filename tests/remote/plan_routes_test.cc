@@ -42,9 +42,9 @@ TEST_F(PlanRoutes, CreateApproveBeginShow) {
     ASSERT_EQ(page.at("records").get_array().size(), 2U);
     EXPECT_EQ(page.at("records").get_array()[0].at("seq"), json::value(2));
     EXPECT_EQ(page.at("hasNewer"), json::value(true));
-    EXPECT_TRUE(base::bool_at(ask(post("/plans/verify", fmt::format(R"({{"run":"{}"}})", run))), "ok"));
-    EXPECT_THAT(local().ask(get("/metrics")).body,
-                HasSubstr("holon_plan_runs_ended_total 1\n"));
+    EXPECT_TRUE(
+        base::bool_at(ask(post("/plans/verify", fmt::format(R"({{"run":"{}"}})", run))), "ok"));
+    EXPECT_THAT(local().ask(get("/metrics")).body, HasSubstr("holon_plan_runs_ended_total 1\n"));
 }
 
 TEST_F(PlanRoutes, TheApproverIsWhoAsksAndNotWhatABodySays) {
@@ -53,10 +53,8 @@ TEST_F(PlanRoutes, TheApproverIsWhoAsksAndNotWhatABodySays) {
     EXPECT_EQ(base::string_at(ask(post(path, R"({"approver":"the pope"})"), 422), "code"),
               "invalid_body");
     serve({.token = "t"});
-    const auto by_token = tcp().ask(request("POST", path,
-                                            {{"Content-Type", "application/json"},
-                                             {"Authorization", "Bearer t"}},
-                                            "{}"));
+    const auto by_token = tcp().ask(request(
+        "POST", path, {{"Content-Type", "application/json"}, {"Authorization", "Bearer t"}}, "{}"));
     EXPECT_EQ(base::string_at(by_token.json().at("confirmation"), "approver"),
               "control_authenticated");
 }
@@ -147,8 +145,9 @@ TEST_F(PlanRoutes, TheStreamHasEveryLineOnceEndsWithTheRunAndGoesOnFromACursor) 
     late.send(request("GET", path + "?after_seq=1", {{"Last-Event-ID", "40"}}));
     EXPECT_EQ(numbers_of(late.read_until("0\r\n\r\n")), from_to(41, last)) << "the header wins";
     EXPECT_EQ(local().ask(get(fmt::format("{}?after_seq={}", path, last))).status, 204);
-    EXPECT_EQ(base::string_at(ask(get(fmt::format("{}?after_seq={}", path, last + 1)), 404), "code"),
-              "cursor_not_found");
+    EXPECT_EQ(
+        base::string_at(ask(get(fmt::format("{}?after_seq={}", path, last + 1)), 404), "code"),
+        "cursor_not_found");
     EXPECT_EQ(base::string_at(ask(request("GET", path, {{"Last-Event-ID", "x"}}), 400), "code"),
               "invalid_query");
 }

@@ -148,8 +148,8 @@ TEST_P(PlansConformance, TakesBackWhatARunChanged) {
 }
 
 TEST_P(PlansConformance, KeepsActions) {
-    const auto saved = subject().save("tidy", "Tidies", std::nullopt,
-                                      base::json_text(loop_plan("test.slow", 1)));
+    const auto saved =
+        subject().save("tidy", "Tidies", std::nullopt, base::json_text(loop_plan("test.slow", 1)));
     ASSERT_TRUE(saved) << saved.error().message;
     EXPECT_EQ(subject().action("tidy").value(), *saved);
     EXPECT_EQ(subject().actions().value(), std::vector{*saved});
