@@ -65,7 +65,6 @@ TEST_F(PlanDaemonE2e, TheRuntimeRunsIt) {
               3);
 }
 
-// contract: RUN-06
 TEST_F(PlanDaemonE2e, CtrlCEndsTheRunOverThere) {
     Signpost post(world.folder() / "post");
     auto running = world.start(
@@ -98,7 +97,6 @@ TEST_F(PlanDaemonE2e, ARunGoesOnWhenNobodyWatches) {
     EXPECT_EQ(world.read(world.repo() / "a.txt"), "done\n");
 }
 
-// contract: LOG-03
 TEST_F(PlanDaemonE2e, ARuntimeThatWasKilledTakesItsRunsUp) {
     constexpr std::int64_t kItems = 200;
     std::string list;

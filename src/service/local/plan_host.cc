@@ -14,6 +14,7 @@ using domain::PlanRun;
 using domain::PlanRunStatus;
 
 constexpr std::int64_t kTakenUpMax = 10'000;
+constexpr std::chrono::milliseconds kLoading{5};
 constexpr std::string_view kEnding = "runtime_ending";
 
 std::string lock_name(const domain::RunId& run) {
@@ -89,12 +90,13 @@ public:
     ~Slot() {
         if (host_) host_->give_back(run);
     }
-    // False when the process has begun to end meanwhile.
+    // It begins. False when the process has begun to end meanwhile.
     bool fill(std::shared_ptr<Carried> carried) {
         const std::lock_guard lock(host_->mutex_);
         if (host_->is_draining_) return false;
         host_->carried_[run.value] = std::move(carried);
-        host_ = nullptr;
+        // Under the lock: whoever cancels the run does so after it has begun.
+        std::exchange(host_, nullptr)->post(run, [](Carried& one) { one.begin(); });
         return true;
     }
 
@@ -180,7 +182,6 @@ base::Result<PlanRun> PlanHost::start(Slot slot, base::Fd lock, StoredRun stored
         post(run, [this, run, error](Carried&) { run_ended(run, std::unexpected(error)); });
     };
     if (!slot.fill(std::move(carried))) return ending(run);
-    post(run, [](Carried& one) { one.begin(); });
     return std::move(stored.run);
 }
 
@@ -201,16 +202,26 @@ bool PlanHost::cancel(const domain::RunId& run, const std::string& reason,
                       std::function<void()> ended) {
     if (!is_carried(run)) return false;
     parts_.loop.post([this, run, reason, ended = std::move(ended), alive = std::weak_ptr(self_)] {
-        if (!alive.lock()) return;
-        const auto carried = find(run);
-        if (!carried) {
-            if (ended) ended();
-            return;
-        }
-        if (ended) carried->on_gone.push_back(ended);
-        carried->runner.cancel(reason);
+        if (alive.lock()) stop(run, reason, ended);
     });
     return true;
+}
+
+void PlanHost::stop(const domain::RunId& run, const std::string& reason,
+                    const std::function<void()>& ended) {
+    const auto carried = find(run);
+    if (carried) {
+        if (ended) carried->on_gone.push_back(ended);
+        return carried->runner.cancel(reason);
+    }
+    if (!is_carried(run)) {
+        if (ended) ended();
+        return;
+    }
+    // It is being loaded, on some other thread.
+    parts_.loop.after(kLoading, [this, run, reason, ended, alive = std::weak_ptr(self_)] {
+        if (alive.lock()) stop(run, reason, ended);
+    });
 }
 
 bool PlanHost::is_carried(const domain::RunId& run) const {

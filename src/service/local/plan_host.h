@@ -72,6 +72,8 @@ private:
                                         CarryCalls calls);
     std::shared_ptr<Carried> find(const domain::RunId& run) const;
     void run_ended(const domain::RunId& run, base::Result<domain::PlanRun> how);
+    void stop(const domain::RunId& run, const std::string& reason,
+              const std::function<void()>& ended);
     void give_back(const domain::RunId& run);
     void take_up_next();
     void let_all_go();

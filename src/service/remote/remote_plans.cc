@@ -183,40 +183,65 @@ base::Result<std::shared_ptr<void>> RemotePlans::watch(const std::string& run,
     return watch_from(stands.run_id.value, stands.last_seq, std::move(changed));
 }
 
-base::Status RemotePlans::show_new(const std::string& id, std::int64_t& cursor,
+// A page may be short of what was asked for, so it goes on until the newest line is there.
+base::Status RemotePlans::show_new(const PlanRun& run, std::int64_t& cursor,
                                    PlanObserver& observer) {
-    while (true) {
-        const auto page = TRY(records(id, cursor, kRecordPageMax));
+    while (cursor < run.last_seq) {
+        const auto page = TRY(records(run.run_id.value, cursor, kRecordPageMax));
         for (const auto& record : page) observer.on_record(record);
-        if (!page.empty()) cursor = page.back().seq;
-        if (std::ssize(page) < kRecordPageMax) return {};
+        if (page.empty()) return {};
+        cursor = page.back().seq;
     }
+    return {};
 }
 
 base::Result<PlanRun> RemotePlans::execute(const std::string& run, PlanObserver& observer) {
     const auto before = TRY(this->run(run));
     const std::string id = before.run_id.value;
     std::int64_t cursor = before.last_seq;
-    TRY(begin(id));
-    set_executing(id);
+    TRY(begin_interruptibly(id));
     Wakeup wakeup;
     const auto token = watch_from(id, cursor, [&](std::int64_t) { wakeup.ring(); });
     for (int looks = 0;; wakeup.wait(kLookAgain)) {
         // Asked first: what the run wrote before it ended is shown then.
         const auto stands = standing(id);
-        const auto shown = show_new(id, cursor, observer);
-        if (!stands || !shown) {
-            const auto& error = stands ? shown.error() : stands.error();
+        base::Status shown;
+        if (stands)
+            shown = show_new(stands->run, cursor, observer);
+        else
+            shown = std::unexpected(stands.error());
+        if (!shown) {
             const std::lock_guard lock(mutex_);
-            if (error.code == ErrorCode::Unavailable && !is_given_up_) continue;
+            if (shown.error().code == ErrorCode::Unavailable && !is_given_up_) continue;
             executing_.clear();
-            return std::unexpected(error);
+            return std::unexpected(shown.error());
         }
         looks = stands->is_carried ? 0 : looks + 1;
         if (stands->is_carried || (stands->run.is_open() && looks < kLooksAtUncarried)) continue;
         set_executing("");
         return stands->run;
     }
+}
+
+// An interrupt that comes meanwhile ends the run once it has begun.
+base::Status RemotePlans::begin_interruptibly(const std::string& id) {
+    if (cancelling_.joinable()) cancelling_.join();  // Of a run before this one.
+    {
+        const std::lock_guard lock(mutex_);
+        executing_ = id;
+        is_beginning_ = true;
+        is_given_up_ = false;
+        interrupted_.reset();
+    }
+    const auto begun = begin(id);
+    const std::lock_guard lock(mutex_);
+    is_beginning_ = false;
+    if (!begun) {
+        executing_.clear();
+        return std::unexpected(begun.error());
+    }
+    if (interrupted_) start_cancelling();
+    return {};
 }
 
 void RemotePlans::set_executing(std::string id) {
@@ -227,13 +252,18 @@ void RemotePlans::set_executing(std::string id) {
 bool RemotePlans::interrupt(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (executing_.empty()) return false;
-    // Beside the caller: it waits for signals, and a second one must reach it.
-    cancelling_ = std::jthread([this, id = executing_, reason] {
+    interrupted_ = reason;
+    if (!is_beginning_ && !cancelling_.joinable()) start_cancelling();
+    return true;
+}
+
+// Beside the caller: it waits for signals, and a second one must reach it.
+void RemotePlans::start_cancelling() {
+    cancelling_ = std::jthread([this, id = executing_, reason = *interrupted_] {
         if (cancel(id, reason)) return;
-        const std::lock_guard given_up(mutex_);
+        const std::lock_guard lock(mutex_);
         is_given_up_ = true;
     });
-    return true;
 }
 
 base::Result<std::vector<PlanRun>> RemotePlans::runs(std::int64_t limit) {

@@ -72,15 +72,19 @@ private:
     json::object body_of(const PlanRequest& request) const;
     std::shared_ptr<void> watch_from(const std::string& id, std::int64_t after,
                                      std::function<void(std::int64_t)> changed) const;
-    base::Status show_new(const std::string& id, std::int64_t& cursor, PlanObserver& observer);
+    base::Status show_new(const domain::PlanRun& run, std::int64_t& cursor, PlanObserver& observer);
+    base::Status begin_interruptibly(const std::string& id);
     void set_executing(std::string id);
+    void start_cancelling();
 
     const RemotePlansParts parts_;
     const Client client_;
     std::mutex mutex_;
     std::string executing_;  // Empty: none.
-    bool is_given_up_{false};
-    std::jthread cancelling_;  // Last: it uses the rest.
+    bool is_beginning_{false};
+    std::optional<std::string> interrupted_;  // Why.
+    bool is_given_up_{false};                 // It was, and nobody could be told.
+    std::jthread cancelling_;                 // Last: it uses the rest.
 };
 
 }  // namespace service

@@ -17,6 +17,7 @@ constexpr std::int64_t kRunsShownMax = 1000;
 constexpr std::int64_t kRecordsShown = 128;
 constexpr std::int64_t kRecordsShownMax = 512;
 constexpr std::size_t kReasonCharsMax = 1000;
+constexpr std::size_t kPageBytesMax = std::size_t{4} * 1024 * 1024;
 constexpr std::chrono::hours kApprovalDefault{24};
 
 std::unexpected<base::Error> invalid(std::string message) {
@@ -140,7 +141,14 @@ Answer records(const Context& context, const Request& request) {
     const auto limit = std::clamp(TRY(number_of(request, "limit", kRecordsShown)), std::int64_t{1},
                                   kRecordsShownMax);
     RecordPage page{.records = TRY(plans.records(run, after, limit))};
-    if (std::ssize(page.records) == limit)
+    std::size_t bytes = 0;
+    const auto over = std::ranges::find_if(page.records, [&](const domain::PlanRecord& record) {
+        return (bytes += record.line.size()) > kPageBytesMax;
+    });
+    // One line at least, or a reader would never get past it.
+    if (over != page.records.end())
+        page.records.erase(std::max(over, page.records.begin() + 1), page.records.end());
+    if (!page.records.empty())
         page.has_newer = TRY(plans.run(run)).last_seq > page.records.back().seq;
     return told(page);
 }
