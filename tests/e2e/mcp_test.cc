@@ -233,5 +233,14 @@ TEST_F(McpE2e, ASecretReachesItsServerAndNobodyElse) {
                 HasSubstr("the environment variable MY_TOKEN is not set"));
 }
 
+// A server runs behind the boundary of all agents: one that is kept in more closely must not get
+// out through it.
+TEST_F(McpE2e, AnAgentWithASandboxOfItsOwnDoesNotUseSharedServers) {
+    program.run({"config", "set", "agents.k.sandbox.backend", "bubblewrap"});
+    program.script({calls("mcp__test__echo", {{"text", "out"}}), says("Done.")});
+    run_json();
+    EXPECT_THAT(last_receipt(), HasSubstr("sandbox of its own"));
+}
+
 }  // namespace
 }  // namespace e2e

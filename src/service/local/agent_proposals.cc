@@ -58,10 +58,9 @@ base::Result<std::string> AgentPlans::propose(const domain::ToolCall& call,
     // Exactly this call under its own policy, and not without the operator.
     auto policy = call.policy;
     policy.confirmations_required = true;
-    const auto created =
-        TRY(make({.text = base::json_text(TRY(plan_of(call))),
-                  .vault = place.workspace.execution_root},
-                 call, place, policy));
+    const auto created = TRY(
+        make({.text = base::json_text(TRY(plan_of(call))), .vault = place.workspace.execution_root},
+             call, place, policy));
     if (!created.run) return fail(ErrorCode::InvalidInput, "{}", text_of(created.faults));
     TRY(promote(created.run->run_id));
     return created.run->run_id.value;

@@ -55,7 +55,8 @@ void Servers::discover(base::Task done) {
 
 void Servers::add_tools(tools::Registry& registry) {
     for (const auto& entry : entries_)
-        for (const auto& offer : entry.catalogue.offers) registry.add(tool(*entry.session, offer));
+        for (const auto& offer : entry.catalogue.offers)
+            registry.add(tool(*entry.session, offer, parts_.refusal));
 }
 
 ServerView Servers::view_of(const Entry& entry) const {

@@ -7,6 +7,7 @@
 
 #include "exec/tools/mcp/catalogue.h"
 #include "exec/tools/mcp/session.h"
+#include "exec/tools/mcp/tool.h"
 #include "exec/tools/registry.h"
 
 namespace mcp {
@@ -18,6 +19,7 @@ struct ServersParts {
     ChildRunner& children;
     const sandbox::Boundary& boundary;
     std::function<std::filesystem::path(const std::string& server)> log_of;
+    Refusal refusal{};  // None: every agent may use them.
 };
 
 // What operators are shown of one server. No value of its environment is in it.

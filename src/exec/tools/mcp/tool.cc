@@ -10,7 +10,7 @@ namespace {
 
 class McpTool final : public tools::Tool {
 public:
-    McpTool(Session& session, const Offer& offer)
+    McpTool(Session& session, const Offer& offer, Refusal refusal)
         : session_(session),
           remote_name_(offer.remote_name),
           spec_{.name = offer.name,
@@ -21,11 +21,16 @@ public:
                 .repeatable = session.server().risk == domain::RiskLevel::ReadOnly,
                 .input_schema = offer.input_schema,
                 .output_schema = base::schema_of<CallResult>(),
-                .render = render} {}
+                .render = render},
+          refusal_(std::move(refusal)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place&,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
+        if (auto refused = refusal_ ? refusal_(place.agent_id) : std::nullopt) {
+            done({.completed = std::unexpected(std::move(*refused))});
+            return nullptr;
+        }
         const std::int64_t own = session_.server().timeout_ms;
         const std::chrono::milliseconds timeout(std::min(call.timeout_ms.value_or(own), own));
         return session_.call(remote_name_, without_nulls(call.args), timeout,
@@ -64,12 +69,13 @@ private:
     Session& session_;
     const std::string remote_name_;
     const tools::ToolSpec spec_;
+    const Refusal refusal_;
 };
 
 }  // namespace
 
-std::unique_ptr<tools::Tool> tool(Session& session, const Offer& offer) {
-    return std::make_unique<McpTool>(session, offer);
+std::unique_ptr<tools::Tool> tool(Session& session, const Offer& offer, Refusal refusal) {
+    return std::make_unique<McpTool>(session, offer, std::move(refusal));
 }
 
 }  // namespace mcp
