@@ -378,7 +378,8 @@ TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
         const bool is_get = route.method == http_surface::Method::Get;
         const auto& operation =
             document.at("paths").at(route.pattern).at(is_get ? "get" : "post").as_object();
-        if (route.pattern.ends_with("/stream")) continue;
+        // Plans are not made up here: tests/remote asks real ones.
+        if (route.pattern.ends_with("/stream") || route.pattern.starts_with("/plans/")) continue;
         const auto path = example_path(route.pattern);
         const auto answer =
             ask(is_get ? get(path)

@@ -1,6 +1,7 @@
 // Plans as HTTP clients see them: shapes, refusals, and the journal as a stream.
 #include <gmock/gmock.h>
 
+#include "exec/tools/schema_check.h"
 #include "tests/remote/plan_world.h"
 
 namespace plans_test {
@@ -175,6 +176,42 @@ TEST_F(PlanRoutes, TheDocumentDescribesEveryRoute) {
     const auto stream = base::json_text(paths.at("/plans/runs/{run_id}/records/stream").at("get"));
     EXPECT_THAT(stream, HasSubstr("text/event-stream"));
     EXPECT_THAT(base::json_text(paths.at("/plans/check").at("post")), HasSubstr("\"vault\""));
+}
+
+TEST_F(PlanRoutes, AnswersFitTheDocument) {
+    const auto document = ask(get("/openapi.json"));
+    const std::string run = create(write_plan("a.md", "x"));
+    ask(post("/plans/actions",
+             base::json_text(
+                 json::object{{"name", "w"}, {"text", base::json_text(write_plan("a.md", "x"))}})));
+    const auto fits = [&](const char* pattern, const char* method, const std::string& bytes) {
+        const auto answer = ask(bytes);
+        const auto& schema = document.at("paths").at(pattern).at(method).at("responses").at("200");
+        for (const auto& fault : tools::check_schema(
+                 schema.at("content").at("application/json").at("schema").as_object(), answer))
+            ADD_FAILURE() << pattern << fault.pointer << ": " << fault.message;
+    };
+    const std::string path = "/plans/runs/" + run;
+    const std::string plan = base::json_text(json::object{{"plan", write_plan("b.md", "x")}});
+    fits("/plans/check", "post", post("/plans/check", plan));
+    fits("/plans/preview", "post", post("/plans/preview", plan));
+    fits("/plans/tools", "get", get("/plans/tools"));
+    fits("/plans/runs", "post", post("/plans/runs", plan));
+    fits("/plans/runs/{run_id}/approve", "post", post(path + "/approve", "{}"));
+    fits("/plans/runs/{run_id}/begin", "post", post(path + "/begin", "{}"));
+    wait_until_ended(run);
+    fits("/plans/runs", "get", get("/plans/runs"));
+    fits("/plans/runs/{run_id}", "get", get(path));
+    fits("/plans/runs/{run_id}/show", "get", get(path + "/show"));
+    fits("/plans/runs/{run_id}/records", "get", get(path + "/records"));
+    fits("/plans/runs/{run_id}/revert", "post", post(path + "/revert", "{}"));
+    const std::string subject = fmt::format(R"({{"run":"{}"}})", run);
+    fits("/plans/verify", "post", post("/plans/verify", subject));
+    fits("/plans/replay", "post", post("/plans/replay", subject));
+    fits("/plans/actions", "get", get("/plans/actions"));
+    fits("/plans/actions/{name}", "get", get("/plans/actions/w"));
+    fits("/plans/actions/{name}/run", "post", post("/plans/actions/w/run", "{}"));
+    fits("/plans/actions/{name}/remove", "post", post("/plans/actions/w/remove", "{}"));
 }
 
 TEST_F(PlanRoutes, ARuntimeWithoutPlansSaysSo) {

@@ -2,7 +2,8 @@
 // that one process carries a run.
 //
 // Any thread may use one unless a function says otherwise. What it calls back, it calls on the
-// loop. Nothing here is the truth: a run whose host dies is taken up from its journal.
+// loop, and nobody may wait there. Nothing here is the truth: a run whose host dies is taken up
+// from its journal.
 #pragma once
 
 #include <atomic>
