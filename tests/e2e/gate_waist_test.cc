@@ -164,18 +164,23 @@ TEST_F(GateWaist, WhatATaskPrintsIsWithheldUntilItIsJudged) {
                                                     ready.path().string(), go.path().string())},
                                 {"login", false},
                                 {"yield_time_ms", 0}});
-    server.enqueue(test_support::hangs());
+    // Holds the turn until the test knows the task.
+    Signpost here(program.folder() / "here"), on(program.folder() / "on");
+    model_runs(
+        fmt::format("echo x > {}; read line < {}", here.path().string(), on.path().string()));
     auto running = program.start({"run", "--json", "--agent", "k", "--create-agent", "go"});
     ready.wait();
-    ASSERT_TRUE(server.wait_for_requests(2));
+    here.wait();
     EXPECT_THAT(server.requests()[1].body, HasSubstr("withheld until the task is over"));
-    const auto task =
-        base::string_at(program.json_of({"task", "--list", "--agent", "k"}).at(0), "id");
-    model_calls("TaskOutput", {{"task_id", task}, {"block", false}});
+    const auto created = base::json_text(program.events("k", "task_created").at(0));
+    const auto at = created.find("\"task_id\":\"") + 11;
+    model_calls("TaskOutput",
+                {{"task_id", created.substr(at, created.find('"', at) - at)}, {"block", false}});
     model_says("It runs.");
     model_says("It is over.");
-    server.release();
+    on.tell("on");
     ASSERT_TRUE(server.wait_for_requests(4));
+    EXPECT_THAT(server.requests()[3].body, HasSubstr("Task is not over yet"));
     go.tell("on");
     const auto finished = running.wait();
     ASSERT_EQ(finished.exit_code, 0) << finished.err;
@@ -243,8 +248,7 @@ TEST_F(GateWaist, AReleasedResultIsToldToItsAgentAsEvidence) {
     EXPECT_EQ(in("inbound").size(), 1U);
     const auto released = program.events("k", "gate_released");
     ASSERT_EQ(released.size(), 1U);
-    EXPECT_TRUE(base::bool_at(*base::find(released[0], "payload"), "agent_is_told"))
-        << base::json_text(released[0]);
+    EXPECT_THAT(base::json_text(released[0]), HasSubstr("\"agent_is_told\":true"));
     model_says("Read it.");
     const auto next = program.run({"run", "--json", "--agent", "k", "--resume"});
     ASSERT_EQ(next.exit_code, 0) << next.err;
