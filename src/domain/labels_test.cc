@@ -101,7 +101,7 @@ TEST(Labels, RecordNamesAreThoseOfTheWire) {
     expect_exactly<TranscriptKind>({"incoming_message", "assistant_round", "tool_results",
                                     "runtime_failure", "continuation_prompt"});
     expect_exactly<TaskKind>({"command_task", "child_agent_task", "sleep_job", "subagent_task",
-                              "worktree_subagent_task"});
+                              "worktree_subagent_task", "plan_task"});
     expect_exactly<TaskStatus>(
         {"queued", "running", "cancelling", "completed", "failed", "cancelled", "interrupted"});
     expect_exactly<TimerStatus>({"active", "completed", "cancelled"});

@@ -73,7 +73,7 @@ TEST_F(PlanMake, AModelsPlanIsShownKeptAndRunOnlyWhenAsked) {
     EXPECT_EQ(base::string_at(made, "file"), file);
     EXPECT_EQ(made.at("plan"), json::value(good_plan()));
     EXPECT_EQ(base::json_text(made.at("preview").at("creates")),
-              R"(["Ideas","Ideas/Tea.md","Ideas","Ideas/Bread.md"])");
+              R"(["Ideas","Ideas/Tea.md","Ideas/Bread.md"])");
     expect_nothing_ran();
     EXPECT_EQ(base::string_at(program.json_of({"plan", "export", "ideas"}), "name"), "ideas");
 

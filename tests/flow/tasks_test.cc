@@ -142,6 +142,10 @@ TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
 
 // contract: AUDIT-02
 TEST_F(TaskFlowTest, ACommandCanBeTracedToItsMessageAndItsAuthority) {
+    dispatcher_.emplace(tools::DispatcherParts{
+        .registry = registry_, .clock = loop_, .ids = ids_, .external_calls = [](const auto&) {
+            return domain::ExternalCalls::Allow;
+        }});
     start(R"({"rounds":[
         {"tool_calls":[{"name":"ExecCommand","input":{"cmd":"make TOKEN=abcdef","yield_time_ms":10}}]},
         {"text":"It runs."}]})");

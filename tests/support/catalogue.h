@@ -7,8 +7,8 @@
 
 namespace test_support {
 
-inline constexpr std::array<std::string_view, 11> kOfferedTools{
-    "AgentGet",  "ApplyPatch", "Enqueue",    "ExecCommand", "ExecCommandBatch", "Sleep",
-    "TaskInput", "TaskList",   "TaskOutput", "TaskStatus",  "TaskStop"};
+inline constexpr std::array<std::string_view, 12> kOfferedTools{
+    "AgentGet", "ApplyPatch", "Enqueue",  "ExecCommand", "ExecCommandBatch", "RunPlan",
+    "Sleep",    "TaskInput",  "TaskList", "TaskOutput",  "TaskStatus",       "TaskStop"};
 
 }  // namespace test_support

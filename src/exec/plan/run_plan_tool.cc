@@ -10,24 +10,26 @@ namespace {
 constexpr std::size_t kFaultsShownMax = 20;
 constexpr std::size_t kFaultsCharsMax = 4000;
 
+// Objects whose members are not known here: in a schema they would be objects without any, for
+// providers are told of no other.
 struct RunPlanArgs {
-    std::optional<json::object> plan{};
+    std::optional<json::value> plan{};
     std::optional<std::string> action{};
-    std::optional<json::object> params{};
+    std::optional<json::value> params{};
     std::optional<std::int64_t> yield_time_ms{};
 };
 BOOST_DESCRIBE_STRUCT(RunPlanArgs, (), (plan, action, params, yield_time_ms))
 constexpr auto describe_fields(const RunPlanArgs*) {
     return std::to_array<base::FieldDoc>(
         {{"plan",
-          "The plan: {version \"1.0\", goal, riskLevel read-only|writes|commands, steps [{id, "
+          "The plan, an object: {version \"1.0\", goal, riskLevel read-only|writes|commands, steps "
+          "[{id, "
           "tool, "
           "args, foreach? {from, itemName}, dependsOn?, captureAs?, onError? stop|skip|retry, "
           "retry?, timeoutMs?}]}. Texts in args may hold $steps.<id>.<field>, $vars.<name> and, in "
-          "a loop, {itemName.field}.",
-          R"("additionalProperties":{})"},
+          "a loop, {itemName.field}."},
          {"action", "Instead of a plan: the name of a saved action."},
-         {"params", "Values for the action's parameters.", R"("additionalProperties":{})"},
+         {"params", "An object: values for the action's parameters."},
          {"yield_time_ms",
           "How long to wait for the end; a run that takes longer goes on as a task.",
           R"("minimum":0,"maximum":120000,"default":10000)"}});
@@ -83,6 +85,12 @@ public:
 
     std::optional<domain::ToolError> check(const json::value& value) const override {
         const auto args = base::from_json<RunPlanArgs>(value);
+        for (const auto& [name, given] : {std::pair("plan", args ? args->plan : std::nullopt),
+                                          std::pair("params", args ? args->params : std::nullopt)})
+            if (given && !given->is_object())
+                return tools::invalid_input(kRunPlanTool, name,
+                                            fmt::format("{} has to be an object", name),
+                                            "Send it as an object, not as text.");
         if (args && args->plan.has_value() != args->action.has_value()) return std::nullopt;
         return tools::invalid_input(kRunPlanTool, "plan", "give either a plan or an action",
                                     "Send exactly one of the two.");
@@ -93,9 +101,9 @@ public:
         const auto args = base::from_json<RunPlanArgs>(call.args).value();
         PlanAsk ask{.call = call,
                     .place = place,
-                    .plan = args.plan,
                     .action = args.action,
-                    .params = args.params.value_or(json::object())};
+                    .params = args.params.value_or(json::object()).as_object()};
+        if (args.plan) ask.plan = args.plan->as_object();
         ask.yield = std::chrono::milliseconds(std::clamp<std::int64_t>(
             args.yield_time_ms.value_or(kPlanYieldMsDefault), 0, kPlanYieldMsMax));
         return plans_.start(std::move(ask), [done = std::move(done)](PlanAnswer told) mutable {
