@@ -105,20 +105,24 @@ TEST_P(PlansConformance, RejectsAndSaysSo) {
 
 TEST_P(PlansConformance, BeginsAndTellsWatchersUntilTheEnd) {
     const std::string run = create(loop_plan("test.slow", 8, 5));
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::int64_t newest = 0;
-    const auto token = subject().watch(run, [&](std::int64_t seq) {
-        const std::lock_guard lock(mutex);
-        newest = std::max(newest, seq);
-        changed.notify_all();
+    // A call may still be on its way when the token is dropped.
+    struct Told {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::int64_t newest{0};
+    };
+    const auto told = std::make_shared<Told>();
+    const auto token = subject().watch(run, [told](std::int64_t seq) {
+        const std::lock_guard lock(told->mutex);
+        told->newest = std::max(told->newest, seq);
+        told->changed.notify_all();
     });
     ASSERT_TRUE(token);
     EXPECT_EQ(subject().begin(run)->status, PlanRunStatus::Running);
-    std::unique_lock lock(mutex);
-    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(30), [&] {
+    std::unique_lock lock(told->mutex);
+    ASSERT_TRUE(told->changed.wait_for(lock, std::chrono::seconds(30), [&] {
         const auto stands = plans().run(run);
-        return stands && !stands->is_open() && newest == stands->last_seq;
+        return stands && !stands->is_open() && told->newest == stands->last_seq;
     }));
 }
 
