@@ -25,6 +25,8 @@ using testing::Not;
 
 // Lies in everything that is to be kept. Commands never spell it.
 constexpr std::string_view kMarker = "qV7-kept-marker-3Lw";
+// A credential that the runtime knows, and takes out of what it shows wherever it came from.
+constexpr std::string_view kCredential = "hX2-known-credential-8Tz";
 
 fs::path worlds() {
     // Not in /tmp, which is another one for each command and would hide everything anyway.
@@ -60,7 +62,7 @@ protected:
         return {{program.folder() / ".ssh/id_rsa", text},
                 {program.home() / "credentials.json",
                  base::json_text(json::object{
-                     {"profiles", {{"p", {{"kind", "api_key"}, {"material", kMarker}}}}}})},
+                     {"profiles", {{"p", {{"kind", "api_key"}, {"material", kCredential}}}}}})},
                 {program.agent_home("other") / "memory.md", text},
                 {program.home() / "gate/quarantine/x.md", text},
                 {program.home() / "plans/old/plan.json", text}};
@@ -106,7 +108,8 @@ protected:
     // What got out, in words.
     std::vector<std::string> escapes(const std::string& said) {
         std::vector<std::string> found;
-        if (said.contains(kMarker)) found.emplace_back("a secret was read");
+        if (said.contains(kMarker) || said.contains(kCredential))
+            found.emplace_back("a secret was read");
         for (const auto& [file, text] : kept())
             if (program.read(file) != text) found.push_back("changed: " + file.string());
         if (program.read(outside()) != "as it was\n") found.emplace_back("outside was written");

@@ -3,6 +3,7 @@
 
 #include "exec/tools/schema_check.h"
 #include "surfaces/http/router.h"
+#include "tests/http/fake_gate.h"
 #include "tests/http/fixture.h"
 
 namespace test_http {
@@ -16,7 +17,10 @@ using testing::Not;
 
 class Routes : public ServerTest, public testing::WithParamInterface<bool> {
 protected:
-    void SetUp() override { start(); }
+    void SetUp() override {
+        gate_ = &fake_gate_;
+        start();
+    }
     Client client() const { return GetParam() ? tcp() : local(); }
     Received ask(const std::string& bytes) const { return client().ask(bytes); }
 
@@ -29,6 +33,8 @@ protected:
         EXPECT_NE(base::string_at(body, "error"), "");
         return {answer.status, base::string_at(body, "code")};
     }
+
+    FakeGate fake_gate_;
 };
 INSTANTIATE_TEST_SUITE_P(Listeners, Routes, testing::Bool(),
                          [](const auto& info) { return info.param ? "Tcp" : "Socket"; });
@@ -346,8 +352,10 @@ TEST_P(Routes, MetricsCountRequestsByRoute) {
 // A path of the pattern that the fake answers, and a body for it.
 std::string example_path(std::string_view pattern) {
     std::string path(pattern);
-    for (const auto& [name, value] : std::map<std::string, std::string>{
-             {"{agent_id}", "main"}, {"{token}", "cb_right"}, {"{timer_id}", "timer-1"}})
+    for (const auto& [name, value] : std::map<std::string, std::string>{{"{agent_id}", "main"},
+                                                                        {"{token}", "cb_right"},
+                                                                        {"{timer_id}", "timer-1"},
+                                                                        {"{document_id}", "TS-1"}})
         if (const auto at = path.find(name); at != std::string::npos)
             path.replace(at, name.size(), value);
     return path;
@@ -355,11 +363,12 @@ std::string example_path(std::string_view pattern) {
 
 std::string example_body(std::string_view pattern) {
     const std::map<std::string_view, std::string> bodies{
-        {"/prompt", R"({"text":"x"})"},        {"/wake", R"({"reason":"x"})"},
-        {"/control", R"({"action":"start"})"}, {"/tasks", R"({"summary":"s","cmd":"c"})"},
-        {"/timers", R"({"duration_ms":1})"},   {"/debug-prompt", R"({"text":"x"})"},
-        {"/model", R"({"model":"a/b"})"},      {"/attach", R"({"path":"/p"})"},
-        {"/detach", R"({"workspace_id":"w"})"}};
+        {"/prompt", R"({"text":"x"})"},         {"/wake", R"({"reason":"x"})"},
+        {"/control", R"({"action":"start"})"},  {"/tasks", R"({"summary":"s","cmd":"c"})"},
+        {"/timers", R"({"duration_ms":1})"},    {"/debug-prompt", R"({"text":"x"})"},
+        {"/model", R"({"model":"a/b"})"},       {"/attach", R"({"path":"/p"})"},
+        {"/detach", R"({"workspace_id":"w"})"}, {"/gate/check", R"({"file":"/f.md"})"},
+        {"/release", R"({"reason":"x"})"},      {"/gate/purge", R"({"document_id":"TS-1"})"}};
     for (const auto& [end, body] : bodies)
         if (pattern.ends_with(end)) return body;
     return "{}";
