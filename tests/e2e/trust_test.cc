@@ -169,6 +169,28 @@ TEST_F(ExternalCalls, AreNotMadeUnlessTheOperatorAllowsThem) {
     EXPECT_TRUE(is_owned());
 }
 
+// The call that was asked about is made, and nothing that follows from it is trusted any better.
+TEST_F(ExternalCalls, OneThatTheOperatorApprovesIsMadeAsItIsAndItsResultStaysFromOutside) {
+    EXPECT_EQ(run().exit_code, 0);
+    const auto runs_waiting = program.json_of({"plan", "list"});
+    ASSERT_EQ(runs_waiting.as_array().size(), 1U);
+    EXPECT_EQ(base::string_at(runs_waiting.at(0), "status"), "awaiting_approval");
+    const auto id = base::string_at(runs_waiting.at(0), "runId");
+    EXPECT_EQ(program.json_of({"plan", "preview", id}).at("commands"),
+              (json::array{"touch owned"}));
+    EXPECT_FALSE(is_owned());
+    EXPECT_NE(program.run({"plan", "resume", id}).exit_code, 0) << "without an approval";
+    EXPECT_FALSE(is_owned());
+
+    EXPECT_EQ(program.run({"plan", "approve", id}).exit_code, 0);
+    EXPECT_EQ(program.run({"plan", "resume", id}).exit_code, 0);
+    EXPECT_TRUE(is_owned());
+    program.script({runs("touch owned-too"), says("Told.")});
+    EXPECT_EQ(program.run({"run", "--agent", "k", "--resume"}).exit_code, 0);
+    EXPECT_THAT(program.run({"transcript", "--agent", "k"}).out, HasSubstr("touch owned-too"));
+    EXPECT_FALSE(fs::exists(program.repo() / "owned-too"));
+}
+
 TEST_F(ExternalCalls, ThatTheOperatorAsksForAreMade) {
     EXPECT_EQ(program.run({"run", "--agent", "k", "--create-agent", "run touch owned"}).exit_code,
               0);

@@ -1,5 +1,6 @@
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/patch_output.h"
+#include "exec/tools/patch/parse.h"
 #include "exec/tools/patch/patch.h"
 
 namespace builtin {
@@ -21,6 +22,25 @@ class Uninterruptible final : public tools::Running {
 public:
     void cancel() override {}
 };
+
+std::string below(const std::filesystem::path& root, const std::filesystem::path& path) {
+    return path.lexically_normal().lexically_relative(root.lexically_normal()).string();
+}
+
+std::string diff_of(const patch::FilePatch& file) {
+    std::string diff =
+        fmt::format("--- a/{}\n+++ b/{}\n", file.from_path.value_or(file.path), file.path);
+    for (const auto& hunk : file.hunks) {
+        diff += "@@\n";
+        for (const auto& line : hunk.lines)
+            diff += fmt::format("{}{}\n",
+                                line.kind == patch::LineKind::Add      ? '+'
+                                : line.kind == patch::LineKind::Remove ? '-'
+                                                                       : ' ',
+                                line.text);
+    }
+    return diff;
+}
 
 class ApplyPatch final : public tools::Tool {
 public:
@@ -47,6 +67,41 @@ public:
                           done(std::move(outcome));
                       });
         return std::make_shared<Uninterruptible>();
+    }
+
+    base::Result<json::object> preview(const json::value& args,
+                                       const tools::Place& place) const override {
+        const std::string text = base::string_at(args, "patch");
+        const auto parsed = patch::parse(text, patch::Format::UnifiedDiff);
+        if (!parsed) return base::fail(base::ErrorCode::InvalidInput, "{}", parsed.error().message);
+        json::array creates, modifies, renames, deletes;
+        const auto path_of = [&](const std::string& path) {
+            return json::value(below(place.workspace.execution_root,
+                                     std::filesystem::path(place.workspace.cwd) / path));
+        };
+        for (const auto& file : parsed->files) {
+            switch (file.action) {
+                case patch::Action::Add:
+                    creates.push_back(path_of(file.path));
+                    break;
+                case patch::Action::Delete:
+                    deletes.push_back(path_of(file.path));
+                    break;
+                case patch::Action::Move:
+                    renames.push_back(json::object{{"from", path_of(file.from_path.value_or(""))},
+                                                   {"to", path_of(file.path)}});
+                    if (file.hunks.empty()) break;
+                    [[fallthrough]];
+                case patch::Action::Modify:
+                    modifies.push_back(
+                        json::object{{"path", path_of(file.path)}, {"diff", diff_of(file)}});
+                    break;
+            }
+        }
+        return json::object{{"creates", std::move(creates)},
+                            {"modifies", std::move(modifies)},
+                            {"renames", std::move(renames)},
+                            {"deletes", std::move(deletes)}};
     }
 
 private:

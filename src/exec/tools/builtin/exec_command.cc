@@ -261,6 +261,11 @@ public:
         return host_.knows({call.call_id.value});
     }
 
+    base::Result<json::object> preview(const json::value& args,
+                                       const tools::Place&) const override {
+        return json::object{{"commands", json::array{base::string_at(args, "cmd")}}};
+    }
+
 private:
     Shell& shell_;
     tasks::Host& host_;

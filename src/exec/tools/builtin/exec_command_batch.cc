@@ -122,6 +122,14 @@ public:
         return running;
     }
 
+    base::Result<json::object> preview(const json::value& args,
+                                       const tools::Place&) const override {
+        json::array commands;
+        for (const auto& item : TRY(base::from_json<BatchArgs>(args)).items)
+            commands.emplace_back(item.cmd);
+        return json::object{{"commands", std::move(commands)}};
+    }
+
     std::optional<domain::ToolError> explain(const json::value& args) const override {
         const auto* items = base::find(args, "items");
         if (!items || !items->is_array()) return std::nullopt;
