@@ -39,6 +39,15 @@ INSTANTIATE_TEST_SUITE_P(Doors, RemoteTest, testing::Values(Door::Tcp, Door::Soc
                              return info.param == Door::Tcp ? "Tcp" : "Socket";
                          });
 
+TEST_P(RemoteTest, ACallbackArrivesAsTextAsJsonOrWithoutABody) {
+    auto there = remote();
+    for (const auto& body : std::vector<std::optional<domain::Body>>{
+             domain::TextBody{"{\"not\": \"JSON\"}"}, domain::JsonBody{{{"a", 1}}}, std::nullopt}) {
+        EXPECT_TRUE(there.callback({.token = "cb_right", .mode = "wake", .body = body}));
+        EXPECT_EQ(service_.last_callback()->body, body);
+    }
+}
+
 TEST_P(RemoteTest, WhatIsAskedHereArrivesThere) {
     auto there = remote();
     EXPECT_TRUE(there.prompt("main", "hello", {}));

@@ -33,7 +33,8 @@ enum class Method { Get, Post };
 struct Request {
     Method method{Method::Get};
     std::string path;    // With its query, percent-encoded.
-    std::string body{};  // JSON; POST only.
+    std::string body{};  // POST only.
+    std::string content_type{"application/json"};
     std::chrono::milliseconds timeout{kAnswerTimeout};
 };
 

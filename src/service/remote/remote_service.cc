@@ -235,19 +235,19 @@ base::Result<json::object> RemoteService::wake(const std::string& agent, const W
     return control(agent, "/wake", body);
 }
 
-// JSON goes through as it is; text becomes a JSON string, which is all that a callback can tell
-// apart.
 base::Result<json::object> RemoteService::callback(const CallbackRequest& request) {
-    json::value body;
-    if (request.body) {
-        if (const auto* value = std::get_if<domain::JsonBody>(&*request.body))
-            body = value->value;
-        else
-            body = domain::readable(*request.body);
-    }
     const std::string path = fmt::format("/callbacks/{}/{}", percent_encoded(request.mode),
                                          percent_encoded(request.token));
-    return as_object(TRY(client_.post(path, body)), path);
+    Request sent{.method = Method::Post, .path = path};
+    if (request.body) {
+        if (const auto* value = std::get_if<domain::JsonBody>(&*request.body)) {
+            sent.body = base::json_text(value->value);
+        } else {
+            sent.body = domain::readable(*request.body);
+            sent.content_type = "text/plain; charset=utf-8";
+        }
+    }
+    return as_object(TRY(client_.ask(sent)), path);
 }
 
 base::Result<domain::AgentIdentity> RemoteService::create_agent(

@@ -57,7 +57,7 @@ void Transfer::set_headers(const Address& address, const Request& request) {
     headers_ = curl_slist_append(
         headers_, on_chunk_ ? "Accept: text/event-stream" : "Accept: application/json");
     if (request.method == Method::Post)
-        headers_ = curl_slist_append(headers_, "Content-Type: application/json");
+        headers_ = curl_slist_append(headers_, ("Content-Type: " + request.content_type).c_str());
     sends_token_ = !over_socket_ && !address.token.empty();
     if (sends_token_)
         headers_ = curl_slist_append(headers_, ("Authorization: Bearer " + address.token).c_str());
