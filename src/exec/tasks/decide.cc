@@ -115,18 +115,8 @@ domain::Task judged_task(domain::Task task, const std::optional<OutputAnswer>& a
 }
 
 StopDecision decide_stop(domain::Task task, base::Time now) {
-    if (domain::is_terminal(task.status)) return AlreadyOver{};
     auto detail = detail_of(task);
-    const bool force = detail.cancel_requested.value_or(false);
-    if (force)
-        detail.force_stop_requested = true;
-    else
-        detail.status_before_stop = std::string(base::enum_name(task.status));
-    detail.cancel_requested = true;
-    task.status = TaskStatus::Cancelling;
-    task.detail = base::to_json(detail);
-    task.updated_at = now;
-    return StopOrdered{std::move(task), force};
+    return order_stop(std::move(task), std::move(detail), now);
 }
 
 std::string outcome_words(const domain::Task& task) {

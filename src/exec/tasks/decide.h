@@ -53,6 +53,21 @@ struct AlreadyOver {
 };
 using StopDecision = std::variant<StopOrdered, AlreadyOver>;
 StopDecision decide_stop(domain::Task task, base::Time now);
+// The same for a task of any kind, by its detail: first softly, then by force.
+template <class Detail>
+StopDecision order_stop(domain::Task task, Detail detail, base::Time now) {
+    if (domain::is_terminal(task.status)) return AlreadyOver{};
+    const bool force = detail.cancel_requested.value_or(false);
+    if (force)
+        detail.force_stop_requested = true;
+    else
+        detail.status_before_stop = std::string(base::enum_name(task.status));
+    detail.cancel_requested = true;
+    task.status = domain::TaskStatus::Cancelling;
+    task.detail = base::to_json(detail);
+    task.updated_at = now;
+    return StopOrdered{std::move(task), force};
+}
 
 // How the task ended, in a few words: "exited with status 3".
 std::string outcome_words(const domain::Task& task);

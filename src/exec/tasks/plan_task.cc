@@ -53,18 +53,8 @@ domain::Task plan_ended(domain::Task task, const PlanEnd& end, base::Time now) {
 }
 
 StopDecision decide_plan_stop(domain::Task task, base::Time now) {
-    if (domain::is_terminal(task.status)) return AlreadyOver{};
     auto detail = plan_detail_of(task);
-    const bool force = detail.cancel_requested.value_or(false);
-    if (force)
-        detail.force_stop_requested = true;
-    else
-        detail.status_before_stop = std::string(base::enum_name(task.status));
-    detail.cancel_requested = true;
-    task.status = TaskStatus::Cancelling;
-    task.detail = base::to_json(detail);
-    task.updated_at = now;
-    return StopOrdered{std::move(task), force};
+    return order_stop(std::move(task), std::move(detail), now);
 }
 
 }  // namespace tasks

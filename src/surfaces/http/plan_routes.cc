@@ -5,6 +5,7 @@
 #include "service/plans_json.h"
 #include "surfaces/http/handlers.h"
 #include "surfaces/http/plan_bodies.h"
+#include "surfaces/http/route_table.h"
 
 namespace http_surface {
 namespace plans {
@@ -312,33 +313,6 @@ constexpr QueryDoc kStreamQuery[] = {
     {"after_seq", "Starts behind this line; 0 at the first. A Last-Event-ID header wins.",
      R"({"type":"integer","minimum":0,"default":0})"}};
 
-using Handler = base::Result<Response> (*)(const Context&, const Request&);
-
-constexpr Route get(std::string_view pattern, std::string_view summary, Handler handle,
-                    json::object (*response)(), std::span<const QueryDoc> query = {}) {
-    return {.pattern = pattern,
-            .summary = summary,
-            .handle = handle,
-            .response_schema = response,
-            .query = query};
-}
-
-constexpr Route post(std::string_view pattern, std::string_view summary, Handler handle,
-                     json::object (*request)(), json::object (*response)()) {
-    return {.method = Method::Post,
-            .pattern = pattern,
-            .body = BodyRule::Json,
-            .summary = summary,
-            .handle = handle,
-            .request_schema = request,
-            .response_schema = response};
-}
-
-constexpr Route history(Route route) {
-    route.is_replay = true;
-    return route;
-}
-
 #define RUN "/plans/runs/{run_id}"
 #define ACTION "/plans/actions/{name}"
 
@@ -353,12 +327,12 @@ constexpr Route kPlanRoutes[] = {
     post("/plans/runs", "Stores a run that has not begun, or says what is wrong with it.",
          plans::create, body<PlanBody>, shown<service::PlanCreated>),
     get(RUN, "Where a run stands.", plans::status, shown<RunShown>),
-    history(get(RUN "/show", "A run with its plan, calls, results and events.", plans::show,
-                some_json)),
-    history(get(RUN "/records", "A page of the run's journal, its lines as its files have them.",
-                plans::records, shown<RecordPage>, kRecordsQuery)),
-    history(get(RUN "/records/stream", "The run's journal as it is written; ends with the run.",
-                plans::stream, nullptr, kStreamQuery)),
+    of_history(get(RUN "/show", "A run with its plan, calls, results and events.", plans::show,
+                   some_json)),
+    of_history(get(RUN "/records", "A page of the run's journal, its lines as its files have them.",
+                   plans::records, shown<RecordPage>, kRecordsQuery)),
+    of_history(get(RUN "/records/stream", "The run's journal as it is written; ends with the run.",
+                   plans::stream, nullptr, kStreamQuery)),
     post(RUN "/approve", "Binds an approval, in the caller's name, to the plan and its policy.",
          plans::approve, body<ApproveBody>, shown<domain::PlanRun>),
     post(RUN "/reject", "Ends a run that has not begun.", plans::reject, body<ReasonBody>,

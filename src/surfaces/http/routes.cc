@@ -4,6 +4,7 @@
 #include "surfaces/http/answers.h"
 #include "surfaces/http/bodies.h"
 #include "surfaces/http/handlers.h"
+#include "surfaces/http/route_table.h"
 
 namespace http_surface {
 namespace {
@@ -62,32 +63,6 @@ constexpr QueryDoc kStreamQuery[] = {
     {"limit", "Accepted for older clients.", R"({"type":"integer","minimum":1,"maximum":512})"},
     {"projection", "As for pages.", R"({"enum":["operator","local_debug"]})"}};
 
-constexpr Route get(std::string_view pattern, std::string_view summary,
-                    base::Result<Response> (*handle)(const Context&, const Request&),
-                    json::object (*response)(), std::span<const QueryDoc> query = {}) {
-    return {.pattern = pattern,
-            .summary = summary,
-            .handle = handle,
-            .response_schema = response,
-            .query = query};
-}
-
-constexpr Route post(std::string_view pattern, std::string_view summary,
-                     base::Result<Response> (*handle)(const Context&, const Request&),
-                     json::object (*request)(), json::object (*response)()) {
-    return {.method = Method::Post,
-            .pattern = pattern,
-            .body = BodyRule::Json,
-            .summary = summary,
-            .handle = handle,
-            .request_schema = request,
-            .response_schema = response};
-}
-
-constexpr Route replay(Route route) {
-    route.is_replay = true;
-    return route;
-}
 constexpr Route snapshot(Route route) {
     route.is_snapshot = true;
     return route;
@@ -132,19 +107,19 @@ constexpr Route kRoutes[] = {
         "First-party bootstrap: everything a console shows, and the cursor to follow from.",
         reads::state, kState),
     get("/state", "The same of the default agent.", reads::state, kState),
-    replay(get(AGENT "/briefs", "What the agent told its operator, oldest first.", reads::briefs,
-               kBriefs, kLimit20)),
-    replay(get("/briefs", "The same of the default agent.", reads::briefs, kBriefs, kLimit20)),
-    replay(get(AGENT "/transcript", "What was said, oldest first.", reads::transcript, kTranscript,
-               kLimit50)),
-    replay(get("/transcript", "The same of the default agent.", reads::transcript, kTranscript,
-               kLimit50)),
+    of_history(get(AGENT "/briefs", "What the agent told its operator, oldest first.",
+                   reads::briefs, kBriefs, kLimit20)),
+    of_history(get("/briefs", "The same of the default agent.", reads::briefs, kBriefs, kLimit20)),
+    of_history(get(AGENT "/transcript", "What was said, oldest first.", reads::transcript,
+                   kTranscript, kLimit50)),
+    of_history(get("/transcript", "The same of the default agent.", reads::transcript, kTranscript,
+                   kLimit50)),
     get(AGENT "/tasks", "Active tasks, newest change first.", reads::tasks,
         answer_schema<std::vector<domain::Task>>, kLimit50),
     get(AGENT "/timers", "Timers, oldest first.", reads::timers,
         answer_schema<std::vector<domain::Timer>>, kLimit50),
-    replay(get(AGENT "/events", "A page of the agent's events.", reads::events,
-               answer_schema<EventPage>, kPageQuery)),
+    of_history(get(AGENT "/events", "A page of the agent's events.", reads::events,
+                   answer_schema<EventPage>, kPageQuery)),
     get(AGENT "/events/stream", "The agent's events as they happen.", reads::event_stream, nullptr,
         kStreamQuery),
     get("/control/runtime/status", "The process, and what it is doing.", runtime::status,
@@ -156,11 +131,11 @@ constexpr Route kRoutes[] = {
     open(get("/healthz", "Does the process live?", runtime::healthz, answer_schema<Ok>)),
     open(get("/readyz", "Does the runtime answer?", runtime::readyz, answer_schema<Ok>)),
 
-    replay(get("/control/gate/documents",
-               "Result documents, newest first; what waits is judged before.", gates::list,
-               answer_schema<std::vector<domain::GateDocument>>, kGateQuery)),
-    replay(get("/control/gate/documents/{document_id}", "One document, with all reasons.",
-               gates::show, answer_schema<service::GateView>)),
+    of_history(get("/control/gate/documents",
+                   "Result documents, newest first; what waits is judged before.", gates::list,
+                   answer_schema<std::vector<domain::GateDocument>>, kGateQuery)),
+    of_history(get("/control/gate/documents/{document_id}", "One document, with all reasons.",
+                   gates::show, answer_schema<service::GateView>)),
     post("/control/gate/check", "What the gate would say of a document; nothing is moved.",
          gates::check, strict_schema<GateCheckBody>, answer_schema<service::GateVerdict>),
     post("/control/gate/documents/{document_id}/release",
