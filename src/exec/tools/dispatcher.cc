@@ -319,6 +319,7 @@ Dispatched Dispatcher::withheld(const domain::ToolCall& call, base::Time started
                                 const Outcome& outcome, domain::ToolError instead) const {
     auto dispatched = without_running(call, std::move(instead), outcome.status);
     dispatched.result.effects = outcome.effects;
+    scan::remove_credentials_in(dispatched.result.effects);
     dispatched.denials = outcome.denials;
     dispatched.result.started_at = started_at;
     dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);

@@ -293,6 +293,9 @@ TEST_F(McpLive, BehindABoundaryAServerIsConfined) {
     std::filesystem::create_directories(place / "repo");
     auto confined = server("normal");
     confined.cwd = place / "repo";
+    // The clone may lie there, too; its root is seen.
+    std::filesystem::copy(HOLON_MCP_SERVER, place / "repo" / "server.py");
+    confined.args[0] = (place / "repo" / "server.py").string();
     use({confined});
     ASSERT_EQ(view().state, "ready") << view().reason.value_or("") << log();
     EXPECT_EQ(
