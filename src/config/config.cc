@@ -308,11 +308,15 @@ std::vector<std::string> credentials_of(const Config& config, const Environment&
 
 void choose_policy(Config& config, const ConfigFile& file) {
     if (file.redaction) config.redact_patterns = file.redaction->patterns.value_or(false);
-    if (!file.policy) return;
-    config.flow.external_calls = file.policy->external_calls.value_or(config.flow.external_calls);
-    if (!file.policy->agents) return;
-    for (const auto& [agent, section] : *file.policy->agents)
-        if (section.external_calls) config.flow.agents[agent] = *section.external_calls;
+    if (file.policy && file.policy->external_calls)
+        config.flow.external_calls = *file.policy->external_calls;
+    config.gate.general = file.gate.value_or(GateSection{});
+    if (!file.agents) return;
+    for (const auto& [agent, section] : *file.agents) {
+        if (section.policy && section.policy->external_calls)
+            config.flow.agents[agent] = *section.policy->external_calls;
+        if (section.gate) config.gate.agents[agent] = *section.gate;
+    }
 }
 
 }  // namespace
@@ -362,7 +366,6 @@ Result<Config> load(const Flags& flags, const Environment& environment,
                     "the certificates to trust cannot be read: {}; see HOLON_TLS_CA_FILE, "
                     "runtime.tls_ca_file and SSL_CERT_FILE",
                     base::printable(config.tls_ca_file.string()));
-    if (file.gate) config.gate = GateSettings(*file.gate);
     config.command_environment = without_secrets(environment, config);
     config.credentials = credentials_of(config, environment);
     choose_policy(config, file);

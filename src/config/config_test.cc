@@ -260,7 +260,8 @@ TEST_F(Load, EveryCredentialIsKnownUsedOrNot) {
 TEST_F(Load, CallsOfTheOutsideArePutToTheOperatorUnlessTheFileSaysOtherwise) {
     using domain::ExternalCalls;
     EXPECT_EQ(load().flow.of("main"), ExternalCalls::Ask);
-    file(R"({"policy": {"external_calls": "refuse", "agents": {"ci": {"external_calls": "allow"}}},
+    file(
+        R"({"policy": {"external_calls": "refuse"}, "agents": {"ci": {"policy": {"external_calls": "allow"}}},
              "redaction": {"patterns": true}})");
     const Config config = load();
     EXPECT_EQ(config.flow.of("main"), ExternalCalls::Refuse);

@@ -129,21 +129,37 @@ struct WebSection {
 };
 BOOST_DESCRIBE_STRUCT(WebSection, (), (fetch, search, providers))
 
-struct AgentPolicySection {
-    std::optional<domain::ExternalCalls> external_calls{};
-};
-BOOST_DESCRIBE_STRUCT(AgentPolicySection, (), (external_calls))
 struct PolicySection {
     std::optional<domain::ExternalCalls> external_calls{};
-    std::optional<std::map<std::string, AgentPolicySection>> agents{};
 };
-BOOST_DESCRIBE_STRUCT(PolicySection, (), (external_calls, agents))
+BOOST_DESCRIBE_STRUCT(PolicySection, (), (external_calls))
 
 struct RedactionSection {
     std::optional<bool> patterns{};
 };
 BOOST_DESCRIBE_STRUCT(RedactionSection, (), (patterns))
-// What is set here replaces the default; for an agent, what is set for all.
+
+// A policy for each family of tools; tools::Family has the same names.
+struct GateFamilies {
+    std::optional<domain::GatePolicy> core_agent{};
+    std::optional<domain::GatePolicy> local_environment{};
+    std::optional<domain::GatePolicy> web{};
+    std::optional<domain::GatePolicy> agent_creation{};
+    std::optional<domain::GatePolicy> authority_expanding{};
+    std::optional<domain::GatePolicy> operator_notification{};
+    friend bool operator==(const GateFamilies&, const GateFamilies&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateFamilies, (),
+                      (core_agent, local_environment, web, agent_creation, authority_expanding,
+                       operator_notification))
+struct GateSection {
+    std::optional<domain::GatePolicy> policy{};
+    std::optional<GateFamilies> families{};
+    friend bool operator==(const GateSection&, const GateSection&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GateSection, (), (policy, families))
+
+// What is set here replaces the default.
 struct SandboxLimitsSection {
     std::optional<std::int64_t> cpu_s{};
     std::optional<std::int64_t> memory_bytes{};
@@ -169,37 +185,15 @@ struct ExecutionSection {
     std::optional<bool> allow_background_tasks{};
 };
 BOOST_DESCRIBE_STRUCT(ExecutionSection, (), (allow_processes, allow_background_tasks))
+
+// What is different for one agent; what is not set is as for all.
 struct AgentSection {
     std::optional<SandboxSection> sandbox{};
     std::optional<ExecutionSection> execution{};
+    std::optional<PolicySection> policy{};
+    std::optional<GateSection> gate{};
 };
-BOOST_DESCRIBE_STRUCT(AgentSection, (), (sandbox, execution))
-// A policy for each family of tools; tools::Family has the same names.
-struct GateFamilies {
-    std::optional<domain::GatePolicy> core_agent{};
-    std::optional<domain::GatePolicy> local_environment{};
-    std::optional<domain::GatePolicy> web{};
-    std::optional<domain::GatePolicy> agent_creation{};
-    std::optional<domain::GatePolicy> authority_expanding{};
-    std::optional<domain::GatePolicy> operator_notification{};
-    friend bool operator==(const GateFamilies&, const GateFamilies&) = default;
-};
-BOOST_DESCRIBE_STRUCT(GateFamilies, (),
-                      (core_agent, local_environment, web, agent_creation, authority_expanding,
-                       operator_notification))
-struct GateAgentSection {
-    std::optional<domain::GatePolicy> policy{};
-    std::optional<GateFamilies> families{};
-    friend bool operator==(const GateAgentSection&, const GateAgentSection&) = default;
-};
-BOOST_DESCRIBE_STRUCT(GateAgentSection, (), (policy, families))
-struct GateSection {
-    std::optional<domain::GatePolicy> policy{};
-    std::optional<GateFamilies> families{};
-    std::optional<std::map<std::string, GateAgentSection>> agents{};
-    friend bool operator==(const GateSection&, const GateSection&) = default;
-};
-BOOST_DESCRIBE_STRUCT(GateSection, (), (policy, families, agents))
+BOOST_DESCRIBE_STRUCT(AgentSection, (), (sandbox, execution, policy, gate))
 
 struct ConfigFile {
     std::optional<ModelSection> model{};

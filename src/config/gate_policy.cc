@@ -19,13 +19,12 @@ std::optional<domain::GatePolicy> word_on(const std::optional<GateFamilies>& fam
 }  // namespace
 
 domain::GatePolicy GateSettings::policy(const std::string& agent, std::string_view family) const {
-    if (section_.agents)
-        if (const auto own = section_.agents->find(agent); own != section_.agents->end()) {
-            if (const auto word = word_on(own->second.families, family)) return *word;
-            if (own->second.policy) return *own->second.policy;
-        }
-    if (const auto word = word_on(section_.families, family)) return *word;
-    return section_.policy.value_or(domain::GatePolicy::Off);
+    if (const auto own = agents.find(agent); own != agents.end()) {
+        if (const auto word = word_on(own->second.families, family)) return *word;
+        if (own->second.policy) return *own->second.policy;
+    }
+    if (const auto word = word_on(general.families, family)) return *word;
+    return general.policy.value_or(domain::GatePolicy::Off);
 }
 
 }  // namespace config

@@ -8,11 +8,10 @@ namespace {
 using enum domain::GatePolicy;
 
 TEST(GateSettings, TheMostSpecificWordCounts) {
-    const GateSettings settings(
-        {.policy = Report,
-         .families = GateFamilies{.web = Enforce},
-         .agents = {{{"ada", {.policy = Off, .families = GateFamilies{.web = Report}}},
-                     {"bob", {.families = GateFamilies{.core_agent = Enforce}}}}}});
+    const GateSettings settings{
+        .general = {.policy = Report, .families = GateFamilies{.web = Enforce}},
+        .agents = {{"ada", {.policy = Off, .families = GateFamilies{.web = Report}}},
+                   {"bob", {.families = GateFamilies{.core_agent = Enforce}}}}};
     EXPECT_EQ(settings.policy("ada", "web"), Report);
     EXPECT_EQ(settings.policy("ada", "core_agent"), Off);
     EXPECT_EQ(settings.policy("bob", "core_agent"), Enforce);

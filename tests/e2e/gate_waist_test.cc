@@ -147,7 +147,7 @@ TEST_F(GateWaist, ReportLetsEverythingOnAndSaysWhatItThinks) {
 
 TEST_F(GateWaist, TheMostSpecificWordCounts) {
     set("gate.policy", "enforce");
-    set("gate.agents.k.families.local_environment", "off");
+    set("agents.k.gate.families.local_environment", "off");
     model_runs("cat bad.txt");
     model_says("Done.");
     ASSERT_EQ(run_agent().exit_code, 0);

@@ -163,7 +163,7 @@ TEST_F(ExternalCalls, AreNotMadeUnlessTheOperatorAllowsThem) {
         base::string_at(program.events("k", "tool_call_refused").back().at("data"), "error_kind"),
         "untrusted_instructions");
 
-    EXPECT_EQ(program.run({"config", "set", "policy.agents.k.external_calls", "allow"}).exit_code,
+    EXPECT_EQ(program.run({"config", "set", "agents.k.policy.external_calls", "allow"}).exit_code,
               0);
     EXPECT_EQ(run().exit_code, 0);
     EXPECT_TRUE(is_owned());

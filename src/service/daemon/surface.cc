@@ -77,7 +77,7 @@ std::string fingerprint(const config::Config& config, const ServePlan& plan) {
                                                 base::enum_name(server.risk),
                                                 base::to_json(server.allow),
                                                 base::to_json(server.deny)};
-    if (!config.gate.is_off()) all["gate"] = base::to_json(config.gate.section());
+    if (!config.gate.is_off()) all["gate"] = base::to_json(config.gate);
     if (plan.advertise_url) all["advertise_url"] = *plan.advertise_url;
     if (plan.tls) all["tls_certificate"] = plan.tls->certificate.string();
     return base::sha256_hex(base::canonical_json(all));
