@@ -45,7 +45,7 @@ public:
         check_members(what_, {"about", "plan", "text", "vault", "policy", "context", "params",
                               "approval", "cancel", "crash", "expect"});
         check_members(expect_, {"status", "faults", "calls", "results", "events", "failure", "ran",
-                                "vault", "preview"});
+                                "atOnce", "vault", "preview"});
         if (const auto* vault = base::find(what_, "vault"); vault && vault->is_object())
             for (const auto& member : vault->get_object())
                 world_.put(std::string(std::string_view(member.key())),
@@ -58,6 +58,7 @@ public:
         if (began) check_journal();
         check_vault();
         check_ran();
+        check_at_once();
         return std::move(faults_);
     }
 
@@ -93,6 +94,7 @@ private:
         if (!fits(expect_.at("preview"), *preview)) fault("preview is " + shown(*preview));
         if (world_.files() != before_) fault("the preview changed the vault");
         world_.tools.ran.clear();
+        world_.tools.running_max = 0;
     }
 
     // False when the plan was refused.
@@ -287,6 +289,13 @@ private:
         json::object ran;
         for (const auto& [step, times] : world_.tools.ran) ran[step] = times;
         if (json::value(ran) != *wanted) fault("tools ran " + shown(ran));
+    }
+
+    void check_at_once() {
+        const json::value& expected = expect_;
+        if (!base::find(expected, "atOnce")) return;
+        if (world_.tools.running_max != base::int_at(expected, "atOnce"))
+            fault(fmt::format("at most {} tools ran at once", world_.tools.running_max));
     }
 
     json::value what_;

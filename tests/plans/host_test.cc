@@ -1,5 +1,7 @@
 // Runs of plans in a process that stays: several at once, left open when it ends, taken up by the
 // next one.
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -119,6 +121,36 @@ TEST(PlanHost, DrainsByLettingCallsEndAndLeavesTheRunOpen) {
     EXPECT_THAT(world.tools.ran, Each(Pair(testing::_, 1)));
     EXPECT_TRUE(next.plans().verify(run)->ok);
     EXPECT_THAT(next.plans().replay(run)->divergences, IsEmpty());
+}
+
+TEST(PlanHost, WhoeverWaitsForAPreviewIsToldThatTheRuntimeEnds) {
+    World world;
+    Life life(world);
+    auto& host = life.plans().host();
+    ASSERT_TRUE(host.stay());
+    life.loop().run();
+    const service::PlanRequest request{.text = base::json_text(loop_plan("test.stuck", 1))};
+    base::Result<json::object> told;
+    bool drained = false;
+    {
+        const std::jthread waits([&] { told = life.plans().preview(request); });
+        // What it posts, it posts before it is counted; from there on the loop is ours.
+        while (host.attended_count() == 0) std::this_thread::yield();
+        ASSERT_TRUE(life.loop().run_until([&] { return world.tools.running == 1; }));
+        const auto began = life.loop().now();
+        host.drain([&] { drained = true; });
+        EXPECT_FALSE(drained) << "somebody still waits for the loop";
+        ASSERT_TRUE(life.loop().run_until([&] { return drained; }));
+        EXPECT_EQ(life.loop().now(), began) << "it was left to its own time";
+    }
+    ASSERT_FALSE(told);
+    EXPECT_EQ(told.error().code, ErrorCode::Unavailable);
+    EXPECT_EQ(told.error().kind, "runtime_ending");
+    EXPECT_EQ(host.attended_count(), 0U);
+    const auto late = life.plans().preview(request);
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().kind, "runtime_ending");
+    EXPECT_EQ(world.tools.ran.size(), 2U) << "the list and one call, of the first preview";
 }
 
 TEST(PlanHost, LetsGoOfCallsThatDoNotEndInTime) {

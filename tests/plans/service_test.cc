@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "exec/plan/chain.h"
+#include "exec/plan/folder.h"
 #include "tests/plans/world.h"
 
 namespace plans_test {
@@ -67,6 +69,44 @@ protected:
         EXPECT_EQ(verdict.ok, verdict.faults.empty());
         return verdict.faults.empty() ? "" : verdict.faults.front();
     }
+    // A copy of the run's folder as somebody would leave it who changes its lines and then computes
+    // the chain anew.
+    struct Line {
+        PlanRecordKind kind;
+        json::object body;
+    };
+    std::string forge(const std::string& run, const std::function<void(std::vector<Line>&)>& edit) {
+        auto files = plan::read_folder(world.home() / "plans" / run).value();
+        std::vector<Line> lines;
+        for (const auto& record : files.records) {
+            auto body = base::parse_json(record.line)->get_object();
+            body.erase("seq");
+            body.erase("hash");
+            lines.push_back({record.kind, std::move(body)});
+        }
+        edit(lines);
+        files.run.last_seq = 0;
+        files.run.last_hash =
+            plan::first_link(files.run.run_id, files.run.plan_hash, files.run.policy_hash);
+        std::vector<domain::PlanRecord> records;
+        for (auto& line : lines)
+            records.push_back(plan::seal(files.run.last_seq, files.run.last_hash, line.kind,
+                                         std::move(line.body)));
+        const auto folder = world.home() / fmt::format("forged-{}", ++forged);
+        CHECK(plan::RunFolder::open(folder, files.run, files.document, records).has_value(),
+              "it is written");
+        return folder.string();
+    }
+    static Line& call_of(std::vector<Line>& lines, std::string_view step) {
+        return *std::ranges::find_if(lines, [&](const Line& line) {
+            return line.kind == PlanRecordKind::Call && line.body.at("stepId") == json::value(step);
+        });
+    }
+    static auto confirmed(std::vector<Line>& lines) {
+        return std::ranges::find_if(lines, [](const Line& line) {
+            return base::string_at(line.body, "type") == "run.confirmed";
+        });
+    }
     void pass(std::chrono::hours time) {
         life.loop().after(time, [] {});
         life.loop().run();
@@ -75,6 +115,7 @@ protected:
     World world;
     Life life{world};
     service::PlanObserver nobody;
+    int forged{0};
 };
 
 // contract: CONF-01
@@ -110,6 +151,45 @@ TEST_F(PlansTest, ARejectedRunEndsCancelledAndCannotBeBegun) {
     EXPECT_EQ(world.files(), before);
     EXPECT_THAT(read(file(id, "events.jsonl")), HasSubstr("run.cancelled"));
     EXPECT_EQ(first_fault(id), "");
+}
+
+// contract: CONF-02
+TEST_F(PlansTest, ARunThatIsCancelledBeforeItBeginsNeverDoes) {
+    world.put("a.md", "before");
+    const auto before = world.files();
+    for (const bool is_approved : {false, true}) {
+        SCOPED_TRACE(is_approved ? "approved" : "awaiting approval");
+        const std::string id = create(plan_of({write_step("w", "a.md", "x")}));
+        if (is_approved) ASSERT_TRUE(life.plans().approve(id, "ada", std::chrono::hours(1)));
+        const auto cancelled = life.plans().cancel(id, "changed my mind");
+        ASSERT_TRUE(cancelled) << cancelled.error().message;
+        EXPECT_EQ(cancelled->status, PlanRunStatus::Cancelled);
+        EXPECT_EQ(cancelled->cancel_reason, "changed my mind");
+
+        // Whoever comes later finds it over, and changes nothing about that.
+        EXPECT_EQ(life.plans().approve(id, "ada", std::chrono::hours(1)).error().code,
+                  ErrorCode::Conflict);
+        EXPECT_EQ(life.plans().reject(id, "ada", "no").error().code, ErrorCode::Conflict);
+        EXPECT_EQ(life.plans().execute(id, nobody).error().code, ErrorCode::Conflict);
+        EXPECT_EQ(life.plans().cancel(id, "again").error().code, ErrorCode::Conflict);
+        EXPECT_EQ(life.plans().run(id), *cancelled);
+
+        std::vector<std::string> types;
+        for (const auto& event : life.plans().show(id)->at("events").get_array())
+            types.push_back(base::string_at(event, "type"));
+        if (is_approved) {
+            EXPECT_THAT(types,
+                        ElementsAre("run.confirmationRequested", "run.confirmed", "run.cancelled"));
+        } else {
+            EXPECT_THAT(types, ElementsAre("run.confirmationRequested", "run.cancelled"));
+        }
+        EXPECT_EQ(read(file(id, "calls.jsonl")) + read(file(id, "results.jsonl")), "");
+        EXPECT_EQ(base::string_at(*base::parse_json(read(file(id, "run.json"))), "status"),
+                  "cancelled");
+        EXPECT_EQ(first_fault(id), "");
+        EXPECT_EQ(world.files(), before);
+        EXPECT_THAT(world.tools.ran, IsEmpty());
+    }
 }
 
 TEST_F(PlansTest, AnApprovalHoldsOnlyForItsTimeAndForItsPlan) {
@@ -186,6 +266,49 @@ TEST_F(PlansTest, VerifyNamesTheFirstBrokenLink) {
     const std::string torn = run(plan);
     write(file(torn, "calls.jsonl"), "{\"seq\":");
     EXPECT_THAT(first_fault(torn), HasSubstr("calls.jsonl line 1"));
+}
+
+// contract: CONF-03
+TEST_F(PlansTest, VerifyFindsAChangeWithoutItsApprovalInAChainThatHolds) {
+    const std::string id =
+        run(plan_of({step("look", "test.echo", {}), write_step("w", "a.md", "x")}));
+    EXPECT_EQ(first_fault(forge(id, [](auto&) {})), "") << "the forger knows how";
+
+    EXPECT_THAT(first_fault(forge(
+                    id, [](auto& lines) { call_of(lines, "w").body.erase("confirmationId"); })),
+                HasSubstr("calls.jsonl line 2: step w changes something without an approval"));
+    EXPECT_EQ(first_fault(forge(
+                  id, [](auto& lines) { call_of(lines, "look").body.erase("confirmationId"); })),
+              "")
+        << "reading needs none";
+    EXPECT_THAT(
+        first_fault(
+            forge(id, [](auto& lines) { call_of(lines, "w").body["confirmationId"] = "made-up"; })),
+        HasSubstr("step w names the approval made-up, which no event before it has given"));
+    EXPECT_THAT(first_fault(forge(id, [](auto& lines) { lines.erase(confirmed(lines)); })),
+                HasSubstr("which no event before it has given"));
+    EXPECT_THAT(first_fault(forge(id,
+                                  [](auto& lines) {
+                                      const auto given = confirmed(lines);
+                                      std::rotate(given, given + 1, lines.end());
+                                  })),
+                HasSubstr("which no event before it has given"))
+        << "an approval afterwards is none";
+    EXPECT_THAT(first_fault(forge(id,
+                                  [](auto& lines) {
+                                      auto& payload = confirmed(lines)->body.at("payload");
+                                      payload.get_object()["planHash"] = "sha256:other";
+                                  })),
+                HasSubstr("the approval is of another plan or policy"));
+    EXPECT_THAT(first_fault(forge(id,
+                                  [](auto& lines) {
+                                      auto& call = call_of(lines, "w").body;
+                                      call.erase("confirmationId");
+                                      call.at("policy").get_object()["confirmationsRequired"] =
+                                          false;
+                                  })),
+                HasSubstr("changes something without an approval"))
+        << "a call does not say itself whether it needs one";
 }
 
 // contract: LOG-02
@@ -369,6 +492,7 @@ TEST_F(PlansTest, ArgsHashIsOfTheResolvedArgsWhateverTheOrderOfTheirMembers) {
         const auto calls = of_kind(life.plans().records(id, 0, 1000).value(), PlanRecordKind::Call);
         EXPECT_EQ(base::string_at(calls.at(1), "argsHash"),
                   domain::args_hash(calls.at(1).at("args")));
+        EXPECT_TRUE(calls.at(1).at("args").at("x").is_int64()) << "a reference was left";
         return base::string_at(calls.at(1), "argsHash");
     };
     const auto one = hash({{"x", "$steps.a.v"}, {"y", json::object{{"p", 1}, {"q", 2}}}});

@@ -107,6 +107,12 @@ std::vector<json::value> of_kind(const std::vector<domain::PlanRecord>& records,
     return list;
 }
 
+namespace {
+base::Time time_at(const json::value& record, std::string_view name) {
+    return base::parse_time(base::string_at(record, name)).value();
+}
+}  // namespace
+
 std::vector<std::string> broken_promises(const std::vector<domain::PlanRecord>& records) {
     struct Seen {
         int calls{0}, starts{0}, results{0}, ends{0};
@@ -125,6 +131,9 @@ std::vector<std::string> broken_promises(const std::vector<domain::PlanRecord>& 
         } else if (record.kind == domain::PlanRecordKind::Result) {
             if (one.starts == 0) broken.push_back(who + " has a result before it starts");
             if (one.results++ > 0) broken.push_back(who + " has two results");
+            if (base::millis_between(time_at(value, "startedAt"), time_at(value, "endedAt")) !=
+                base::int_at(value, "durationMs"))
+                broken.push_back(who + " took another time than from its start to its end");
         } else if (type == "step.started") {
             if (one.calls == 0) broken.push_back(who + " starts before it is called");
             if (one.starts++ > 0) broken.push_back(who + " starts twice");

@@ -94,7 +94,8 @@ std::vector<json::value> of_kind(const std::vector<domain::PlanRecord>& records,
                                  domain::PlanRecordKind kind);
 
 // What must hold of every journal of a run that has ended, as sentences about what does not: calls
-// and results pair one to one, each call starts once and ends once, in that order.
+// and results pair one to one, each call starts once and ends once, in that order, and took the
+// time between the two.
 std::vector<std::string> broken_promises(const std::vector<domain::PlanRecord>& records);
 
 }  // namespace plans_test

@@ -270,7 +270,6 @@ TEST_F(DecideTest, ALoopsCallsCarryTheirItemAndShareALoop) {
     EXPECT_EQ(items[0]->run_id, run.run.run_id);
 }
 
-// contract: RES-04, RES-05, XEVT-02
 TEST_F(DecideTest, RecordsComeBackFromTheWireAsTheyWere) {
     domain::ToolCall call{.call_id = {"c"}, .run_id = {"r"}, .step_id = "s", .tool = "t"};
     call.agent_id = {"plan"};

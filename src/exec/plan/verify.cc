@@ -122,7 +122,8 @@ private:
     }
 
     void check_approval(const domain::ToolCall& call) {
-        if (call.risk_level == domain::RiskLevel::ReadOnly || !call.policy.confirmations_required)
+        // By the run's policy, which the chain begins with, not by what the call says of it.
+        if (call.risk_level == domain::RiskLevel::ReadOnly || !run_.policy.confirmations_required)
             return;
         if (!call.confirmation_id)
             return fault(fmt::format("{}: step {} changes something without an approval", place_,

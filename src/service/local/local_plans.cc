@@ -112,8 +112,25 @@ base::Result<T> LocalPlans::await(const std::function<base::Status(Told<T>)>& st
     return std::move(*told);
 }
 
-template base::Result<MadePlan> LocalPlans::await<MadePlan>(
-    const std::function<base::Status(Told<MadePlan>)>&);
+template <class T>
+base::Result<T> LocalPlans::await_work(const std::function<void(Told<T>)>& begin,
+                                       const std::function<void(const std::string& reason)>& stop) {
+    const Reset reset(*this);
+    interrupt_by(stop);
+    return await<T>([&](Told<T> told) -> base::Status {
+        const auto work =
+            std::make_shared<PlanWork>(PlanWork{.stop = [&stop] { stop("the runtime ends"); }});
+        return host_.attend(work, [this, &begin, work, told] {
+            begin([this, work, told](base::Result<T> result) {
+                const auto left = host_.leave(work);
+                told(left ? std::move(result) : std::unexpected(left.error()));
+            });
+        });
+    });
+}
+
+template base::Result<MadePlan> LocalPlans::await_work<MadePlan>(
+    const std::function<void(Told<MadePlan>)>&, const std::function<void(const std::string&)>&);
 
 base::Result<domain::RunId> LocalPlans::name_run(const std::string& run) {
     std::vector<PlanRun> all;
@@ -203,22 +220,21 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
     const Scratch scratch(parts_.folder(created.run.run_id));
     const auto standing = TRY(standing_of(parts_, created.run));
     auto pretended = std::make_unique<Pretended>(parts_, standing, plan::State(created.run, plan));
-    const Reset reset(*this);
-    return await<json::object>([&](Told<json::object> told) -> base::Status {
-        pretended->runner.on_ended = [&, told] {
-            parts_.loop.post([&, told] {
-                auto out = plan::preview_json(prepared.plan, pretended->journal.records,
-                                              pretended->performer);
-                out["ok"] = true;
-                out["vault"] = prepared.vault;
-                pretended.reset();  // Here: its timers are the loop's.
-                told(std::move(out));
-            });
-        };
-        interrupt_by([&](const std::string& reason) { pretended->runner.cancel(reason); });
-        parts_.loop.post([&] { pretended->runner.begin(); });
-        return {};
-    });
+    return await_work<json::object>(
+        [&](Told<json::object> told) {
+            pretended->runner.on_ended = [&, told] {
+                parts_.loop.post([&, told] {
+                    auto out = plan::preview_json(prepared.plan, pretended->journal.records,
+                                                  pretended->performer);
+                    out["ok"] = true;
+                    out["vault"] = prepared.vault;
+                    pretended.reset();  // Here: its timers are the loop's.
+                    told(std::move(out));
+                });
+            };
+            pretended->runner.begin();
+        },
+        [&](const std::string& reason) { pretended->runner.cancel(reason); });
 }
 
 base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,

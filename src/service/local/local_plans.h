@@ -87,6 +87,11 @@ private:
     using Told = std::function<void(base::Result<T>)>;
     template <class T>
     base::Result<T> await(const std::function<base::Status(Told<T>)>& start);
+    // Waits for work of the loop that is no run: `begin` and `stop` are called there, and what they
+    // refer to must live until this returns.
+    template <class T>
+    base::Result<T> await_work(const std::function<void(Told<T>)>& begin,
+                               const std::function<void(const std::string& reason)>& stop);
     base::Result<domain::RunId> name_run(const std::string& run);
     base::Result<domain::PlanRun> execute_locked(const std::string& run, PlanObserver& observer);
     base::Result<Prepared> prepare(const PlanRequest& request);

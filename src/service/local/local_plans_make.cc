@@ -69,11 +69,8 @@ base::Result<PlanMade> LocalPlans::make(const PlanMakeRequest& request) {
 base::Result<MadePlan> LocalPlans::ask_planner(const plan::Wish& wish,
                                                const std::filesystem::path& vault) {
     std::shared_ptr<PlanMaking> making;  // The loop's.
-    interrupt_by([&](const std::string&) {
-        if (making) making->cancel();
-    });
-    auto made = await<MadePlan>([&](Told<MadePlan> told) -> base::Status {
-        parts_.loop.post([&, told] {
+    return await_work<MadePlan>(
+        [&](Told<MadePlan> told) {
             making = make_plan({.provider = *parts_.planner.provider,
                                 .ids = parts_.ids,
                                 .registry = parts_.dispatcher.registry(),
@@ -82,11 +79,10 @@ base::Result<MadePlan> LocalPlans::ask_planner(const plan::Wish& wish,
                                         return unbound(plan, vault, parts_.settings);
                                     }},
                                wish, [told](base::Result<MadePlan> one) { told(std::move(one)); });
+        },
+        [&](const std::string&) {
+            if (making) making->cancel();
         });
-        return {};
-    });
-    interrupt_by(nullptr);
-    return made;
 }
 
 }  // namespace service

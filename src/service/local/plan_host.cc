@@ -28,6 +28,12 @@ std::unexpected<base::Error> ending(const domain::RunId& run) {
         std::string(kEnding)});
 }
 
+std::unexpected<base::Error> ending() {
+    return std::unexpected(base::Error{ErrorCode::Unavailable,
+                                       "the runtime is ending; try again when it is back",
+                                       std::string(kEnding)});
+}
+
 }  // namespace
 
 // One run under way, with everything that it needs. Made anywhere, used and destroyed on the loop.
@@ -136,9 +142,30 @@ void PlanHost::give_back(const domain::RunId& run) {
         carried_.erase(run.value);
         if (!is_draining_) return;
     }
-    parts_.loop.post([this, alive = std::weak_ptr(self_)] {
-        if (alive.lock()) tell_drained();
-    });
+    check_drained();
+}
+
+base::Status PlanHost::attend(const std::shared_ptr<PlanWork>& work, base::Task begin) {
+    const std::lock_guard lock(mutex_);
+    if (is_draining_) return ending();
+    work_.insert(work);
+    parts_.loop.post(std::move(begin));  // Under the lock: before whatever stops it.
+    return {};
+}
+
+base::Status PlanHost::leave(const std::shared_ptr<PlanWork>& work) {
+    {
+        const std::lock_guard lock(mutex_);
+        work_.erase(work);
+        if (is_draining_) check_drained();
+    }
+    if (work->is_stopped) return ending();
+    return {};
+}
+
+std::size_t PlanHost::attended_count() const {
+    const std::lock_guard lock(mutex_);
+    return work_.size();
 }
 
 base::Result<PlanRun> PlanHost::carry(const domain::RunId& run, CarryCalls calls) {
@@ -306,8 +333,24 @@ void PlanHost::drain(std::move_only_function<void()> done) {
         carried->runner.hold(
             [this, run] { post(run, [this, run](Carried&) { run_ended(run, ending(run)); }); });
     }
+    stop_work();
     grace_ = parts_.loop.after(kDrainGrace, [this] { let_all_go(); });
     tell_drained();
+}
+
+// Posted: work that has not begun yet does so first.
+void PlanHost::stop_work() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& work : work_)
+        parts_.loop.post([this, work, alive = std::weak_ptr(self_)] {
+            if (!alive.lock()) return;
+            {
+                const std::lock_guard again(mutex_);
+                if (!work_.contains(work)) return;
+            }
+            work->is_stopped = true;
+            work->stop();
+        });
 }
 
 // What is still under way is cut off, as by a crash.
@@ -321,10 +364,16 @@ void PlanHost::let_all_go() {
     for (const auto& run : left) run_ended(run, ending(run));
 }
 
+void PlanHost::check_drained() {
+    parts_.loop.post([this, alive = std::weak_ptr(self_)] {
+        if (alive.lock()) tell_drained();
+    });
+}
+
 void PlanHost::tell_drained() {
     {
         const std::lock_guard lock(mutex_);
-        if (!is_draining_ || !carried_.empty()) return;
+        if (!is_draining_ || !carried_.empty() || !work_.empty()) return;
     }
     parts_.loop.cancel(std::exchange(grace_, base::Loop::TimerHandle::None));
     if (drained_) std::exchange(drained_, nullptr)();

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "service/local/plan_session.h"
 
@@ -27,6 +28,12 @@ struct CarryCalls {
     std::function<void(const domain::PlanRecord&)> on_record{};
     // Once: the run as it ended, or why it is no longer carried here; it is still open then.
     std::move_only_function<void(base::Result<domain::PlanRun>)> on_end{};
+};
+
+// Work of the loop that is no run, while somebody waits for it.
+struct PlanWork {
+    std::function<void()> stop;  // On the loop. It still comes to its end, soon.
+    bool is_stopped{false};      // The loop's.
 };
 
 class PlanHost {
@@ -60,8 +67,16 @@ public:
     std::size_t carried_count() const;
     PlanTotals totals() const;
 
+    // Posts `begin`, and stops the work if the process is about to end before leave(). Unavailable
+    // when it is ending already.
+    base::Status attend(const std::shared_ptr<PlanWork>& work, base::Task begin);
+    // The work is over. Unavailable when it was stopped. On the loop.
+    base::Status leave(const std::shared_ptr<PlanWork>& work);
+    std::size_t attended_count() const;
+
     // Starts nothing more, waits for the calls under way, up to kDrainGrace, and leaves the runs
-    // open for the next process. `done` is called once. On the loop.
+    // open for the next process; other work is stopped, and has told whoever waits for it when
+    // `done` is called, once. On the loop.
     void drain(std::move_only_function<void()> done);
 
 private:
@@ -78,6 +93,8 @@ private:
     void give_back(const domain::RunId& run);
     void take_up_next();
     void let_all_go();
+    void stop_work();
+    void check_drained();
     void tell_drained();
     void post(const domain::RunId& run, std::function<void(Carried&)> task);
 
@@ -86,6 +103,7 @@ private:
     mutable std::mutex mutex_;
     // Null while a run is being loaded; what is in it is the loop's.
     std::map<std::string, std::shared_ptr<Carried>> carried_;
+    std::set<std::shared_ptr<PlanWork>> work_;
     bool is_draining_{false};
     std::atomic<std::int64_t> runs_ended_{0};
     std::atomic<std::int64_t> calls_ended_{0};
