@@ -17,10 +17,8 @@ constexpr const char* kHash = "sha256:[0-9a-f]{64}";
 constexpr const char* kTime = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]+Z";
 
 json::object plan_of(json::array steps) {
-    return {{"version", "1.0"},
-            {"goal", "Show"},
-            {"riskLevel", "writes"},
-            {"steps", std::move(steps)}};
+    return {
+        {"version", "1.0"}, {"goal", "Show"}, {"riskLevel", "writes"}, {"steps", std::move(steps)}};
 }
 
 class PlanWire : public testing::Test {
@@ -103,10 +101,9 @@ TEST_F(PlanWire, ACallHasTheMembersOfTheContractUnderTheirNames) {
     EXPECT_EQ(one.at("timeoutMs"), json::value(1500));
     EXPECT_EQ(text(one, "deadlineAt"),
               later(text(one, "createdAt"), std::chrono::milliseconds(1500)));
-    EXPECT_EQ(one.at("iteration"),
-              json::value({{"index", 0},
-                           {"itemName", "note"},
-                           {"itemValue", {{"n", 0}, {"name", "note 0"}}}}));
+    EXPECT_EQ(one.at("iteration"), json::value({{"index", 0},
+                                                {"itemName", "note"},
+                                                {"itemValue", {{"n", 0}, {"name", "note 0"}}}}));
     EXPECT_EQ(text(one, "loopId"), text(calls[2], "loopId"));
     EXPECT_EQ(text(calls[0], "riskLevel"), "read-only");
     EXPECT_EQ(text(one, "riskLevel"), "writes");
@@ -141,11 +138,11 @@ TEST_F(PlanWire, AResultHasTheMembersOfTheContractUnderTheirNames) {
         for (const char* name : {"callId", "runId", "stepId", "tool", "attempt"})
             EXPECT_EQ(by_step[text(call, "stepId")].at(name), call.at(name)) << name;
 
-    EXPECT_THAT(names(by_step["new"]),
-                UnorderedElementsAre("seq", "callId", "runId", "stepId", "tool", "attempt",
-                                     "status", "ok", "data", "dataHash", "startedAt", "endedAt",
-                                     "durationMs", "effects", "userMessage", "debugMessage",
-                                     "hash"));
+    EXPECT_THAT(
+        names(by_step["new"]),
+        UnorderedElementsAre("seq", "callId", "runId", "stepId", "tool", "attempt", "status", "ok",
+                             "data", "dataHash", "startedAt", "endedAt", "durationMs", "effects",
+                             "userMessage", "debugMessage", "hash"));
     const auto& slow = by_step["slow"];
     EXPECT_THAT(text(slow, "startedAt"), MatchesRegex(kTime));
     EXPECT_EQ(slow.at("durationMs"), json::value(40));
@@ -158,8 +155,7 @@ TEST_F(PlanWire, AResultHasTheMembersOfTheContractUnderTheirNames) {
     EXPECT_EQ(effects("new"), json::value({{"sideEffectsObserved", json::array{"create-file"}},
                                            {"created", json::array{file("new.md")}}}));
     const auto change = effects("change").at("modified").at(0);
-    EXPECT_THAT(names(change),
-                UnorderedElementsAre("path", "kind", "beforeEtag", "afterEtag"));
+    EXPECT_THAT(names(change), UnorderedElementsAre("path", "kind", "beforeEtag", "afterEtag"));
     EXPECT_NE(change.at("beforeEtag"), change.at("afterEtag"));
     auto away = file("away.md");
     away["trashed"] = false;
@@ -197,10 +193,9 @@ TEST_F(PlanWire, AnEventHasTheMembersOfTheContractUnderTheirNames) {
             EXPECT_EQ(text(event, "runId"), id);
             EXPECT_THAT(text(event, "timestamp"), MatchesRegex(kTime));
             EXPECT_NE(text(event, "message"), "");
-            EXPECT_THAT(names(event),
-                        testing::IsSubsetOf({"seq", "type", "runId", "timestamp", "level",
-                                             "message", "callId", "stepId", "tool", "payload",
-                                             "hash"}));
+            EXPECT_THAT(names(event), testing::IsSubsetOf({"seq", "type", "runId", "timestamp",
+                                                           "level", "message", "callId", "stepId",
+                                                           "tool", "payload", "hash"}));
             if (event.contains("payload")) EXPECT_TRUE(event.at("payload").is_object());
             const bool is_of_a_call =
                 text(event, "type") == "step.started" || text(event, "type") == "step.finished" ||
@@ -210,11 +205,10 @@ TEST_F(PlanWire, AnEventHasTheMembersOfTheContractUnderTheirNames) {
             EXPECT_THAT(text(event, "stepId"), testing::AnyOf("a", "b", "c"));
             EXPECT_THAT(text(event, "tool"), testing::StartsWith("test."));
         }
-    EXPECT_THAT(types,
-                UnorderedElementsAre("run.started", "run.confirmationRequested", "run.confirmed",
-                                     "run.cancelled", "step.scheduled", "step.started",
-                                     "step.progress", "step.finished", "step.failed",
-                                     "run.finished"));
+    EXPECT_THAT(types, UnorderedElementsAre("run.started", "run.confirmationRequested",
+                                            "run.confirmed", "run.cancelled", "step.scheduled",
+                                            "step.started", "step.progress", "step.finished",
+                                            "step.failed", "run.finished"));
     EXPECT_THAT(levels, UnorderedElementsAre("info", "warn", "error"));
 }
 

@@ -44,7 +44,9 @@ std::string run_words(const json::object& receipt) {
 }
 
 tools::Outcome outcome_of(PlanOver over) {
-    tools::Outcome outcome{.completed = builtin::document(run_words(over.receipt), over.receipt)};
+    std::string summary = run_words(over.receipt);
+    tools::Outcome outcome{.completed =
+                               builtin::document(std::move(summary), std::move(over.receipt))};
     if (over.status == domain::PlanRunStatus::Cancelled)
         outcome.status = domain::ResultStatus::Cancelled;
     return outcome;
