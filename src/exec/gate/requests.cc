@@ -142,7 +142,8 @@ FinishedRequest of_command(std::string id, std::string command, const Teller& te
     return request;
 }
 
-FinishedRequest of_evidence(std::string id, results::Evidence evidence, const Teller& teller) {
+FinishedRequest of_evidence(std::string id, const results::Evidence& evidence,
+                            const Teller& teller) {
     auto request = of_command(std::move(id), evidence.command, teller);
     request.exit_code = exit_code(evidence.exit);
     request.runtime_sec = std::chrono::duration<double>(evidence.exit.duration).count();

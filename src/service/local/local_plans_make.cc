@@ -70,7 +70,7 @@ base::Result<MadePlan> LocalPlans::ask_planner(const plan::Wish& wish,
                                                const std::filesystem::path& vault) {
     std::shared_ptr<PlanMaking> making;  // The loop's.
     return await_work<MadePlan>(
-        [&](Told<MadePlan> told) {
+        [&](const Told<MadePlan>& told) {
             making = make_plan({.provider = *parts_.planner.provider,
                                 .ids = parts_.ids,
                                 .registry = parts_.dispatcher.registry(),
