@@ -215,7 +215,7 @@ private:
 
     base::Result<std::string> planner(const std::optional<std::string>& asked) const {
         if (asked) return name_model(config_, *asked);
-        const std::string model = config_.model ? config_.model->text() : "";
+        std::string model = config_.model ? config_.model->text() : "";
         TRY(check_run(config_, model));
         return model;
     }

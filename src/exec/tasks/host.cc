@@ -310,7 +310,8 @@ bool Host::withholds(const domain::AgentId& agent) const {
     return parts_.gate && parts_.gate->policy(agent) == domain::GatePolicy::Enforce;
 }
 
-void Host::settle(const domain::AgentId& agent, const domain::TaskId& id, supervisor::End end) {
+void Host::settle(const domain::AgentId& agent, const domain::TaskId& id,
+                  const supervisor::End& end) {
     auto found = find(agent, id);
     if (!found && found.error().code != ErrorCode::NotFound) {
         if (on_stuck) on_stuck(agent, found.error());

@@ -160,7 +160,7 @@ private:
     // Is what this agent's tasks print kept back until it has passed the gate?
     bool withholds(const domain::AgentId& agent) const;
     void withhold(domain::Task task);
-    void settle(const domain::AgentId& agent, const domain::TaskId& id, supervisor::End end);
+    void settle(const domain::AgentId& agent, const domain::TaskId& id, const supervisor::End& end);
     void commit(const domain::Task& task, const supervisor::End& end,
                 std::optional<OutputAnswer> answer);
     void settled(const domain::AgentId& agent, const domain::TaskId& id, bool has_ended);

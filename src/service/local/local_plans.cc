@@ -117,7 +117,7 @@ base::Result<T> LocalPlans::await_work(const std::function<void(Told<T>)>& begin
                                        const std::function<void(const std::string& reason)>& stop) {
     const Reset reset(*this);
     interrupt_by(stop);
-    return await<T>([&](Told<T> told) -> base::Status {
+    return await<T>([&](const Told<T>& told) -> base::Status {
         const auto work =
             std::make_shared<PlanWork>(PlanWork{.stop = [&stop] { stop("the runtime ends"); }});
         return host_.attend(work, [this, &begin, work, told] {
@@ -221,7 +221,7 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
     const auto standing = TRY(standing_of(parts_, created.run));
     auto pretended = std::make_unique<Pretended>(parts_, standing, plan::State(created.run, plan));
     return await_work<json::object>(
-        [&](Told<json::object> told) {
+        [&](const Told<json::object>& told) {
             pretended->runner.on_ended = [&, told] {
                 parts_.loop.post([&, told] {
                     auto out = plan::preview_json(prepared.plan, pretended->journal.records,
@@ -316,7 +316,7 @@ base::Result<PlanRun> LocalPlans::execute_locked(const std::string& run, PlanObs
     const auto id = TRY(name_run(run));
     const Reset reset(*this);
     interrupt_by([this, id](const std::string& reason) { host_.cancel(id, reason); });
-    return await<PlanRun>([&](Told<PlanRun> told) -> base::Status {
+    return await<PlanRun>([&](const Told<PlanRun>& told) -> base::Status {
         TRY(host_.carry(
             id, {.on_record = [&](const domain::PlanRecord& record) { observer.on_record(record); },
                  .on_end = [told](base::Result<PlanRun> how) { told(std::move(how)); }}));
@@ -329,7 +329,7 @@ base::Result<PlanRun> LocalPlans::begin(const std::string& run) {
     if (!host_.stays())
         return fail(ErrorCode::Refused,
                     "no runtime stays here to carry run {}; start one with holon daemon start", id);
-    return await<PlanRun>([&](Told<PlanRun> told) -> base::Status {
+    return await<PlanRun>([&](const Told<PlanRun>& told) -> base::Status {
         auto once = [told, is_told = std::make_shared<bool>(false)](base::Result<PlanRun> how) {
             if (!std::exchange(*is_told, true)) told(std::move(how));
         };
@@ -369,7 +369,7 @@ base::Result<PlanRun> LocalPlans::cancel(const std::string& run, const std::stri
         return stored.run;
     }
     lock = base::Fd();
-    return await<PlanRun>([&](Told<PlanRun> told) -> base::Status {
+    return await<PlanRun>([&](const Told<PlanRun>& told) -> base::Status {
         TRY(host_.end(id, reason,
                       {.on_end = [told](base::Result<PlanRun> how) { told(std::move(how)); }}));
         return {};

@@ -41,7 +41,7 @@ private:
         if (!outcome) return done_(failure(outcome.error()));
         made_.model_ref = outcome->timeline.winning_model_ref.value_or(request_.model_ref);
         auto read = plan::read_answer(*outcome, parts_.registry);
-        made_.faults = read ? parts_.objections(**read) : std::move(read).error();
+        made_.faults = read ? parts_.objections(**read) : read.error();
         if (made_.faults.empty()) {
             made_.plan = *read;
             return done_(std::move(made_));
