@@ -56,7 +56,7 @@ std::string fitted(std::string_view text, std::size_t columns) {
     return std::string(text);
 }
 
-std::string padded(std::string text, std::size_t columns) {
+std::string padded(const std::string& text, std::size_t columns) {
     const std::size_t used = cli::columns_of(text);
     return used < columns ? text + std::string(columns - used, ' ') : text;
 }
