@@ -198,7 +198,7 @@ std::vector<FinishedRequest> requests_of(const tools::FinishedCall& finished,
         requests.push_back(
             of_evidence(request_id(finished.call.call_id.value,
                                    evidence.size() > 1 ? fmt::format(".{}", i + 1) : ""),
-                        std::move(evidence[i]), teller));
+                        evidence[i], teller));
     if (requests.empty()) requests.push_back(of_tool(finished, teller));
     return requests;
 }

@@ -210,7 +210,7 @@ void Host::ended(const domain::TaskId& id, supervisor::End end) {
             live->end = std::move(end);
             return;
         case Live::Owner::Task:
-            return settle(live->request.agent_id, id, std::move(end));
+            return settle(live->request.agent_id, id, end);
     }
 }
 
