@@ -190,6 +190,25 @@ TEST_F(PlanE2e, WhatTheOperatorConfiguredHoldsUnlessTheRunSaysOtherwise) {
     EXPECT_TRUE(std::filesystem::exists(program.repo() / "a.txt"));
 }
 
+// Whichever of the calls side by side made a folder, it goes with what the others put into it.
+TEST_F(PlanE2e, WhatCallsSideBySideMadeIsTakenBackWithoutATrace) {
+    std::string list;
+    for (int i = 0; i < 40; ++i) list += fmt::format("- notes/of-{}/n{}.md\n", i % 3, i);
+    plan({json::object{{"id", "names"},
+                       {"tool", "util.parseMarkdownBullets"},
+                       {"args", {{"markdown", list}}}},
+          json::object{{"id", "make"},
+                       {"tool", "vault.createFile"},
+                       {"foreach",
+                        {{"from", "$steps.names.items"}, {"itemName", "name"}, {"concurrency", 4}}},
+                       {"args", {{"path", "{name.text}"}, {"content", "x"}}}}});
+    ASSERT_EQ(program.run(run_arguments()).exit_code, 0);
+    EXPECT_TRUE(std::filesystem::exists(program.repo() / "notes/of-2/n38.md"));
+    const auto reverted = program.run({"plan", "revert", "last", "--yes"});
+    EXPECT_EQ(reverted.exit_code, 0) << reverted.out;
+    EXPECT_FALSE(std::filesystem::exists(program.repo() / "notes"));
+}
+
 TEST_F(PlanE2e, ToolsAreListedWithTheirSchemas) {
     const auto tools = program.json_of({"tools"});
     std::set<std::string> names;

@@ -237,7 +237,7 @@ bool has_step(const Done& done) {
 }
 
 Answer tell_folder(const Request&, const Done& done) {
-    const bool created = !done.decision.steps.empty();
+    const bool created = !done.decision.steps.empty() || !done.performed.undo.empty();
     return answer(fmt::format("{} the folder {}", created ? "Created" : "There already is",
                               done.decision.path),
                   FolderResult{done.decision.path, created, done.performed.undo});

@@ -283,14 +283,25 @@ Outcome<Decision> decide_undo(const Root& root, const UndoEntry& written,
 Outcome<Done> carry_out(const Root& root,
                         const std::function<Outcome<Decision>(bool first)>& decide,
                         results::ArtifactSink& sink) {
+    Performed folders;
     for (int tries = 1;; ++tries) {
-        auto decision = TRY(decide(tries == 1));
-        auto performed = perform(root, decision.steps, sink);
-        if (performed) return Done{std::move(decision), std::move(*performed)};
-        const bool is_restored =
-            !performed.error().details || !base::find(*performed.error().details, "not_restored");
-        if (performed.error().kind != "conflict" || !is_restored || tries == kDecisionsMax)
-            return std::unexpected(std::move(performed).error());
+        auto decision = decide(tries == 1);
+        auto performed = decision ? perform(root, decision->steps, sink, folders)
+                                  : Outcome<Performed>(std::unexpected(decision.error()));
+        if (performed) {
+            // Others may have been quicker with a folder; then it was not made here.
+            std::erase_if(decision->steps, [&](const Step& step) {
+                const auto* folder = std::get_if<MakeFolder>(&step);
+                return folder && std::ranges::find(performed->undo, folder->path,
+                                                   &UndoEntry::path) == performed->undo.end();
+            });
+            return Done{std::move(*decision), std::move(*performed)};
+        }
+        auto& error = performed.error();
+        const bool is_restored = !error.details || !base::find(*error.details, "not_restored");
+        if (decision && error.kind == "conflict" && is_restored && tries < kDecisionsMax) continue;
+        take_back(root, folders.undo, error);
+        return std::unexpected(std::move(error));
     }
 }
 

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <barrier>
 #include <random>
 #include <ranges>
+#include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -334,6 +336,41 @@ TEST_F(VaultTest, GivesParallelCallersDifferentNames) {
             });
     }
     EXPECT_EQ(all().size(), 1u + kThreads * kFiles);
+}
+
+// Each folder is made by one of them, and the others use it: none fails, and when all is taken back
+// nothing is left.
+TEST_F(VaultTest, ParallelCallersMakeTheFoldersTheyShareOnce) {
+    constexpr int kThreads = 4, kRounds = 30;
+    for (int round = 0; round < kRounds; ++round) {
+        std::vector<std::optional<Done>> made(kThreads);
+        {
+            std::barrier together(kThreads);
+            std::vector<std::jthread> threads;
+            for (std::size_t t = 0; t < kThreads; ++t)
+                threads.emplace_back([&, t] {
+                    together.arrive_and_wait();
+                    // In folders of one and of two new names, some under one name in the end.
+                    auto one = create(t % 2 == 0 ? "a/b/N.md" : "a/N.md", "x");
+                    EXPECT_TRUE(one) << one.error().message;
+                    if (one) made[t] = std::move(*one);
+                });
+        }
+        std::multiset<std::string> folders;
+        std::vector<UndoEntry> files;
+        for (const auto& one : made)
+            for (const auto& entry : one->performed.undo)
+                if (entry.action == Action::Mkdir)
+                    folders.insert(entry.path);
+                else
+                    files.push_back(entry);
+        EXPECT_EQ(folders, (std::multiset<std::string>{"a", "a/b"}));
+        const Root vault = root();
+        for (const auto& entry : files) EXPECT_TRUE(take_back(vault, entry));
+        for (const char* folder : {"a/b", "a"})
+            EXPECT_TRUE(take_back(vault, UndoEntry{.action = Action::Mkdir, .path = folder}));
+        EXPECT_TRUE(all().empty());
+    }
 }
 
 TEST_F(VaultTest, LosesNoneOfManyParallelAppends) {

@@ -160,8 +160,12 @@ public:
 
     Outcome<void> operator()(const MakeFolder& step) {
         const Spot spot = TRY(root_.spot(step.path));
-        if (::mkdirat(spot.fd(), spot.name.c_str(), kFolderMode) != 0)
-            return refused("Creating", step.path, errno);
+        if (::mkdirat(spot.fd(), spot.name.c_str(), kFolderMode) != 0) {
+            const int why = errno;
+            // Somebody else made it in this moment: it is there, and theirs to take back.
+            if (why == EEXIST && TRY(root_.look(step.path)).kind == Kind::Folder) return {};
+            return refused("Creating", step.path, why);
+        }
         done.undo.push_back({.action = Action::Mkdir, .path = step.path});
         done.effects.created.push_back({step.path, domain::PathKind::Folder});
         return flush(spot, step.path);
@@ -243,15 +247,6 @@ private:
     results::ArtifactSink* sink_;
 };
 
-void take_all_back(const Root& root, const std::vector<UndoEntry>& undo, domain::ToolError& error) {
-    json::array not_restored;
-    for (const auto& entry : undo | std::views::reverse)
-        if (!take_back(root, entry)) not_restored.push_back(json::value(shown(entry.path)));
-    if (not_restored.empty()) return;
-    if (!error.details || !error.details->is_object()) error.details = json::object{};
-    error.details->get_object()["not_restored"] = std::move(not_restored);
-}
-
 // The file that the entry left behind, unchanged.
 Outcome<std::string> as_left(const Root& root, const UndoEntry& entry) {
     Content now = TRY(root.read(entry.path, kFileBytesMax, false));
@@ -273,17 +268,45 @@ Outcome<std::string> bytes_before(const UndoEntry& entry, const Kept& kept) {
 
 }  // namespace
 
+void take_back(const Root& root, std::span<const UndoEntry> undo, domain::ToolError& error) {
+    json::array not_restored;
+    for (const auto& entry : undo | std::views::reverse)
+        if (!take_back(root, entry)) not_restored.push_back(json::value(shown(entry.path)));
+    if (not_restored.empty()) return;
+    if (!error.details || !error.details->is_object()) error.details = json::object{};
+    error.details->get_object()["not_restored"] = std::move(not_restored);
+}
+
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink) {
+                           results::ArtifactSink& sink, Performed& folders) {
     Performer performer(root, &sink);
+    performer.done = folders;
     for (const auto& step : steps) {
         auto done = std::visit(performer, step);
         if (done) continue;
-        take_all_back(root, performer.done.undo, done.error());
+        folders = {};
+        std::vector<UndoEntry> rest;
+        for (auto& entry : performer.done.undo) {
+            if (entry.action != Action::Mkdir) {
+                rest.push_back(std::move(entry));
+                continue;
+            }
+            folders.effects.created.push_back({entry.path, domain::PathKind::Folder});
+            folders.undo.push_back(std::move(entry));
+        }
+        take_back(root, rest, done.error());
         return std::unexpected(std::move(done).error());
     }
-    performer.done.effects.side_effects_observed = !steps.empty();
+    performer.done.effects.side_effects_observed = !performer.done.undo.empty();
     return std::move(performer.done);
+}
+
+Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
+                           results::ArtifactSink& sink) {
+    Performed folders;
+    auto done = perform(root, steps, sink, folders);
+    if (!done) take_back(root, folders.undo, done.error());
+    return done;
 }
 
 Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& kept) {

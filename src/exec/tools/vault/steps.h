@@ -79,6 +79,10 @@ struct Performed {
 // docs/decisions/0005-a-result-comes-after-its-files.md.
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
                            results::ArtifactSink& sink);
+// One try of several. Folders that a failed try made stay, for others may work in them by now; they
+// are handed on in `folders`, and are part of what the next try has done.
+Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
+                           results::ArtifactSink& sink, Performed& folders);
 
 // The step that takes `entry` back. A path that no longer is what the entry left behind is
 // CONFLICT. `before` gives the bytes that were kept under a name of the entry's.
@@ -87,6 +91,8 @@ Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& ke
 
 // Takes back one entry of a call that is still going on, and keeps nothing of what it undoes.
 Outcome<void> take_back(const Root& root, const UndoEntry& entry);
+// All of them, the last first. Those that cannot be are named in the details of `error`.
+void take_back(const Root& root, std::span<const UndoEntry> undo, domain::ToolError& error);
 
 // {creates, modifies: [{path, diff}], renames: [{from, to}], deletes}, empty lists left out.
 json::object describe(std::span<const Step> steps);
