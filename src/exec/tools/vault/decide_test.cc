@@ -338,6 +338,37 @@ TEST_F(VaultTest, GivesParallelCallersDifferentNames) {
     EXPECT_EQ(all().size(), 1u + kThreads * kFiles);
 }
 
+TEST_F(VaultTest, AFolderThatSomebodyMadeInBetweenIsUsedAndTheirsToTakeBack) {
+    const Root vault = root();
+    fs::create_directory(folder_.at("v/a"));
+    const std::vector<Step> decided_before{MakeFolder{"a"}, MakeFolder{"a/b"},
+                                           CreateFile{"a/b/n.md", "n"}};
+    const auto done = perform(vault, decided_before, sink_).value();
+    std::vector<std::string> mine;
+    for (const auto& entry : done.undo) mine.push_back(entry.path);
+    EXPECT_THAT(mine, ElementsAre("a/b", "a/b/n.md"));
+    EXPECT_THAT(done.effects.created, testing::SizeIs(2));
+    // Anything else in its place is still in the way.
+    write("f", "a file");
+    EXPECT_EQ(perform(vault, std::vector<Step>{MakeFolder{"f"}}, sink_).error().kind, "conflict");
+}
+
+TEST_F(VaultTest, AFolderOfAFailedTryStaysForTheNextAndIsStillItsOwn) {
+    const Root vault = root();
+    write("taken.md", "x");
+    Performed folders;
+    const std::vector<Step> fails{MakeFolder{"a"}, CreateFile{"a/m.md", "m"},
+                                  CreateFile{"taken.md", "y"}};
+    EXPECT_EQ(perform(vault, fails, sink_, folders).error().kind, "conflict");
+    write("a/theirs.md", "x");
+    EXPECT_FALSE(fs::exists(folder_.at("v/a/m.md")));
+    const auto done =
+        perform(vault, std::vector<Step>{CreateFile{"a/n.md", "n"}}, sink_, folders).value();
+    ASSERT_EQ(done.undo.size(), 2U);
+    EXPECT_EQ(done.undo[0], (UndoEntry{.action = Action::Mkdir, .path = "a"}));
+    EXPECT_EQ(done.effects.created[0].path, "a");
+}
+
 // Each folder is made by one of them, and the others use it: none fails, and when all is taken back
 // nothing is left.
 TEST_F(VaultTest, ParallelCallersMakeTheFoldersTheyShareOnce) {
