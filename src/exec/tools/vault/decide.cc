@@ -118,7 +118,8 @@ Outcome<void> decide_links(const Root& root, const Move& move, Decision& decisio
         if (!is_note(path)) continue;
         auto note = root.read(path, kNoteBytesMax, false);
         if (!note) continue;  // Gone since, not ours to read, or no note at that size.
-        if ((bytes += note->bytes.size()) > kLinkBytesMax)
+        bytes += note->bytes.size();
+        if (bytes > kLinkBytesMax)
             return unfit(move.from, "lies in a vault with too much text to follow links",
                          "Rename with updateLinks false.");
         const std::string now = moved(path);
