@@ -12,9 +12,9 @@ constexpr std::size_t kStartBytes = kKnownBytesMin;
 // Makes letters lower case and other bytes something; equal texts stay equal.
 constexpr std::uint64_t kFold = 0x2020'2020'2020'2020ULL;
 
-std::uint64_t start_of(const char* text) {
+std::uint64_t start_of(std::string_view text) {
     std::uint64_t start = 0;
-    std::memcpy(&start, text, kStartBytes);
+    std::memcpy(&start, text.data(), kStartBytes);
     return start | kFold;
 }
 
@@ -36,14 +36,14 @@ bool begins_with(std::string_view text, std::string_view start, bool any_case) {
 
 Finder::Finder(std::vector<Spelling> spellings) : spellings_(std::move(spellings)) {
     for (std::size_t i = 0; i < spellings_.size(); ++i) {
-        const auto start = start_of(spellings_[i].text.data());
+        const auto start = start_of(spellings_[i].text);
         maybe_.set(slot_of(start));
         starts_[start].push_back(i);
     }
 }
 
 std::size_t Finder::length_at(std::string_view text) const {
-    const auto found = starts_.find(start_of(text.data()));
+    const auto found = starts_.find(start_of(text));
     if (found == starts_.end()) return 0;
     std::size_t longest = 0;
     for (const auto i : found->second)
@@ -58,7 +58,7 @@ std::string Finder::replaced(std::string text, std::string_view mark) const {
     const std::string_view all = text;
     const char* const bytes = all.data();
     for (std::size_t at = 0; at + kStartBytes <= all.size(); ++at) {
-        if (!maybe_[slot_of(start_of(bytes + at))]) continue;
+        if (!maybe_[slot_of(start_of({bytes + at, kStartBytes}))]) continue;
         const std::size_t length = length_at(all.substr(at));
         if (length == 0) continue;
         out.append(all.substr(passed, at - passed)).append(mark);
