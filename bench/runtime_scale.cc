@@ -14,13 +14,12 @@
 
 #include "base/asio_loop.h"
 #include "bench/figures.h"
-#include "exec/tasks/supervisor/fake_for_test.h"
-#include "flow/admission/rejoin.h"
 #include "service/local/local_service.h"
 #include "store/migrations/migrations.h"
 #include "store/sql/codec.h"
 #include "store/sql/sqlite/connection.h"
 #include "store/sql/sqlite/sqlite_store.h"
+#include "tests/support/fake_tasks.h"
 
 namespace {
 
@@ -150,7 +149,7 @@ public:
                         .dispatcher = dispatcher_,
                         .feed = feed_,
                         .home_of = [folder](const auto& agent) { return folder / agent.value; }},
-               .tasks = tasks_,
+               .tasks = tasks_.host,
                .models = {.runtime_default_model = "bench/instant"},
                .workspace_dir = folder,
                .started_in = folder,
@@ -184,15 +183,7 @@ private:
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
     events::Feed feed_;
-    supervisor::FakeMachine machine_;  // Nothing here starts a command.
-    supervisor::FakeSupervisor supervisor_{loop_, machine_};
-    tasks::Host tasks_{{.store = *store_,
-                        .loop = loop_,
-                        .clock = clock_,
-                        .ids = ids_,
-                        .feed = feed_,
-                        .supervisor = supervisor_,
-                        .rejoin = admission::rejoin}};
+    test_support::FakeTasks tasks_{*store_, loop_, clock_, ids_, feed_};  // None is started.
     service::LocalService service_;
     std::shared_ptr<void> subscription_;
     std::jthread thread_;

@@ -8,27 +8,11 @@
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 #include "flow/scheduler/scheduler.h"
-#include "provider/scripted/scripted_provider.h"
 #include "store/sql/sqlite/sqlite_store.h"
 #include "tests/support/fake_loop.h"
+#include "tests/support/recording.h"
 
 namespace scheduler {
-
-// Remembers what the model was asked.
-class Recording final : public provider::Provider {
-public:
-    Recording(provider::Scenario scenario, base::Loop& loop) : inner_(std::move(scenario), loop) {}
-    std::shared_ptr<provider::Exchange> ask(
-        provider::Request request, provider::Progress progress,
-        std::move_only_function<void(provider::Outcome)> done) override {
-        requests.push_back(request);
-        return inner_.ask(std::move(request), std::move(progress), std::move(done));
-    }
-    std::vector<provider::Request> requests;
-
-private:
-    provider::ScriptedProvider inner_;
-};
 
 class FlowTest : public testing::Test {
 protected:
@@ -38,7 +22,7 @@ protected:
     std::unique_ptr<store::Store> store_{sqlite::open_inline({.file = ":memory:"}).value()};
     tools::Registry registry_;
     std::optional<tools::Dispatcher> dispatcher_;
-    std::optional<Recording> model_;
+    std::optional<test_support::Recording> model_;
     events::Feed feed_;
     std::optional<Scheduler> scheduler_;
     std::string rest_reason_;
@@ -67,7 +51,7 @@ protected:
     }
 
     void start(std::string_view scenario, std::optional<std::int64_t> rounds = {}) {
-        model_.emplace(provider::parse_scenario(scenario).value(), loop_);
+        model_.emplace(scenario, loop_);
         scheduler_.emplace(parts(), Options{.model_ref = "scripted/test"});
         scheduler_->limit_rounds(agent_, rounds);
         scheduler_->on_rest = [&](const auto&, const std::string& reason) {
@@ -134,12 +118,7 @@ protected:
         const auto list = kinds();
         return std::ranges::find(list, kind) != list.end();
     }
-    std::string opening(std::size_t request) {
-        std::string text;
-        for (const auto& block : model_->requests.at(request).frame.context_blocks)
-            text += block.text + "\n";
-        return text;
-    }
+    std::string opening(std::size_t request) const { return model_->opening(request); }
 };
 
 }  // namespace scheduler

@@ -3,9 +3,8 @@
 
 #include "agent/identity/closure.h"
 #include "base/process.h"
-#include "exec/tasks/supervisor/fake_for_test.h"
-#include "flow/admission/rejoin.h"
 #include "tests/flow/fixture.h"
+#include "tests/support/fake_tasks.h"
 
 namespace scheduler {
 namespace {
@@ -25,16 +24,16 @@ public:
 class TaskFlowTest : public FlowTest {
 protected:
     void SetUp() override {
-        registry_.add(builtin::task_output(host_, loop_));
-        registry_.add(builtin::task_stop(host_));
-        registry_.add(builtin::exec_command(shell_, host_));
+        registry_.add(builtin::task_output(tasks_.host, loop_));
+        registry_.add(builtin::task_stop(tasks_.host));
+        registry_.add(builtin::exec_command(shell_, tasks_.host));
         FlowTest::SetUp();
-        host_.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); };
+        tasks_.host.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); };
     }
     // The only command that runs; its task has the same id.
     std::string command() const {
-        EXPECT_EQ(machine_.commands.size(), 1U);
-        return machine_.commands.begin()->first;
+        EXPECT_EQ(tasks_.machine.commands.size(), 1U);
+        return tasks_.machine.commands.begin()->first;
     }
     std::vector<store::QueuedMessage> results() {
         std::vector<store::QueuedMessage> found;
@@ -52,15 +51,7 @@ protected:
     }
 
     NoProcesses processes_;
-    supervisor::FakeMachine machine_;
-    supervisor::FakeSupervisor supervisor_{loop_, machine_};
-    tasks::Host host_{{.store = *store_,
-                       .loop = loop_,
-                       .clock = loop_,
-                       .ids = ids_,
-                       .feed = feed_,
-                       .supervisor = supervisor_,
-                       .rejoin = admission::rejoin}};
+    test_support::FakeTasks tasks_{*store_, loop_, loop_, ids_, feed_};
     builtin::Shell shell_{loop_, processes_, {}};
 };
 
@@ -84,8 +75,8 @@ TEST_F(TaskFlowTest, AResultResumesTheAgentThatWaitsForIt) {
                             .updated_at = loop_.now()});
     }));
     start(R"({"rounds":[{"text":"Seen."}]})");
-    machine_.commands.at(task).out = "built";
-    supervisor_.end(task, Ended{.exit_code = 0});
+    tasks_.machine.commands.at(task).out = "built";
+    tasks_.supervisor.end(task, Ended{.exit_code = 0});
     loop_.run();
     ASSERT_EQ(model_->requests.size(), 1U);
     EXPECT_THAT(opening(0), HasSubstr("exited with status 0"));
@@ -119,7 +110,7 @@ TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
 
     start(R"({"rounds":[{"text":"Seen."}]})");
     const std::string task = command();
-    supervisor_.end(task, Ended{.exit_code = 0});
+    tasks_.supervisor.end(task, Ended{.exit_code = 0});
     loop_.run();
     const auto result = results().at(0).message.id.value;
     std::string started_by;
@@ -178,7 +169,7 @@ TEST_F(TaskFlowTest, TheEndOfATaskAnswersNoQuestionToTheOperator) {
                             .waiting_for = "may I delete it?"});
     }));
     start(R"({"rounds":[{"text":"Seen."}]})");
-    supervisor_.end(task, Ended{.exit_code = 0});
+    tasks_.supervisor.end(task, Ended{.exit_code = 0});
     loop_.run();
     ASSERT_EQ(model_->requests.size(), 1U);
     EXPECT_FALSE(agent().last_continuation->matched_waiting_reason);
@@ -197,7 +188,7 @@ TEST_F(TaskFlowTest, AResultIsStoredAsTheRuntimesOwnWord) {
     run();
     const std::string task = command();
     start(R"({"rounds":[{"text":"Seen."}]})");
-    supervisor_.end(task, Ended{.exit_code = 3});
+    tasks_.supervisor.end(task, Ended{.exit_code = 3});
     loop_.run();
     const auto message = results().at(0).message;
     EXPECT_EQ(message.origin, domain::Origin(domain::TaskOrigin{{task}}));
@@ -213,7 +204,7 @@ TEST_F(TaskFlowTest, AResultThatComesDuringATurnFollowsIt) {
     send("go");
     scheduler_->wake(agent_);
     ASSERT_TRUE(loop_.run_until([&] { return model_->requests.size() == 2; }));
-    supervisor_.end(command(), Ended{.exit_code = 0});
+    tasks_.supervisor.end(command(), Ended{.exit_code = 0});
     model_->requests.clear();
     loop_.run_until([&] { return !results().empty(); });
     EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Queued)
@@ -236,7 +227,8 @@ TEST_F(TaskFlowTest, AResultThatATurnHasReadDoesNotComeAgain) {
     send("how is it?");
     scheduler_->wake(agent_);
     // The call waits for the task, and only then the task ends.
-    loop_.after(std::chrono::seconds(1), [&] { supervisor_.end(task, Ended{.exit_code = 0}); });
+    loop_.after(std::chrono::seconds(1),
+                [&] { tasks_.supervisor.end(task, Ended{.exit_code = 0}); });
     loop_.run();
     EXPECT_EQ(model_->requests.size(), 2U);
     EXPECT_THAT(receipt(), HasSubstr("Status: completed"));
@@ -262,8 +254,8 @@ TEST_F(TaskFlowTest, AnInterruptionEndsTheWaitForATaskButNotTheTask) {
     loop_.after(std::chrono::seconds(1), [&] { scheduler_->interrupt(agent_, "operator"); });
     loop_.run();
     EXPECT_LT(loop_.now() - before, std::chrono::seconds(10));
-    EXPECT_EQ(host_.find(agent_, {task})->status, domain::TaskStatus::Running);
-    EXPECT_TRUE(machine_.commands.at(task).stops.empty());
+    EXPECT_EQ(tasks_.host.find(agent_, {task})->status, domain::TaskStatus::Running);
+    EXPECT_TRUE(tasks_.machine.commands.at(task).stops.empty());
 }
 
 // contract: TASK-06
@@ -294,18 +286,18 @@ TEST_F(TaskFlowTest, AnAgentWithATaskAnswersWhatItIsAsked) {
     send("are you there?");
     run();
     EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "Answered.");
-    EXPECT_EQ(host_.active(agent_)->size(), 1U);
+    EXPECT_EQ(tasks_.host.active(agent_)->size(), 1U);
 }
 
 TEST_F(TaskFlowTest, AnInterruptedCallEndsItsCommand) {
     start(R"({"rounds":[{"tool_calls":[{"name":"ExecCommand","input":{"cmd":"make"}}]}]})");
     send("go");
     scheduler_->wake(agent_);
-    ASSERT_TRUE(loop_.run_until([&] { return machine_.commands.size() == 1; }));
+    ASSERT_TRUE(loop_.run_until([&] { return tasks_.machine.commands.size() == 1; }));
     scheduler_->interrupt(agent_, "operator");
     const std::string id = command();
-    EXPECT_EQ(machine_.commands.at(id).stops.size(), 1U);
-    supervisor_.end(id, Ended{.signal = 15, .stopped = true});
+    EXPECT_EQ(tasks_.machine.commands.at(id).stops.size(), 1U);
+    tasks_.supervisor.end(id, Ended{.signal = 15, .stopped = true});
     loop_.run();
     EXPECT_TRUE(results().empty());
     EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);

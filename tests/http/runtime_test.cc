@@ -1,21 +1,12 @@
 // The surface over the real runtime: a store on disk, a scripted model, a loop of its own.
-#include <thread>
-
 #include <gmock/gmock.h>
 
-#include "base/asio_loop.h"
-#include "exec/tasks/supervisor/fake_for_test.h"
-#include "exec/tools/builtin/builtin.h"
-#include "exec/tools/dispatcher.h"
-#include "exec/tools/registry.h"
 #include "exec/tools/schema_check.h"
-#include "flow/admission/rejoin.h"
-#include "provider/scripted/scripted_provider.h"
-#include "service/local/local_service.h"
 #include "service/views/presentation.h"
-#include "store/sql/sqlite/sqlite_store.h"
 #include "surfaces/http/router.h"
 #include "tests/http/fixture.h"
+#include "tests/support/recording.h"
+#include "tests/support/resident.h"
 
 namespace test_http {
 namespace {
@@ -24,22 +15,21 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
+constexpr std::string_view kAnswer =
+    R"({"rounds":[{"text":"the answer to everything"}],"loop":true})";
+
 // One life of the runtime on the store of `folder`.
 class Runtime {
 public:
     explicit Runtime(const std::filesystem::path& folder)
-        : folder_(folder), store_(sqlite::open({.file = folder / "holon.db"}).value()) {
-        service_.start();
-        auto server = Server::start({.service = service_, .settings = settings_, .clock = clock_},
-                                    {.tcp = {{.port = 0}}, .socket_path = folder / "holon.sock"});
+        : folder_(folder), resident_(folder, kAnswer) {
+        auto server = Server::start(
+            {.service = resident_.service(), .settings = settings_, .clock = resident_.clock()},
+            {.tcp = {{.port = 0}}, .socket_path = folder / "holon.sock"});
         EXPECT_TRUE(server) << server.error().message;
         server_ = std::move(*server);
     }
-    ~Runtime() {
-        server_->drain(std::chrono::seconds(10));
-        service_.drain([this] { loop_.stop(); });
-        thread_.join();
-    }
+    ~Runtime() { server_->drain(std::chrono::seconds(10)); }
 
     Client client() const { return Client::unix_socket(folder_ / "holon.sock"); }
     json::value read(const std::string& path) const {
@@ -52,83 +42,13 @@ public:
         EXPECT_EQ(answer.status, 200) << path << " " << answer.body;
         return answer.json();
     }
-    std::size_t questions() const { return questions_; }
+    std::size_t questions() const { return resident_.model().asked; }
 
 private:
-    // Counts what the model is asked.
-    class Counted final : public provider::Provider {
-    public:
-        Counted(base::Loop& loop, std::atomic<std::size_t>& count)
-            : inner_(provider::parse_scenario(
-                         R"({"rounds":[{"text":"the answer to everything"}],"loop":true})")
-                         .value(),
-                     loop),
-              count_(count) {}
-        std::shared_ptr<provider::Exchange> ask(
-            provider::Request request, provider::Progress progress,
-            std::move_only_function<void(provider::Outcome)> done) override {
-            ++count_;
-            return inner_.ask(std::move(request), std::move(progress), std::move(done));
-        }
-
-    private:
-        provider::ScriptedProvider inner_;
-        std::atomic<std::size_t>& count_;
-    };
-
     std::filesystem::path folder_;
-    base::SystemClock clock_;
-    base::RandomIds ids_{clock_};
-    base::AsioLoop loop_;
-    std::unique_ptr<store::Store> store_;
-    std::atomic<std::size_t> questions_{0};
-    Counted model_{loop_, questions_};
-    tools::Registry registry_;
-    tools::Dispatcher dispatcher_{{.registry = registry_, .clock = clock_, .ids = ids_}};
-    events::Feed feed_;
-    supervisor::FakeMachine machine_;
-    supervisor::FakeSupervisor supervisor_{loop_, machine_};
-    tasks::Host tasks_{{.store = *store_,
-                        .loop = loop_,
-                        .clock = clock_,
-                        .ids = ids_,
-                        .feed = feed_,
-                        .supervisor = supervisor_,
-                        .rejoin = admission::rejoin}};
     FakeSettings settings_;
-    service::LocalService service_{
-        {.turn = {.store = *store_,
-                  .loop = loop_,
-                  .clock = clock_,
-                  .ids = ids_,
-                  .provider = model_,
-                  .dispatcher = dispatcher_,
-                  .feed = feed_,
-                  .home_of = [this](const domain::AgentId& id) { return folder_ / id.value; }},
-         .tasks = tasks_,
-         .models = {.runtime_default_model = "scripted/test",
-                    .fallbacks_of = [](const std::string&) { return std::vector<std::string>{}; },
-                    .policy_of = [](const std::string&) { return json::value(json::object{}); }},
-         .check_run = [](const std::string&) { return base::Status(); },
-         .name_model = [](const std::string& name) { return base::Result<std::string>(name); },
-         .task_of =
-             [](const service::TaskRequest& request, const tools::Place& place, domain::TaskId id) {
-                 return base::Result<tasks::CommandRequest>(
-                     {.id = id,
-                      .agent_id = place.agent_id,
-                      .summary = request.summary,
-                      .spec = {.cmd = request.cmd},
-                      .argv = {"sh", "-c", request.cmd},
-                      .workdir = place.workspace.execution_root,
-                      .output_path = place.agent_home / "out.log"});
-             },
-         .workspace_dir = folder_,
-         .started_in = folder_,
-         .run_loop = [] {},
-         .stop_loop = [] {},
-         .trigger_key = "0123456789abcdef0123456789abcdef"}};
+    test_support::Resident<test_support::Recording> resident_;
     std::unique_ptr<Server> server_;
-    std::jthread thread_{[this] { loop_.run(); }};
 };
 
 class RuntimeTest : public ServerTest {

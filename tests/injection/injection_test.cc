@@ -5,13 +5,12 @@
 
 #include "base/process.h"
 #include "base/text.h"
-#include "exec/tasks/supervisor/fake_for_test.h"
 #include "exec/tools/patch/folder_for_test.h"
-#include "flow/admission/rejoin.h"
 #include "flow/scheduler/hints.h"
 #include "flow/scheduler/timers.h"
 #include "tests/flow/fixture.h"
 #include "tests/injection/case.h"
+#include "tests/support/fake_tasks.h"
 
 namespace injection {
 namespace {
@@ -89,12 +88,12 @@ protected:
         folder_.write("repo/README.md", "# hello\n");
         folder_.write("repo/src/main.c", "int main() { return 0; }\n");
         registry_.add(builtin::apply_patch(loop_));
-        registry_.add(builtin::task_list(host_));
-        registry_.add(builtin::task_status(host_));
-        registry_.add(builtin::task_input(host_));
-        registry_.add(builtin::task_output(host_, loop_));
-        registry_.add(builtin::task_stop(host_));
-        registry_.add(builtin::exec_command(shell_, host_));
+        registry_.add(builtin::task_list(tasks_.host));
+        registry_.add(builtin::task_status(tasks_.host));
+        registry_.add(builtin::task_input(tasks_.host));
+        registry_.add(builtin::task_output(tasks_.host, loop_));
+        registry_.add(builtin::task_stop(tasks_.host));
+        registry_.add(builtin::exec_command(shell_, tasks_.host));
         registry_.add(builtin::exec_command_batch(shell_));
         registry_.add(builtin::agent_get([](const domain::AgentId& agent) {
             return base::Result<json::object>(json::object{{"agent_id", agent.value}});
@@ -110,7 +109,7 @@ protected:
             agent.active_workspace_entry = workspace::agent_home(agent_, folder_.at("repo"));
             return tx.put_agent(agent);
         }));
-        host_.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); };
+        tasks_.host.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); };
         begin();
     }
 
@@ -141,10 +140,10 @@ protected:
     }
 
     World world() {
-        World now{.commands = machine_.starts, .batches = processes_.starts};
+        World now{.commands = tasks_.machine.starts, .batches = processes_.starts};
         for (auto& [name, what] : folder_.all())
             if (name.starts_with("repo")) now.files[name] = what;
-        for (const auto& [id, command] : machine_.commands) {
+        for (const auto& [id, command] : tasks_.machine.commands) {
             now.input += command.input;
             now.stops += command.stops.size();
         }
@@ -191,12 +190,12 @@ protected:
         prepare({{.tool = "ExecCommand",
                   .input = fmt::format(R"({{"cmd":"make","yield_time_ms":10{}}})", more)},
                  {.text = "It runs."}});
-        ASSERT_EQ(machine_.commands.size(), 1U);
-        task_ = machine_.commands.begin()->first;
+        ASSERT_EQ(tasks_.machine.commands.size(), 1U);
+        task_ = tasks_.machine.commands.begin()->first;
     }
     void end_task(const std::string& output) {
-        machine_.commands.at(task_).out = output;
-        supervisor_.end(task_, supervisor::Ended{.exit_code = 0});
+        tasks_.machine.commands.at(task_).out = output;
+        tasks_.supervisor.end(task_, supervisor::Ended{.exit_code = 0});
     }
     void load(const Case& played) {
         before_ = world();
@@ -212,15 +211,7 @@ protected:
     patch::TestFolder folder_;
     ExternalCalls policy_{ExternalCalls::Refuse};
     CountingProcesses processes_;
-    supervisor::FakeMachine machine_;
-    supervisor::FakeSupervisor supervisor_{loop_, machine_};
-    tasks::Host host_{{.store = *store_,
-                       .loop = loop_,
-                       .clock = loop_,
-                       .ids = ids_,
-                       .feed = feed_,
-                       .supervisor = supervisor_,
-                       .rejoin = admission::rejoin}};
+    test_support::FakeTasks tasks_{*store_, loop_, loop_, ids_, feed_};
     builtin::Shell shell_{loop_, processes_, {}};
     Obedient obedient_{loop_};
     std::string task_;
@@ -271,8 +262,8 @@ void InjectionTest::enter(const Case& played) {
             {.text = "It runs, too."}};
         end_task("built");
         loop_.run();
-        ASSERT_EQ(machine_.commands.size(), 1U);
-        task_ = machine_.commands.begin()->first;
+        ASSERT_EQ(tasks_.machine.commands.size(), 1U);
+        task_ = tasks_.machine.commands.begin()->first;
         policy_ = policy;
         load(played);
         end_task(text);

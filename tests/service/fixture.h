@@ -5,32 +5,14 @@
 
 #include <stdlib.h>
 
-#include "exec/tasks/supervisor/fake_for_test.h"
 #include "exec/tools/builtin/builtin.h"
-#include "flow/admission/rejoin.h"
-#include "provider/scripted/scripted_provider.h"
 #include "service/local/local_service.h"
 #include "store/sql/sqlite/sqlite_store.h"
 #include "tests/support/fake_loop.h"
+#include "tests/support/recording.h"
+#include "tests/support/resident.h"
 
 namespace service {
-
-// Remembers what the model was asked.
-class Recording final : public provider::Provider {
-public:
-    Recording(std::string_view scenario, base::Loop& loop)
-        : inner_(provider::parse_scenario(scenario).value(), loop) {}
-    std::shared_ptr<provider::Exchange> ask(
-        provider::Request request, provider::Progress progress,
-        std::move_only_function<void(provider::Outcome)> done) override {
-        requests.push_back(request);
-        return inner_.ask(std::move(request), std::move(progress), std::move(done));
-    }
-    std::vector<provider::Request> requests;
-
-private:
-    provider::ScriptedProvider inner_;
-};
 
 inline std::filesystem::path temporary_folder() {
     std::string pattern = testing::TempDir() + "holon-service-XXXXXX";
@@ -54,17 +36,9 @@ protected:
     std::unique_ptr<store::Store> store_;
     tools::Registry registry_;
     std::optional<tools::Dispatcher> dispatcher_;
-    std::optional<Recording> model_;
+    std::optional<test_support::Recording> model_;
     events::Feed feed_;
-    supervisor::FakeMachine machine_;
-    supervisor::FakeSupervisor supervisor_{loop_, machine_};
-    tasks::Host tasks_{{.store = *store_,
-                        .loop = loop_,
-                        .clock = loop_,
-                        .ids = ids_,
-                        .feed = feed_,
-                        .supervisor = supervisor_,
-                        .rejoin = admission::rejoin}};
+    test_support::FakeTasks tasks_{*store_, loop_, loop_, ids_, feed_};
     std::optional<LocalService> service_;
     bool is_stopped_{false};
 
@@ -83,37 +57,22 @@ protected:
     LocalService& open(std::string_view scenario = kOneAnswer, scheduler::Limits limits = {}) {
         service_.reset();
         model_.emplace(scenario, loop_);
-        service_.emplace(LocalParts{
-            .turn = {.store = *store_,
-                     .loop = loop_,
-                     .clock = loop_,
-                     .ids = ids_,
-                     .provider = *model_,
-                     .dispatcher = *dispatcher_,
-                     .feed = feed_,
-                     .home_of = [this](const auto& agent) { return home_ / agent.value; }},
-            .tasks = tasks_,
-            .models = {.runtime_default_model = "scripted/test"},
-            .check_run = [](const std::string&) { return base::Status{}; },
-            .name_model = [](const std::string& model) { return base::Result<std::string>(model); },
-            .task_of =
-                [](const TaskRequest& request, const tools::Place& place, domain::TaskId id) {
-                    return base::Result<tasks::CommandRequest>(
-                        {.id = id,
-                         .agent_id = place.agent_id,
-                         .summary = request.summary,
-                         .spec = {.cmd = request.cmd},
-                         .argv = {"sh", "-c", request.cmd},
-                         .workdir = place.workspace.execution_root,
-                         .output_path = place.agent_home / "out.log"});
-                },
-            .workspace_dir = home_,
-            .started_in = home_,
-            .run_loop =
-                [this] { loop_.run_until([this] { return std::exchange(is_stopped_, false); }); },
-            .stop_loop = [this] { is_stopped_ = true; },
-            .limits = limits,
-            .trigger_key = "a key of this home"});
+        auto parts = test_support::local_parts(
+            {.store = *store_,
+             .loop = loop_,
+             .clock = loop_,
+             .ids = ids_,
+             .provider = *model_,
+             .dispatcher = *dispatcher_,
+             .feed = feed_,
+             .home_of = [this](const auto& agent) { return home_ / agent.value; }},
+            tasks_.host, home_);
+        parts.run_loop = [this] {
+            loop_.run_until([this] { return std::exchange(is_stopped_, false); });
+        };
+        parts.stop_loop = [this] { is_stopped_ = true; };
+        parts.limits = limits;
+        service_.emplace(std::move(parts));
         return *service_;
     }
     // One that serves.
@@ -147,12 +106,7 @@ protected:
         }));
         return list;
     }
-    std::string opening(std::size_t request) {
-        std::string text;
-        for (const auto& block : model_->requests.at(request).frame.context_blocks)
-            text += block.text + "\n";
-        return text;
-    }
+    std::string opening(std::size_t request) const { return model_->opening(request); }
 };
 
 }  // namespace service

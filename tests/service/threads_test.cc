@@ -5,69 +5,26 @@
 #include <semaphore>
 #include <thread>
 
-#include "base/asio_loop.h"
 #include "tests/service/fixture.h"
 
 namespace service {
 namespace {
 
+constexpr std::string_view kHello = R"({"rounds":[{"text":"hello"}],"loop":true})";
+
+// Removed after all else is gone.
+struct Folder {
+    const std::filesystem::path path = temporary_folder();
+    ~Folder() { std::filesystem::remove_all(path); }
+};
+
 class Daemon {
 public:
-    explicit Daemon(std::string_view scenario = R"({"rounds":[{"text":"hello"}],"loop":true})")
-        : store_(sqlite::open({.file = home_ / "holon.db"}).value()),
-          model_(provider::parse_scenario(scenario).value(), loop_),
-          dispatcher_({.registry = registry_, .clock = clock_, .ids = ids_}),
-          service_({.turn = {.store = *store_,
-                             .loop = loop_,
-                             .clock = clock_,
-                             .ids = ids_,
-                             .provider = model_,
-                             .dispatcher = dispatcher_,
-                             .feed = feed_,
-                             .home_of = [this](const auto& agent) { return home_ / agent.value; }},
-                    .tasks = tasks_,
-                    .models = {.runtime_default_model = "scripted/test"},
-                    .check_run = [](const std::string&) { return base::Status{}; },
-                    .name_model = [](const std::string& m) { return base::Result<std::string>(m); },
-                    .workspace_dir = home_,
-                    .started_in = home_,
-                    .run_loop = [] {},
-                    .stop_loop = [] {},
-                    .trigger_key = "key"}) {
-        service_.start();
-        thread_ = std::jthread([this] { loop_.run(); });
-    }
-    ~Daemon() {
-        std::binary_semaphore drained{0};
-        service_.drain([&] { drained.release(); });
-        drained.acquire();
-        loop_.stop();
-        thread_.join();
-        std::filesystem::remove_all(home_);
-    }
-    LocalService& service() { return service_; }
+    LocalService& service() { return runtime_.service(); }
 
 private:
-    const std::filesystem::path home_ = temporary_folder();
-    base::SystemClock clock_;
-    base::RandomIds ids_{clock_};
-    base::AsioLoop loop_;
-    std::unique_ptr<store::Store> store_;
-    provider::ScriptedProvider model_;
-    tools::Registry registry_;
-    tools::Dispatcher dispatcher_;
-    events::Feed feed_;
-    supervisor::FakeMachine machine_;
-    supervisor::FakeSupervisor supervisor_{loop_, machine_};
-    tasks::Host tasks_{{.store = *store_,
-                        .loop = loop_,
-                        .clock = clock_,
-                        .ids = ids_,
-                        .feed = feed_,
-                        .supervisor = supervisor_,
-                        .rejoin = admission::rejoin}};
-    LocalService service_;
-    std::jthread thread_;
+    Folder home_;
+    test_support::Resident<test_support::Recording> runtime_{home_.path, kHello};
 };
 
 const Caller kOperator{domain::AdmissionContext::ControlAuthenticated, std::nullopt};
