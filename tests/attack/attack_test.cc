@@ -297,14 +297,41 @@ std::string taken(const fs::path& root) {
     return files;
 }
 
+// A process outside that ends by itself once nobody holds the pipe any more.
+class Victim {
+public:
+    Victim() {
+        CHECK(::pipe2(pipe_, O_CLOEXEC) == 0, "a pipe can be made");
+        pid_ = ::fork();
+        CHECK(pid_ >= 0, "a process can be made");
+        if (pid_ == 0) {
+            ::close(pipe_[1]);
+            char byte = 0;
+            while (::read(pipe_[0], &byte, 1) > 0) {
+            }
+            ::_exit(0);
+        }
+        ::close(pipe_[0]);
+    }
+    pid_t pid() const { return pid_; }
+    // Whether a signal was quicker than we are. Only once.
+    bool was_ended() {
+        ::close(pipe_[1]);
+        ::kill(pid_, SIGCONT);  // Should somebody have stopped it.
+        int status = 0;
+        CHECK(::waitpid(pid_, &status, 0) == pid_, "it is our child");
+        return !WIFEXITED(status);
+    }
+
+private:
+    int pipe_[2]{};
+    pid_t pid_{};
+};
+
 std::vector<std::string> Boundary::attempt(const Case& attack, Confined confined) {
     const std::string mark = "holon-attack-" + ids_.hex32();
     const Listeners listeners(socket_file(), mark);
-    const pid_t victim = ::fork();
-    if (victim == 0) {
-        ::pause();
-        ::_exit(0);
-    }
+    Victim victim;
     const std::pair<const char*, fs::path> watched[] = {{"outside", top_ / "outside"},
                                                         {"home", top_ / "home"},
                                                         {"holon", top_ / "holon"},
@@ -314,7 +341,7 @@ std::vector<std::string> Boundary::attempt(const Case& attack, Confined confined
     for (const auto& [name, folder] : watched) before.push_back(listing(folder));
     const auto git_config = base::read_file(root_ / ".git/config", 1 << 20);
 
-    exit_ = run(attack, confined, listeners.port, victim, mark);
+    exit_ = run(attack, confined, listeners.port, victim.pid(), mark);
     said_ = exit_.out.head + exit_.out.tail + exit_.err.head + exit_.err.tail;
 
     std::vector<std::string> findings;
@@ -327,12 +354,8 @@ std::vector<std::string> Boundary::attempt(const Case& attack, Confined confined
     if (base::read_file(root_ / ".git/config", 1 << 20) != git_config)
         findings.emplace_back("git settings changed");
     if (const auto who = listeners.heard(); !who.empty()) findings.push_back("reached: " + who);
-    int status = 0;
-    if (::waitpid(victim, &status, WNOHANG) != 0)
-        findings.emplace_back("a process outside was ended");
+    if (victim.was_ended()) findings.emplace_back("a process outside was ended");
     for (const auto& process : left_over(mark)) findings.push_back("still runs: " + process);
-    ::kill(victim, SIGKILL);
-    ::waitpid(victim, &status, 0);
     ::unlink(socket_file().c_str());
     return findings;
 }
