@@ -9,7 +9,7 @@ SEEDS ?= 1000
 CTEST := ctest --output-on-failure -j2 --timeout 600
 
 .PHONY: help bootstrap build demo test check tidy bench fuzz sim format clean \
-    format-check arrows test-scripts test-dev test-plain test-asan test-tsan
+    format-check arrows test-scripts test-dev test-asan test-tsan
 
 help: ## List the targets
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | \
@@ -25,7 +25,7 @@ demo: bootstrap build/release/build.ninja ## Build holon and show it at work
 	cmake --build --preset release -j $(JOBS) --target holon
 	scripts/demo
 
-test: bootstrap format-check arrows test-scripts test-plain test-asan test-tsan ## Run every check and test that needs no network
+test: bootstrap format-check arrows test-scripts test-asan test-tsan ## Run every check and test that needs no network
 
 check: bootstrap format-check arrows tidy ## Check format, include arrows and changed files with clang-tidy
 
@@ -59,21 +59,16 @@ arrows:
 test-scripts:
 	python3 -m unittest discover -s tests/scripts
 
-# All tests without sanitizers: the quick loop while working. No part of `test`, which runs tests
-# under ASan, what has threads under TSan, too, and here only what starts the programs or simulates.
+# All tests without sanitizers: the quick loop while working. No part of `test`.
 test-dev: build/dev/build.ninja
 	cmake --build --preset dev -j $(JOBS)
 	$(CTEST) --test-dir build/dev
 
-# Each build makes only the programs it runs: on two cores the rest is minutes.
-test-plain: build/dev/build.ninja
-	scripts/build_tests dev $(JOBS) -L 'e2e|sim'
-	$(CTEST) --test-dir build/dev -L 'e2e|sim'
-
 test-asan: build/asan/build.ninja
-	scripts/build_tests asan $(JOBS) -LE e2e
-	$(CTEST) --test-dir build/asan -LE e2e
+	cmake --build --preset asan -j $(JOBS)
+	$(CTEST) --test-dir build/asan
 
+# Makes only the programs it runs: on two cores the rest is minutes.
 test-tsan: build/tsan/build.ninja
 	scripts/build_tests tsan $(JOBS) -L threads
 	$(CTEST) --test-dir build/tsan -L threads
