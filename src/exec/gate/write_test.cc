@@ -152,7 +152,7 @@ TEST_F(Write, AGigabyteIsHashedAndJudgedInPieces) {
 
 // contract: GATE-14
 TEST_F(Write, ALineOfAHundredMegabytesIsCutAndKept) {
-    folder.write("out", std::string(100'000'000, 'x'));
+    folder.write("out", std::string().assign(100'000'000, 'x'));
     const long before = peak_kib();
     const auto document = written();
     EXPECT_LE(document.stdout_excerpt.text.size(), kStreamBytesShownMax + 1);
