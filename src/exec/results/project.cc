@@ -13,8 +13,7 @@ Envelope project(const std::string& tool_name, const Completed& completed, Artif
              .message =
                  "The tool ran, but its output could not be kept: " + canonical.error().message,
              .recovery_hint = "The side effects stand. Free disk space or ask for less output."});
-    return Envelope::success(tool_name, std::move(canonical->summary_text),
-                             std::move(canonical->result));
+    return Envelope::success(tool_name, canonical->summary_text, std::move(canonical->result));
 }
 
 std::string render(const Envelope& envelope, Renderer renderer) {
