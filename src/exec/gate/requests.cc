@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "exec/sandbox/network_log.h"
 #include "exec/tasks/spec.h"
 
 namespace gate {
@@ -85,28 +85,15 @@ int exit_code(const base::ProcessExit& exit) {
 
 struct Network {
     std::vector<std::string> reached, refused;
-    bool is_known{false};
 };
 
-// The log that the proxy wrote: {"host", "port", "outcome"} a line.
 Network network_of(const std::filesystem::path& log) {
     Network network;
-    const auto text = log.empty() ? base::Result<std::string>(std::string())
-                                  : base::read_file(log, kNetworkLogBytesMax);
-    if (log.empty() || !text) return network;
-    network.is_known = true;
-    std::string_view rest = *text;
-    while (!rest.empty()) {
-        const auto line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        const auto entry = base::parse_json(line);
-        if (!entry || !entry->is_object()) continue;
-        const auto name =
-            fmt::format("{}:{}", base::string_at(*entry, "host"), base::int_at(*entry, "port"));
-        auto& list =
-            base::string_at(*entry, "outcome") == "connected" ? network.reached : network.refused;
-        if (list.size() < kDestinationsMax && std::ranges::find(list, name) == list.end())
-            list.push_back(name);
+    for (const auto& entry : sandbox::read_network_log(log)) {
+        auto& list = entry.is_connected() ? network.reached : network.refused;
+        if (list.size() < kDestinationsMax &&
+            std::ranges::find(list, entry.destination) == list.end())
+            list.push_back(entry.destination);
     }
     return network;
 }
