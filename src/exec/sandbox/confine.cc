@@ -1,9 +1,6 @@
 #include "exec/sandbox/confine.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <random>
 
 #include "base/files.h"
 
@@ -19,8 +16,9 @@ constexpr const char* kPrivateFolders[] = {"/tmp", "/var/tmp", "/run", "/dev/shm
 // Where holon-init lies inside, whatever folder it comes from.
 constexpr const char* kInitInside = "/run/holon/init";
 // The proxy of an allow-list, as the command sees it.
-constexpr const char* kProxySocketInside = "/run/holon/proxy.sock";
 constexpr const char* kProxyPort = "3128";
+// Through this descriptor holon-init hands the listener at that port to the proxy.
+constexpr const char* kProxyFd = "3";
 
 std::optional<Seen::Path> seen(const fs::path& path) {
     std::error_code failed;
@@ -97,16 +95,9 @@ void add_read_only(const fs::path& folder, Seen& into) {
         into.read_only.push_back(*found);
 }
 
-// In a folder that the proxy makes and removes. Short: the address of a socket has 107 bytes.
-std::string proxy_socket() {
-    std::uint64_t number = 0;
-    if (::getrandom(&number, sizeof number, 0) != sizeof number) number = std::random_device()();
-    return fmt::format("/tmp/holon-net-{:016x}/s", number);
-}
-
 std::vector<std::string> behind_proxy(const Policy& policy, const Machine& machine,
-                                      const std::string& socket, std::vector<std::string> command) {
-    std::vector<std::string> argv{machine.proxy.string(), "--socket", socket, "--log",
+                                      std::vector<std::string> command) {
+    std::vector<std::string> argv{machine.proxy.string(), "--fd", kProxyFd, "--log",
                                   policy.network_log.empty() ? "/dev/null" : policy.network_log};
     for (const auto& host : policy.allowed_hosts) append(argv, {"--allow", host});
     argv.emplace_back("--");
@@ -144,8 +135,7 @@ base::Result<Seen> look(const Policy& policy) {
     return found;
 }
 
-std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine,
-                                   const std::string& proxy_socket) {
+std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine) {
     std::vector<std::string> list{machine.bwrap.string()};
     append(list, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
                   "--unshare-cgroup-try", "--hostname", "holon", "--die-with-parent"});
@@ -160,7 +150,6 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
     for (const auto& hidden : seen.hidden)
         if (hidden.is_folder) append(list, {"--remount-ro", hidden.path});
     append(list, {"--ro-bind", machine.init.string(), kInitInside});
-    if (!proxy_socket.empty()) append(list, {"--bind", proxy_socket, kProxySocketInside});
     append(list, {"--remount-ro", "/run"});
     const auto& limits = policy.limits;
     append(list, {"--", kInitInside, "--cpu", std::to_string(limits.cpu_s), "--memory",
@@ -168,7 +157,7 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
                   std::to_string(limits.processes), "--file", std::to_string(limits.file_bytes),
                   "--files", std::to_string(limits.open_files)});
     if (bound_table) list.emplace_back("--bound-table");
-    if (!proxy_socket.empty()) append(list, {"--forward", kProxyPort, kProxySocketInside});
+    if (policy.network == Network::Allowlist) append(list, {"--proxy", kProxyPort, kProxyFd});
     list.emplace_back("--");
     return list;
 }
@@ -191,12 +180,10 @@ base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& po
     TRY(can_confine(policy, machine));
     const bool has_proxy = policy.network == Network::Allowlist;
     const auto found = TRY(look(policy));
-    const std::string socket = has_proxy ? proxy_socket() : "";
-    auto argv = arguments(policy, found, machine, socket);
+    auto argv = arguments(policy, found, machine);
     if (!spec.cwd.empty()) argv.insert(argv.begin() + 1, {"--chdir", spec.cwd.string()});
     argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
-    spec.argv =
-        has_proxy ? behind_proxy(policy, machine, socket, std::move(argv)) : std::move(argv);
+    spec.argv = has_proxy ? behind_proxy(policy, machine, std::move(argv)) : std::move(argv);
     if (has_proxy) add_proxy_variables(spec.environment);
     std::erase_if(spec.environment,
                   [](const auto& variable) { return variable.first == "TMPDIR"; });
