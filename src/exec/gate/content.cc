@@ -79,6 +79,21 @@ std::string_view sentence_after(std::string_view text, std::size_t end) {
     return text.substr(end, stop - end);
 }
 
+// A name in front of a value, as data has it: `found: `, `- prompt_text = "`, `"detected":"`. It
+// tells what the value is called and not that somebody reports it. "README says: " is a sentence.
+bool ends_as_label(std::string_view line) {
+    static const re2::RE2 kQuoted(R"re(["'][^"'\n]{1,80}["']\s*[:=]\s*["'`]?$)re");
+    static const re2::RE2 kBare(
+        R"re(^[^\pL\pN_]*[\pL_][\w.\-/]{0,60}(?: ([\w.\-/]{1,30}))?\s*[:=]>?\s*["'`|>]?\s*$)re");
+    static const re2::RE2 kVerb(
+        "(?i)^(?:says?|said|reads?|asks?|asked|told|tells|claims?|claimed|wants?|wanted|demands?|"
+        "demanded|suggests?|suggested|contains?|contained|states?|stated)$");
+    const re2::StringPiece piece(line.data(), line.size());
+    if (re2::RE2::PartialMatch(piece, kQuoted)) return true;
+    re2::StringPiece second;
+    return re2::RE2::PartialMatch(piece, kBare, &second) && !re2::RE2::FullMatch(second, kVerb);
+}
+
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -115,7 +130,9 @@ const std::vector<scan::Rule>& content_rules() {
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
     // A hit may start with the mark that ends the sentence before it.
     while (begin < end && !is_letter(text[begin])) ++begin;
-    return matches_any(frames().before, sentence_before(text, begin)) ||
+    const auto before = sentence_before(text, begin);
+    const auto line = before.substr(before.rfind('\n') + 1);
+    return (!ends_as_label(line) && matches_any(frames().before, before)) ||
            matches_any(frames().after, sentence_after(text, end));
 }
 
