@@ -210,8 +210,9 @@ protected:
 
     sandbox::Policy policy() const {
         sandbox::Policy policy = network_;
-        policy.writable_roots = {root_.string()};
-        policy.hidden = sandbox::usual_secrets(top_ / "home", top_ / "holon");
+        policy.writable_roots.push_back(root_.string());
+        std::ranges::copy(sandbox::usual_secrets(top_ / "home", top_ / "holon"),
+                          std::back_inserter(policy.hidden));
         policy.limits = {.cpu_s = 2,
                          .memory_bytes = 512 << 20,
                          .processes = 320,
@@ -267,7 +268,7 @@ protected:
     base::AsioLoop loop_;
     base::SystemProcessRunner runner_{loop_};
     fs::path top_, root_;
-    sandbox::Policy network_;  // Its other parts are filled in.
+    sandbox::Policy network_;  // The usual is added to it.
     base::ProcessExit exit_;
     std::string said_;
     std::vector<std::string> argv_;  // Of the last confined command.
@@ -498,6 +499,19 @@ TEST_F(Allowlist, CarriesManyConnectionsAtOnce) {
          .is_python = true},
         Confined::Yes);
     EXPECT_EQ(exit_.exit_code, 0) << said_;
+}
+
+// A command may move what it can write; the next one must not find what is hidden in it.
+TEST_F(Boundary, WhatIsHiddenInAWritableFolderStaysSoForTheNextCommand) {
+    write_file(top_ / "shared/conf/deep/key", std::string(kMarker));
+    network_.hidden = {(top_ / "shared/conf/deep/key").string()};
+    network_.writable_roots = {(top_ / "shared").string()};
+    const auto shared = (top_ / "shared").string();
+    attempt({.family = "two", .script = "mv " + shared + "/conf " + shared + "/conf2"},
+            Confined::Yes);
+    EXPECT_TRUE(fs::exists(top_ / "shared/conf/deep/key")) << said_;
+    EXPECT_EQ(attempt({.family = "two", .script = "cat " + shared + "/*/*/key"}, Confined::Yes),
+              std::vector<std::string>{});
 }
 
 TEST(AttackCases, AreManyAndDistinct) {

@@ -30,7 +30,7 @@ struct Seen {
     friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-// NotFound for a writable root that is not there.
+// NotFound for a writable root that is not there; Unavailable for one in which git was led astray.
 // What is hidden or read-only and is not there is left out: it cannot be made either, unless it
 // lies in a writable root.
 base::Result<Seen> look(const Policy& policy);
