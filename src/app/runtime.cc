@@ -58,7 +58,8 @@ gate::BackendFacts backend_facts(sandbox::Facts facts) {
     return {.name = std::move(facts.backend),
             .version = std::move(facts.version),
             .limits = std::move(facts.limits),
-            .network_is_open = facts.network == sandbox::Network::Host};
+            .network_is_open = facts.network == sandbox::Network::Host,
+            .hosts = std::move(facts.hosts)};
 }
 
 class RealRuntime final : public Runtime {
@@ -92,6 +93,7 @@ public:
                       [this](const domain::AgentId& agent) {
                           return backend_facts(shell_.boundary(agent).facts());
                       },
+                  .shared_backend = [this] { return backend_facts(boundary_.facts()); },
                   .log_of = [this](const domain::ToolCall& call) { return log_of(call); },
                   .executor = "holon " HOLON_VERSION}),
           tasks_({.store = *store_,

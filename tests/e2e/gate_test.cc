@@ -52,7 +52,21 @@ TEST_F(GateCommands, CheckSaysWhatTheGateWouldSayAndMovesNothing) {
     EXPECT_EQ(base::string_at(verdict, "outcome"), "reject");
     EXPECT_EQ(base::string_at(verdict.at("reasons").at(0), "rule"), "ignore-instructions");
     EXPECT_TRUE(std::filesystem::exists(document));
-    EXPECT_EQ(program.run({"gate", "check", "missing.md"}).exit_code, 1);
+    const auto missing = program.run({"gate", "check", "missing.md"});
+    EXPECT_EQ(missing.exit_code, 1);
+    EXPECT_THAT(missing.err, HasSubstr("there is no file missing.md"));
+}
+
+// contract: GATE-14
+TEST_F(GateCommands, CheckRejectsWhatIsTooLargeOrLiesBesideIt) {
+    const auto id = deposit("TR-good", "mean 4.5\n");
+    const auto document = file("outbox", id);
+    program.write(document.parent_path() / "more.sh", "true\n");
+    auto verdict = program.json_of({"gate", "check", document.string()}, 3);
+    EXPECT_EQ(base::string_at(verdict.at("reasons").at(0), "rule"), "unlisted_file");
+    program.write(document, std::string(5 << 20, 'x'));
+    verdict = program.json_of({"gate", "check", document.string()}, 3);
+    EXPECT_EQ(base::string_at(verdict.at("reasons").at(0), "rule"), "document_size");
 }
 
 TEST_F(GateCommands, WhatWaitsIsJudgedListedReleasedAndPurged) {
@@ -75,7 +89,10 @@ TEST_F(GateCommands, WhatWaitsIsJudgedListedReleasedAndPurged) {
     EXPECT_EQ(program.run({"gate", "release", bad, "--reason", "a test text"}).exit_code, 0);
     EXPECT_TRUE(std::filesystem::exists(file("inbound", bad)));
     EXPECT_EQ(program.run({"gate", "release", bad, "--reason", "again"}).exit_code, 1);
-    EXPECT_EQ(program.run({"gate", "purge"}).exit_code, 2);
+    const auto unsaid = program.run({"gate", "purge"});
+    EXPECT_EQ(unsaid.exit_code, 2);
+    EXPECT_THAT(unsaid.err, HasSubstr("--older-than-days N"));
+    EXPECT_THAT(unsaid.err, Not(HasSubstr("--json")));
     EXPECT_EQ(program.json_of({"gate", "purge", "--older-than-days", "0"}).as_array().size(), 1U);
     EXPECT_FALSE(std::filesystem::exists(program.home() / "gate/quarantine" / leak));
     EXPECT_EQ(base::string_at(program.json_of({"gate", "show", leak}).at("document"), "place"),

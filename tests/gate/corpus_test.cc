@@ -34,7 +34,7 @@ Counts count(const std::string& name, bool should_hit, Wanted wanted) {
                    text.substr(0, 100));
     }
     fmt::print("{}: {} of {} hit\n", name, counts.hits, counts.total);
-    EXPECT_GE(counts.total, 100) << name;
+    EXPECT_GE(counts.total, 50) << name;
     return counts;
 }
 
@@ -50,6 +50,18 @@ TEST(Corpus, SecretsAreFoundAndLittleElseIsTakenForOne) {
     fmt::print("secrets: recall {:.3f}, precision {:.3f}\n", found.share(), precision);
     EXPECT_GE(found.share(), 0.90);
     EXPECT_GE(precision, 0.90);
+}
+
+// Written from the formats of vendors and from what tools print, before the rules were looked at.
+// New texts belong here first: what they say of the rules, no example inside a rule can say.
+// contract: GATE-10
+TEST(Corpus, SecretsNobodyWroteARuleForAreFoundToo) {
+    const auto found = count("held_out_secrets.txt", true, is_secret);
+    const auto wrong = count("held_out_no_secrets.txt", false, any_reason);
+    const double precision = static_cast<double>(found.hits) / (found.hits + wrong.hits);
+    fmt::print("held out: recall {:.3f}, precision {:.3f}\n", found.share(), precision);
+    EXPECT_GE(found.share(), 0.95);
+    EXPECT_GE(precision, 0.95);
 }
 
 // contract: GATE-12

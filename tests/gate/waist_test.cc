@@ -82,11 +82,13 @@ protected:
     test_support::FakeLoop loop;
     GatePolicy policy{GatePolicy::Enforce};
     BackendFacts backend{.name = "bubblewrap", .version = "0.9", .limits = {{"cpu_s", "600"}}};
+    BackendFacts shared_backend{.name = "host_local", .network_is_open = true};
     Waist waist{{.gate = bench.gate,
                  .loop = loop,
                  .clock = loop,
                  .policy = [this](const auto&, auto) { return policy; },
                  .backend = [this](const domain::AgentId&) { return backend; },
+                 .shared_backend = [this] { return shared_backend; },
                  .executor = "holon 1"}};
 };
 
@@ -157,6 +159,32 @@ TEST_F(WaistTest, EverythingAToolSaysIsJudgedWhereverItSaysIt) {
     const auto fine = judged(said({{"content", "hello"}}, "a page"));
     EXPECT_FALSE(fine.instead);
     EXPECT_THAT(document(fine.mark.document_ids.at(0)), HasSubstr("Look {\\\"path\\\":\\\"a\\\"}"));
+}
+
+// contract: GATE-06
+TEST_F(WaistTest, WorkThatLeavesTheRuntimeIsToldWithTheBoundaryItRanBehind) {
+    const auto told = [&](tools::RunsBehind behind) {
+        auto finished = said({{"content", "hello"}});
+        finished.runs_behind = behind;
+        return parse(document(judged(std::move(finished)).mark.document_ids.at(0))).document;
+    };
+    const auto inside = told(tools::RunsBehind::Nothing);
+    EXPECT_EQ(inside.provenance.backend, "runtime");
+    EXPECT_EQ(inside.front.network_used, NetworkUsed::None);
+    // A command that became a task: its agent's boundary, which lets nothing out.
+    const auto command = told(tools::RunsBehind::AgentsBoundary);
+    EXPECT_EQ(command.provenance.backend, "bubblewrap 0.9");
+    EXPECT_THAT(command.provenance.limits, ElementsAre(std::pair("cpu_s", "600")));
+    EXPECT_EQ(command.front.network_used, NetworkUsed::None);
+    EXPECT_THAT(command.safety.network_confirmation, Not(HasSubstr("inside the runtime")));
+    // A server of all agents: theirs, whatever the one who asked has.
+    const auto server = told(tools::RunsBehind::SharedBoundary);
+    EXPECT_EQ(server.provenance.backend, "host_local");
+    EXPECT_THAT(server.front.network_destinations, ElementsAre("any"));
+    backend.hosts = {"a.test", "*.b.test:8443"};
+    const auto listed = told(tools::RunsBehind::AgentsBoundary);
+    EXPECT_THAT(listed.front.network_destinations, ElementsAre("a.test", "*.b.test:8443"));
+    EXPECT_THAT(listed.safety.network_confirmation, HasSubstr("and no others"));
 }
 
 TEST_F(WaistTest, ReportRejectsAndLetsGoOn) {

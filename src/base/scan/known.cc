@@ -9,6 +9,10 @@
 namespace scan {
 namespace {
 
+constexpr std::size_t kBase64Columns = 76;  // base64(1), MIME.
+constexpr std::size_t kPemColumns = 64;     // openssl.
+constexpr std::size_t kHexColumns = 60;     // xxd -p.
+
 // Base64 of a text that starts `shift` bytes into a group: without the characters at both ends
 // that also depend on its neighbours.
 std::string base64_inside(std::string_view credential, std::size_t shift, Alphabet alphabet) {
@@ -18,20 +22,51 @@ std::string base64_inside(std::string_view credential, std::size_t shift, Alphab
     return text.substr(first, last - first);
 }
 
+// Each byte as `format` spells it: programs that escape everything do so.
+std::string each_byte(std::string_view credential, fmt::format_string<unsigned> format) {
+    std::string text;
+    for (const char c : credential)
+        text += fmt::format(format, static_cast<unsigned>(static_cast<unsigned char>(c)));
+    return text;
+}
+
+// As programs break lines when nobody tells them not to; the same text when it is short.
+std::string wrapped(std::string_view text, std::size_t columns) {
+    std::string lines;
+    for (std::size_t at = 0; at < text.size(); at += columns)
+        lines.append(at == 0 ? "" : "\n").append(text.substr(at, columns));
+    return lines;
+}
+
+// PHP and others write "\/" for a slash.
+std::string with_escaped_slashes(std::string_view text) {
+    std::string escaped;
+    for (const char c : text) escaped.append(c == '/' ? "\\" : "") += c;
+    return escaped;
+}
+
 }  // namespace
 
 std::vector<Spelling> spellings(std::string_view credential) {
     if (credential.size() < kKnownBytesMin) return {};
-    std::set<std::string> plain{std::string(credential), json_escaped(credential)};
+    std::set<std::string> plain{std::string(credential), json_escaped(credential),
+                                with_escaped_slashes(json_escaped(credential))};
     std::string backwards(credential);
     std::ranges::reverse(backwards);
     plain.insert(backwards);
     for (const std::size_t shift : {0, 1, 2})
         for (const auto alphabet : {Alphabet::Standard, Alphabet::Url})
             plain.insert(base64_inside(credential, shift, alphabet));
+    for (const std::size_t columns : {kBase64Columns, kPemColumns})
+        plain.insert(wrapped(base64_inside(credential, 0, Alphabet::Standard), columns));
     std::vector<Spelling> list;
     for (const auto& text : plain) list.push_back({text});
     list.push_back({hex(credential), true});
+    if (auto lines = wrapped(hex(credential), kHexColumns); lines.contains('\n'))
+        list.push_back({std::move(lines), true});
+    list.push_back({each_byte(credential, "%{:02x}"), true});
+    list.push_back({each_byte(credential, "\\u{:04x}"), true});
+    list.push_back({each_byte(credential, "\\x{:02x}"), true});
     if (auto text = percent_encoded(credential); !plain.contains(text))
         list.push_back({std::move(text), true});
     return list;

@@ -18,7 +18,9 @@ struct Spelling {
 };
 
 // As it is, base64 in both alphabets at all three alignments, hex in both cases, percent-encoded,
-// escaped for JSON, and backwards. Each spelling once; none for one below kKnownBytesMin.
+// escaped for JSON (only where needed, with slashes, or every byte), and backwards; base64 and hex
+// also in the lines that programs break them into. Each spelling once; none for one below
+// kKnownBytesMin.
 std::vector<Spelling> spellings(std::string_view credential);
 
 struct Needle {

@@ -45,6 +45,28 @@ TEST_F(SecretsTest, AKnownCredentialIsTakenOutHoweverItIsSpelled) {
     }
 }
 
+// As programs write when nobody thinks of credentials.
+TEST_F(SecretsTest, AKnownCredentialIsTakenOutAlsoAsProgramsEscapeAndBreakIt) {
+    const std::string token = "k/Ab3" + std::string(70, 'q') + "Zz9+" + std::string(30, 'w');
+    know({token});
+    const auto each = [&](fmt::format_string<int> format) {
+        std::string text;
+        for (const char c : token) text += fmt::format(format, int{c});
+        return text;
+    };
+    const auto lines = [](std::string text, std::size_t columns) {
+        for (std::size_t at = columns; at < text.size(); at += columns + 1) text.insert(at, "\n");
+        return text;
+    };
+    for (const auto& spelled :
+         {"k\\/" + token.substr(2), each("%{:02X}"), each("\\u{:04x}"), each("\\x{:02x}"),
+          lines(base64(token), 76), lines(base64(token), 64), lines(hex(token), 60)}) {
+        const auto out = without_secrets("before " + spelled + " after");
+        EXPECT_THAT(out, HasSubstr(kMark)) << spelled;
+        EXPECT_LT(out.size(), 60U) << out;
+    }
+}
+
 TEST_F(SecretsTest, ACredentialThatIsLearntLaterCountsAtOnce) {
     know({kSecret});
     EXPECT_EQ(without_secrets("token-of-tomorrow-1"), "token-of-tomorrow-1");

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 
 #include "base/text.h"
+#include "exec/gate/joints.h"
 #include "exec/gate/payloads.h"
 
 namespace gate {
@@ -79,6 +81,21 @@ std::string_view sentence_after(std::string_view text, std::size_t end) {
     return text.substr(end, stop - end);
 }
 
+// A name in front of a value, as data has it: `found: `, `- prompt_text = "`, `"detected":"`. It
+// tells what the value is called and not that somebody reports it. "README says: " is a sentence.
+bool ends_as_label(std::string_view line) {
+    static const re2::RE2 kQuoted(R"re(["'][^"'\n]{1,80}["']\s*[:=]\s*["'`]?$)re");
+    static const re2::RE2 kBare(
+        R"re(^[^\pL\pN_]*[\pL_][\w.\-/]{0,60}(?: ([\w.\-/]{1,30}))?\s*[:=]>?\s*["'`|>]?\s*$)re");
+    static const re2::RE2 kVerb(
+        "(?i)^(?:says?|said|reads?|asks?|asked|told|tells|claims?|claimed|wants?|wanted|demands?|"
+        "demanded|suggests?|suggested|contains?|contained|states?|stated)$");
+    const re2::StringPiece piece(line.data(), line.size());
+    if (re2::RE2::PartialMatch(piece, kQuoted)) return true;
+    re2::StringPiece second;
+    return re2::RE2::PartialMatch(piece, kBare, &second) && !re2::RE2::FullMatch(second, kVerb);
+}
+
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -115,9 +132,33 @@ const std::vector<scan::Rule>& content_rules() {
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
     // A hit may start with the mark that ends the sentence before it.
     while (begin < end && !is_letter(text[begin])) ++begin;
-    return matches_any(frames().before, sentence_before(text, begin)) ||
+    const auto before = sentence_before(text, begin);
+    const auto line = before.substr(before.rfind('\n') + 1);
+    return (!ends_as_label(line) && matches_any(frames().before, before)) ||
            matches_any(frames().after, sentence_after(text, end));
 }
+
+namespace {
+
+// Secrets that were taken apart over lines or literals. What is found in one part is told already.
+void find_across_joints(const scan::Scanner& scanner, std::string_view text,
+                        std::vector<Hit>& hits) {
+    const Joined joined(text);
+    if (!joined.has_joints()) return;
+    for (const auto& finding : scanner.scan(joined.text())) {
+        if (finding.family != "secret" || !joined.spans_joint(finding.begin, finding.end)) continue;
+        const auto [begin, end] = joined.original(finding.begin, finding.end);
+        const bool is_told = std::ranges::any_of(hits, [&](const Hit& hit) {
+            return hit.finding.family == "secret" && hit.finding.begin < end &&
+                   begin < hit.finding.end;
+        });
+        if (!is_told)
+            hits.push_back({{finding.rule, finding.family, begin, end},
+                            "in parts that belong together: " + message_of(finding.rule)});
+    }
+}
+
+}  // namespace
 
 std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scope scope) {
     std::vector<Hit> hits;
@@ -127,6 +168,7 @@ std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scop
         if (may_be_reported && is_reported(text, finding.begin, finding.end)) continue;
         hits.push_back({finding, message_of(finding.rule)});
     }
+    find_across_joints(scanner, text, hits);
     const auto payloads =
         find_payloads(text, [&](std::string_view decoded, std::size_t begin, std::size_t end) {
             for (const auto& finding : scanner.scan(decoded)) {
@@ -141,10 +183,14 @@ std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scop
                 hits.push_back({here, "behind an encoding: " + message_of(finding.rule)});
             }
         });
-    if (scope == Scope::Secrets) return hits;
-    for (const auto& payload : payloads)
-        hits.push_back({{payload.rule, "payload", payload.begin, payload.end},
-                        fmt::format("{} is embedded in the text", payload.description)});
+    if (scope == Scope::Everything)
+        for (const auto& payload : payloads)
+            hits.push_back({{payload.rule, "payload", payload.begin, payload.end},
+                            fmt::format("{} is embedded in the text", payload.description)});
+    // In the order in which they stand: an excerpt takes them out one after the other.
+    std::ranges::sort(hits, {}, [](const Hit& hit) {
+        return std::tuple(hit.finding.begin, hit.finding.end, hit.finding.rule);
+    });
     return hits;
 }
 

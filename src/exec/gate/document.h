@@ -122,6 +122,7 @@ struct SectionSpan {
 struct Parsed {
     ResultDocument document;            // What could be read; whole when there are no faults.
     std::vector<SectionSpan> sections;  // Views into the text.
+    bool has_front{false};              // Its fields could be read, good or bad.
     // The command inside Provenance: a report of what ran, whatever it says.
     std::size_t command_begin{0};
     std::size_t command_end{0};

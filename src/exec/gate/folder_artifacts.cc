@@ -57,6 +57,9 @@ base::Result<std::unique_ptr<ByteSource>> FolderArtifacts::open(const std::strin
         return fail(ErrorCode::NotFound, "the artifact is not there, or is reached by a link");
     if (!S_ISREG(info.st_mode))
         return fail(ErrorCode::InvalidInput, "the artifact is not a regular file");
+    // Under its other name it could be changed once it is accepted.
+    if (info.st_nlink > 1)
+        return fail(ErrorCode::InvalidInput, "the artifact is a hard link to another file");
     return std::make_unique<FileSource>(std::move(file));
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -173,8 +174,15 @@ base::Result<Verdict> Gate::verdict_of(const std::string& name, const fs::path& 
             .reasons = {{.rule = "document_missing",
                          .message = "there is no document to judge: " + text.error().message}}};
     }
+    return verdict_on(name, *text, folder);
+}
+
+base::Result<Verdict> Gate::verdict_on(const std::string& name, const std::string& text,
+                                       const fs::path& folder) const {
     FolderArtifacts artifacts((folder / kArtifactFolder).string());
-    auto verdict = TRY(TRY(parts_.validator())->validate(name, *text, artifacts));
+    auto verdict = TRY(TRY(parts_.validator())->validate(name, text, artifacts));
+    // A document that is checked where it happens to lie has no folder of its own.
+    if (folder.filename() != name) return verdict;
     for (const auto& other : TRY(names_in(folder))) {
         if (other == name + ".md" || other == kArtifactFolder) continue;
         verdict.outcome = GateOutcome::Reject;
@@ -241,7 +249,9 @@ base::Result<GateDocument> Gate::commit_verdict(GateDocument document, Verdicts 
 
 base::Result<GateDocument> Gate::settle(const std::string& document_id) {
     auto row = TRY(row_of(document_id));
-    if (!row) return fail(ErrorCode::NotFound, "there is no document {}", document_id);
+    if (!row)
+        return fail(ErrorCode::NotFound, "there is no document {}; see holon gate list",
+                    document_id);
     if (row->place == GatePlace::Outbox) return judge(document_id);
     TRY(carry(*row, GatePlace::Outbox));
     return *row;
@@ -328,10 +338,19 @@ base::Result<std::vector<GateDocument>> Gate::settle() {
 }
 
 base::Result<Verdict> Gate::check(const fs::path& file) const {
-    const auto text = base::read_file(file, kDocumentBytesMax);
-    if (!text) return std::unexpected(text.error());
-    FolderArtifacts artifacts((fs::absolute(file).parent_path() / kArtifactFolder).string());
-    return TRY(parts_.validator())->validate(file.stem().string(), *text, artifacts);
+    std::error_code failed;
+    if (!fs::exists(file, failed))
+        return fail(ErrorCode::NotFound, "there is no file {}", file.string());
+    auto text = base::read_file(file, kDocumentBytesMax);
+    if (!text) {
+        if (!fs::is_regular_file(file, failed) || fs::file_size(file, failed) <= kDocumentBytesMax)
+            return std::unexpected(text.error());
+        // Too large is a verdict, too. One byte too many is enough for the validator to say so.
+        text = std::string(kDocumentBytesMax + 1, '\0');
+        std::ifstream(file, std::ios::binary).read(text->data(), std::ssize(*text));
+    }
+    const auto name = file.stem().string();
+    return verdict_on(name, *text, fs::absolute(file).lexically_normal().parent_path());
 }
 
 base::Result<std::string> Gate::read_inbound(const std::string& document_id) const {
@@ -348,7 +367,9 @@ base::Result<std::string> Gate::read_inbound(const std::string& document_id) con
 base::Result<GateDocument> Gate::release(const std::string& document_id,
                                          const std::string& reason) {
     auto row = TRY(row_of(document_id));
-    if (!row) return fail(ErrorCode::NotFound, "there is no document {}", document_id);
+    if (!row)
+        return fail(ErrorCode::NotFound, "there is no document {}; see holon gate list",
+                    document_id);
     if (row->place != GatePlace::Quarantine)
         return fail(ErrorCode::Conflict, "the document {} is not in quarantine but {}", document_id,
                     base::enum_name(row->place));
@@ -391,7 +412,9 @@ base::Status Gate::commit_release(const GateDocument& document, std::string text
 
 base::Result<GateDocument> Gate::purge(const std::string& document_id) {
     auto row = TRY(row_of(document_id));
-    if (!row) return fail(ErrorCode::NotFound, "there is no document {}", document_id);
+    if (!row)
+        return fail(ErrorCode::NotFound, "there is no document {}; see holon gate list",
+                    document_id);
     if (row->place != GatePlace::Quarantine)
         return fail(ErrorCode::Conflict, "the document {} is not in quarantine but {}", document_id,
                     base::enum_name(row->place));

@@ -87,6 +87,8 @@ private:
     base::Result<std::optional<domain::GateDocument>> row_of(const std::string& name) const;
     base::Result<Verdict> verdict_of(const std::string& name,
                                      const std::filesystem::path& folder) const;
+    base::Result<Verdict> verdict_on(const std::string& name, const std::string& text,
+                                     const std::filesystem::path& folder) const;
     base::Status settle_outbox(std::vector<domain::GateDocument>& judged);
     base::Status settle_quarantine();
     // Puts away what a crash left unwritten: half a folder, or a row without one.

@@ -135,6 +135,7 @@ private:
         for (const auto& problem : parsed.faults)
             field_fault(problem.rule, problem.pointer, problem.message);
         if (!parsed.faults.empty()) return;
+        out_.has_front = true;
         std::vector<base::typed::Fault> faults;
         base::typed::decode(base::typed::type_of<FrontMatter>(), &front(), parsed.value,
                             base::Unknown::Reject, "", faults);
@@ -362,7 +363,7 @@ private:
                 {.path = std::string(path),
                  .sha256 = std::string(base::trim(line.text.substr(at + kDigest.size())))});
         }
-        check_outputs();
+        if (out_.has_front) check_outputs();  // Else there is nothing to hold them to.
     }
 
     void check_outputs() {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "exec/sandbox/network_log.h"
 #include "exec/tasks/spec.h"
 
 namespace gate {
@@ -15,6 +15,8 @@ constexpr int kSignalExit = 128;          // As shells count.
 constexpr int kTimeoutExit = 124;
 constexpr std::string_view kOpenNetwork =
     "Not known: the command had the network of this machine, which nobody observed.";
+constexpr std::string_view kPossibleNetwork =
+    "Not known for this call alone: it could reach the hosts of the allow-list, and no others.";
 
 std::string request_id(std::string_view id, std::string_view suffix) {
     std::string name(id.substr(0, kIdCharsMax));
@@ -85,40 +87,28 @@ int exit_code(const base::ProcessExit& exit) {
 
 struct Network {
     std::vector<std::string> reached, refused;
-    bool is_known{false};
 };
 
-// The log that the proxy wrote: {"host", "port", "outcome"} a line.
 Network network_of(const std::filesystem::path& log) {
     Network network;
-    const auto text = log.empty() ? base::Result<std::string>(std::string())
-                                  : base::read_file(log, kNetworkLogBytesMax);
-    if (log.empty() || !text) return network;
-    network.is_known = true;
-    std::string_view rest = *text;
-    while (!rest.empty()) {
-        const auto line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        const auto entry = base::parse_json(line);
-        if (!entry || !entry->is_object()) continue;
-        const auto name =
-            fmt::format("{}:{}", base::string_at(*entry, "host"), base::int_at(*entry, "port"));
-        auto& list =
-            base::string_at(*entry, "outcome") == "connected" ? network.reached : network.refused;
-        if (list.size() < kDestinationsMax && std::ranges::find(list, name) == list.end())
-            list.push_back(name);
+    for (const auto& entry : sandbox::read_network_log(log)) {
+        auto& list = entry.is_connected() ? network.reached : network.refused;
+        if (list.size() < kDestinationsMax &&
+            std::ranges::find(list, entry.destination) == list.end())
+            list.push_back(entry.destination);
     }
     return network;
 }
 
+void add_open_network(FinishedRequest& request) {
+    request.network_used = NetworkUsed::Allowlist;
+    request.network_destinations = {"any"};
+    request.network_note = kOpenNetwork;
+}
+
 void add_network(FinishedRequest& request, const std::filesystem::path& log,
                  const BackendFacts& backend) {
-    if (backend.network_is_open) {
-        request.network_used = NetworkUsed::Allowlist;
-        request.network_destinations = {"any"};
-        request.network_note = kOpenNetwork;
-        return;
-    }
+    if (backend.network_is_open) return add_open_network(request);
     const auto network = network_of(log);
     if (!network.reached.empty()) {
         request.network_used = NetworkUsed::Allowlist;
@@ -131,14 +121,30 @@ void add_network(FinishedRequest& request, const std::filesystem::path& log,
                         request.unexpected_behavior ? "; " : "", fmt::join(network.refused, ", "));
 }
 
+// Of work that goes on beside this call or serves others too: nobody can tell what it reached for
+// this one, only what it could reach.
+void add_possible_network(FinishedRequest& request, const BackendFacts& backend) {
+    if (backend.network_is_open) return add_open_network(request);
+    if (backend.hosts.empty()) return;
+    request.network_used = NetworkUsed::Allowlist;
+    request.network_destinations = backend.hosts;
+    if (request.network_destinations.size() > kDestinationsMax)
+        request.network_destinations.resize(kDestinationsMax);
+    request.network_note = kPossibleNetwork;
+}
+
+void add_backend(FinishedRequest& request, const BackendFacts& backend) {
+    request.backend = backend.name;
+    request.limits = backend.limits;
+    if (!backend.version.empty()) request.backend_version = backend.version;
+}
+
 FinishedRequest of_command(std::string id, std::string command, const Teller& teller) {
     FinishedRequest request{.request_id = std::move(id),
                             .command = bounded(std::move(command)),
                             .executor = teller.executor,
-                            .backend = teller.backend.name,
-                            .limits = teller.backend.limits,
                             .created = teller.now};
-    if (!teller.backend.version.empty()) request.backend_version = teller.backend.version;
+    add_backend(request, teller.backend);
     return request;
 }
 
@@ -154,22 +160,31 @@ FinishedRequest of_evidence(std::string id, const results::Evidence& evidence,
     return request;
 }
 
-// A call that ran no command: all that it says, and all that it would keep in files.
+// Where a call that left no evidence of a command did its work.
+void add_surroundings(FinishedRequest& request, const tools::FinishedCall& finished,
+                      const BackendFacts& backend) {
+    if (finished.runs_behind != tools::RunsBehind::Nothing) {
+        add_backend(request, backend);
+        return add_possible_network(request, backend);
+    }
+    request.backend = "runtime";
+    request.network_note = "The tool runs inside the runtime and starts no command.";
+    if (finished.family != tools::Family::Web) return;
+    request.network_used = NetworkUsed::Allowlist;
+    request.network_destinations = {"any"};
+    request.network_note = "The tool reads the web; see its arguments.";
+}
+
+// A call that ran no command to its end: all that it says, and all that it would keep in files.
 FinishedRequest of_tool(const tools::FinishedCall& finished, const Teller& teller) {
     const auto& call = finished.call;
     FinishedRequest request{
         .request_id = request_id(call.call_id.value, ""),
         .command = bounded(fmt::format("{} {}", call.tool, base::json_text(call.args))),
         .executor = teller.executor,
-        .backend = "runtime",
         .runtime_sec = std::chrono::duration<double>(teller.now - finished.started_at).count(),
         .created = teller.now};
-    request.network_note = "The tool runs inside the runtime and starts no command.";
-    if (finished.family == tools::Family::Web) {
-        request.network_used = NetworkUsed::Allowlist;
-        request.network_destinations = {"any"};
-        request.network_note = "The tool reads the web; see its arguments.";
-    }
+    add_surroundings(request, finished, teller.backend);
     Payloads payloads;
     const auto envelope =
         results::project(call.tool, finished.outcome->completed, payloads, finished.output);

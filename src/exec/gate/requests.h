@@ -9,9 +9,7 @@ namespace gate {
 
 // Longer commands and arguments are told by their beginning and their digest.
 inline constexpr std::size_t kCommandBytesMax = 64 * 1024;
-// Destinations of one command that are told, and how much of its log is read for them.
-inline constexpr std::size_t kDestinationsMax = 200;
-inline constexpr std::size_t kNetworkLogBytesMax = std::size_t{1} << 20;
+inline constexpr std::size_t kDestinationsMax = 200;  // Of one command that are told.
 
 struct Teller {
     const BackendFacts& backend;

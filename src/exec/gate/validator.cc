@@ -65,12 +65,28 @@ void check_document_text(const scan::Scanner& scanner, std::string_view text, co
     }
 }
 
+// Whether `shown` is how the beginning of `stream` is written down: with marks for bytes that are
+// no text, and a newline at its end.
+bool begins_with(std::string_view stream, std::string_view shown) {
+    constexpr std::string_view kMark = "\xef\xbf\xbd";
+    if (shown.ends_with('\n')) shown.remove_suffix(1);
+    while (shown.ends_with(kMark)) shown.remove_suffix(kMark.size());  // Maybe a letter cut in two.
+    std::string text = base::to_utf8(stream.substr(0, shown.size() + kMark.size()));
+    std::ranges::replace(text, '\0', ' ');
+    return text.starts_with(shown);
+}
+
 // Hashes one artifact and judges it piece by piece.
 class ArtifactCheck {
 public:
     ArtifactCheck(const scan::Scanner& scanner, const ArtifactRef& artifact, Scope scope,
                   Reasons& reasons)
         : scanner_(scanner), artifact_(artifact), scope_(scope), reasons_(reasons) {}
+
+    // What `section` shows is to be the beginning of the artifact.
+    void expect_beginning(const char* section, std::string_view shown) {
+        expected_.emplace_back(section, shown);
+    }
 
     base::Status run(ByteSource& source) {
         base::Sha256 hash;
@@ -88,6 +104,7 @@ public:
                     fmt::format("the artifact is larger than {} GiB", kArtifactBytesMax >> 30));
                 return {};
             }
+            if (start == 0) check_beginning(buffer);
             look(buffer, start, at_end);
             if (at_end) break;
             const std::size_t gone = buffer.size() - 2 * kMargin;
@@ -103,6 +120,16 @@ private:
     void add(std::string rule, std::string message) {
         reasons_.add(
             {.rule = std::move(rule), .message = std::move(message), .artifact = artifact_.path});
+    }
+
+    // Or a document could show one thing and vouch for another.
+    void check_beginning(std::string_view piece) {
+        for (const auto& [section, shown] : expected_)
+            if (!begins_with(piece, shown))
+                reasons_.add({.rule = "stream_excerpt",
+                              .message = "what is shown is not the beginning of the whole stream",
+                              .section = section,
+                              .artifact = artifact_.path});
     }
 
     // Hits near a border are left to the piece in which they stand in the middle.
@@ -125,6 +152,7 @@ private:
     const ArtifactRef& artifact_;
     Scope scope_;
     Reasons& reasons_;
+    std::vector<std::pair<const char*, std::string_view>> expected_;
 };
 
 // Faults that are the document's, not this machine's.
@@ -164,13 +192,13 @@ base::Result<Verdict> Validator::validate(std::string_view name, std::string_vie
     Reasons reasons;
     for (auto& fault : parsed.faults) reasons.add(std::move(fault));
     const auto& front = parsed.document.front;
-    if (front.result_id != name)
+    if (parsed.has_front && front.result_id != name)
         reasons.add({.rule = "file_name",
                      .message = "the file is not named after the result_id",
                      .field = "/result_id"});
     // What is too large to be a document is not read as one.
     if (text.size() <= kDocumentBytesMax) check_document_text(*scanner_, text, parsed, reasons);
-    TRY(check_listing(front.artifacts, artifacts, reasons));
+    if (parsed.has_front) TRY(check_listing(front.artifacts, artifacts, reasons));
     for (const auto& artifact : front.artifacts) {
         if (!is_artifact_path(artifact.path) || reasons.is_full()) continue;  // Told already.
         auto source = artifacts.open(artifact.path);
@@ -186,6 +214,10 @@ base::Result<Verdict> Validator::validate(std::string_view name, std::string_vie
             artifact.sha256 == front.stdout_sha256 || artifact.sha256 == front.stderr_sha256;
         ArtifactCheck check(*scanner_, artifact, is_stream ? Scope::Everything : Scope::Secrets,
                             reasons);
+        for (const auto& [section, excerpt] :
+             {std::pair{"Stdout", &parsed.document.stdout_excerpt},
+              std::pair{"Stderr", &parsed.document.stderr_excerpt}})
+            if (excerpt->whole_in == artifact.path) check.expect_beginning(section, excerpt->text);
         TRY(check.run(**source));
     }
     verdict.reasons = reasons.take();

@@ -41,7 +41,7 @@ ResultDocument with_long_output(const std::string& stream, MapArtifacts& artifac
     document.front.artifacts.push_back({"stdout.txt", digest});
     document.outputs.push_back({"stdout.txt", digest, "All of stdout."});
     document.front.stdout_sha256 = digest;
-    document.stdout_excerpt = {"first\n", "stdout.txt", 10'000};
+    document.stdout_excerpt = {stream.substr(0, stream.find('\n') + 1), "stdout.txt", 10'000};
     artifacts.files["stdout.txt"] = stream;
     return document;
 }
@@ -65,6 +65,35 @@ TEST(Validator, TheFileIsNamedAfterTheResult) {
         validator().validate("TS-20310102-030405Z-TR-other", render(sample()), artifacts);
     ASSERT_TRUE(verdict);
     EXPECT_THAT(rules(*verdict), ElementsAre("file_name"));
+}
+
+// contract: GATE-08
+TEST(Validator, WhatIsShownIsTheBeginningOfTheWholeStream) {
+    MapArtifacts artifacts;
+    auto document = with_long_output("first\nsec\xffond\n" + std::string(1000, 'x'), artifacts);
+    EXPECT_THAT(rules(validate(document, artifacts)), IsEmpty());
+    for (const char* good : {"first\nsec\xef\xbf\xbdon\n", "f\n", "first\nsec\xef\xbf\xbd\n"}) {
+        document.stdout_excerpt.text = good;
+        EXPECT_THAT(rules(validate(document, artifacts)), IsEmpty()) << good;
+    }
+    for (const std::string& bad :
+         {std::string("second\n"), std::string("first\nthird\n"), std::string(3000, 'x') + "\n",
+          "first\nsec\xef\xbf\xbdond\n" + std::string(1001, 'x') + "\n"}) {
+        document.stdout_excerpt.text = bad;
+        const auto verdict = validate(document, artifacts);
+        EXPECT_THAT(rules(verdict), ElementsAre("stream_excerpt")) << bad.substr(0, 40);
+        EXPECT_EQ(verdict.reasons.at(0).section, "Stdout");
+    }
+}
+
+// What cannot be read is not also reported as missing.
+TEST(Validator, WithoutReadableFrontMatterNothingIsHeldAgainstIt) {
+    MapArtifacts artifacts;
+    auto text = render(sample());
+    text.replace(text.find("exit_code: 0"), 12, "exit_code: &a 0");
+    const auto verdict = validator().validate(sample().front.result_id, text, artifacts);
+    ASSERT_TRUE(verdict);
+    EXPECT_THAT(rules(*verdict), ElementsAre("yaml_alias"));
 }
 
 // contract: GATE-07

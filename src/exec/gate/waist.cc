@@ -136,13 +136,14 @@ Waist::~Waist() {
 // Beside the loop: what `requests` makes passes the gate, and `tell` puts the verdict into the
 // answer, which `done` gets on the loop.
 template <class Answer, class Requests, class Tell>
-void Waist::pass_beside(const domain::AgentId& agent, domain::GatePolicy policy, Requests requests,
-                        Tell tell, std::move_only_function<void(Answer)> done) {
+void Waist::pass_beside(const domain::AgentId& agent, BackendFacts backend,
+                        domain::GatePolicy policy, Requests requests, Tell tell,
+                        std::move_only_function<void(Answer)> done) {
     auto answer = std::make_shared<Answer>();
     ++in_flight_;
     parts_.loop.offload(
-        [this, agent, policy, answer, backend = parts_.backend(agent),
-         requests = std::move(requests), tell = std::move(tell)] {
+        [this, agent, policy, answer, backend = std::move(backend), requests = std::move(requests),
+         tell = std::move(tell)] {
             Judged judged;
             try {
                 judged =
@@ -163,8 +164,12 @@ void Waist::pass_beside(const domain::AgentId& agent, domain::GatePolicy policy,
 void Waist::judge(tools::FinishedCall finished,
                   std::move_only_function<void(tools::GateAnswer)> done) {
     auto shared = std::make_shared<const tools::FinishedCall>(std::move(finished));
+    const auto& agent = shared->call.agent_id;
     pass_beside<tools::GateAnswer>(
-        shared->call.agent_id, policy(shared->call.agent_id, shared->family),
+        agent,
+        shared->runs_behind == tools::RunsBehind::SharedBoundary ? parts_.shared_backend()
+                                                                 : parts_.backend(agent),
+        policy(agent, shared->family),
         [shared](const Teller& teller) { return requests_of(*shared, teller); },
         [shared, log = parts_.log_of ? parts_.log_of(shared->call) : std::filesystem::path()](
             const auto& mark, const auto& reasons) {
@@ -178,7 +183,7 @@ void Waist::judge(tasks::FinishedOutput finished,
                   std::move_only_function<void(tasks::OutputAnswer)> done) {
     const auto agent = finished.task.agent_id;
     pass_beside<tasks::OutputAnswer>(
-        agent, policy(agent),
+        agent, parts_.backend(agent), policy(agent),
         [finished = std::move(finished)](const Teller& teller) {
             std::vector<FinishedRequest> one;
             one.push_back(request_of(finished, teller));

@@ -23,7 +23,8 @@ struct BackendFacts {
     std::string name;
     std::string version{};
     std::vector<std::pair<std::string, std::string>> limits{};
-    bool network_is_open{false};  // Neither confined nor observed.
+    bool network_is_open{false};       // Neither confined nor observed.
+    std::vector<std::string> hosts{};  // All that an allow-list lets through.
 };
 
 struct WaistParts {
@@ -32,6 +33,8 @@ struct WaistParts {
     base::Clock& clock;
     std::function<domain::GatePolicy(const domain::AgentId&, tools::Family)> policy;
     std::function<BackendFacts(const domain::AgentId&)> backend;
+    // Where programs run that serve all agents.
+    std::function<BackendFacts()> shared_backend;
     // The file that got the output of a call's command while it ran; it need not be there.
     std::function<std::filesystem::path(const domain::ToolCall&)> log_of{};
     std::string executor;
@@ -64,8 +67,8 @@ private:
         std::vector<domain::GateReason> reasons{};
     };
     template <class Answer, class Requests, class Tell>
-    void pass_beside(const domain::AgentId& agent, domain::GatePolicy policy, Requests requests,
-                     Tell tell, std::move_only_function<void(Answer)> done);
+    void pass_beside(const domain::AgentId& agent, BackendFacts backend, domain::GatePolicy policy,
+                     Requests requests, Tell tell, std::move_only_function<void(Answer)> done);
     // Blocks. What cannot be judged is rejected.
     Judged pass(const domain::AgentId& agent, std::vector<FinishedRequest> requests) const;
     base::Result<domain::GateDocument> pass_one(const domain::AgentId& agent,

@@ -173,6 +173,10 @@ TEST_F(Write, ArtifactsAreNotReachedThroughLinksOrPipes) {
     fs::remove(artifact);
     ASSERT_EQ(::mkfifo(artifact.c_str(), 0600), 0);
     EXPECT_EQ(validated().reasons.at(0).rule, "artifact_missing");
+    // A second name under which it could be changed later.
+    fs::remove(artifact);
+    fs::create_hard_link(folder.path("f"), artifact);
+    EXPECT_EQ(validated().reasons.at(0).rule, "artifact_missing");
 }
 
 }  // namespace

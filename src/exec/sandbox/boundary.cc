@@ -90,6 +90,7 @@ Facts Boundary::facts() const {
     if (!confines()) return facts;
     facts.version = machine().version;
     facts.network = settings_.network;
+    if (has_allow_list()) facts.hosts = settings_.allowed_hosts;
     for (const auto& [name, value] : base::to_json(settings_.limits).as_object())
         facts.limits.emplace_back(name, base::json_text(value));
     return facts;

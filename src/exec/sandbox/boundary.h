@@ -35,6 +35,7 @@ struct Facts {
     std::string version{};
     std::vector<std::pair<std::string, std::string>> limits{};  // None where none is enforced.
     Network network{Network::Host};
+    std::vector<std::string> hosts{};  // Those of an allow-list.
 };
 
 class Boundary {

@@ -1,9 +1,6 @@
 #include "exec/sandbox/confine.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
-#include <random>
 
 #include "base/files.h"
 
@@ -19,8 +16,11 @@ constexpr const char* kPrivateFolders[] = {"/tmp", "/var/tmp", "/run", "/dev/shm
 // Where holon-init lies inside, whatever folder it comes from.
 constexpr const char* kInitInside = "/run/holon/init";
 // The proxy of an allow-list, as the command sees it.
-constexpr const char* kProxySocketInside = "/run/holon/proxy.sock";
 constexpr const char* kProxyPort = "3128";
+// Through this descriptor holon-init hands the listener at that port to the proxy.
+constexpr const char* kProxyFd = "3";
+// Files below .git/modules that are looked at for those that commands must not change.
+constexpr std::size_t kGitEntriesMax = 4096;
 
 std::optional<Seen::Path> seen(const fs::path& path) {
     std::error_code failed;
@@ -71,6 +71,29 @@ void append(std::vector<std::string>& list, std::initializer_list<std::string> w
     list.insert(list.end(), words.begin(), words.end());
 }
 
+// The folders that lead from a writable root to something in it. Moved away, they would take it
+// along, and the next command would find it under another name.
+void add_anchors(const std::string& root, const std::string& path, Seen& into) {
+    for (auto parent = fs::path(path).parent_path().string(); is_below(parent, root);
+         parent = fs::path(parent).parent_path().string())
+        if (std::ranges::find(into.anchors, parent) == into.anchors.end())
+            into.anchors.push_back(parent);
+}
+
+// Nothing moves inside what is hidden or read-only in a root; an anchor there would open it again.
+void drop_needless_anchors(Seen& seen) {
+    std::erase_if(seen.anchors, [&](const std::string& anchor) {
+        const auto closes = [&](const Seen::Path& closed) {
+            return (anchor == closed.path || is_below(anchor, closed.path)) &&
+                   std::ranges::any_of(seen.writable_roots, [&](const std::string& root) {
+                       return is_below(closed.path, root);
+                   });
+        };
+        return std::ranges::any_of(seen.read_only, closes) ||
+               std::ranges::any_of(seen.hidden, closes);
+    });
+}
+
 // What of a writable root is to stay as it is, with the folders that lead there.
 void add_read_only(const std::string& root, const std::string& relative, Seen& into) {
     const fs::path path = fs::path(root) / relative;
@@ -83,10 +106,47 @@ void add_read_only(const std::string& root, const std::string& relative, Seen& i
     const auto found = seen(path);
     if (!found || !is_below(found->path, root)) return;
     into.read_only.push_back(*found);
-    for (auto parent = fs::path(found->path).parent_path().string(); is_below(parent, root);
-         parent = fs::path(parent).parent_path().string())
-        if (std::ranges::find(into.anchors, parent) == into.anchors.end())
-            into.anchors.push_back(parent);
+    add_anchors(root, found->path, into);
+}
+
+// Git's folders of submodules have settings and hooks as the repository has. Beyond the bound, all
+// of them stay as they are.
+void add_submodules(const std::string& root, Seen& into) {
+    const fs::path modules = fs::path(root) / ".git/modules";
+    std::error_code failed;
+    std::vector<std::string> found;
+    std::size_t looked_at = 0;
+    for (auto entry = fs::recursive_directory_iterator(modules, failed);
+         !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+        if (++looked_at > kGitEntriesMax) return add_read_only(root, ".git/modules", into);
+        const std::string name = entry->path().filename().string();
+        if (name == "objects" || name == "refs" || name == "logs")
+            entry.disable_recursion_pending();
+        if (name != "config" && name != "hooks" && name != "config.worktree") continue;
+        if (!fs::exists(entry->path().parent_path() / "HEAD", failed)) continue;
+        entry.disable_recursion_pending();
+        found.push_back(entry->path().lexically_relative(root).string());
+    }
+    for (const auto& relative : found) add_read_only(root, relative, into);
+}
+
+// A repository never has this file; a linked worktree has it elsewhere. In its place it would lead
+// git to other settings and hooks, so it is a command's doing, and nothing more is run beside it.
+base::Status refuse_other_settings(const std::string& root) {
+    std::error_code failed;
+    const fs::path leads = fs::path(root) / ".git/commondir";
+    if (!fs::exists(fs::symlink_status(leads, failed))) return {};
+    return fail(ErrorCode::Unavailable,
+                "the command was not run: {} leads git to settings and hooks that anyone could "
+                "have written, and no repository needs it; look at it, and delete it before you "
+                "use git there",
+                leads.string());
+}
+
+// The file that leads a worktree to its repository: another one would lead elsewhere.
+void add_git_file(const std::string& root, Seen& into) {
+    std::error_code failed;
+    if (fs::is_regular_file(fs::path(root) / ".git", failed)) add_read_only(root, ".git", into);
 }
 
 // A folder by itself. One that a link leads away from its place would bring back something hidden.
@@ -97,16 +157,9 @@ void add_read_only(const fs::path& folder, Seen& into) {
         into.read_only.push_back(*found);
 }
 
-// In a folder that the proxy makes and removes. Short: the address of a socket has 107 bytes.
-std::string proxy_socket() {
-    std::uint64_t number = 0;
-    if (::getrandom(&number, sizeof number, 0) != sizeof number) number = std::random_device()();
-    return fmt::format("/tmp/holon-net-{:016x}/s", number);
-}
-
 std::vector<std::string> behind_proxy(const Policy& policy, const Machine& machine,
-                                      const std::string& socket, std::vector<std::string> command) {
-    std::vector<std::string> argv{machine.proxy.string(), "--socket", socket, "--log",
+                                      std::vector<std::string> command) {
+    std::vector<std::string> argv{machine.proxy.string(), "--fd", kProxyFd, "--log",
                                   policy.network_log.empty() ? "/dev/null" : policy.network_log};
     for (const auto& host : policy.allowed_hosts) append(argv, {"--allow", host});
     argv.emplace_back("--");
@@ -134,18 +187,26 @@ base::Result<Seen> look(const Policy& policy) {
         if (path->path == "/")
             return fail(ErrorCode::InvalidInput,
                         "the whole file system cannot be a writable root; name a folder in it");
+        TRY(refuse_other_settings(path->path));
         found.writable_roots.push_back(path->path);
         for (const auto& relative : policy.read_only_inside)
             add_read_only(path->path, relative, found);
+        add_git_file(path->path, found);
+        add_submodules(path->path, found);
     }
     for (const auto& folder : policy.read_only) add_read_only(folder, found);
-    for (const auto& hidden : policy.hidden)
-        if (const auto path = seen(hidden)) found.hidden.push_back(*path);
+    for (const auto& hidden : policy.hidden) {
+        const auto path = seen(hidden);
+        if (!path) continue;
+        found.hidden.push_back(*path);
+        for (const auto& root : found.writable_roots)
+            if (is_below(path->path, root)) add_anchors(root, path->path, found);
+    }
+    drop_needless_anchors(found);
     return found;
 }
 
-std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine,
-                                   const std::string& proxy_socket) {
+std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine) {
     std::vector<std::string> list{machine.bwrap.string()};
     append(list, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
                   "--unshare-cgroup-try", "--hostname", "holon", "--die-with-parent"});
@@ -160,7 +221,6 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
     for (const auto& hidden : seen.hidden)
         if (hidden.is_folder) append(list, {"--remount-ro", hidden.path});
     append(list, {"--ro-bind", machine.init.string(), kInitInside});
-    if (!proxy_socket.empty()) append(list, {"--bind", proxy_socket, kProxySocketInside});
     append(list, {"--remount-ro", "/run"});
     const auto& limits = policy.limits;
     append(list, {"--", kInitInside, "--cpu", std::to_string(limits.cpu_s), "--memory",
@@ -168,7 +228,7 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
                   std::to_string(limits.processes), "--file", std::to_string(limits.file_bytes),
                   "--files", std::to_string(limits.open_files)});
     if (bound_table) list.emplace_back("--bound-table");
-    if (!proxy_socket.empty()) append(list, {"--forward", kProxyPort, kProxySocketInside});
+    if (policy.network == Network::Allowlist) append(list, {"--proxy", kProxyPort, kProxyFd});
     list.emplace_back("--");
     return list;
 }
@@ -191,12 +251,10 @@ base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& po
     TRY(can_confine(policy, machine));
     const bool has_proxy = policy.network == Network::Allowlist;
     const auto found = TRY(look(policy));
-    const std::string socket = has_proxy ? proxy_socket() : "";
-    auto argv = arguments(policy, found, machine, socket);
+    auto argv = arguments(policy, found, machine);
     if (!spec.cwd.empty()) argv.insert(argv.begin() + 1, {"--chdir", spec.cwd.string()});
     argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
-    spec.argv =
-        has_proxy ? behind_proxy(policy, machine, socket, std::move(argv)) : std::move(argv);
+    spec.argv = has_proxy ? behind_proxy(policy, machine, std::move(argv)) : std::move(argv);
     if (has_proxy) add_proxy_variables(spec.environment);
     std::erase_if(spec.environment,
                   [](const auto& variable) { return variable.first == "TMPDIR"; });

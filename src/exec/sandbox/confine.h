@@ -30,14 +30,13 @@ struct Seen {
     friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-// NotFound for a writable root that is not there. What is hidden or read-only and is not there is
-// left out: it cannot be made either, unless it lies in a writable root.
+// NotFound for a writable root that is not there; Unavailable for one in which git was led astray.
+// What is hidden or read-only and is not there is left out: it cannot be made either, unless it
+// lies in a writable root.
 base::Result<Seen> look(const Policy& policy);
 
 // The arguments of bwrap up to the command. Pure.
-// `proxy_socket`: where the proxy of an allow-list listens outside; empty: there is none.
-std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine,
-                                   const std::string& proxy_socket = "");
+std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine);
 
 // Unavailable, with all that is missing on this machine and how to get it.
 base::Status can_confine(const Policy& policy, const Machine& machine);

@@ -76,6 +76,69 @@ TEST(Confine, AnchorsTheFoldersAboveWhatIsReadOnly) {
     EXPECT_EQ(seen->anchors, std::vector<std::string>{root + "/.git"});
 }
 
+TEST(Confine, AnchorsTheFoldersAboveWhatIsHidden) {
+    const Folder folder;
+    folder.file("a/conf/deep/key");
+    folder.file("a/.holon/keys/key");
+    folder.file("a/vault/inner/key");
+    const auto root = (folder.path / "a").string();
+    const auto seen = look({.writable_roots = {root},
+                            .read_only_inside = {".holon"},
+                            .hidden = {root + "/conf/deep/key", root + "/.holon/keys/key",
+                                       root + "/vault", root + "/vault/inner/key"}});
+    ASSERT_TRUE(seen);
+    // None in what is read-only or hidden: that would open it.
+    EXPECT_EQ(seen->anchors, (std::vector<std::string>{root + "/conf/deep", root + "/conf"}));
+}
+
+TEST(Confine, AnchorsAlsoInARootThatLiesInSomethingHidden) {
+    const Folder folder;
+    folder.file("h/agents/a/.git/hooks/pre-commit");
+    const auto root = (folder.path / "h/agents/a").string();
+    const auto seen = look({.writable_roots = {root},
+                            .read_only_inside = {".git/hooks"},
+                            .hidden = {(folder.path / "h").string()}});
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->anchors, std::vector<std::string>{root + "/.git"});
+}
+
+TEST(Confine, KeepsTheFileThatLeadsAWorktreeToItsRepository) {
+    const Folder folder;
+    folder.file("a/.git");
+    const auto root = (folder.path / "a").string();
+    const auto seen = look({.writable_roots = {root}});
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->read_only, (std::vector<Seen::Path>{{root + "/.git", false}}));
+}
+
+TEST(Confine, RunsNothingBesideAFileThatLeadsGitToOtherSettings) {
+    const Folder folder;
+    folder.file("a/.git/config");
+    const auto root = (folder.path / "a").string();
+    ASSERT_TRUE(look({.writable_roots = {root}}));
+    folder.file("a/.git/commondir");
+    const auto refused = look({.writable_roots = {root}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, base::ErrorCode::Unavailable);
+    EXPECT_THAT(refused.error().message, HasSubstr(root + "/.git/commondir"));
+}
+
+TEST(Confine, KeepsTheSettingsAndHooksOfSubmodules) {
+    const Folder folder;
+    for (const char* file : {"HEAD", "config", "hooks/pre-commit", "objects/ab/config",
+                             "modules/deep/HEAD", "modules/deep/config", "notes/config"})
+        folder.file(std::string("a/.git/modules/sub/") + file);
+    const auto root = (folder.path / "a").string();
+    const auto seen = look({.writable_roots = {root}, .read_only_inside = {}});
+    ASSERT_TRUE(seen);
+    const auto modules = root + "/.git/modules/sub/";
+    EXPECT_THAT(seen->read_only,
+                testing::UnorderedElementsAre(Seen::Path{modules + "config", false},
+                                              Seen::Path{modules + "hooks", true},
+                                              Seen::Path{modules + "modules/deep/config", false}));
+    EXPECT_THAT(seen->anchors, testing::Contains(root + "/.git/modules/sub"));
+}
+
 TEST(Confine, KeepsMissingHooksFromBeingMade) {
     const Folder folder;
     folder.file("a/.git/HEAD");

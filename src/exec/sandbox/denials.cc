@@ -3,43 +3,29 @@
 #include <algorithm>
 #include <csignal>
 
-#include "base/files.h"
-#include "base/json.h"
-#include "base/text.h"
+#include "exec/sandbox/network_log.h"
 
 namespace sandbox {
 namespace {
 
-constexpr std::size_t kLogBytesMax = 2 * 1024 * 1024;  // The proxy writes at most half of it.
-constexpr std::size_t kHostCharsMax = 253;
 constexpr int kShellSignalBase = 128;
 
 }  // namespace
 
 std::vector<Denial> refused_destinations(const std::filesystem::path& network_log) {
     std::vector<Denial> list;
-    if (network_log.empty()) return list;
-    const auto text = base::read_file(network_log, kLogBytesMax);
-    if (!text) return list;
-    for (std::size_t begin = 0; begin < text->size();) {
-        const std::size_t end = std::min(text->find('\n', begin), text->size());
-        const auto line = base::parse_json(text->substr(begin, end - begin));
-        begin = end + 1;
-        const std::string outcome = line ? base::string_at(*line, "outcome") : "";
-        if (outcome != "refused" && outcome != "private_address") continue;
-        const std::string what = fmt::format(
-            "{}:{}",
-            base::printable(base::ellipsize(base::string_at(*line, "host"), kHostCharsMax)),
-            base::int_at(*line, "port"));
-        const auto known = std::ranges::find(list, what, &Denial::what);
+    for (const auto& entry : read_network_log(network_log)) {
+        if (!entry.is_forbidden()) continue;
+        // Refused by name and by address is the same to whoever asks.
+        const auto known = std::ranges::find(list, entry.destination, &Denial::what);
         if (known != list.end())
-            ++known->count;
+            known->count += entry.count;
         else if (list.size() + 1 < kDenialsMax)
-            list.push_back({Rule::Network, what});
+            list.push_back({Rule::Network, entry.destination, entry.count});
         else if (list.size() < kDenialsMax)
-            list.push_back({Rule::Network, "further destinations"});
+            list.push_back({Rule::Network, "further destinations", entry.count});
         else
-            ++list.back().count;
+            list.back().count += entry.count;
     }
     return list;
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "exec/sandbox/network_log.h"
 #include "exec/sandbox/permit.h"
 
 namespace sandbox {
@@ -37,6 +38,21 @@ not json
                                                                {Rule::Network, "localhost:1", 1}}));
     EXPECT_EQ(refused_destinations(""), std::vector<Denial>{});
     EXPECT_EQ(refused_destinations(folder / "none"), std::vector<Denial>{});
+}
+
+TEST_F(Denials, OfALogEveryoneReadsTheSame) {
+    const auto file = log(R"({"host":"a.com","port":443,"outcome":"connected"}
+{"host":"b.com","port":80,"outcome":"refused"}
+[]
+{"host":"a.com","port":443,"outcome":"connected"}
+{"host":"a.com","port":443,"outcome":"unreachable"})");
+    const auto list = read_network_log(file);
+    EXPECT_EQ(list, (std::vector<Reached>{{"a.com:443", "connected", 2},
+                                          {"b.com:80", "refused"},
+                                          {"a.com:443", "unreachable"}}));
+    EXPECT_TRUE(list[0].is_connected() && !list[0].is_forbidden());
+    EXPECT_TRUE(!list[1].is_connected() && list[1].is_forbidden());
+    EXPECT_TRUE(!list[2].is_connected() && !list[2].is_forbidden());
 }
 
 TEST_F(Denials, AreBoundedAndCountTheRest) {

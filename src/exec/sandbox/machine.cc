@@ -106,7 +106,8 @@ std::vector<std::string> missing(const Machine& machine) {
         list.emplace_back("bubblewrap is not installed; install the package bubblewrap");
     else if (!machine.namespaces)
         list.push_back("bubblewrap cannot make namespaces here (" + machine.failure +
-                       "); allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or "
+                       "); allow user namespaces (sysctl user.max_user_namespaces=15000, "
+                       "kernel.unprivileged_userns_clone=1 or "
                        "kernel.apparmor_restrict_unprivileged_userns=0), or run the container with "
                        "them");
     if (machine.init.empty())

@@ -17,7 +17,8 @@ using Limits = domain::SandboxLimits;
 struct Policy {
     std::vector<std::string> writable_roots{};
     // Relative to each writable root, where they exist: what others would run or obey later.
-    std::vector<std::string> read_only_inside{".git/hooks", ".git/config", ".holon"};
+    std::vector<std::string> read_only_inside{".git/hooks", ".git/config", ".git/config.worktree",
+                                              ".holon"};
     // Folders that are there to read, though they lie in something hidden or in a writable root.
     std::vector<std::string> read_only{};
     // Files and folders that are not there at all for the command.

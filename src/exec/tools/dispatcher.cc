@@ -299,11 +299,12 @@ std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
 void Dispatcher::leave(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
                        std::shared_ptr<results::ArtifactSink> sink,
                        std::move_only_function<void(Dispatched)> done) const {
-    const Family family = parts_.registry.find(call.tool)->spec().family;
+    const ToolSpec& spec = parts_.registry.find(call.tool)->spec();
+    const Family family = spec.family;
     if (!parts_.gate || parts_.gate->policy(call.agent_id, family) == domain::GatePolicy::Off)
         return done(finish(call, started_at, std::move(outcome), *sink));
     auto whole = std::make_shared<Outcome>(std::move(outcome));
-    parts_.gate->judge({call, family, started_at, whole, parts_.output},
+    parts_.gate->judge({call, family, started_at, whole, parts_.output, spec.runs_behind},
                        [this, call, started_at, whole, sink = std::move(sink),
                         done = std::move(done)](GateAnswer answer) mutable {
                            auto dispatched =

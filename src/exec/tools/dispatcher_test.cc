@@ -357,9 +357,11 @@ public:
     }
     void judge(FinishedCall call, std::move_only_function<void(GateAnswer)> done) override {
         asked.push_back(call.call.tool);
+        behind.push_back(call.runs_behind);
         dones.push_back(std::move(done));
     }
     std::vector<std::string> asked;
+    std::vector<RunsBehind> behind;
     std::vector<std::move_only_function<void(GateAnswer)>> dones;
 };
 
@@ -373,11 +375,13 @@ protected:
 };
 
 TEST_F(GatedDispatcher, AResultWaitsForItsVerdictAndCarriesIt) {
+    tool_->spec_to_change().runs_behind = RunsBehind::SharedBoundary;
     std::optional<Dispatched> end;
     const auto running = dispatcher_->dispatch(echo(), ProfilePreset::PublicNamed, place_,
                                                [&](Dispatched d) { end = std::move(d); });
     tool_->dones.back()({.completed = std::make_unique<EchoOutput>("hi")});
     EXPECT_FALSE(end);
+    EXPECT_EQ(gate_.behind, std::vector{RunsBehind::SharedBoundary});
     gate_.dones.at(0)({.mark = {.outcome = domain::GateOutcome::Accept, .document_ids = {"TS-1"}}});
     ASSERT_TRUE(end);
     EXPECT_EQ(end->receipt, "Echo: hi");

@@ -20,6 +20,7 @@ struct FinishedCall {
     base::Time started_at{};
     std::shared_ptr<const Outcome> outcome;
     results::OutputPolicy output{};
+    RunsBehind runs_behind{RunsBehind::Nothing};
 };
 
 struct GateAnswer {

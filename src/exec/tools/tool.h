@@ -30,12 +30,20 @@ enum class Family {
 BOOST_DESCRIBE_ENUM(Family, CoreAgent, LocalEnvironment, Web, AgentCreation, AuthorityExpanding,
                     OperatorNotification)
 
+// What a tool's work runs behind, as a result document tells it.
+enum class RunsBehind {
+    Nothing,         // It happens in this program and starts nothing.
+    AgentsBoundary,  // Commands, behind the boundary of the agent that asked.
+    SharedBoundary   // A program that serves all agents, behind the boundary of all.
+};
+
 struct ToolSpec {
     std::string name;
     std::string description;
     Family family{Family::CoreAgent};
     domain::RiskLevel risk{domain::RiskLevel::ReadOnly};
     std::string category;
+    RunsBehind runs_behind{RunsBehind::Nothing};
     // Nothing in the world changes before the result is committed, so a call that a crash cut off
     // may simply be made again. Otherwise its outcome is unknown and the model is told so.
     bool repeatable{false};

@@ -70,7 +70,10 @@ void add_gate(CLI::App& app, Invocation& invocation) {
                                  "All that were judged so many days ago")
                     ->check(CLI::Range(std::int64_t{0}, kDaysMax));
     one->excludes(old);
-    purge.sub->require_option(1, 0);
+    purge.sub->parse_complete_callback([one, old] {
+        if (one->count() + old->count() == 0)
+            throw CLI::RequiredError("The id of a document, or --older-than-days N,");
+    });
 }
 
 }  // namespace cli

@@ -199,9 +199,11 @@ std::string diagnosis_text(const json::value& entry) {
     const bool available = base::bool_at(availability, "available");
     std::string text = fmt::format("  {} {}", available ? "✓" : "✗",
                                    base::printable(base::string_at(entry, "model")));
-    if (base::find(settings, "transport"))
-        text += fmt::format("  {} at {}", base::string_at(settings, "transport"),
-                            base::printable(base::string_at(settings, "base_url")));
+    if (const std::string transport = base::string_at(settings, "transport"); !transport.empty())
+        text += "  " + transport;
+    // A scripted model has no address.
+    if (const std::string url = base::string_at(settings, "base_url"); !url.empty())
+        text += " at " + base::printable(url);
     if (const auto* reachable = base::find(entry, "reachable"))
         text += reachable->as_bool() ? ", reachable" : ", NOT reachable";
     if (!available)

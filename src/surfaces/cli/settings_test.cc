@@ -62,7 +62,7 @@ public:
     base::Result<json::object> doctor(bool probe) override {
         json::object entry{
             {"model", "xai/x"},
-            {"settings", {{"transport", "openai_chat_completions"}, {"base_url", "http://h"}}},
+            {"settings", {{"transport", "openai_chat_completions"}, {"base_url", doctor_url}}},
             {"availability",
              {{"available", false},
               {"error", "credential_missing"},
@@ -87,6 +87,7 @@ public:
                                 .auth = {.source = "env", .kind = "api_key", .env = "K"},
                                 .configured_in_config = true};
     std::string material;
+    std::string doctor_url{"http://h"};
 };
 
 class SettingsCli : public testing::Test {
@@ -159,6 +160,11 @@ TEST_F(SettingsCli, ADoctorSaysWhatIsWrongAndWhatToDo) {
               "      → set XAI_API_KEY to a key of xai\n"
               "Each is asked up to 3 times (2 retries, 200 ms apart and more).\n"
               "Not ready: no model can be asked.\n");
+}
+
+TEST_F(SettingsCli, ADoctorNamesNoAddressWhereThereIsNone) {
+    settings.doctor_url = "";
+    EXPECT_THAT(shown(DoctorCommand{}), HasSubstr("xai/x  openai_chat_completions\n"));
 }
 
 TEST_F(SettingsCli, ACredentialIsTakenFromTheFlagAndNeverPrinted) {

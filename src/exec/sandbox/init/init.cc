@@ -1,8 +1,8 @@
 // holon-init: the first program inside the sandbox. Puts on limits and the system call filter,
 // gives up every privilege and becomes the command. Static and small: it starts with every command.
 //
-//     holon-init --cpu S --memory BYTES --processes N --file BYTES --files N [--bound-table] --
-//     ARGV…
+//     holon-init --cpu S --memory BYTES --processes N --file BYTES --files N [--bound-table]
+//     [--proxy PORT FD] -- ARGV…
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "exec/sandbox/init/filter.h"
-#include "exec/sandbox/init/forward.h"
+#include "exec/sandbox/init/hand_over.h"
 
 namespace {
 
@@ -44,8 +44,8 @@ struct Options {
     rlim_t file_bytes{0};
     rlim_t open_files{0};
     bool bound_table{false};
-    unsigned short forward_port{0};
-    const char* forward_to{nullptr};
+    unsigned short proxy_port{0};
+    int proxy_fd{-1};
     char** argv{nullptr};
 };
 
@@ -72,9 +72,9 @@ Options parse(char** words) {
             options.bound_table = true;
             continue;
         }
-        if (is("--forward") && words[1] && words[2]) {
-            options.forward_port = static_cast<unsigned short>(number(*++words));
-            options.forward_to = *++words;
+        if (is("--proxy") && words[1] && words[2]) {
+            options.proxy_port = static_cast<unsigned short>(number(*++words));
+            options.proxy_fd = static_cast<int>(number(*++words));
             continue;
         }
         rlim_t* limit = is("--cpu")         ? &options.cpu_s
@@ -154,8 +154,8 @@ int main(int, char** argv) {
     if (options.bound_table) bound_process_table(options.processes);
     drop_privileges();
     ::umask(022);
-    if (options.forward_to)
-        require(sandbox::start_forwarder(options.forward_port, options.forward_to),
+    if (options.proxy_fd >= 0)
+        require(sandbox::hand_over_listener(options.proxy_port, options.proxy_fd),
                 "way to the network");
     set_cpu_limit(options.cpu_s);
     set_limit(RLIMIT_DATA, options.memory_bytes, "limit of memory");

@@ -1,10 +1,11 @@
 // holon-proxy: runs a confined command and is its only way to the network.
 //
-//     holon-proxy --socket FILE --log FILE [--allow RULE]… -- COMMAND…
+//     holon-proxy --fd N --log FILE [--allow RULE]… -- COMMAND…
 //
-// Listens on the Unix socket, which holon-init inside carries a loopback port to, and lets through
-// what the rules name. Each destination, let through or refused, becomes a JSON line of the log.
-// Ends with the command, and as the command ended.
+// The command has a socket as its descriptor N, through which holon-init hands out a listener on
+// the loopback of the sandbox. We answer there, from outside, and let through what the rules name.
+// Each destination, let through or refused, becomes a JSON line of the log. Ends with the command,
+// and as the command ended; no file is made that a kill could leave behind.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -21,8 +22,6 @@
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,10 +39,11 @@ constexpr int kHeadTimeoutMs = 10'000;
 constexpr int kIdleTimeoutMs = 300'000;
 constexpr int kConnectTimeoutMs = 10'000;
 constexpr std::size_t kLogBytesMax = 1024 * 1024;  // Later destinations are not written down.
+constexpr int kAcceptPauseMs = 100;                // Where there is no descriptor left, say.
 constexpr int kOwnFailure = 125;
 
 struct Options {
-    std::string socket;
+    int fd{-1};
     std::string log;
     std::vector<std::string> rules;
     char** command{nullptr};
@@ -186,12 +186,33 @@ void serve(int fd) {
     ::close(peer);
 }
 
-void accept_all(int listener) {
-    for (;;) {
+// The listener that comes through `from`; -1 when the command never got so far.
+int receive_listener(int from) {
+    int fd = -1;
+    char byte = 0;
+    iovec piece{&byte, 1};
+    alignas(cmsghdr) char space[CMSG_SPACE(sizeof fd)]{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+    ssize_t got = 0;
+    while ((got = ::recvmsg(from, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) continue;
+    const cmsghdr* head = got == 1 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (head && head->cmsg_type == SCM_RIGHTS) std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
+    return fd;
+}
+
+void accept_all(int from) {
+    const int listener = receive_listener(from);
+    ::close(from);
+    while (listener >= 0) {
         free_places.acquire();
         const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
         if (fd < 0) {
             free_places.release();
+            ::poll(nullptr, 0, kAcceptPauseMs);
             continue;
         }
         std::thread([fd] {
@@ -212,8 +233,8 @@ void parse(char** words) {
         if (!words[1]) {
             errno = EINVAL;
             give_up(*words);
-        } else if (word == "--socket") {
-            options.socket = *++words;
+        } else if (word == "--fd") {
+            options.fd = std::atoi(*++words);
         } else if (word == "--log") {
             options.log = *++words;
         } else if (word == "--allow") {
@@ -224,23 +245,8 @@ void parse(char** words) {
         }
     }
     errno = EINVAL;
-    if (!options.command || !*options.command || options.socket.empty() || options.log.empty())
-        give_up("--socket, --log and a command are needed");
-}
-
-int listen_on(const std::string& path) {
-    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    errno = ENAMETOOLONG;
-    if (path.size() >= sizeof address.sun_path) give_up(path.c_str());
-    std::memcpy(address.sun_path, path.c_str(), path.size());
-    ::umask(0177);
-    if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(fd, kConnectionsMax) != 0)
-        give_up(path.c_str());
-    ::umask(022);
-    return fd;
+    if (!options.command || !*options.command || options.fd <= STDERR_FILENO || options.log.empty())
+        give_up("--fd, --log and a command are needed");
 }
 
 pid_t child = 0;
@@ -255,21 +261,21 @@ int main(int, char** argv) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     log_fd = ::open(options.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log_fd < 0) give_up(options.log.c_str());
-    // Of its own, with a name that nobody else knows; an old one of this name is not ours.
-    const std::string folder = options.socket.substr(0, options.socket.rfind('/'));
-    if (::mkdir(folder.c_str(), 0700) != 0) give_up(folder.c_str());
-    const int listener = listen_on(options.socket);
-    std::thread(accept_all, listener).detach();
-    if (const int failed =
-            ::posix_spawn(&child, options.command[0], nullptr, nullptr, options.command, environ)) {
+    int pair[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) give_up("socketpair");
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, pair[1], options.fd);
+    if (const int failed = ::posix_spawn(&child, options.command[0], &actions, nullptr,
+                                         options.command, environ)) {
         errno = failed;
         give_up(options.command[0]);
     }
+    ::close(pair[1]);  // Or the end of a command that hands nothing over would not be seen.
+    std::thread(accept_all, pair[0]).detach();
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::signal(signal, pass_on);
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    ::unlink(options.socket.c_str());
-    ::rmdir(folder.c_str());
     if (WIFSIGNALED(status)) {
         ::signal(WTERMSIG(status), SIG_DFL);
         ::raise(WTERMSIG(status));

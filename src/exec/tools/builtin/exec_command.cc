@@ -280,6 +280,7 @@ private:
         .family = tools::Family::LocalEnvironment,
         .risk = domain::RiskLevel::Commands,
         .category = "commands",
+        .runs_behind = tools::RunsBehind::AgentsBoundary,
         .input_schema = base::schema_of<ExecArgs>(),
         .output_schema = base::schema_of<CommandResult>(),
         .render = render_command};

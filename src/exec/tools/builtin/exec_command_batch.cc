@@ -162,6 +162,7 @@ private:
         .family = tools::Family::LocalEnvironment,
         .risk = domain::RiskLevel::Commands,
         .category = "commands",
+        .runs_behind = tools::RunsBehind::AgentsBoundary,
         .input_schema = base::schema_of<BatchArgs>(),
         .output_schema = base::schema_of<BatchResult>(),
         .render = render_batch};

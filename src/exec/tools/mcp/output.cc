@@ -57,9 +57,11 @@ public:
         TRY(add_text(out, joined_text(content), chars, sink));
         for (const auto& piece : content) TRY(add_piece(out, piece, sink));
         TRY(add_structured(out, chars, sink));
+        const auto chars_shown = base::char_count(out.text_preview);
         const std::string summary =
-            fmt::format("{} of {} answered: {} pieces, {} characters of text", out.tool, server_,
-                        out.content.size(), base::char_count(out.text_preview));
+            fmt::format("{} of {} answered: {} piece{}, {} character{} of text", out.tool, server_,
+                        out.content.size(), out.content.size() == 1 ? "" : "s", chars_shown,
+                        chars_shown == 1 ? "" : "s");
         return results::Canonical{summary, base::to_json(out).as_object()};
     }
 

@@ -38,6 +38,9 @@ TEST_F(McpOutput, TextIsTheReceipt) {
         envelope(R"({"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]})");
     ASSERT_TRUE(result.ok());
     EXPECT_EQ(render(result), "one\ntwo");
+    EXPECT_EQ(result.summary_text(), "tool of srv answered: 2 pieces, 7 characters of text");
+    EXPECT_EQ(envelope(R"({"content":[{"type":"text","text":"1"}]})").summary_text(),
+              "tool of srv answered: 1 piece, 1 character of text");
     EXPECT_TRUE(tools::check_schema(base::schema_of<CallResult>(), result.result()).empty());
     EXPECT_TRUE(sink.files.empty());
 }

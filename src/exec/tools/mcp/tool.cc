@@ -18,6 +18,7 @@ public:
                 .family = tools::Family::LocalEnvironment,
                 .risk = session.server().risk,
                 .category = "mcp",
+                .runs_behind = tools::RunsBehind::SharedBoundary,
                 .repeatable = session.server().risk == domain::RiskLevel::ReadOnly,
                 .input_schema = offer.input_schema,
                 .output_schema = base::schema_of<CallResult>(),

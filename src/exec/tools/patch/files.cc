@@ -56,6 +56,18 @@ std::optional<std::vector<std::string>> components_below(const fs::path& root,
     return components;
 }
 
+// A hook or a setting in there is run later by whoever uses git, outside of any sandbox.
+bool is_gits(std::string_view name) {
+    return name.size() == 4 && name[0] == '.' && (name[1] | 32) == 'g' && (name[2] | 32) == 'i' &&
+           (name[3] | 32) == 't';
+}
+
+Failure belongs_to_git(const Spot& spot) {
+    return failure("policy_denied", fmt::format("{} belongs to version control.", spot.requested),
+                   {{"path", base::to_utf8(spot.requested)}},
+                   "Leave .git to git: run it as a command.");
+}
+
 std::optional<std::string> read_link(int folder, const std::string& name) {
     std::array<char, PATH_MAX> target{};
     const ssize_t size = ::readlinkat(folder, name.c_str(), target.data(), target.size());
@@ -140,6 +152,7 @@ Outcome<Spot> Tree::locate(const std::string& requested) const {
 // dropped for this, as it refuses absolute links that stay inside, and is not on every kernel.
 Outcome<void> Tree::walk(std::vector<std::string> components, Spot& spot) const {
     spot.name = std::move(components.back());
+    if (is_gits(spot.name)) return belongs_to_git(spot);
     components.pop_back();
     std::ranges::reverse(components);  // The next one is at the back.
     std::vector<Folder> way{root_};
@@ -150,6 +163,7 @@ Outcome<void> Tree::walk(std::vector<std::string> components, Spot& spot) const 
         const std::string name = std::move(components.back());
         components.pop_back();
         if (!from_link) requested_left = components.size();
+        if (is_gits(name)) return belongs_to_git(spot);
         if (name == "..") {
             way.pop_back();
             if (way.empty()) return escape(spot, spot.absolute);

@@ -50,7 +50,8 @@ public:
     static Outcome<Tree> open(const Place& place);
 
     // Resolves links in folders. `path_escape` when the path or a link leads out of the root,
-    // `unsupported_file_type` when a link, folder or device is at its end.
+    // `policy_denied` when it leads into a folder of git, `unsupported_file_type` when a link,
+    // folder or device is at its end.
     Outcome<Spot> locate(const std::string& requested) const;
 
     // `missing_file` when nothing is there; `action` is what the patch wanted to do with it.

@@ -241,6 +241,21 @@ TEST_F(PatchTest, RefusesEveryPathThatLeadsOut) {
     EXPECT_EQ(base::string_at(details, "active_workspace_root"), root.path().string());
 }
 
+// Git runs what lies there, for whoever uses it next and outside of any sandbox.
+TEST_F(PatchTest, LeavesTheFoldersOfGitToGit) {
+    root.write(".git/hooks/pre-commit", "old\n");
+    root.write("sub/.git", "gitdir: elsewhere\n");
+    fs::create_directory_symlink(".git/hooks", root.at("hooks"));
+    fs::create_directory_symlink(root.at(".git"), root.at("sub/g"));
+    for (const char* path : {".git/hooks/pre-commit", ".git/hooks/new/deep", "hooks/pre-commit",
+                             "sub/g/config", "sub/.git", ".GIT/config", "sub/../.git/x"}) {
+        expect_refused(edit(path), "policy_denied");
+        expect_refused(addition(path), "policy_denied");
+    }
+    EXPECT_TRUE(unified(addition(".gitignore")));
+    EXPECT_TRUE(unified(addition(".github/workflows/ci.yml")));
+}
+
 TEST_F(PatchTest, RefusesWhatIsNotARegularFile) {
     root.write("x", "old\n");
     outside.write("x", "old\n");

@@ -192,6 +192,7 @@ private:
                                 .family = tools::Family::LocalEnvironment,
                                 .risk = domain::RiskLevel::Commands,
                                 .category = kCategory,
+                                .runs_behind = tools::RunsBehind::AgentsBoundary,
                                 .plans_only = true,
                                 .input_schema = base::schema_of<RunArgs>(),
                                 .output_schema = base::schema_of<builtin::CommandResult>(),

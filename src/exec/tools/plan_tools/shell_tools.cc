@@ -65,6 +65,7 @@ private:
                                 .family = tools::Family::LocalEnvironment,
                                 .risk = domain::RiskLevel::Commands,
                                 .category = "commands",
+                                .runs_behind = tools::RunsBehind::AgentsBoundary,
                                 .plans_only = true,
                                 .input_schema = base::schema_of<ShellArgs>(),
                                 .output_schema = base::schema_of<builtin::CommandResult>(),

@@ -276,6 +276,17 @@ TEST_F(VaultTest, LeavesVersionControlAlone) {
     EXPECT_EQ(kind(rename({.from = ".git", .to = "git"})), "policy_denied");
     EXPECT_EQ(kind(remove(".git")), "policy_denied");
     EXPECT_EQ(kind(create("")), "invalid_tool_input");
+    // Also where a link leads there under another name.
+    write(".git/hooks/sample", "x");
+    write("sub/a.md", "a");
+    fs::create_directory_symlink(".git/hooks", folder_.at("v/hooks"));
+    fs::create_directory_symlink("../.git", folder_.at("v/sub/g"));
+    EXPECT_EQ(kind(create("hooks/pre-commit", "#!/bin/sh")), "policy_denied");
+    EXPECT_EQ(kind(create("sub/g/hooks/new/x", "x")), "policy_denied");
+    EXPECT_EQ(kind(put({.path = "sub/g/config", .content = "y"})), "policy_denied");
+    EXPECT_EQ(kind(rename({.from = "sub/a.md", .to = "hooks/a"})), "policy_denied");
+    EXPECT_EQ(kind(remove("hooks/sample")), "policy_denied");
+    EXPECT_EQ(root().read(".git/config").value().bytes, "x");
 }
 
 TEST_F(VaultTest, RefusesFilesBeyondItsBounds) {

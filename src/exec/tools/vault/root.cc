@@ -40,6 +40,11 @@ Outcome<Content> content_of(const base::Fd& file, std::string_view path, std::si
     }
 }
 
+std::filesystem::path real_path(int fd) {
+    std::error_code failed;
+    return std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), failed);
+}
+
 }  // namespace
 
 Kind kind_of(const struct stat& status) {
@@ -80,7 +85,12 @@ Outcome<base::Fd> Root::folder(std::string_view path) const {
 Outcome<Spot> Root::spot(std::string_view path) const {
     const std::string_view above = folder_of(path);
     Spot spot{.folder = fd_, .name = std::string(name_of(path))};
-    if (!above.empty()) spot.folder = std::make_shared<const base::Fd>(TRY(folder(above)));
+    if (above.empty()) return spot;
+    spot.folder = std::make_shared<const base::Fd>(TRY(folder(above)));
+    // A link may have led there under another name.
+    const auto way = real_path(spot.fd()).lexically_relative(real_path(fd_->get()));
+    if (is_protected({way.begin(), way.end()}))
+        return denied(path, "belongs to version control", "Leave .git to git.");
     return spot;
 }
 

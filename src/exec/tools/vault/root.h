@@ -45,7 +45,8 @@ public:
     // Paths below are relative, as vault::join writes them; "" is the root. Links on the way are
     // followed as long as they stay inside.
     Outcome<base::Fd> folder(std::string_view path) const;
-    // The folder that holds `path`, which itself need not exist.
+    // The folder that holds `path`, which itself need not exist, to change something in it: never
+    // one of version control.
     Outcome<Spot> spot(std::string_view path) const;
     // What is there, a link at the end not followed. A missing folder on the way is Missing too.
     Outcome<Seen> look(std::string_view path) const;
