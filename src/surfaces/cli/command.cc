@@ -1,10 +1,8 @@
 #include "surfaces/cli/command.h"
 
 #include "base/text.h"
-#include "surfaces/cli/gate_options.h"
 #include "surfaces/cli/manual.h"
 #include "surfaces/cli/options.h"
-#include "surfaces/cli/plan_options.h"
 
 namespace cli {
 namespace {
