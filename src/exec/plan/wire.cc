@@ -296,7 +296,12 @@ base::Result<domain::ToolResult> result_from(const json::value& value) {
         object->get_object()["observed"] = !unseen;
         object->get_object()["sideEffectsObserved"] = seen.size() > (unseen ? 1u : 0u);
     }
-    return from_camel<domain::ToolResult>(shape, {"data", "error"});
+    auto result = TRY(from_camel<domain::ToolResult>(shape, {"data", "error"}));
+    if (result.ok != (result.status == domain::ResultStatus::Ok))
+        return fail(ErrorCode::InvalidInput, "ok and status contradict each other");
+    if (!result.ok && !result.error && result.status != domain::ResultStatus::Skipped)
+        return fail(ErrorCode::InvalidInput, "it failed without an error");
+    return result;
 }
 
 base::Result<RunEvent> event_from(const json::value& value) {

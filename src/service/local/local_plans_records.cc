@@ -62,24 +62,29 @@ base::Result<std::vector<domain::PlanRecord>> LocalPlans::records(const std::str
     return list;
 }
 
-// The folder that `run` names; `stored` is what the store knows of it, if it does.
-base::Result<std::filesystem::path> LocalPlans::folder_of(const std::string& run,
-                                                          std::optional<PlanRun>& stored) {
+// The folder that `run` names.
+base::Result<std::filesystem::path> LocalPlans::folder_of(const std::string& run) {
     std::error_code ignored;
     if (std::filesystem::is_directory(run, ignored)) return std::filesystem::path(run);
     const auto id = TRY(name_run(run));
-    const auto loaded = TRY(load_run(parts_.store, id));
-    TRY(heal_files(parts_, loaded));
-    stored = loaded.run;
+    TRY(heal_files(parts_, TRY(load_run(parts_.store, id))));
     return parts_.folder(id);
 }
 
 base::Result<PlanVerdict> LocalPlans::verify(const std::string& run) {
-    std::optional<PlanRun> stored;
-    const auto folder = TRY(folder_of(run, stored));
+    const auto folder = TRY(folder_of(run));
     const auto files = plan::read_folder(folder);
     if (!files) return PlanVerdict{.faults = {files.error().message}};
-    auto verdict = plan::verify(*files, stored && !stored->is_open() ? &*stored : nullptr);
+    std::optional<PlanRun> stored;
+    // Its own folder, however it was named, has to say what the store does.
+    std::error_code ignored;
+    if (std::filesystem::equivalent(folder, parts_.folder(files->run.run_id), ignored))
+        TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+            stored = TRY(tx.plan_run(files->run.run_id));
+            return {};
+        }));
+    auto verdict = plan::verify(*files, stored && !stored->is_open() ? &*stored : nullptr,
+                                parts_.dispatcher.registry());
     return PlanVerdict{.ok = verdict.faults.empty(),
                        .faults = std::move(verdict.faults),
                        .calls = verdict.calls,
@@ -89,8 +94,7 @@ base::Result<PlanVerdict> LocalPlans::verify(const std::string& run) {
 }
 
 base::Result<PlanReplay> LocalPlans::replay(const std::string& run) {
-    std::optional<PlanRun> stored;
-    const auto files = TRY(plan::read_folder(TRY(folder_of(run, stored))));
+    const auto files = TRY(plan::read_folder(TRY(folder_of(run))));
     const auto checked = plan::check(files.document, parts_.dispatcher.registry());
     if (!checked)
         return fail(ErrorCode::Refused,
