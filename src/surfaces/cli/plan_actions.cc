@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "surfaces/cli/plan_call.h"
+#include "surfaces/cli/plan_view.h"
 
 namespace cli {
 namespace {
@@ -85,7 +86,7 @@ base::Result<Exit> on(const PlanExportCommand& command, const PlanCall& call) {
 
 base::Result<Exit> on(const PlanImportCommand& command, const PlanCall& call) {
     const auto text = TRY(read_input(call.context.terminal, command.file));
-    const auto document = TRY(base::parse_json(text));
+    const auto document = base::parse_json(text).value_or(nullptr);
     const auto* plan = base::find(document, "plan");
     if (!plan)
         return base::fail(base::ErrorCode::InvalidInput,
@@ -120,9 +121,10 @@ base::Result<Exit> on(const PlanPruneCommand& command, const PlanCall& call) {
     }
     if (command.dry_run)
         for (const auto& run : pruned.removed) call.context.terminal.print_line(run);
-    call.context.terminal.print_line(fmt::format(
-        "{} {} runs, {} kB.{}", command.dry_run ? "Would remove" : "Removed", pruned.removed.size(),
-        pruned.bytes / 1000, pruned.has_more ? " There are more; run it again." : ""));
+    call.context.terminal.print_line(
+        fmt::format("{} {}, {} kB.{}", command.dry_run ? "Would remove" : "Removed",
+                    counted(std::ssize(pruned.removed), "run"), pruned.bytes / 1000,
+                    pruned.has_more ? " There are more; run it again." : ""));
     return Exit::Success;
 }
 

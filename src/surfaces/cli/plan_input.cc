@@ -74,10 +74,12 @@ base::Result<service::PlanRequest> request_of(const PlanSource& source, const Te
     }
     if (source.policy_file) {
         const auto policy =
-            TRY(base::parse_json(TRY(base::read_file(*source.policy_file, kInputBytesMax))));
-        if (!policy.is_object())
-            return base::fail(base::ErrorCode::InvalidInput, "a policy is a JSON object");
-        request.policy = policy.get_object();
+            base::parse_json(TRY(base::read_file(*source.policy_file, kInputBytesMax)));
+        if (!policy || !policy->is_object())
+            return base::fail(base::ErrorCode::InvalidInput, "{} is no policy: {}",
+                              base::printable(*source.policy_file),
+                              policy ? "it is not a JSON object" : policy.error().message);
+        request.policy = policy->get_object();
     }
     if (source.active_file) request.context["activeFilePath"] = *source.active_file;
     if (source.selection) request.context["selection"] = TRY(selection_of(source));

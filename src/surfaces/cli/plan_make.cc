@@ -1,6 +1,7 @@
 // `holon plan make`: asks a model for a plan and keeps it.
 #include "base/files.h"
 #include "base/text.h"
+#include "surfaces/cli/drafts.h"
 #include "surfaces/cli/plan_call.h"
 #include "surfaces/cli/plan_view.h"
 
@@ -24,13 +25,14 @@ std::string shell_word(std::string_view word) {
 // here must not lose it.
 base::Result<std::string> keep(const PlanMakeCommand& command, const service::PlanMade& made,
                                const PlanCall& call) {
-    constexpr std::size_t kDraftNameDigits = 12;
-    const std::string digest = made.plan_hash.substr(made.plan_hash.find(':') + 1);
-    const std::filesystem::path file =
-        command.out ? std::filesystem::path(*command.out)
-                    : call.context.drafts / (digest.substr(0, kDraftNameDigits) + ".json");
-    if (!command.out) TRY(base::make_folders(call.context.drafts, 0700));
-    TRY(base::write_file_atomic(file, base::pretty_json(made.plan) + "\n", 0600));
+    const std::string text = base::pretty_json(made.plan) + "\n";
+    std::filesystem::path file;
+    if (command.out) {
+        file = *command.out;
+        TRY(base::write_file_atomic(file, text, 0600));
+    } else {
+        file = TRY(keep_draft(call.context.drafts, made.plan_hash, text));
+    }
     if (!command.save) return file.string();
     const auto saved =
         call.context.plans.save(*command.save, "", std::nullopt, base::json_text(made.plan));

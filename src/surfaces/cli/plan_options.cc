@@ -9,8 +9,14 @@ constexpr std::int64_t kApprovalHoursMax = 24 * 30;
 template <class T>
 Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const char* help) {
     const auto added = add_to<PlanCommand, T>(group, invocation, name, help);
+    constexpr bool kReadsFiles =
+        std::is_same_v<T, PlanVerifyCommand> || std::is_same_v<T, PlanReplayCommand>;
     if constexpr (requires { added.action->run; } && !std::is_same_v<T, PlanSaveCommand>)
-        added.sub->add_option("run", added.action->run, "Its id, the beginning of it, or last")
+        added.sub
+            ->add_option("run", added.action->run,
+                         kReadsFiles
+                             ? "Its id, the beginning of it, last, or a folder with its files"
+                             : "Its id, the beginning of it, or last")
             ->required();
     return added;
 }
