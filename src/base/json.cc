@@ -87,10 +87,15 @@ Result<json::value> parse_json(std::string_view text) {
     json::parse_options options;
     options.max_depth = kJsonDepthMax;
     boost::system::error_code error;
-    json::value value =
-        json::parse(json::string_view(text.data(), text.size()), error, {}, options);
-    if (error) return fail(ErrorCode::InvalidInput, "not valid JSON: {}", error.message());
-    return value;
+    json::parser parser({}, options);
+    const std::size_t read = parser.write_some(json::string_view(text.data(), text.size()), error);
+    if (!error && read < text.size()) error = json::error::extra_data;
+    if (!error) return parser.release();
+    const std::string_view before = text.substr(0, read);
+    const auto line = 1 + std::ranges::count(before, '\n');
+    const auto column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0.
+    return fail(ErrorCode::InvalidInput, "not valid JSON at line {}, column {}: {}", line, column,
+                error.message());
 }
 
 std::string json_text(const json::value& value) {

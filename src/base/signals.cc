@@ -30,7 +30,10 @@ Signals::Signals(AsioLoop& loop, const std::vector<int>& numbers,
 }
 
 Signals::~Signals() {
+    // The wait that is cancelled ends when the loop next runs, perhaps never: until then it holds
+    // the set, so the signals themselves have to be let go of here.
     state_->set.cancel();
+    state_->set.clear();
 }
 
 }  // namespace base

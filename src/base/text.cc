@@ -162,6 +162,22 @@ std::string collapse_whitespace(std::string_view text) {
     return out;
 }
 
+namespace {
+
+// The code of a mark at the start of `text` that turns what follows around or ends a line, 0 when
+// there is none. Such marks make a name look like another. All of them have three bytes.
+unsigned steering_mark(std::string_view text) {
+    if (!text.starts_with("\xE2\x80") && !text.starts_with("\xE2\x81")) return 0;
+    if (text.size() < 3) return 0;
+    const unsigned code = 0x2000U | ((static_cast<unsigned char>(text[1]) & 0x3FU) << 6U) |
+                          (static_cast<unsigned char>(text[2]) & 0x3FU);
+    const bool steers = code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+                        (code >= 0x2066 && code <= 0x2069);
+    return steers ? code : 0;
+}
+
+}  // namespace
+
 std::string printable(std::string_view utf8, bool multiline) {
     std::string out;
     out.reserve(utf8.size());
@@ -171,7 +187,10 @@ std::string printable(std::string_view utf8, bool multiline) {
         // C1 controls arrive as 0xC2 0x80..0x9F and steer some terminals as well.
         const bool c1 =
             c == 0xC2 && i + 1 < utf8.size() && static_cast<unsigned char>(utf8[i + 1]) < 0xA0;
-        if (c1) {
+        if (const unsigned mark = steering_mark(utf8.substr(i))) {
+            out += fmt::format("\\u{:04x}", mark);
+            i += 2;
+        } else if (c1) {
             out += fmt::format("\\x{:02x}", static_cast<unsigned char>(utf8[++i]));
         } else if ((c < 0x20 || c == 0x7F) && !kept) {
             out += c == '\n'   ? "\\n"

@@ -84,6 +84,8 @@ TEST(Text, ShowsControlCharacters) {
     EXPECT_EQ(printable("a\n\t\r\x1b[2J\x7f\0é"sv), "a\\n\\t\\r\\x1b[2J\\x7f\\x00é");
     EXPECT_EQ(printable("\u009b2J\u00a0"), "\\x9b2J\u00a0");
     EXPECT_EQ(printable("a\n\tb\r\n", true), "a\n\tb\\r\n");
+    EXPECT_EQ(printable("a\u202ecod\u2069\u2028—\u200d"), "a\\u202ecod\\u2069\\u2028—\u200d")
+        << "marks that turn text around or end a line";
 }
 
 TEST(Text, SuggestsOnlyWhatIsNear) {

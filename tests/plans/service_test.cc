@@ -49,6 +49,11 @@ protected:
         execute(id);
         return id;
     }
+    std::string run_read_only(const json::object& plan) {
+        const std::string id = create(plan);
+        execute(id);
+        return id;
+    }
     std::filesystem::path file(const std::string& run, const char* name) const {
         return world.home() / "plans" / run / name;
     }
@@ -263,9 +268,58 @@ TEST_F(PlansTest, VerifyNamesTheFirstBrokenLink) {
             "\"goal\": \"Tidi\",\n    \"riskLevel\"");
     EXPECT_THAT(first_fault(replanned), HasSubstr("not the one that its planHash names"));
 
+    const std::string swapped = run(plan);
+    const std::string calls = read(file(swapped, "calls.jsonl"));
+    const auto second = calls.find('\n') + 1;
+    write(file(swapped, "calls.jsonl"), calls.substr(second) + calls.substr(0, second));
+    EXPECT_THAT(first_fault(swapped), HasSubstr("calls.jsonl line 2: record"));
+    EXPECT_THAT(first_fault(swapped), HasSubstr("stands behind record"));
+
     const std::string torn = run(plan);
     write(file(torn, "calls.jsonl"), "{\"seq\":");
     EXPECT_THAT(first_fault(torn), HasSubstr("calls.jsonl line 1"));
+}
+
+// contract: CONF-03
+TEST_F(PlansTest, VerifyHoldsWhatRunJsonSaysAgainstTheRecords) {
+    const std::string id = run(plan_of({write_step("w", "a.md", "x")}));
+    const std::string good = read(file(id, "run.json"));
+    const auto fault_of = [&](std::string_view name, const json::value& value) {
+        auto said = base::parse_json(good)->get_object();
+        said[name] = value;
+        write(file(id, "run.json"), base::json_text(said));
+        return first_fault(id);
+    };
+    EXPECT_EQ(fault_of("goal", "Tidy"), "");
+    for (const auto& [name, value] :
+         {std::pair<std::string_view, json::value>{"goal", "Other"},
+          {"status", "failed"},
+          {"confirmation", nullptr},
+          {"endedAt", "2020-01-01T00:00:00Z"},
+          {"startedAt", "2020-01-01T00:00:00Z"},
+          {"pass", 2},
+          {"failure", {{"stepId", "w"}, {"code", "TIMEOUT"}, {"message", "m"}}}})
+        EXPECT_EQ(fault_of(name, value),
+                  fmt::format("run.json: {} does not follow from the plan and the events", name));
+    for (const auto& [name, value] :
+         {std::pair<std::string_view, json::value>{"vault", "/elsewhere"},
+          {"params", {{"a", 1}}},
+          {"context", {{"cursor", 1}}}})
+        EXPECT_THAT(fault_of(name, value),
+                    HasSubstr("run.json has another vault, context or params"));
+    EXPECT_THAT(fault_of("riskLevel", "read-only"), HasSubstr("riskLevel read-only is less than"));
+}
+
+// contract: CONF-03
+TEST_F(PlansTest, VerifyTakesARiskFromTheToolAndNotFromTheCall) {
+    const std::string id = run(plan_of({write_step("w", "a.md", "x")}));
+    EXPECT_EQ(first_fault(forge(id,
+                                [](auto& lines) {
+                                    auto& call = call_of(lines, "w").body;
+                                    call.erase("confirmationId");
+                                    call["riskLevel"] = "read-only";
+                                })),
+              "calls.jsonl line 1: step w says read-only of test.write, which is writes");
 }
 
 // contract: CONF-03
@@ -343,6 +397,22 @@ TEST_F(PlansTest, AReplayNamesWhatDiverges) {
     EXPECT_THAT(replay.divergences[0], HasSubstr("b attempt 1: the record has args"));
 }
 
+// contract: LOG-02
+TEST_F(PlansTest, AReplayLivesThroughRecordsThatContradictThemselves) {
+    const auto plan = plan_of({step("a", "test.echo", {{"n", 1}})}, "read-only");
+    const std::string unsure = run_read_only(plan);
+    replace(file(unsure, "results.jsonl"), "\"ok\":true", "\"ok\":false");
+    EXPECT_FALSE(life.plans().replay(unsure)->ok);
+    const std::string failed = run_read_only(plan);
+    replace(file(failed, "results.jsonl"), "\"status\":\"ok\",\"ok\":true",
+            "\"status\":\"error\",\"ok\":false");
+    EXPECT_FALSE(life.plans().replay(failed)->ok);
+    const std::string edited = run_read_only(plan);
+    replace(file(edited, "calls.jsonl"), "\"args\":{\"n\":1}", "\"args\":{\"n\":7}");
+    EXPECT_THAT(life.plans().replay(edited)->divergences,
+                ElementsAre(HasSubstr("a attempt 1: the record has args")));
+}
+
 TEST_F(PlansTest, RevertTakesEveryChangeBackByteForByte) {
     world.put("change.md", std::string("before\0\xff", 8));
     world.put("gone.md", "was here");
@@ -374,6 +444,23 @@ TEST_F(PlansTest, RevertTakesEveryChangeBackByteForByte) {
     EXPECT_EQ(world.files().at("change.md"), "after that");
     EXPECT_EQ(world.files().at("$steps.md"), "moved");
     EXPECT_EQ(world.files().at("Folder/new.md"), "x");
+}
+
+TEST_F(PlansTest, WhatIsLeftOfARunIsNotDoneOnceTheRestIsTakenBack) {
+    const std::string id = run(plan_of({write_step("w", "a.md", "x"),
+                                        {{"id", "f"},
+                                         {"tool", "test.fail"},
+                                         {"dependsOn", json::array{"w"}},
+                                         {"args", {{"times", 1}, {"code", "NOT_FOUND"}}}}}));
+    const auto reverted = life.plans().revert(id, "ada", nobody).value();
+    const auto refused = life.plans().execute(id, nobody);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::Conflict);
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("taken back by run " + reverted.run->run_id.value));
+    // With the revert taken back it stands as it did.
+    ASSERT_TRUE(life.plans().revert(reverted.run->run_id.value, "ada", nobody));
+    EXPECT_EQ(execute(id).status, PlanRunStatus::Succeeded);
 }
 
 TEST_F(PlansTest, RevertLeavesAloneWhatChangedSinceAndSaysSo) {

@@ -54,6 +54,7 @@ Created create_run(const NewRun& made, base::Time now) {
                                   .message = "Waits for approval: " + run.goal,
                                   .payload = {{"planHash", run.plan_hash},
                                               {"policyHash", run.policy_hash},
+                                              {"inputsHash", inputs_hash(run)},
                                               {"riskLevel", risk_name(run.risk_level)}}});
     return created;
 }

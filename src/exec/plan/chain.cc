@@ -49,4 +49,10 @@ std::string policy_hash(const domain::PolicySnapshot& policy) {
     return "sha256:" + base::sha256_hex(base::canonical_json(policy_json(policy)));
 }
 
+std::string inputs_hash(const domain::PlanRun& run) {
+    return "sha256:" +
+           base::sha256_hex(base::canonical_json(json::object{
+               {"vault", run.vault}, {"context", run.context}, {"params", run.params}}));
+}
+
 }  // namespace plan

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "exec/plan/chain.h"
 
 namespace plan {
 namespace {
@@ -60,8 +61,10 @@ public:
         run.ended_at.reset();
         run.cancel_reason.reset();
         state_.begin_pass();
-        json::object payload{
-            {"pass", run.pass}, {"planHash", run.plan_hash}, {"policyHash", run.policy_hash}};
+        json::object payload{{"pass", run.pass},
+                             {"planHash", run.plan_hash},
+                             {"policyHash", run.policy_hash},
+                             {"inputsHash", inputs_hash(run)}};
         if (run.approval) payload["confirmationId"] = run.approval->confirmation_id;
         say({.type = EventType::RunStarted,
              .message = run.pass == 1 ? "Run started: " + run.goal
@@ -359,10 +362,7 @@ private:
                              {"skipped", run.counts.skipped},         {"calls", run.counts.calls}};
         if (run.counts.unknown_outcomes > 0)
             payload["unknownOutcomes"] = run.counts.unknown_outcomes;
-        if (run.failure)
-            payload["failure"] = json::object{{"stepId", run.failure->step_id},
-                                              {"code", run.failure->code},
-                                              {"message", run.failure->message}};
+        if (run.failure) payload["failure"] = camel_case(base::to_json(*run.failure));
         const bool cancelled = run.status == Cancelled;
         say({.type = cancelled ? EventType::RunCancelled : EventType::RunFinished,
              .level = run.status == Succeeded ? EventLevel::Info

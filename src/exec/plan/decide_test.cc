@@ -302,7 +302,18 @@ TEST_F(DecideTest, RecordsComeBackFromTheWireAsTheyWere) {
                          .payload = {{"a_b", 1}}};
     EXPECT_EQ(event_from(event_json({"r"}, event)).value(), event);
     EXPECT_EQ(policy_from(policy_json(call.policy)).value(), call.policy);
-    EXPECT_FALSE(policy_from(json::object{{"limits", {{"maxConcurency", 3}}}}));
+    const auto refusal = [](json::object limits) {
+        const auto policy = policy_from(json::object{{"limits", std::move(limits)}});
+        return policy ? "" : policy.error().message;
+    };
+    EXPECT_EQ(refusal({{"maxConcurency", 3}}),
+              "the policy: /limits/maxConcurency: is not a known field; did you mean "
+              "'maxConcurrency'?");
+    EXPECT_EQ(refusal({{"maxConcurrency", 0}}),
+              "the policy: /limits/maxConcurrency must be at least 1, got 0");
+    EXPECT_EQ(refusal({{"runTimeoutMs", -5}}),
+              "the policy: /limits/runTimeoutMs must be at least 1, got -5");
+    EXPECT_EQ(refusal({{"maxBackoffMs", 0}, {"maxForeachItems", 0}}), "");
 }
 
 }  // namespace

@@ -83,12 +83,19 @@ base::Result<RunFiles> read_folder(const std::filesystem::path& folder) {
     for (const auto kind : kKinds) {
         const auto text = TRY(base::read_file(folder / file_name(kind), kRunFileBytesMax));
         std::size_t number = 0;
+        std::int64_t before = 0;
         for (const auto line : base::split_lines(text)) {
             const std::string place = fmt::format("{} line {}", file_name(kind), ++number);
             const auto value = base::parse_json(line);
             if (!value || base::int_at(*value, "seq") < 1)
                 return base::fail(ErrorCode::Corrupt, "{} is not a record of a run", place);
-            all.push_back({{base::int_at(*value, "seq"), kind, std::string(line)}, place});
+            const std::int64_t seq = base::int_at(*value, "seq");
+            // One that is there twice is told as such.
+            if (seq < before && files.out_of_order.empty())
+                files.out_of_order =
+                    fmt::format("{}: record {} stands behind record {}", place, seq, before);
+            before = std::max(before, seq);
+            all.push_back({{seq, kind, std::string(line)}, place});
         }
     }
     std::ranges::sort(all, {}, [](const Placed& one) {

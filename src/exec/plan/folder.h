@@ -38,6 +38,7 @@ struct RunFiles {
     json::value document;
     std::vector<domain::PlanRecord> records;  // Of all files, by their number.
     std::vector<std::string> places;          // Of each record: "calls.jsonl line 3".
+    std::string out_of_order;                 // The first line that is not in its place, if any.
 };
 // Corrupt, naming the place, when a file is not what a run writes.
 base::Result<RunFiles> read_folder(const std::filesystem::path& folder);

@@ -290,7 +290,8 @@ base::Result<json::value> parse_document(std::string_view text) {
                           "a plan has at most {} bytes, this one has {}", kPlanBytesMax,
                           text.size());
     // JSON that is broken is told as such; as YAML it would be a riddle.
-    if (!base::trim(text).starts_with('{')) return parse_yaml(text);
+    const auto start = base::trim(text);
+    if (!start.starts_with('{') && !start.starts_with('[')) return parse_yaml(text);
     auto value = TRY(base::parse_json(text));
     if (const auto name = duplicate_member(text))
         return base::fail(base::ErrorCode::InvalidInput, "the member '{}' is there twice",

@@ -7,7 +7,7 @@
 
 namespace plan {
 
-// The one document in `text`, which is JSON when its first character is '{', else YAML. Bounded in
+// The one document in `text`, which is JSON when its first character is '{' or '[', else YAML. Bounded in
 // size and depth; duplicate members, aliases and several documents are refused.
 base::Result<json::value> parse_document(std::string_view text);
 

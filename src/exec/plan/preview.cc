@@ -55,16 +55,20 @@ CheckedPlan without_stops(const CheckedPlan& plan) {
 
 namespace {
 
-// `creates` of one call without the folders that a call before it makes already: each call is
-// foreseen as if it were the first.
-json::array without_made_folders(const json::array& creates, std::set<std::string>& made) {
+// `creates` of one call without what a call before it makes already: each call is foreseen as if
+// it were the first. A folder will be there; what becomes of a file is said in `taken`.
+json::array without_made(const json::array& creates, std::set<std::string>& made,
+                         std::string& taken) {
     json::array out;
     for (std::size_t i = 0; i < creates.size(); ++i) {
         const std::string path = creates[i].is_string() ? std::string(creates[i].get_string()) : "";
         const bool is_folder =
             i + 1 < creates.size() && creates[i + 1].is_string() &&
             std::string_view(creates[i + 1].get_string()).starts_with(path + "/");
-        if (!is_folder || made.insert(path).second) out.push_back(creates[i]);
+        if (made.insert(path).second)
+            out.push_back(creates[i]);
+        else if (!is_folder)
+            taken = fmt::format("a step before this one makes {}.", path);
     }
     return out;
 }
@@ -95,8 +99,10 @@ json::object preview_json(const CheckedPlan& plan, const std::vector<domain::Pla
             for (const auto list : kLists)
                 if (const auto* items = found->second.if_contains(list);
                     items && items->is_array() && !items->get_array().empty()) {
-                    auto shown = list == "creates" ? without_made_folders(items->get_array(), made)
+                    std::string taken;
+                    auto shown = list == "creates" ? without_made(items->get_array(), made, taken)
                                                    : items->get_array();
+                    if (!taken.empty()) step["unknown"] = taken;
                     for (const auto& item : shown) out[list].get_array().push_back(item);
                     changes[list] = std::move(shown);
                 }

@@ -16,6 +16,12 @@ std::int64_t jitter_percent(const domain::ToolCallId& call) {
     return 100 - kJitterPercent + number % (2 * kJitterPercent + 1);
 }
 
+// What went wrong, and what to do about it.
+domain::PlanFailure failure_of(const std::string& step, const domain::ResultError& error) {
+    const std::string hint = error.details ? base::string_at(*error.details, "hint") : "";
+    return {step, error.code, error.message + (hint.empty() ? "" : " " + hint)};
+}
+
 }  // namespace
 
 bool is_unknown_outcome(const domain::ToolResult& result) {
@@ -258,7 +264,7 @@ void State::note_result(const domain::ToolResult& result) {
     } else {
         if (on_error_of(plan(), step) != OnError::Skip && !is_halted()) {
             stopping = true;
-            run.failure = domain::PlanFailure{step.id, result.error->code, result.error->message};
+            run.failure = failure_of(step.id, *result.error);
         }
         settle_unit(at, Phase::Failed);
     }

@@ -14,14 +14,16 @@ constexpr std::size_t kFaultsMax = 50;
 
 class Verifier {
 public:
-    Verifier(const RunFiles& files, const domain::PlanRun* end)
-        : files_(files), run_(files.run), end_(end) {}
+    Verifier(const RunFiles& files, const domain::PlanRun* end, const tools::Registry& registry)
+        : files_(files), run_(files.run), end_(end), registry_(registry) {}
 
     Verdict verify() {
         check_head();
         check_chain();
         if (verdict_.faults.empty()) walk();
         if (verdict_.faults.empty()) check_ends();
+        if (verdict_.faults.empty()) check_claims();
+        if (verdict_.faults.empty()) check_store();
         return std::move(verdict_);
     }
 
@@ -54,13 +56,17 @@ private:
                     files_.places[i], record.seq));
             last = link->written;
         }
+        if (!files_.out_of_order.empty()) return fault(files_.out_of_order);
         const auto count = std::ssize(files_.records);
         if (!run_.is_open() && (count != run_.last_seq || last != run_.last_hash))
-            return fault(fmt::format("run.json names {} records that end in {}, the files have {}",
-                                     run_.last_seq, run_.last_hash, count));
-        if (end_ && (count != end_->last_seq || last != end_->last_hash))
-            fault(fmt::format("the store has {} records, the files have {} or others",
-                              end_->last_seq, count));
+            fault(fmt::format("run.json names {} records that end in {}, the files have {}",
+                              run_.last_seq, run_.last_hash, count));
+    }
+
+    void check_store() {
+        if (end_ && (run_.last_seq != end_->last_seq || run_.last_hash != end_->last_hash))
+            fault(fmt::format("the store has {} records of this run, the files have {} or others",
+                              end_->last_seq, run_.last_seq));
     }
 
     void walk() {
@@ -118,13 +124,25 @@ private:
             fault(place_ + ": argsHash is not the hash of the args");
         if (!calls_.emplace(call.call_id.value, Seen{.call = call}).second)
             fault(fmt::format("{}: call {} is there twice", place_, call.call_id));
-        check_approval(call);
+        const auto risk = risk_of(call);
+        if (call.risk_level < risk)
+            fault(fmt::format("{}: step {} says {} of {}, which is {}", place_, call.step_id,
+                              risk_name(call.risk_level), call.tool, risk_name(risk)));
+        if (run_.risk_level < risk)
+            fault(fmt::format("run.json: riskLevel {} is less than step {} has at {}",
+                              risk_name(run_.risk_level), call.step_id, place_));
+        check_approval(call, risk);
     }
 
-    void check_approval(const domain::ToolCall& call) {
+    // A call's own word counts where the tool is not known here.
+    domain::RiskLevel risk_of(const domain::ToolCall& call) const {
+        const auto* tool = registry_.find(call.tool);
+        return tool ? std::max(call.risk_level, tool->spec().risk) : call.risk_level;
+    }
+
+    void check_approval(const domain::ToolCall& call, domain::RiskLevel risk) {
         // By the run's policy, which the chain begins with, not by what the call says of it.
-        if (call.risk_level == domain::RiskLevel::ReadOnly || !run_.policy.confirmations_required)
-            return;
+        if (risk == domain::RiskLevel::ReadOnly || !run_.policy.confirmations_required) return;
         if (!call.confirmation_id)
             return fault(fmt::format("{}: step {} changes something without an approval", place_,
                                      call.step_id));
@@ -147,8 +165,6 @@ private:
         if (call.step_id != result.step_id || call.tool != result.tool ||
             call.attempt != result.attempt || call.run_id != result.run_id)
             fault(fmt::format("{}: the result is not of the call it names", place_));
-        if (result.ok != (result.status == domain::ResultStatus::Ok))
-            fault(place_ + ": ok and status contradict each other");
         if (result.ok && (!result.data || domain::args_hash(*result.data) != result.data_hash))
             fault(place_ + ": dataHash is not the hash of the data");
         if (result.ended_at < result.started_at) fault(place_ + ": it ended before it started");
@@ -166,7 +182,15 @@ private:
                 base::string_at(event.payload, "policyHash") != run_.policy_hash)
                 fault(place_ + ": the approval is of another plan or policy");
             approvals_.insert(base::string_at(event.payload, "confirmationId"));
+            approval_ = event.payload;
         }
+        if (event.type == EventType::RunStarted) started_ = event;
+        if (event.type == EventType::RunFinished || event.type == EventType::RunCancelled)
+            ended_ = event;
+        // Runs of earlier programs do not say it.
+        if (const auto inputs = base::string_at(event.payload, "inputsHash");
+            !inputs.empty() && inputs != inputs_hash(run_))
+            fault(place_ + ": run.json has another vault, context or params than the run had here");
         const bool is_end =
             event.type == EventType::StepFinished || event.type == EventType::StepFailed;
         // A loop over nothing is done without a call.
@@ -213,6 +237,41 @@ private:
         }
     }
 
+    // run.json is not part of the chain: what it says is held against what is.
+    void check_claims() {
+        claim("goal", json::string(run_.goal),
+              json::string(base::string_at(files_.document, "goal")));
+        claim("confirmation", run_.approval ? json::value(approval_json(*run_.approval)) : nullptr,
+              approval_ ? json::value(*approval_) : nullptr);
+        if (started_) {
+            claim("startedAt", time(run_.started_at), time(started_->timestamp));
+            claim("pass", run_.pass, base::int_at(started_->payload, "pass"));
+        }
+        if (run_.is_open()) return;
+        if (!ended_) return fault("run.json: status says that the run ended, and no event does");
+        claim("endedAt", time(run_.ended_at), time(ended_->timestamp));
+        const auto said = run_json(run_);
+        for (const std::string_view name : {"status", "failure"})
+            claim(name, member(said, name), member(ended_->payload, name));
+        for (const auto& count : said.at("counts").get_object())
+            if (const auto* counted = ended_->payload.if_contains(count.key()))
+                claim("counts/" + std::string(count.key()), count.value(), *counted);
+    }
+
+    static json::value member(const json::object& object, std::string_view name) {
+        const auto* value = object.if_contains(name);
+        return value ? *value : nullptr;
+    }
+
+    static json::value time(const std::optional<base::Time>& at) {
+        return json::string(at ? base::to_text(*at) : "");
+    }
+
+    void claim(std::string_view name, const json::value& said, const json::value& is) {
+        if (said != is)
+            fault(fmt::format("run.json: {} does not follow from the plan and the events", name));
+    }
+
     struct Seen {
         domain::ToolCall call;
         bool has_result{false};
@@ -223,6 +282,10 @@ private:
     const RunFiles& files_;
     const domain::PlanRun& run_;
     const domain::PlanRun* end_;
+    const tools::Registry& registry_;
+    std::optional<RunEvent> started_{};  // The last of each.
+    std::optional<RunEvent> ended_{};
+    std::optional<json::object> approval_{};
     Verdict verdict_;
     std::string place_;
     std::map<std::string, Seen> calls_;
@@ -234,8 +297,8 @@ private:
 
 }  // namespace
 
-Verdict verify(const RunFiles& files, const domain::PlanRun* end) {
-    return Verifier(files, end).verify();
+Verdict verify(const RunFiles& files, const domain::PlanRun* end, const tools::Registry& registry) {
+    return Verifier(files, end, registry).verify();
 }
 
 }  // namespace plan

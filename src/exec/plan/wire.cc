@@ -148,6 +148,19 @@ json::value with_snake_risks(const json::value& value) {
     return out;
 }
 
+// No limit is below 1, but for a wait and a number of items that may be none.
+base::Status check_limits(const json::object& limits) {
+    for (const auto& limit : limits) {
+        const std::int64_t least =
+            limit.key() == "maxBackoffMs" || limit.key() == "maxForeachItems" ? 0 : 1;
+        if (limit.value().to_number<std::int64_t>() < least)
+            return fail(ErrorCode::InvalidInput,
+                        "the policy: /limits/{} must be at least {}, got {}",
+                        std::string_view(limit.key()), least, base::json_text(limit.value()));
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string_view event_name(EventType type) {
@@ -296,7 +309,12 @@ base::Result<domain::ToolResult> result_from(const json::value& value) {
         object->get_object()["observed"] = !unseen;
         object->get_object()["sideEffectsObserved"] = seen.size() > (unseen ? 1u : 0u);
     }
-    return from_camel<domain::ToolResult>(shape, {"data", "error"});
+    auto result = TRY(from_camel<domain::ToolResult>(shape, {"data", "error"}));
+    if (result.ok != (result.status == domain::ResultStatus::Ok))
+        return fail(ErrorCode::InvalidInput, "ok and status contradict each other");
+    if (!result.ok && !result.error && result.status != domain::ResultStatus::Skipped)
+        return fail(ErrorCode::InvalidInput, "it failed without an error");
+    return result;
 }
 
 base::Result<RunEvent> event_from(const json::value& value) {
@@ -334,7 +352,12 @@ base::Result<domain::PolicySnapshot> policy_from(const json::value& value,
         else
             slot = member.value();
     }
-    return from_camel<domain::PolicySnapshot>(with_snake_risks(whole), {}, base::Unknown::Reject);
+    auto policy =
+        from_camel<domain::PolicySnapshot>(with_snake_risks(whole), {}, base::Unknown::Reject);
+    if (!policy)
+        return fail(ErrorCode::InvalidInput, "the policy: {}", camel(policy.error().message));
+    TRY(check_limits(policy_json(*policy).at("limits").get_object()));
+    return policy;
 }
 
 base::Result<domain::PlanRun> run_from(const json::value& value) {

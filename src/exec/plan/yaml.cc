@@ -120,6 +120,14 @@ private:
     std::vector<Open> stack_;
 };
 
+// Is that line, counted from 0, indented with a tab? The library's own word for it is a riddle.
+bool is_tabbed(std::string_view text, int line) {
+    const auto lines = base::split_lines(text);
+    if (line < 0 || line >= std::ssize(lines)) return false;
+    const std::string_view at = lines[static_cast<std::size_t>(line)];
+    return at.substr(0, at.find_first_not_of(" \t")).contains('\t');
+}
+
 }  // namespace
 
 base::Result<json::value> parse_yaml(std::string_view text) {
@@ -140,7 +148,9 @@ base::Result<json::value> parse_yaml(std::string_view text) {
         return base::fail(ErrorCode::InvalidInput, "line {}: {}", refused.line, refused.why);
     } catch (const YAML::Exception& error) {
         return base::fail(ErrorCode::InvalidInput, "line {}: {}", error.mark.line + 1,
-                          base::printable(base::to_utf8(error.msg)));
+                          is_tabbed(text, error.mark.line)
+                              ? "a tab cannot indent here; use spaces"
+                              : base::printable(base::to_utf8(error.msg)));
     }
 }
 

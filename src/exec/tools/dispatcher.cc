@@ -55,6 +55,16 @@ std::string error_code(const domain::ToolError& error, domain::ResultStatus stat
     return "INTERNAL_ERROR";
 }
 
+// What to do next travels with the details: an envelope of the plan surface has no field for it.
+std::optional<json::value> details_of(const domain::ToolError& error) {
+    if (!error.recovery_hint || error.recovery_hint->empty() ||
+        (error.details && !error.details->is_object()))
+        return error.details;
+    json::object details = error.details ? error.details->get_object() : json::object();
+    details.emplace("hint", *error.recovery_hint);
+    return details;
+}
+
 // A success that is not what the tool promised is a fault of the tool, not a success.
 results::Envelope held_to(const ToolSpec& spec, results::Envelope envelope) {
     if (!envelope.ok()) return envelope;
@@ -97,7 +107,7 @@ domain::ToolResult result_of(const domain::ToolCall& call, const results::Envelo
                                             : envelope.error();
         result.error = domain::ResultError{.code = error_code(error, result.status),
                                            .message = error.message,
-                                           .details = error.details,
+                                           .details = details_of(error),
                                            .retryable = error.retryable};
     }
     return result;

@@ -10,9 +10,6 @@
 #include "exec/plan/params.h"
 #include "exec/plan/parse.h"
 #include "exec/plan/preview.h"
-#include "exec/plan/replay.h"
-#include "exec/plan/revert.h"
-#include "exec/plan/verify.h"
 #include "exec/plan/wire.h"
 #include "service/local/agent_lock.h"
 #include "service/local/plan_request.h"
@@ -26,10 +23,7 @@ using domain::PlanRun;
 using domain::PlanRunStatus;
 
 constexpr std::int64_t kRunsLookedAt = 1000;
-constexpr std::int64_t kActionsMax = 1000;
 constexpr std::chrono::seconds kPreviewTimeMax{30};  // Where others wait for the same runtime.
-constexpr std::size_t kPrunedMax = 1000;
-constexpr std::size_t kActionNameCharsMax = 64;
 
 // A run that only pretends, on the loop.
 struct Pretended {
@@ -67,10 +61,6 @@ public:
 private:
     std::filesystem::path path_;
 };
-
-bool is_action_name(std::string_view name) {
-    return !name.empty() && name.size() <= kActionNameCharsMax && plan::is_step_id(name);
-}
 
 }  // namespace
 
@@ -374,207 +364,6 @@ base::Result<PlanRun> LocalPlans::cancel(const std::string& run, const std::stri
                       {.on_end = [told](base::Result<PlanRun> how) { told(std::move(how)); }}));
         return {};
     });
-}
-
-base::Result<PlanRun> LocalPlans::run(const std::string& run) {
-    const auto id = TRY(name_run(run));
-    std::optional<PlanRun> found;
-    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        found = TRY(tx.plan_run(id));
-        return {};
-    }));
-    if (!found) return fail(ErrorCode::NotFound, "there is no run {}; see holon plan list", id);
-    return std::move(*found);
-}
-
-base::Result<bool> LocalPlans::is_carried(const std::string& run) {
-    const auto id = TRY(name_run(run));
-    return host_.is_carried(id) || TRY(lock_holder(parts_.folder(id))).has_value();
-}
-
-base::Result<std::vector<PlanRun>> LocalPlans::runs(std::int64_t limit) {
-    std::vector<PlanRun> list;
-    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        list = TRY(tx.plan_runs(limit));
-        return {};
-    }));
-    return list;
-}
-
-base::Result<json::object> LocalPlans::show(const std::string& run) {
-    const auto stored = TRY(load_run(parts_.store, TRY(name_run(run))));
-    json::array lists[3];
-    for (const auto& record : stored.records)
-        lists[static_cast<std::size_t>(record.kind)].push_back(TRY(base::parse_json(record.line)));
-    return json::object{{"run", plan::run_json(stored.run)},
-                        {"plan", stored.document},
-                        {"calls", std::move(lists[0])},
-                        {"results", std::move(lists[1])},
-                        {"events", std::move(lists[2])}};
-}
-
-base::Result<std::vector<domain::PlanRecord>> LocalPlans::records(const std::string& run,
-                                                                  std::int64_t after_seq,
-                                                                  std::int64_t limit) {
-    const auto id = TRY(name_run(run));
-    std::vector<domain::PlanRecord> list;
-    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        list = TRY(tx.plan_records(id, after_seq, limit));
-        return {};
-    }));
-    return list;
-}
-
-// The folder that `run` names; `stored` is what the store knows of it, if it does.
-base::Result<std::filesystem::path> LocalPlans::folder_of(const std::string& run,
-                                                          std::optional<PlanRun>& stored) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(run, ignored)) return std::filesystem::path(run);
-    const auto id = TRY(name_run(run));
-    const auto loaded = TRY(load_run(parts_.store, id));
-    TRY(heal_files(parts_, loaded));
-    stored = loaded.run;
-    return parts_.folder(id);
-}
-
-base::Result<PlanVerdict> LocalPlans::verify(const std::string& run) {
-    std::optional<PlanRun> stored;
-    const auto folder = TRY(folder_of(run, stored));
-    const auto files = plan::read_folder(folder);
-    if (!files) return PlanVerdict{.faults = {files.error().message}};
-    auto verdict = plan::verify(*files, stored && !stored->is_open() ? &*stored : nullptr);
-    return PlanVerdict{.ok = verdict.faults.empty(),
-                       .faults = std::move(verdict.faults),
-                       .calls = verdict.calls,
-                       .events = verdict.events,
-                       .approved_calls = verdict.approved_calls,
-                       .unknown_outcomes = std::move(verdict.unknown_outcomes)};
-}
-
-base::Result<PlanReplay> LocalPlans::replay(const std::string& run) {
-    std::optional<PlanRun> stored;
-    const auto files = TRY(plan::read_folder(TRY(folder_of(run, stored))));
-    const auto checked = plan::check(files.document, parts_.dispatcher.registry());
-    if (!checked)
-        return fail(ErrorCode::Refused,
-                    "the recorded plan no longer fits this program's tools:\n{}",
-                    plan::faults_text(checked.error()));
-    if (files.run.is_open())
-        return fail(ErrorCode::Conflict, "run {} has not ended", files.run.run_id);
-    if (files.run.pass == 0) return PlanReplay{.ok = true, .status = files.run.status};
-    auto replayed = plan::replay(files, *checked, parts_.dispatcher, parts_.ids);
-    return PlanReplay{.ok = replayed.divergences.empty(),
-                      .divergences = std::move(replayed.divergences),
-                      .served = replayed.served,
-                      .status = replayed.status};
-}
-
-base::Result<PlanReverted> LocalPlans::make_revert(const std::string& run,
-                                                   const std::string& approver) {
-    const auto stored = TRY(load_run(parts_.store, TRY(name_run(run))));
-    if (stored.run.is_open())
-        return fail(ErrorCode::Conflict, "run {} has not ended; cancel it first",
-                    stored.run.run_id);
-    PlanReverted out{.no_way_back = plan::irrevertible(stored.records)};
-    const auto document = TRY(plan::revert_plan(stored.run, stored.records));
-    if (!document) return out;
-    const auto checked = plan::check(*document, parts_.dispatcher.registry());
-    if (!checked)
-        return fail(ErrorCode::Corrupt, "what run {} left to undo it cannot be used:\n{}",
-                    stored.run.run_id, plan::faults_text(checked.error()));
-    Prepared prepared{.plan = *checked,
-                      .vault = stored.run.vault,
-                      .policy = default_plan_policy(stored.run.vault, parts_.settings.policy)};
-    // In order: a later change has to be gone before the one before it can be.
-    prepared.policy.limits.max_concurrency = 1;
-    const auto made = TRY(store_new(prepared, stored.run.run_id));
-    out.run = TRY(approve(made.run_id.value, approver, plan::kApprovalLifetimeDefault));
-    return out;
-}
-
-base::Result<domain::PlanAction> LocalPlans::save(const std::string& name,
-                                                  const std::string& description,
-                                                  const std::optional<std::string>& run,
-                                                  const std::optional<std::string>& text) {
-    if (!is_action_name(name))
-        return fail(
-            ErrorCode::InvalidInput,
-            "'{}' is no name for an action: a letter, then letters, digits, '-' and '_', at "
-            "most {} of them",
-            name, kActionNameCharsMax);
-    domain::PlanAction action{.name = name, .description = description};
-    if (run) {
-        const auto stored = TRY(load_run(parts_.store, TRY(name_run(*run))));
-        if (stored.run.status != PlanRunStatus::Succeeded)
-            return fail(ErrorCode::Conflict,
-                        "run {} has not succeeded; only plans that did are kept",
-                        stored.run.run_id);
-        action.plan = stored.document;
-        action.saved_from = stored.run.run_id;
-    } else {
-        action.plan = TRY(plan::parse_document(text.value_or("")));
-    }
-    const auto checked = plan::check(action.plan, parts_.dispatcher.registry());
-    if (!checked)
-        return fail(ErrorCode::InvalidInput, "the plan has faults:\n{}",
-                    plan::faults_text(checked.error()));
-    action.plan_hash = (*checked)->hash;
-    action.params = (*checked)->params;
-    action.param_types = plan::param_types(**checked, parts_.dispatcher.registry());
-    if (action.description.empty()) action.description = (*checked)->plan.goal;
-    action.saved_at = parts_.clock.now();
-    TRY(parts_.store.write(store::Durability::Disk,
-                           [&](store::Tx& tx) { return tx.put_plan_action(action); }));
-    return action;
-}
-
-base::Result<std::vector<domain::PlanAction>> LocalPlans::actions() {
-    std::vector<domain::PlanAction> list;
-    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        list = TRY(tx.plan_actions(kActionsMax));
-        return {};
-    }));
-    return list;
-}
-
-base::Result<domain::PlanAction> LocalPlans::action(const std::string& name) {
-    std::optional<domain::PlanAction> found;
-    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        found = TRY(tx.plan_action(name));
-        return {};
-    }));
-    if (!found)
-        return fail(ErrorCode::NotFound, "there is no action '{}'; see holon plan actions", name);
-    return std::move(*found);
-}
-
-base::Status LocalPlans::remove_action(const std::string& name) {
-    TRY(action(name));
-    return parts_.store.write(store::Durability::Disk,
-                              [&](store::Tx& tx) { return tx.erase_plan_action(name); });
-}
-
-base::Result<PlanPruned> LocalPlans::prune(std::optional<std::chrono::milliseconds> older_than,
-                                           bool dry_run) {
-    const auto retention = older_than ? std::optional(plan::Retention{.max_age = older_than})
-                                      : configured_retention(parts_.settings.retention);
-    if (!retention)
-        return fail(ErrorCode::Refused,
-                    "plan.retention.enabled is off; say what to remove with --older-than");
-    return service::prune(parts_, *retention, kPrunedMax, dry_run);
-}
-
-base::Result<std::vector<ToolView>> LocalPlans::tools() {
-    std::vector<ToolView> list;
-    for (const auto* spec : parts_.dispatcher.registry().all())
-        list.push_back({.name = spec->name,
-                        .description = spec->description,
-                        .risk_level = std::string(plan::risk_name(spec->risk)),
-                        .category = spec->category,
-                        .repeatable = spec->repeatable,
-                        .input_schema = spec->input_schema,
-                        .output_schema = spec->output_schema});
-    return list;
 }
 
 }  // namespace service

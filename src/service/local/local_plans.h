@@ -95,8 +95,7 @@ private:
     base::Result<domain::RunId> name_run(const std::string& run);
     base::Result<domain::PlanRun> execute_locked(const std::string& run, PlanObserver& observer);
     base::Result<Prepared> prepare(const PlanRequest& request);
-    base::Result<std::filesystem::path> folder_of(const std::string& run,
-                                                  std::optional<domain::PlanRun>& stored);
+    base::Result<std::filesystem::path> folder_of(const std::string& run);
     // A run of an agent that has its approval begins where a runtime stays.
     void begin_if_owned(const domain::PlanRun& run);
     base::Result<domain::PlanRun> store_new(const Prepared& prepared,

@@ -14,6 +14,7 @@ using domain::PlanRun;
 using domain::PlanRunStatus;
 
 constexpr std::int64_t kTakenUpMax = 10'000;
+constexpr std::int64_t kRevertsLookedAt = 1000;
 constexpr std::chrono::milliseconds kLoading{5};
 constexpr std::string_view kEnding = "runtime_ending";
 
@@ -32,6 +33,29 @@ std::unexpected<base::Error> ending() {
     return std::unexpected(base::Error{ErrorCode::Unavailable,
                                        "the runtime is ending; try again when it is back",
                                        std::string(kEnding)});
+}
+
+// The run among `runs` that took `run` back and was not taken back itself.
+const PlanRun* reverting(const std::vector<PlanRun>& runs, const domain::RunId& run) {
+    for (const auto& other : runs)
+        if (other.reverts == run && other.counts.succeeded > 0 && !reverting(runs, other.run_id))
+            return &other;
+    return nullptr;
+}
+
+// What is left of a run builds on what it did; once that is taken back, only the whole plan makes
+// sense.
+base::Status check_not_reverted(store::Store& store, const domain::RunId& run) {
+    std::vector<PlanRun> newest;
+    TRY(store.read([&](store::Tx& tx) -> base::Status {
+        newest = TRY(tx.plan_runs(kRevertsLookedAt));
+        return {};
+    }));
+    if (const auto* other = reverting(newest, run))
+        return fail(ErrorCode::Conflict,
+                    "run {} was taken back by run {}; run its plan anew instead", run,
+                    other->run_id);
+    return {};
 }
 
 }  // namespace
@@ -177,6 +201,7 @@ base::Result<PlanRun> PlanHost::carry(const domain::RunId& run, CarryCalls calls
         return fail(ErrorCode::Conflict, "run {} has succeeded; there is nothing left to do", run);
     if (stored.run.status == PlanRunStatus::Cancelled && stored.run.pass == 0)
         return fail(ErrorCode::Conflict, "run {} was rejected; make a new one", run);
+    if (!stored.run.is_open()) TRY(check_not_reverted(parts_.store, run));
     TRY(plan::check_approval(stored.run, stored.document, parts_.clock.now()));
     return start(std::move(slot), std::move(lock), std::move(stored), std::move(calls));
 }

@@ -53,11 +53,12 @@ private:
     }
 
     base::Result<MadePlan> failure(const provider::Failure& failure) const {
-        return fail(
-            ErrorCode::Unavailable,
-            "{} could not be asked for a plan ({}): {} Nothing was run; see holon doctor.",
-            request_.model_ref, base::enum_name(failure.kind),
-            base::printable(base::ellipsize(base::to_utf8(failure.message), kFailureCharsMax)));
+        std::string why =
+            base::printable(base::ellipsize(base::to_utf8(failure.message), kFailureCharsMax));
+        if (why.ends_with('.')) why.pop_back();
+        return fail(ErrorCode::Unavailable,
+                    "{} could not be asked for a plan ({}): {}. Nothing was run; see holon doctor",
+                    request_.model_ref, base::enum_name(failure.kind), why);
     }
 
     MakerParts parts_;

@@ -44,6 +44,13 @@ Exit settle(const Terminal& terminal, Exit exit) {
     return report(terminal, {base::ErrorCode::Io, "the output could not be written"});
 }
 
+Exit give(const Terminal& terminal, bool json, const Answered& answer) {
+    if (!answer) return report(terminal, answer.error());
+    const bool as_json = json || !terminal.out_is_terminal;
+    terminal.print_line(as_json ? base::pretty_json(answer->data) : answer->text);
+    return settle(terminal, answer->exit);
+}
+
 Exit execute(const Command& command, const Context& context) {
     const Exit exit = std::visit([&](const auto& action) { return on(action, context); }, command);
     return settle(context.terminal, exit);

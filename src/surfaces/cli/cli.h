@@ -50,6 +50,16 @@ Exit execute(const SettingsCommand& command, const SettingsContext& context);
 Exit execute(const PlanCommand& command, const PlanContext& context);
 Exit execute(const GateCommand& command, const GateContext& context);
 
+// One answer in its two forms, what scripts read and what people do, and what the program ends
+// with.
+struct Answer {
+    json::value data;
+    std::string text;
+    Exit exit{Exit::Success};
+};
+using Answered = base::Result<Answer>;
+Exit give(const Terminal& terminal, bool json, const Answered& answer);
+
 // "Error: …" on standard error.
 Exit report(const Terminal& terminal, const base::Error& error);
 

@@ -1,10 +1,8 @@
 #include "surfaces/cli/command.h"
 
 #include "base/text.h"
-#include "surfaces/cli/gate_options.h"
 #include "surfaces/cli/manual.h"
 #include "surfaces/cli/options.h"
-#include "surfaces/cli/plan_options.h"
 
 namespace cli {
 namespace {
@@ -74,19 +72,26 @@ void add_run(CLI::App& app, Invocation& invocation) {
     });
 }
 
-// What to say to a word that is no command, or nothing when it is one.
-std::optional<Stop> unknown_command(const CLI::App& app, std::string_view word) {
+// What to say to the first of `words` that is no command where one has to stand, or nothing when
+// all are. `above` are the words before them.
+std::optional<Stop> unknown_command(const CLI::App& app, std::span<const char* const> words,
+                                    const std::string& above = "") {
+    const std::string_view word = words.empty() ? "" : words[0];
     std::vector<std::string> names;
     for (const auto* known : app.get_subcommands({})) {
         names.push_back(known->get_name());
         for (const auto& alias : known->get_aliases()) names.push_back(alias);
     }
-    if (word.empty() || word.starts_with('-') || std::ranges::find(names, word) != names.end())
+    if (word.empty() || word.starts_with('-') || app.get_require_subcommand_min() == 0)
         return std::nullopt;
+    if (std::ranges::find(names, word) != names.end())
+        return unknown_command(*app.get_subcommand(std::string(word)), words.subspan(1),
+                               above + std::string(word) + " ");
     const std::string near = base::nearest(word, names);
     return Stop{
-        fmt::format("Error: there is no command '{}'{}; see holon help\n", base::printable(word),
-                    near.empty() ? "" : " (did you mean " + near + "?)"),
+        fmt::format("Error: there is no command '{}{}'{}; see holon help{}\n", above,
+                    base::printable(word), near.empty() ? "" : " (did you mean " + near + "?)",
+                    above.empty() ? "" : " " + std::string(base::trim(above))),
         Exit::Usage};
 }
 
@@ -172,9 +177,8 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     app.add_subcommand("completion", "Print completions for bash, zsh or fish");
     app.add_subcommand("help", "Show this help, that of a command, or the manual page (--man)");
     const std::span words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
-    const std::string_view word = words.empty() ? "" : words[0];
     if (auto stop = about_the_program(app, words)) return std::unexpected(*stop);
-    if (auto stop = unknown_command(app, word)) return std::unexpected(*stop);
+    if (auto stop = unknown_command(app, words)) return std::unexpected(*stop);
     if (argc <= 1) return std::unexpected(Stop{app.help(), Exit::Usage});
     try {
         app.parse(argc, argv);

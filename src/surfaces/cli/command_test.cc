@@ -233,6 +233,8 @@ TEST(Parse, AnUnknownCommandNamesTheNearest) {
     EXPECT_EQ(unknown.exit, Exit::Usage);
     EXPECT_THAT(unknown.text, AllOf(HasSubstr("no command 'statsu'"), HasSubstr("status")));
     EXPECT_THAT(stop({"\x1b[2J"}).text, HasSubstr("\\x1b"));
+    EXPECT_EQ(stop({"plan", "runn", "x.yaml"}).text,
+              "Error: there is no command 'plan runn' (did you mean run?); see holon help plan\n");
 }
 
 TEST(Parse, HelpAndVersionSucceedAndNothingAtAllDoesNot) {

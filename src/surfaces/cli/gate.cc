@@ -8,14 +8,6 @@ namespace {
 using domain::GateDocument;
 using domain::GateReason;
 
-// One answer in its two forms, and what the program ends with.
-struct Answer {
-    json::value data;
-    std::string text;
-    Exit exit{Exit::Success};
-};
-using Answered = base::Result<Answer>;
-
 std::string place_text(const GateReason& reason) {
     if (reason.artifact)
         return fmt::format("artifact {}{}", *reason.artifact,
@@ -95,12 +87,9 @@ Answered on(const GatePurgeCommand& command, const GateContext& context) {
 }  // namespace
 
 Exit execute(const GateCommand& command, const GateContext& context) {
-    const auto answer =
-        std::visit([&](const auto& action) { return on(action, context); }, command.action);
-    if (!answer) return report(context.terminal, answer.error());
-    const bool as_json = command.json || !context.terminal.out_is_terminal;
-    context.terminal.print_line(as_json ? base::pretty_json(answer->data) : answer->text);
-    return settle(context.terminal, answer->exit);
+    return give(
+        context.terminal, command.json,
+        std::visit([&](const auto& action) { return on(action, context); }, command.action));
 }
 
 }  // namespace cli

@@ -1,11 +1,8 @@
-#include "surfaces/cli/gate_options.h"
-
-#include <CLI/CLI.hpp>
+#include "surfaces/cli/options.h"
 
 namespace cli {
 namespace {
 
-constexpr std::int64_t kListMax = 100'000;
 constexpr std::int64_t kDaysMax = 36'500;
 
 const std::map<std::string, domain::GatePlace> kPlaces{
@@ -15,22 +12,8 @@ const std::map<std::string, domain::GatePlace> kPlaces{
     {"purged", domain::GatePlace::Purged}};
 
 template <class T>
-struct Added {
-    CLI::App* sub;
-    std::shared_ptr<T> action;
-};
-
-template <class T>
 Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const char* help) {
-    auto action = std::make_shared<T>();
-    auto json = std::make_shared<bool>(false);
-    auto* sub = group.add_subcommand(name, help);
-    sub->add_flag("--json", *json, "Print JSON, also on a terminal");
-    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
-    sub->callback([&invocation, action, json] {
-        invocation.command = GateCommand{.json = *json, .action = *action};
-    });
-    return {sub, action};
+    return add_to<GateCommand, T>(group, invocation, name, help);
 }
 
 }  // namespace

@@ -41,12 +41,29 @@ Added<T> add_command(CLI::App& group, Invocation& invocation, const char* name, 
     return {sub, action};
 }
 
+// A command of a family that has its own list of actions: `Family{.json, .action}`.
+template <class Family, class T>
+Added<T> add_to(CLI::App& group, Invocation& invocation, const char* name, const char* help) {
+    auto action = std::make_shared<T>();
+    auto json = std::make_shared<bool>(false);
+    auto* sub = group.add_subcommand(name, help);
+    sub->add_flag("--json", *json, kJsonHelp);
+    sub->add_option("--home", invocation.home, kHomeHelp);
+    sub->callback([&invocation, action, json] {
+        invocation.command = Family{.json = *json, .action = *action};
+    });
+    return {sub, action};
+}
+
 void add_trust(CLI::App& sub, domain::TrustLevel& trust);
 
+// `invocation` must live as long as `app` parses.
 void add_readers(CLI::App& app, Invocation& invocation);
 void add_agents(CLI::App& app, Invocation& invocation);
 void add_control(CLI::App& app, Invocation& invocation);
 void add_daemon(CLI::App& app, Invocation& invocation);
 void add_settings(CLI::App& app, Invocation& invocation);
+void add_plans(CLI::App& app, Invocation& invocation);
+void add_gate(CLI::App& app, Invocation& invocation);
 
 }  // namespace cli

@@ -1,32 +1,24 @@
-#include "surfaces/cli/plan_options.h"
-
-#include <CLI/CLI.hpp>
+#include "surfaces/cli/options.h"
 
 namespace cli {
 namespace {
 
-constexpr std::int64_t kListMax = 1000;
+constexpr std::int64_t kRunsListedMax = 1000;
 constexpr std::int64_t kApprovalHoursMax = 24 * 30;
 
 template <class T>
-struct Added {
-    CLI::App* sub;
-    std::shared_ptr<T> action;
-};
-
-template <class T>
 Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const char* help) {
-    auto action = std::make_shared<T>();
-    auto json = std::make_shared<bool>(false);
-    auto* sub = group.add_subcommand(name, help);
-    sub->add_flag("--json", *json, "Print JSON, also on a terminal");
-    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
-    if constexpr (requires { action->run; } && !std::is_same_v<T, PlanSaveCommand>)
-        sub->add_option("run", action->run, "Its id, the beginning of it, or last")->required();
-    sub->callback([&invocation, action, json] {
-        invocation.command = PlanCommand{.json = *json, .action = *action};
-    });
-    return {sub, action};
+    const auto added = add_to<PlanCommand, T>(group, invocation, name, help);
+    constexpr bool kReadsFiles =
+        std::is_same_v<T, PlanVerifyCommand> || std::is_same_v<T, PlanReplayCommand>;
+    if constexpr (requires { added.action->run; } && !std::is_same_v<T, PlanSaveCommand>)
+        added.sub
+            ->add_option("run", added.action->run,
+                         kReadsFiles
+                             ? "Its id, the beginning of it, last, or a folder with its files"
+                             : "Its id, the beginning of it, or last")
+            ->required();
+    return added;
 }
 
 void add_place(CLI::App& sub, PlanSource& source) {
@@ -98,7 +90,7 @@ void add_runs(CLI::App& plan, Invocation& invocation) {
     add<PlanStatusCommand>(plan, invocation, "status", "Show where a run stands");
     const auto list = add<PlanListCommand>(plan, invocation, "list", "List runs, newest first");
     list.sub->add_option("--limit", list.action->limit, "How many at most")
-        ->check(CLI::Range(std::int64_t{1}, kListMax))
+        ->check(CLI::Range(std::int64_t{1}, kRunsListedMax))
         ->capture_default_str();
     add<PlanShowCommand>(plan, invocation, "show", "Show all that is recorded of a run");
     add<PlanVerifyCommand>(plan, invocation, "verify",

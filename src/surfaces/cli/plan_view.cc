@@ -98,12 +98,11 @@ std::string about_call(const json::value& step) {
 std::string entry_text(const Terminal& terminal, std::span<const json::value> items) {
     const auto& step = items.front();
     const bool is_loop = base::find(step, "index") != nullptr;
-    std::string out = fmt::format(
-        "  {}  {}  {}\n", shown(base::string_at(step, "stepId")),
-        styled(terminal, risk_style(base::string_at(step, "riskLevel")),
-               shown(base::string_at(step, "tool"))),
-        is_loop ? fmt::format("for {} item{}", items.size(), items.size() == 1 ? "" : "s")
-                : about_call(step));
+    std::string out =
+        fmt::format("  {}  {}  {}\n", shown(base::string_at(step, "stepId")),
+                    styled(terminal, risk_style(base::string_at(step, "riskLevel")),
+                           shown(base::string_at(step, "tool"))),
+                    is_loop ? "for " + counted(std::ssize(items), "item") : about_call(step));
     Changes changes(terminal);
     for (const auto& item : items) {
         if (const auto* found = base::find(item, "changes")) changes.add(*found);
@@ -119,16 +118,21 @@ std::string totals_text(const json::value& preview) {
         {"modifies", "changes", ""},
         {"renames", "renames", ""},
         {"deletes", "deletes", ""},
-        {"commands", "runs", " command"}};
+        {"commands", "runs", "command"}};
     std::string text;
     for (const auto& [list, verb, noun] : kinds)
         if (const std::size_t count = list_at(preview, list).size(); count > 0)
-            text += fmt::format("{}{} {}{}{}", text.empty() ? "" : ", ", verb, count, noun,
-                                noun.empty() || count == 1 ? "" : "s");
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", verb,
+                                noun.empty() ? std::to_string(count)
+                                             : counted(static_cast<std::int64_t>(count), noun));
     return text.empty() ? "It changes nothing." : "It " + text + ".";
 }
 
 }  // namespace
+
+std::string counted(std::int64_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::string faults_text(const std::vector<service::PlanFault>& faults) {
     std::string text;
@@ -164,7 +168,7 @@ std::string run_summary(const domain::PlanRun& run) {
                                    base::enum_name(run.status), counts.succeeded, counts.steps);
     if (counts.failed > 0) text += fmt::format(", {} failed", counts.failed);
     if (counts.skipped > 0) text += fmt::format(", {} skipped", counts.skipped);
-    text += fmt::format(", {} calls", counts.calls);
+    text += ", " + counted(counts.calls, "call");
     if (run.started_at && run.ended_at)
         text += ", " + duration_text(base::millis_between(*run.started_at, *run.ended_at));
     if (run.failure)

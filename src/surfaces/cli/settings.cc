@@ -5,13 +5,6 @@
 namespace cli {
 namespace {
 
-// One answer in its two forms: what scripts read, and what people do.
-struct Answer {
-    json::value data;
-    std::string text;
-};
-using Answered = base::Result<Answer>;
-
 std::string shown(const json::value& value) {
     return value.is_string() ? base::printable(std::string_view(value.get_string()))
                              : base::printable(base::json_text(value));
@@ -311,12 +304,9 @@ Answered on(const ProviderDoctorCommand& command, const SettingsContext& context
 }  // namespace
 
 Exit execute(const SettingsCommand& command, const SettingsContext& context) {
-    const auto answer =
-        std::visit([&](const auto& action) { return on(action, context); }, command.action);
-    if (!answer) return report(context.terminal, answer.error());
-    const bool as_json = command.json || !context.terminal.out_is_terminal;
-    context.terminal.print_line(as_json ? base::pretty_json(answer->data) : answer->text);
-    return settle(context.terminal, Exit::Success);
+    return give(
+        context.terminal, command.json,
+        std::visit([&](const auto& action) { return on(action, context); }, command.action));
 }
 
 }  // namespace cli

@@ -5,15 +5,7 @@ namespace {
 
 template <class T>
 Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const char* help) {
-    auto action = std::make_shared<T>();
-    auto json = std::make_shared<bool>(false);
-    auto* sub = group.add_subcommand(name, help);
-    sub->add_flag("--json", *json, "Print JSON, also on a terminal");
-    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
-    sub->callback([&invocation, action, json] {
-        invocation.command = SettingsCommand{.json = *json, .action = *action};
-    });
-    return {sub, action};
+    return add_to<SettingsCommand, T>(group, invocation, name, help);
 }
 
 constexpr const char* kProbeHelp = "Also see whether the server can be reached";

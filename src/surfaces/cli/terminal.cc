@@ -1,5 +1,7 @@
 #include "surfaces/cli/terminal.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -49,6 +51,47 @@ private:
     std::array<struct sigaction, kSignals.size()> former_actions_{};
 };
 
+// While it lives, a signal that would end the program can be read from a pipe instead, whichever
+// thread it met.
+class SignalPipe {
+public:
+    SignalPipe() {
+        if (pipe2(ends_.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
+        told_ = ends_[1];
+        struct sigaction action{};
+        action.sa_handler = [](int) {
+            const int before = errno;
+            [[maybe_unused]] const ssize_t written = write(told_, "!", 1);
+            errno = before;
+        };
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            sigaction(kSignals[i], &action, &former_[i]);
+    }
+    ~SignalPipe() {
+        if (ends_[0] < 0) return;
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            sigaction(kSignals[i], &former_[i], nullptr);
+        close(ends_[0]);
+        close(ends_[1]);
+    }
+    SignalPipe(const SignalPipe&) = delete;
+    SignalPipe& operator=(const SignalPipe&) = delete;
+
+    // Waits until there is something to read; false when a signal came first.
+    bool wait_for(int fd) const {
+        std::array<pollfd, 2> both{pollfd{fd, POLLIN, 0}, pollfd{ends_[0], POLLIN, 0}};
+        while (poll(both.data(), both.size(), -1) < 0 && errno == EINTR) {
+        }
+        return both[1].revents == 0;
+    }
+
+private:
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+    static inline volatile std::sig_atomic_t told_ = -1;
+    std::array<int, 2> ends_{-1, -1};
+    std::array<struct sigaction, kSignals.size()> former_{};
+};
+
 base::Result<std::string> read_line(int fd) {
     std::string line;
     char c = 0;
@@ -78,6 +121,11 @@ base::Result<std::string> Terminal::read_secret(std::string_view prompt) const {
 bool Terminal::confirm(std::string_view question) const {
     std::fwrite(question.data(), 1, question.size(), err);
     std::fflush(err);
+    const SignalPipe signals;
+    if (!signals.wait_for(in)) {
+        note("");
+        return false;
+    }
     const auto line = read_line(in);
     return line && (*line == "y" || *line == "Y" || *line == "yes");
 }

@@ -4,6 +4,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -73,6 +74,30 @@ TEST(Secret, FromAPipeIsOneBoundedLine) {
     EXPECT_FALSE(captured.terminal.read_secret("Key: "));
     EXPECT_EQ(captured.err(), "");
     std::fclose(input);
+}
+
+TEST(Confirm, ASignalWhileItWaitsIsANoAndDoesNotEndTheProgram) {
+    test_support::CapturedTerminal captured;
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    const base::Fd asked(ends[0]);
+    const base::Fd person(ends[1]);
+    captured.terminal.in = asked.get();
+    struct sigaction before{};
+    sigaction(SIGINT, nullptr, &before);
+    std::jthread impatient([&] {
+        struct sigaction now{};
+        do sigaction(SIGINT, nullptr, &now);
+        while (now.sa_handler == before.sa_handler);
+        kill(getpid(), SIGINT);
+    });
+    EXPECT_FALSE(captured.terminal.confirm("Run it? "));
+    impatient.join();
+    struct sigaction after{};
+    sigaction(SIGINT, nullptr, &after);
+    EXPECT_EQ(after.sa_handler, before.sa_handler);
+    ASSERT_TRUE(base::write_all(person.get(), "y\n"));
+    EXPECT_TRUE(captured.terminal.confirm("Run it? "));
 }
 
 TEST(Styled, ColoursOnlyWhereTheyAreWanted) {

@@ -16,7 +16,10 @@ BOOST_DESCRIBE_STRUCT(UndoResult, (), (path, restored, message, undo))
 std::string told(const vault::UndoEntry& entry, const vault::Decision& decision) {
     using vault::Action;
     const std::string path = vault::shown(entry.path);
-    if (decision.steps.empty()) return path + " is gone already.";
+    if (decision.steps.empty())
+        return entry.action == Action::Create || entry.action == Action::Mkdir
+                   ? path + " is gone already."
+                   : vault::shown(decision.path) + " is back already.";
     switch (entry.action) {
         case Action::Create:
             return fmt::format("Removed {}.", path);

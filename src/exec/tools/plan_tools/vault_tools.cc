@@ -239,7 +239,7 @@ bool has_step(const Done& done) {
 Answer tell_folder(const Request&, const Done& done) {
     const bool created = !done.decision.steps.empty() || !done.performed.undo.empty();
     return answer(fmt::format("{} the folder {}", created ? "Created" : "There already is",
-                              done.decision.path),
+                              vault::shown(done.decision.path)),
                   FolderResult{done.decision.path, created, done.performed.undo});
 }
 
@@ -291,9 +291,11 @@ Answer tell_rename(const Request& request, const Done& done) {
     for (const auto& step : done.decision.steps)
         if (const auto* changed = std::get_if<vault::ModifyFile>(&step))
             result.modifiedFiles.push_back(changed->path);
+    if (done.decision.steps.empty())
+        return answer(fmt::format("{} has that name already", vault::shown(result.path)), result);
     return answer(
         fmt::format("Renamed {} to {}; {} links in {} notes follow", vault::shown(result.from),
-                    result.path, result.linksUpdated, result.modifiedFiles.size()),
+                    vault::shown(result.path), result.linksUpdated, result.modifiedFiles.size()),
         result);
 }
 
@@ -417,8 +419,10 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                                                      const Request& request) -> Outcome<Decision> {
              const auto args = request.as<DeleteArgs>();
              if (!allowed)
-                 return vault::denied(args.path, "may not be deleted: deleting is switched off",
-                                      "Allow deleting in the configuration, or rename the file.");
+                 return vault::denied(
+                     args.path, "may not be deleted: deleting is switched off",
+                     "Allow it with: holon config set plan.allow_delete true; or rename the "
+                     "file.");
              return vault::decide_delete(root, args.path, args.expectedEtag);
          },
          .tell = tell_delete}));

@@ -69,6 +69,10 @@ Outcome<void> expect_etag(const std::string& path, std::string_view bytes,
     return {};
 }
 
+bool is_read_only(const struct stat& status) {
+    return (status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
+}
+
 // What is there, if it is something that may be moved or deleted.
 Outcome<domain::PathKind> movable(const Root& root, const std::string& path,
                                   const std::optional<std::string>& expected_etag) {
@@ -128,6 +132,10 @@ Outcome<void> decide_links(const Root& root, const Move& move, Decision& decisio
                                                     .before = old_index,
                                                     .after = new_index,
                                                     .moved = moved});
+        if (is_read_only(note->status)) {
+            decision.broken += relinked.broken + relinked.links;
+            continue;
+        }
         decision.broken += relinked.broken;
         decision.links += relinked.links;
         if (relinked.links == 0) continue;
@@ -150,6 +158,26 @@ Outcome<void> missing_folders(const Root& root, std::string_view path, std::vect
     TRY(missing_folders(root, above, steps));
     steps.emplace_back(MakeFolder{std::string(above)});
     return {};
+}
+
+// Was `entry` taken back already? What is at its path is of `kind`.
+Outcome<bool> is_back(const Root& root, const UndoEntry& entry, Kind kind) {
+    switch (entry.action) {
+        case Action::Create:
+        case Action::Mkdir:
+            return kind == Kind::Missing;
+        case Action::Rmdir:
+            return kind == Kind::Folder;
+        case Action::Rename:
+            return kind == Kind::Missing && entry.from &&
+                   TRY(root.look(*entry.from)).kind != Kind::Missing;
+        case Action::Modify:
+        case Action::Delete:
+            return kind == Kind::File && entry.beforeEtag &&
+                   etag(TRY(root.read(entry.path, kFileBytesMax, false)).bytes) ==
+                       *entry.beforeEtag;
+    }
+    return false;
 }
 
 Outcome<std::string> read_kept(const std::filesystem::path& kept, const std::string& artifact) {
@@ -179,6 +207,7 @@ Outcome<Decision> decide_create(const Root& root, const std::string& path,
                                 const std::string& content, OnCollision on_collision,
                                 bool assume_free) {
     auto names = TRY(names_to_change(path));
+    if (path.ends_with('/')) return invalid(path, "names a folder", "Name the file in it, too.");
     if (content.size() > kFileBytesMax)
         return invalid(path, "would be too large", "Write a smaller file.");
     Decision decision;
@@ -204,6 +233,8 @@ Outcome<Decision> decide_write(const Root& root, const Write& write) {
     }
     Content old = TRY(root.read(path, kFileBytesMax, false));
     TRY(expect_etag(path, old.bytes, write.expected_etag));
+    if (is_read_only(old.status))
+        return unfit(path, "is read-only", "Make it writable first, or write another file.");
     std::string after = write.mode == WriteMode::Append    ? old.bytes + write.content
                         : write.mode == WriteMode::Prepend ? write.content + old.bytes
                                                            : write.content;
@@ -225,6 +256,8 @@ Outcome<Decision> decide_rename(const Root& root, const Rename& rename) {
     const auto kind = TRY(movable(root, from, rename.expected_etag));
     Decision decision{.path = from};
     if (join(names) == from) return decision;
+    if (kind == domain::PathKind::File && rename.to.ends_with('/'))
+        return invalid(rename.to, "names a folder", "Say how the file is to be called in it.");
     if (is_in(join(names), from))
         return invalid(rename.to, "lies inside what is to be moved", "Choose another target.");
     const std::string name = std::move(names.back());
@@ -265,10 +298,8 @@ Outcome<Decision> decide_undo(const Root& root, const UndoEntry& written,
     UndoEntry entry = written;
     entry.path = join(TRY(names_to_change(written.path)));
     if (written.from) entry.from = join(TRY(names_to_change(*written.from)));
-    const bool was_made = entry.action == Action::Create || entry.action == Action::Mkdir;
-    const auto seen = TRY(root.look(entry.path));
     Decision decision{.path = entry.from.value_or(entry.path)};
-    if (was_made && seen.kind == Kind::Missing) return decision;
+    if (TRY(is_back(root, entry, TRY(root.look(entry.path)).kind))) return decision;
     const std::string& back = decision.path;  // Where something has to be again.
     const bool brings_back = entry.action == Action::Delete || entry.action == Action::Rmdir ||
                              entry.action == Action::Rename;

@@ -72,6 +72,17 @@ protected:
     results::FileArtifacts sink_{folder_.path() / "artifacts", "before", ids_};
 };
 
+TEST_F(VaultTest, AReadOnlyFileIsNotReplacedBehindItsBack) {
+    write("kept.md", "mine [[a]]", 0444);
+    write("a.md", "");
+    EXPECT_EQ(put({.path = "kept.md", .content = "theirs"}).error().kind, "precondition_failed");
+    const auto renamed = rename({.from = "a.md", .to = "b.md"});
+    ASSERT_TRUE(renamed) << renamed.error().message;
+    EXPECT_EQ(renamed->decision.broken, 1U);
+    EXPECT_EQ(all(), (std::map<std::string, std::string>{{"b.md", "644 "},
+                                                         {"kept.md", "444 mine [[a]]"}}));
+}
+
 TEST_F(VaultTest, CreatesFoldersThatAreMissingAndNoOthers) {
     const auto done = act([](const Root& v) { return decide_folder(v, "a/b: c/d"); }).value();
     EXPECT_EQ(done.decision.path, "a/b- c/d");

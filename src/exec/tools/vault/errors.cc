@@ -8,7 +8,9 @@
 namespace vault {
 namespace {
 
-constexpr std::size_t kShownCharsMax = 200;
+// Short enough that what follows the path is not cut off.
+constexpr std::size_t kShownCharsMax = 120;
+constexpr std::size_t kShownEndChars = 40;
 
 Failure failure(std::string_view kind, std::string message, std::string_view path,
                 std::string_view hint) {
@@ -21,7 +23,12 @@ Failure failure(std::string_view kind, std::string message, std::string_view pat
 }  // namespace
 
 std::string shown(std::string_view path) {
-    return base::printable(base::ellipsize(base::to_utf8(path), kShownCharsMax));
+    if (path.empty()) return "the vault";
+    const std::string text = base::to_utf8(path);
+    if (base::char_count(text) <= kShownCharsMax) return base::printable(text);
+    return base::printable(fmt::format("{}…{}",
+                                       base::first_chars(text, kShownCharsMax - kShownEndChars - 1),
+                                       base::last_chars(text, kShownEndChars)));
 }
 
 Failure invalid(std::string_view path, std::string_view why, std::string_view hint) {

@@ -68,9 +68,13 @@ public:
     }
 
 private:
-    // Fenced code: opened by three or more ` or ~, closed by at least as many of the same.
+    // Fenced code: opened by three or more ` or ~, closed by at least as many of the same. It may
+    // stand in a quote, and ends with it.
     bool is_fence_or_inside() {
-        const std::string_view line = base::trim(note_.substr(line_, end_ - line_));
+        std::string_view line = base::trim(note_.substr(line_, end_ - line_));
+        std::size_t quotes = 0;
+        for (; line.starts_with('>'); ++quotes) line = base::trim(line.substr(1));
+        if (fence_ != 0 && quotes < fence_quotes_) fence_ = 0;
         std::size_t run = 0;
         while (run < line.size() && line[run] == line[0]) ++run;
         const bool is_fence = run >= 3 && (line[0] == '`' || line[0] == '~');
@@ -79,6 +83,7 @@ private:
             if (!is_fence || (line[0] == '`' && line.substr(run).contains('`'))) return false;
             fence_ = run;
             fence_sign_ = line[0];
+            fence_quotes_ = quotes;
             return true;
         }
         if (is_fence && line[0] == fence_sign_ && run >= fence_ && run == line.size()) fence_ = 0;
@@ -206,6 +211,7 @@ private:
     std::size_t at_{0};
     std::size_t fence_{0};
     char fence_sign_{0};
+    std::size_t fence_quotes_{0};
     std::vector<Link> links_;
 };
 

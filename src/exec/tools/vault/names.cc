@@ -85,6 +85,13 @@ constexpr std::string_view kPlainLatin =
     "lllnnnnnnnnnoooooooorrrrrrssssssssttttttuuuuuuuuuuuuwwyyyzzzzzzs";
 static_assert(kPlainLatin.size() == 0x180 - 0xC0);
 
+// Marks that no reader sees and that turn text around, and ends of lines beyond ASCII.
+bool is_hidden(char32_t c) {
+    return c == 0x061C || c == 0x200B || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x2069) || c == 0xFEFF ||
+           (c >= 0x80 && c <= 0x9F);
+}
+
 bool is_sign(char32_t c) {
     return c < 0xC0 || (c >= 0x2000 && c <= 0x2BFF) || (c >= 0x3000 && c <= 0x3004) ||
            (c >= 0x3008 && c <= 0x3020) || (c >= 0xFE10 && c <= 0xFE6F) ||
@@ -137,9 +144,16 @@ std::string_view name_of(std::string_view path) {
 
 std::string safe_name(std::string_view name) {
     std::string safe;
-    for (const char c : base::to_utf8(name)) {
-        const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-        safe += is_control || std::string_view("\\/:*?\"<>|#^[]`").contains(c) ? '-' : c;
+    const std::string utf8 = base::to_utf8(name);
+    for (std::string_view left = utf8; !left.empty();) {
+        const std::string_view before = left;
+        const char32_t c = next_char(left);
+        if (is_hidden(c)) continue;
+        if (c < 0x20 || c == 0x7F ||
+            (c < 0x80 && std::string_view("\\/:*?\"<>|#^[]`").contains(static_cast<char>(c))))
+            safe += '-';
+        else
+            safe += before.substr(0, before.size() - left.size());
     }
     std::string_view kept = safe;
     while (kept.starts_with(' ')) kept.remove_prefix(1);

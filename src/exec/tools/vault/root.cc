@@ -106,7 +106,8 @@ Outcome<Seen> Root::look(std::string_view path) const {
         seen.kind = kind_of(seen.status);
         return seen;
     }
-    if (errno == ENOENT) return Seen{};
+    // What no file system can name is not there either.
+    if (errno == ENOENT || errno == ENAMETOOLONG) return Seen{};
     return refused("Looking at", path, errno);
 }
 

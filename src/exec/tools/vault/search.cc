@@ -81,7 +81,9 @@ Outcome<Found> search(const Root& root, const Search& search) {
     // In RE2 syntax ^ and $ mean the line only in this mode.
     const re2::RE2 regex(search.regex ? "(?m)" + search.query : search.query, options);
     if (!regex.ok())
-        return invalid(search.query, "is not a regular expression that works: " + regex.error(),
+        return invalid(search.query,
+                       "is not a regular expression that works: " +
+                           regex.error().substr(0, regex.error().rfind(": ")),
                        "Use RE2 syntax (no look-around, no back-references), or leave regex out.");
     std::optional<Glob> glob;
     if (search.glob) {

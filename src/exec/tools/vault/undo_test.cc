@@ -85,6 +85,33 @@ TEST_F(UndoTest, TakesEveryKindOfChangeBackAndNotesHowToTakeThatBack) {
     EXPECT_EQ(below("v"), before);
 }
 
+TEST_F(UndoTest, TwiceIsAsGoodAsOnce) {
+    write("v/changed.md", "after");
+    write("v/to.md", "moved");
+    const std::vector<UndoEntry> entries{
+        {.action = Action::Modify,
+         .path = "changed.md",
+         .beforeEtag = etag("before"),
+         .afterEtag = etag("after"),
+         .beforeArtifact = keep("before")},
+        {.action = Action::Rename, .path = "to.md", .from = "from.md"},
+        {.action = Action::Delete,
+         .path = "gone.md",
+         .beforeEtag = etag("gone"),
+         .beforeArtifact = keep("gone")},
+        {.action = Action::Rmdir, .path = "y"}};
+    for (const auto& entry : entries) EXPECT_EQ(kind(entry), "ok");
+    const auto once = below("v");
+    for (const auto& entry : entries) {
+        const auto done = undo(entry);
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_TRUE(done->decision.steps.empty());
+    }
+    EXPECT_EQ(below("v"), once);
+    write("v/gone.md", "another");
+    EXPECT_EQ(kind(entries[2]), "conflict");
+}
+
 TEST_F(UndoTest, LeavesAloneWhatIsNotWhatTheRunLeft) {
     write("v/a.md", "edited");
     write("v/again.md", "x");
