@@ -22,6 +22,8 @@ constexpr std::size_t kHostileBytes = std::size_t{2} << 20;
 constexpr int kRounds = 5;
 constexpr double kCleanMin = 500;  // MB/s
 constexpr double kShareMin = 0.9;
+constexpr double kFirstVerdictMax = 0.1;  // s
+constexpr const char* kCredential = "sk-bench-4f0d9f7b2c6e8a1d3b5f7091a2c4e6f8";
 
 // Lines as programs print them, none of which holds anything.
 std::string clean_text() {
@@ -112,27 +114,36 @@ void grade(const gate::Validator& validator, const std::string& name, const std:
                   bench::at_least(kShareMin));
 }
 
+// What a fresh process waits for before its first verdict.
+gate::Validator first_verdict() {
+    const double start = processor_seconds();
+    auto validator = gate::Validator::make({.credentials = {kCredential}});
+    CHECK(validator.has_value(), "the gate opens");
+    validator->check_text("nothing of note");
+    bench::figure("gate_first_verdict", processor_seconds() - start, "s",
+                  bench::at_most(kFirstVerdictMax));
+    return std::move(*validator);
+}
+
 }  // namespace
 
 int main() {
-    std::vector<scan::Rule> rules(scan::secret_rules().begin(), scan::secret_rules().end());
-    std::ranges::copy(gate::content_rules(), std::back_inserter(rules));
-    const std::size_t count = rules.size();
-    const double start = processor_seconds();
-    const auto scanner = scan::Scanner::make({.rules = std::move(rules)});
+    const auto validator = first_verdict();
+    auto options = gate::all_rules();
+    bench::note(fmt::format("{} rules in one database; {} MiB of clean text, {} of hostile",
+                            options.rules.size(), kBytes >> 20, kHostileBytes >> 20));
+    const auto scanner = scan::Scanner::make(options);
     if (!scanner) {
         fmt::print(stderr, "{}\n", scanner.error().message);
         return 1;
     }
-    const double took = processor_seconds() - start;
-    bench::note(fmt::format("{} rules in one database; {} MiB of clean text, {} of hostile", count,
-                            kBytes >> 20, kHostileBytes >> 20));
-    bench::figure("gate_compile", took, "s");
+    const double start = processor_seconds();
+    options.prepared = {};
+    if (!scan::Scanner::make(std::move(options))) return 1;
+    bench::figure("gate_compile", processor_seconds() - start, "s");
     measure("clean", clean_text(), **scanner, bench::at_least(kCleanMin));
     measure("hostile", hostile_text(), **scanner, bench::kNoTarget);
-    const auto validator = gate::Validator::make({});
-    if (!validator) return 1;
-    grade(*validator, "secrets", "secrets.txt", "no_secrets.txt", gate::is_secret);
-    grade(*validator, "instructions", "injection.txt", "honest.txt",
+    grade(validator, "secrets", "secrets.txt", "no_secrets.txt", gate::is_secret);
+    grade(validator, "instructions", "injection.txt", "honest.txt",
           [](const domain::GateReason&) { return true; });
 }

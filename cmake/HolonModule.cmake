@@ -94,3 +94,19 @@ function(holon_embeds source)
     COMPILE_DEFINITIONS HOLON_EMBEDDED_${digest} COMPILE_OPTIONS -Wno-c23-extensions)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
 endfunction()
+
+# holon_prepared_rules(TARGET SOURCE FILE ...): SOURCE has the engine of the rules in these files in it,
+# as HOLON_RULES. It is built here because that takes a second, and the first search would wait for it.
+function(holon_prepared_rules target source)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${target}.rules)
+  set(files "")
+  foreach(file ${ARGN})
+    cmake_path(ABSOLUTE_PATH file)
+    list(APPEND files ${file})
+  endforeach()
+  add_custom_command(OUTPUT ${out} COMMAND holon_prepare_rules ${out} ${files}
+    DEPENDS holon_prepare_rules ${files} VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+  set_source_files_properties(${source} PROPERTIES
+    COMPILE_DEFINITIONS HOLON_RULES="${out}" OBJECT_DEPENDS ${out} SKIP_PRECOMPILE_HEADERS ON)
+endfunction()

@@ -1,11 +1,13 @@
 #include "base/scan/matcher.h"
 
-#include <hs/hs.h>
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <mutex>
+
+#include "base/scan/engine.h"
 
 namespace scan {
 
@@ -18,81 +20,53 @@ namespace {
 constexpr std::size_t kPieceBytesMax = std::size_t{1} << 30;
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
-struct FreeDatabase {
-    void operator()(hs_database_t* database) const { hs_free_database(database); }
-};
-using Database = std::unique_ptr<hs_database_t, FreeDatabase>;
-
 struct FreeScratch {
     void operator()(hs_scratch_t* scratch) const { hs_free_scratch(scratch); }
 };
 using Scratch = std::unique_ptr<hs_scratch_t, FreeScratch>;
 
 // What an expression is to RE2: its end is where Vectorscan said, its first group is the value.
-struct Bounds {
-    std::unique_ptr<re2::RE2> expression;
-    std::size_t width{0};  // The most bytes it matches, with one of context before it.
-};
-
-base::Result<std::size_t> width_of(const std::string& expression, const std::string& name) {
-    hs_expr_info_t* info = nullptr;
-    hs_compile_error_t* error = nullptr;
-    if (hs_expression_info(expression.c_str(), 0, &info, &error) != HS_SUCCESS) {
-        const std::string message = error ? error->message : "unknown";
-        hs_free_compile_error(error);
-        return fail(ErrorCode::InvalidInput, "the expression of {} cannot be used: {}", name,
-                    message);
-    }
-    const std::size_t width = info->max_width;
-    const bool is_empty = info->min_width == 0;
-    std::free(info);
-    if (width > kMatchBytesMax || is_empty)
-        return fail(ErrorCode::InvalidInput,
-                    "the expression of {} must match between 1 and {} bytes; bound its repeats",
-                    name, kMatchBytesMax);
-    return width;
-}
-
-base::Result<Bounds> bounds_of(const std::string& expression, const std::string& name) {
+std::unique_ptr<re2::RE2> bounds_of(const std::string& expression) {
     re2::RE2::Options options;
     options.set_encoding(re2::RE2::Options::EncodingLatin1);
     options.set_log_errors(false);
-    Bounds bounds;
-    bounds.width = TRY(width_of(expression, name)) + 1;
-    bounds.expression = std::make_unique<re2::RE2>("(?:" + expression + ")\\z", options);
-    if (!bounds.expression->ok())
-        return fail(ErrorCode::InvalidInput, "the expression of {} cannot be used: {}", name,
-                    bounds.expression->error());
-    return bounds;
+    return std::make_unique<re2::RE2>("(?:" + expression + ")\\z", options);
 }
 
-base::Result<Database> database_of(const std::vector<std::string>& expressions,
-                                   const std::vector<std::string>& names, unsigned mode) {
-    std::vector<const char*> texts;
-    std::vector<unsigned> flags(expressions.size(), 0), ids(expressions.size());
-    for (std::size_t i = 0; i < expressions.size(); ++i) {
-        texts.push_back(expressions[i].c_str());
-        ids[i] = static_cast<unsigned>(i);
+class Expression {
+public:
+    Expression(std::string text, std::size_t width) : width(width), text_(std::move(text)) {}
+
+    // Built at the first end that is reported: most expressions never match while we live.
+    const re2::RE2& bounds() {
+        std::call_once(once_, [this] { bounds_ = bounds_of(text_); });
+        return *bounds_;
     }
-    hs_database_t* made = nullptr;
-    hs_compile_error_t* error = nullptr;
-    if (hs_compile_multi(texts.data(), flags.data(), ids.data(),
-                         static_cast<unsigned>(texts.size()), mode, nullptr, &made,
-                         &error) == HS_SUCCESS)
-        return Database(made);
-    const bool is_named = error && error->expression >= 0;
-    const std::string name =
-        is_named ? names[static_cast<std::size_t>(error->expression)] : "the rules together";
-    const std::string message = error ? error->message : "unknown";
-    hs_free_compile_error(error);
-    return fail(ErrorCode::InvalidInput, "Vectorscan refuses {}: {}", name, message);
+
+    const std::size_t width;  // The most bytes it matches, with one of context before it.
+
+private:
+    std::string text_;
+    std::once_flag once_;
+    std::unique_ptr<re2::RE2> bounds_;
+};
+using Expressions = std::deque<Expression>;
+
+base::Result<Engine> checked_engine(const std::vector<std::string>& expressions,
+                                    const std::vector<std::string>& names) {
+    auto engine = TRY(build_engine(expressions, names, Platform::Native));
+    for (std::size_t i = 0; i < expressions.size(); ++i)
+        if (const auto bounds = bounds_of(expressions[i]); !bounds->ok())
+            return fail(ErrorCode::InvalidInput, "the expression of {} cannot be used: {}",
+                        names[i], bounds->error());
+    return engine;
 }
 
 }  // namespace
 
 struct Matcher::Engines {
-    std::vector<Bounds> bounds;
-    std::vector<std::string> expressions, names;
+    Expressions expressions;
+    std::vector<std::string> texts, names;
     Database block;
     Scratch scratch;
     std::size_t width_max{0};
@@ -111,7 +85,7 @@ struct Matcher::Engines {
     // Built from expressions that were accepted for whole texts, so it cannot be refused.
     const hs_database_t* for_streams() {
         std::call_once(stream_once, [this] {
-            auto made = database_of(expressions, names, HS_MODE_STREAM);
+            auto made = build_database(texts, names, HS_MODE_STREAM, Platform::Native);
             CHECK(made.has_value(), "what is matched in a text is matched in a stream");
             stream = std::move(*made);
         });
@@ -125,8 +99,8 @@ namespace {
 // repeat at their end are reported at byte after byte; only the last of such a run is looked at.
 class Collector {
 public:
-    Collector(const std::vector<Bounds>& bounds, const VisitMatch& visit)
-        : bounds_(bounds), visit_(visit), ends_(bounds.size(), kNone) {}
+    Collector(Expressions& expressions, const VisitMatch& visit)
+        : expressions_(expressions), visit_(visit), ends_(expressions.size(), kNone) {}
 
     // The bytes that ends up to now may point into: `before` and then `text`, which is at `offset`.
     void show(std::string_view before, std::string_view text, std::uint64_t offset) {
@@ -157,13 +131,14 @@ private:
     }
 
     void look(std::size_t id, std::uint64_t end) {
-        const Bounds& bounds = bounds_[id];
-        const std::uint64_t start = end > bounds.width ? end - bounds.width : 0;
+        Expression& expression = expressions_[id];
+        const re2::RE2& bounds = expression.bounds();
+        const std::uint64_t start = end > expression.width ? end - expression.width : 0;
         const std::string_view window = bytes(start, end);
         re2::StringPiece groups[2];
-        const int wanted = bounds.expression->NumberOfCapturingGroups() > 0 ? 2 : 1;
-        if (!bounds.expression->Match({window.data(), window.size()}, 0, window.size(),
-                                      re2::RE2::UNANCHORED, groups, wanted))
+        const int wanted = bounds.NumberOfCapturingGroups() > 0 ? 2 : 1;
+        if (!bounds.Match({window.data(), window.size()}, 0, window.size(), re2::RE2::UNANCHORED,
+                          groups, wanted))
             return;
         const auto& group = wanted == 2 && groups[1].data() ? groups[1] : groups[0];
         const std::uint64_t begin =
@@ -180,7 +155,7 @@ private:
         return joined_;
     }
 
-    const std::vector<Bounds>& bounds_;
+    Expressions& expressions_;
     const VisitMatch& visit_;
     std::string_view before_, text_;
     std::uint64_t offset_{0};
@@ -196,25 +171,35 @@ Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
 
 base::Result<Matcher> Matcher::compile(const std::vector<std::string>& expressions,
-                                       const std::vector<std::string>& names) {
+                                       const std::vector<std::string>& names,
+                                       std::string_view prepared) {
     auto engines = std::make_unique<Engines>();
-    for (std::size_t i = 0; i < expressions.size(); ++i) {
-        engines->bounds.push_back(TRY(bounds_of(expressions[i], names[i])));
-        engines->width_max = std::max(engines->width_max, engines->bounds.back().width + 1);
-    }
     if (!expressions.empty()) {
         if (hs_valid_platform() != HS_SUCCESS)
             return fail(ErrorCode::Unavailable,
                         "this processor lacks what Vectorscan needs (SSE4.2 on x86-64)");
-        engines->block = TRY(database_of(expressions, names, HS_MODE_BLOCK));
+        auto engine = load_engine(prepared, expressions);
+        if (!engine) engine = TRY(checked_engine(expressions, names));
+        for (std::size_t i = 0; i < expressions.size(); ++i) {
+            const std::size_t width = engine->widths[i] + 1;
+            engines->expressions.emplace_back(expressions[i], width);
+            engines->width_max = std::max(engines->width_max, width + 1);
+        }
+        engines->block = std::move(engine->block);
         hs_scratch_t* scratch = nullptr;
         if (hs_alloc_scratch(engines->block.get(), &scratch) != HS_SUCCESS)
             return fail(ErrorCode::Unavailable, "there is no memory to scan with");
         engines->scratch.reset(scratch);
     }
-    engines->expressions = expressions;
+    engines->texts = expressions;
     engines->names = names;
     return Matcher(std::move(engines));
+}
+
+base::Result<std::string> Matcher::prepare(const std::vector<std::string>& expressions,
+                                           const std::vector<std::string>& names) {
+    TRY(checked_engine(expressions, names));
+    return store_engine(TRY(build_engine(expressions, names, Platform::Any)), expressions);
 }
 
 std::size_t Matcher::width_max() const {
@@ -222,7 +207,7 @@ std::size_t Matcher::width_max() const {
 }
 
 void Matcher::find(std::string_view text, const VisitMatch& visit) const {
-    if (engines_->bounds.empty() || text.empty()) return;
+    if (engines_->expressions.empty() || text.empty()) return;
     if (text.size() > kPieceBytesMax) {
         Stream stream(*this, visit);
         stream.feed(text);
@@ -230,7 +215,7 @@ void Matcher::find(std::string_view text, const VisitMatch& visit) const {
         return;
     }
     const Scratch scratch = engines_->scratch_for(engines_->block.get());
-    Collector collector(engines_->bounds, visit);
+    Collector collector(engines_->expressions, visit);
     collector.show({}, text, 0);
     hs_scan(engines_->block.get(), text.data(), static_cast<unsigned>(text.size()), 0,
             scratch.get(), Collector::on_match, &collector);
@@ -241,8 +226,8 @@ struct Matcher::Stream::State {
     State(Engines& engines, VisitMatch visitor)
         : visit(std::move(visitor)),
           keep(engines.width_max),
-          collector(engines.bounds, visit),
-          is_idle(engines.bounds.empty()) {
+          collector(engines.expressions, visit),
+          is_idle(engines.expressions.empty()) {
         if (is_idle) return;
         scratch = engines.scratch_for(engines.for_streams());
         CHECK(hs_open_stream(engines.for_streams(), 0, &stream) == HS_SUCCESS,

@@ -6,8 +6,10 @@ namespace scan {
 
 base::Result<Redactor> Redactor::make(std::vector<std::string> known, Suspects suspects) {
     ScannerOptions options{.known = std::move(known)};
-    if (suspects == Suspects::Redact)
+    if (suspects == Suspects::Redact) {
         options.rules.assign(secret_rules().begin(), secret_rules().end());
+        options.prepared = prepared_secret_rules();
+    }
     return Redactor(TRY(Scanner::make(std::move(options))));
 }
 

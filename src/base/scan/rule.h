@@ -45,6 +45,8 @@ base::Result<std::vector<Rule>> parse_rules(std::string_view text);
 
 // The rules for secrets that are built in. Read once; safe from any thread.
 std::span<const Rule> secret_rules();
+// The engine of just these, built with the program: for ScannerOptions::prepared.
+std::string_view prepared_secret_rules();
 
 // The whole expression of a rule.
 std::string expression(const Rule& rule);

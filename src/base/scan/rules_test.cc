@@ -13,7 +13,8 @@ using testing::HasSubstr;
 
 const Scanner& all_rules() {
     static const auto scanner = [] {
-        auto made = Scanner::make({.rules = {secret_rules().begin(), secret_rules().end()}});
+        auto made = Scanner::make({.rules = {secret_rules().begin(), secret_rules().end()},
+                                   .prepared = prepared_secret_rules()});
         EXPECT_TRUE(made) << made.error().message;
         return *made;
     }();

@@ -14,48 +14,64 @@ constexpr std::size_t kClosingBytesMax = 64;  // No closing text of a rule is lo
 }  // namespace
 
 base::Result<std::shared_ptr<const Scanner>> Scanner::make(ScannerOptions options) {
-    std::shared_ptr<Scanner> made(new Scanner);
-    made->rules_ = std::move(options.rules);
     std::vector<std::string> expressions, names;
-    for (const auto& rule : made->rules_) {
+    for (const auto& rule : options.rules) {
         expressions.push_back(expression(rule));
         names.push_back("rule " + rule.id);
-        made->sources_.push_back(
-            {.rule = &rule, .check = rule.check ? find_check(*rule.check) : nullptr});
     }
+    auto of_rules = TRY(Matcher::compile(expressions, names, options.prepared));
+    std::vector<std::string> needles_of_known;
+    std::vector<std::size_t> follow;
     for (const auto& credential : options.known)
         for (auto& needle : needles(credential)) {
-            expressions.push_back(std::move(needle.expression));
-            names.push_back("a known credential");
-            made->sources_.push_back({.follow = needle.follow});
+            needles_of_known.push_back(std::move(needle.expression));
+            follow.push_back(needle.follow);
         }
-    made->matcher_.emplace(TRY(Matcher::compile(expressions, names)));
-    return made;
+    auto of_known = TRY(Matcher::compile(
+        needles_of_known, std::vector<std::string>(follow.size(), "a known credential")));
+    return std::shared_ptr<const Scanner>(new Scanner(std::move(options.rules), std::move(of_rules),
+                                                      std::move(of_known), std::move(follow)));
 }
 
-std::optional<Finding> Scanner::judge(const Match& match) const {
-    const Source& source = sources_[match.expression];
-    if (!source.rule) return Finding{kKnownRule, "secret", match.begin, match.end + source.follow};
-    const Rule& rule = *source.rule;
+Scanner::Scanner(std::vector<Rule> rules, Matcher of_rules, Matcher of_known,
+                 std::vector<std::size_t> follow)
+    : rules_(std::move(rules)),
+      of_rules_(std::move(of_rules)),
+      of_known_(std::move(of_known)),
+      follow_(std::move(follow)) {
+    for (const auto& rule : rules_)
+        checks_.push_back(rule.check ? find_check(*rule.check) : nullptr);
+}
+
+std::optional<Finding> Scanner::judge_rule(const Match& match) const {
+    const Rule& rule = rules_[match.expression];
     if (rule.entropy > 0 && (entropy(match.value) < rule.entropy || is_placeholder(match.value)))
         return std::nullopt;
-    if (source.check && !source.check(match.value)) return std::nullopt;
+    const Check check = checks_[match.expression];
+    if (check && !check(match.value)) return std::nullopt;
     return Finding{rule.id, rule.family, match.begin, match.end};
+}
+
+Finding Scanner::judge_known(const Match& match) const {
+    return {kKnownRule, "secret", match.begin, match.end + follow_[match.expression]};
 }
 
 std::vector<Finding> Scanner::scan(std::string_view text) const {
     std::vector<Finding> found;
-    matcher_->find(text, [&](const Match& match) {
-        auto finding = judge(match);
+    of_rules_.find(text, [&](const Match& match) {
+        auto finding = judge_rule(match);
         if (!finding) return;
-        finding->end = std::min<std::uint64_t>(finding->end, text.size());
-        const Rule* rule = sources_[match.expression].rule;
-        if (rule && rule->until) {
+        if (const auto& until = rules_[match.expression].until) {
             const auto rest = text.substr(finding->end, kUntilBytesMax);
-            if (const auto at = rest.find(*rule->until); at != rest.npos)
-                finding->end += at + rule->until->size();
+            if (const auto at = rest.find(*until); at != rest.npos)
+                finding->end += at + until->size();
         }
         found.push_back(*finding);
+    });
+    of_known_.find(text, [&](const Match& match) {
+        Finding finding = judge_known(match);
+        finding.end = std::min<std::uint64_t>(finding.end, text.size());
+        found.push_back(finding);
     });
     return merged(std::move(found));
 }
@@ -75,15 +91,19 @@ std::vector<Finding> merged(std::vector<Finding> findings) {
 }
 
 Scanner::Stream::Stream(const Scanner& scanner)
-    : scanner_(scanner), stream_(*scanner.matcher_, [this](const Match& match) {
-          auto finding = scanner_.judge(match);
-          if (!finding) return;
-          const Rule* rule = scanner_.sources_[match.expression].rule;
-          if (rule && rule->until)
-              open_.push_back({*finding, *rule->until});
-          else
-              found_.push_back(*finding);
-      }) {}
+    : scanner_(scanner),
+      rules_stream_(scanner.of_rules_,
+                    [this](const Match& match) {
+                        auto finding = scanner_.judge_rule(match);
+                        if (!finding) return;
+                        if (const auto& until = scanner_.rules_[match.expression].until)
+                            open_.push_back({*finding, *until});
+                        else
+                            found_.push_back(*finding);
+                    }),
+      known_stream_(scanner.of_known_,
+                    [this](const Match& match) { found_.push_back(scanner_.judge_known(match)); }) {
+}
 
 // The closing text may follow in this piece, also when the value began in it.
 bool Scanner::Stream::follow(Open& open, std::string_view piece) const {
@@ -103,7 +123,8 @@ bool Scanner::Stream::follow(Open& open, std::string_view piece) const {
 }
 
 void Scanner::Stream::feed(std::string_view piece) {
-    stream_.feed(piece);
+    rules_stream_.feed(piece);
+    known_stream_.feed(piece);
     std::erase_if(open_, [&](Open& open) {
         const bool has_ended = follow(open, piece);
         if (has_ended) found_.push_back(open.finding);
@@ -115,7 +136,8 @@ void Scanner::Stream::feed(std::string_view piece) {
 }
 
 void Scanner::Stream::finish() {
-    stream_.finish();
+    rules_stream_.finish();
+    known_stream_.finish();
     for (const auto& open : open_) found_.push_back(open.finding);
     open_.clear();
 }

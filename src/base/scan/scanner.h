@@ -1,6 +1,7 @@
 // Secrets in bytes: what a rule describes, and credentials whose value is known.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,21 +28,22 @@ struct Finding {
 
 struct ScannerOptions {
     std::vector<Rule> rules{};
+    std::string_view prepared{};       // The engine of just these rules; without one it is built.
     std::vector<std::string> known{};  // Credentials, as they are; see known.h for short ones.
 };
 
 // Any thread may use one.
 class Scanner {
 public:
-    // Takes some tenths of a second with all rules, and next to nothing with known credentials
-    // only. The error names the rule that cannot be used.
+    // Takes a second or more with all rules, unless they are prepared, and some milliseconds for
+    // each known credential. The error names the rule that cannot be used.
     static base::Result<std::shared_ptr<const Scanner>> make(ScannerOptions options);
 
     // Ordered by where they begin; findings of one rule never overlap.
     std::vector<Finding> scan(std::string_view text) const;
 
     // No match begins further than this before its end.
-    std::size_t reach() const { return matcher_->width_max(); }
+    std::size_t reach() const { return std::max(of_rules_.width_max(), of_known_.width_max()); }
 
     // The same over a text that arrives in pieces.
     class Stream {
@@ -68,22 +70,21 @@ public:
         std::vector<Open> open_;
         std::string last_;  // The end of what was fed, where a closing text may have begun.
         std::uint64_t offset_{0};
-        Matcher::Stream stream_;
+        Matcher::Stream rules_stream_, known_stream_;
     };
 
 private:
-    // What an expression of the matcher stands for.
-    struct Source {
-        const Rule* rule{nullptr};  // Null for a known credential.
-        Check check{nullptr};
-        std::size_t follow{0};
-    };
-    Scanner() = default;
-    std::optional<Finding> judge(const Match& match) const;
+    // Two matchers, since the rules are the same in every process and the credentials are not.
+    Scanner(std::vector<Rule> rules, Matcher of_rules, Matcher of_known,
+            std::vector<std::size_t> follow);
+    std::optional<Finding> judge_rule(const Match& match) const;
+    Finding judge_known(const Match& match) const;
 
     std::vector<Rule> rules_;
-    std::vector<Source> sources_;
-    std::optional<Matcher> matcher_;
+    std::vector<Check> checks_;
+    Matcher of_rules_;
+    Matcher of_known_;
+    std::vector<std::size_t> follow_;  // How many bytes of each needle come behind its match.
 };
 
 // Sorts by beginning and joins findings of one rule that overlap or touch.

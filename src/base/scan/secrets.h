@@ -25,8 +25,7 @@ inline constexpr std::size_t kPartBytesMin = 8;
 // Looks for these from now on, too. Left out is what protects nothing and is met everywhere: less
 // than kKnownBytesMin, and words of up to 11 letters ("ollama").
 void know(const std::vector<std::string>& credentials);
-// Whether what only looks like a secret is taken out, too. Building the rules takes some tenths of
-// a second, at the first text.
+// Whether what only looks like a secret is taken out, too.
 void set_suspects(Suspects suspects);
 // As at the start of the program, for tests.
 void know_nothing();

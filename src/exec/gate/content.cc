@@ -129,6 +129,13 @@ const std::vector<scan::Rule>& content_rules() {
     return all;
 }
 
+scan::ScannerOptions all_rules() {
+    scan::ScannerOptions options{.prepared = prepared_rules()};
+    options.rules.assign(scan::secret_rules().begin(), scan::secret_rules().end());
+    std::ranges::copy(content_rules(), std::back_inserter(options.rules));
+    return options;
+}
+
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
     // A hit may start with the mark that ends the sentence before it.
     while (begin < end && !is_letter(text[begin])) ++begin;

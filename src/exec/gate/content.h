@@ -13,6 +13,11 @@ namespace gate {
 // The rules of the gate beside those for secrets. Read once; safe from any thread.
 const std::vector<scan::Rule>& content_rules();
 
+// Those for secrets and these: what a verdict is made by, with the engine built with the program.
+scan::ScannerOptions all_rules();
+// That engine. Its file has the rules in the same order.
+std::string_view prepared_rules();
+
 // True when the sentence around a hit reports that somebody asked for it, instead of asking.
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/scan/encodings.h"
+#include "base/scan/engine.h"
 #include "exec/gate/payloads.h"
 
 namespace gate {
@@ -46,6 +47,12 @@ std::string elf() {
 // gzip of `#!/bin/sh\necho hi\n`, made by gzip -n.
 const std::string kPackedScript = scan::decode_hex(
     "1f8b08000000000002ff5356d44fcaccd32fcee04a4dcec857c8c8e402002f3adae912000000", 100);
+
+TEST(ContentRules, AreInTheEngineThatCameWithTheProgram) {
+    std::vector<std::string> expressions;
+    for (const auto& rule : all_rules().rules) expressions.push_back(scan::expression(rule));
+    EXPECT_TRUE(scan::load_engine(prepared_rules(), expressions));
+}
 
 // contract: GATE-11, GATE-12
 TEST(ContentRules, FindTheirGoodExamplesAndLeaveTheirBadOnes) {

@@ -176,9 +176,8 @@ base::Status check_listing(const std::vector<ArtifactRef>& listed, Artifacts& ar
 }  // namespace
 
 base::Result<Validator> Validator::make(const ValidatorOptions& options) {
-    scan::ScannerOptions scanning{.known = options.credentials};
-    scanning.rules.assign(scan::secret_rules().begin(), scan::secret_rules().end());
-    std::ranges::copy(content_rules(), std::back_inserter(scanning.rules));
+    auto scanning = all_rules();
+    scanning.known = options.credentials;
     Validator made;
     made.scanner_ = TRY(scan::Scanner::make(std::move(scanning)));
     made.stream_lines_max_ = options.stream_lines_max;
