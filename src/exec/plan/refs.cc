@@ -154,7 +154,6 @@ std::vector<Segment> parse_template(std::string_view text, const LoopNames& name
         if (sign == std::string_view::npos) break;
         at = sign;
         const std::string_view rest = text.substr(at);
-        std::optional<Ref> ref;
         if (rest.starts_with("$$steps.") || rest.starts_with("$$vars.")) {
             add_literal("$");
             at += 2;
@@ -163,7 +162,8 @@ std::vector<Segment> parse_template(std::string_view text, const LoopNames& name
             // "{{item}}" stands for "{item}".
             add_literal(text.substr(at + 1, inner - at - 1));
             at = inner + (inner < text.size() && text[inner] == '}' ? 1 : 0);
-        } else if ((ref = text[at] == '$' ? take_dollar(text, at) : take_braces(text, at, names))) {
+        } else if (auto ref =
+                       text[at] == '$' ? take_dollar(text, at) : take_braces(text, at, names)) {
             segments.push_back({.ref = std::move(ref)});
         } else {
             add_literal(text.substr(at, 1));
