@@ -159,6 +159,16 @@ void carry(int a, int b) {
     }
 }
 
+std::string explanation(const Destination& destination, std::string_view failure) {
+    const std::string name = destination.host + ":" + std::to_string(destination.port);
+    if (failure == "private_address")
+        return "the sandbox does not allow " + name +
+               ": it leads to this machine or its own network; its operator can allow the address "
+               "itself\n";
+    if (failure == "unknown_host") return name + " has no address that could be found\n";
+    return name + " cannot be reached\n";
+}
+
 void serve(int fd) {
     std::string rest;
     const auto request = sandbox::parse_request(read_head(fd, rest));
@@ -176,7 +186,7 @@ void serve(int fd) {
     const int peer = connect_to(destination, failure);
     if (peer < 0) {
         record(destination, failure);
-        return answer(fd, "502 Bad Gateway", std::string(failure) + "\n");
+        return answer(fd, "502 Bad Gateway", explanation(destination, failure));
     }
     record(destination, "connected");
     const bool ready = request->is_tunnel
