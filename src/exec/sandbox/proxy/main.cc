@@ -217,7 +217,8 @@ int receive_listener(int from) {
 void accept_all(int from) {
     const int listener = receive_listener(from);
     ::close(from);
-    while (listener >= 0) {
+    if (listener < 0) return;
+    for (;;) {
         free_places.acquire();
         const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
         if (fd < 0) {
@@ -234,21 +235,19 @@ void accept_all(int from) {
 }
 
 void parse(char** words) {
-    for (++words; *words; ++words) {
+    for (++words; *words; words += 2) {  // Each with its value.
         const std::string_view word = *words;
         if (word == "--") {
             options.command = words + 1;
             break;
         }
-        if (!words[1]) {
-            errno = EINVAL;
-            give_up(*words);
-        } else if (word == "--fd") {
-            options.fd = std::atoi(*++words);
-        } else if (word == "--log") {
-            options.log = *++words;
-        } else if (word == "--allow") {
-            options.rules.emplace_back(*++words);
+        const char* value = words[1];
+        if (word == "--fd" && value) {
+            options.fd = std::atoi(value);
+        } else if (word == "--log" && value) {
+            options.log = value;
+        } else if (word == "--allow" && value) {
+            options.rules.emplace_back(value);
         } else {
             errno = EINVAL;
             give_up(*words);
