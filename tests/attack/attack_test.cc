@@ -456,13 +456,15 @@ TEST_F(Allowlist, ReachesWhatItNamesAndWritesEachDestinationDown) {
                                        "for url in ('http://127.0.0.1:9/', 'http://localhost:1/', "
                                        "'https://example.com/'):\n"
                                        "    try: u.urlopen(url, timeout=5); print('reached', url)\n"
-                                       "    except OSError as e: print(e)\n",
+                                       "    except OSError as e: print(e, e.fp.read() if "
+                                       "hasattr(e, 'fp') else '')\n",
                                        server.port),
                  .is_python = true},
                 Confined::Yes);
     EXPECT_EQ(findings, std::vector<std::string>{});
     EXPECT_THAT(said_, testing::HasSubstr("allowed"));
     EXPECT_THAT(said_, testing::Not(testing::HasSubstr("reached")));
+    EXPECT_THAT(said_, testing::HasSubstr("its operator can allow the address itself"));
     EXPECT_EQ(base::read_file(top_ / "network.jsonl", 1 << 20),
               fmt::format("{{\"host\":\"127.0.0.1\",\"port\":{},\"outcome\":\"connected\"}}\n"
                           "{{\"host\":\"127.0.0.1\",\"port\":9,\"outcome\":\"refused\"}}\n"

@@ -92,17 +92,16 @@ public:
 private:
     FrontMatter& front() { return out_.document.front; }
 
-    domain::GateReason* fault(std::string rule, std::string message) {
+    domain::GateReason* fault(std::string rule, std::string_view message) {
         if (out_.faults.size() >= kFaultsMax) return &overflow_;
-        out_.faults.push_back(
-            {.rule = std::move(rule), .message = base::to_utf8(std::move(message))});
+        out_.faults.push_back({.rule = std::move(rule), .message = base::to_utf8(message)});
         return &out_.faults.back();
     }
-    void field_fault(std::string rule, std::string_view field, std::string message) {
-        fault(std::move(rule), std::move(message))->field = std::string(field);
+    void field_fault(std::string rule, std::string_view field, std::string_view message) {
+        fault(std::move(rule), message)->field = std::string(field);
     }
-    void section_fault(std::string rule, std::string_view section, std::string message) {
-        fault(std::move(rule), std::move(message))->section = std::string(section);
+    void section_fault(std::string rule, std::string_view section, std::string_view message) {
+        fault(std::move(rule), message)->section = std::string(section);
     }
 
     // Front matter -------------------------------------------------------------------------------
@@ -144,8 +143,8 @@ private:
         if (faults.empty()) check_fields();
     }
 
-    void expect(bool holds, std::string_view field, std::string message) {
-        if (!holds) field_fault("front_matter_field", field, std::move(message));
+    void expect(bool holds, std::string_view field, std::string_view message) {
+        if (!holds) field_fault("front_matter_field", field, message);
     }
 
     void check_fields() {

@@ -159,6 +159,16 @@ void carry(int a, int b) {
     }
 }
 
+std::string explanation(const Destination& destination, std::string_view failure) {
+    const std::string name = destination.host + ":" + std::to_string(destination.port);
+    if (failure == "private_address")
+        return "the sandbox does not allow " + name +
+               ": it leads to this machine or its own network; its operator can allow the address "
+               "itself\n";
+    if (failure == "unknown_host") return name + " has no address that could be found\n";
+    return name + " cannot be reached\n";
+}
+
 void serve(int fd) {
     std::string rest;
     const auto request = sandbox::parse_request(read_head(fd, rest));
@@ -176,7 +186,7 @@ void serve(int fd) {
     const int peer = connect_to(destination, failure);
     if (peer < 0) {
         record(destination, failure);
-        return answer(fd, "502 Bad Gateway", std::string(failure) + "\n");
+        return answer(fd, "502 Bad Gateway", explanation(destination, failure));
     }
     record(destination, "connected");
     const bool ready = request->is_tunnel
@@ -207,7 +217,8 @@ int receive_listener(int from) {
 void accept_all(int from) {
     const int listener = receive_listener(from);
     ::close(from);
-    while (listener >= 0) {
+    if (listener < 0) return;
+    for (;;) {
         free_places.acquire();
         const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
         if (fd < 0) {
@@ -224,21 +235,19 @@ void accept_all(int from) {
 }
 
 void parse(char** words) {
-    for (++words; *words; ++words) {
+    for (++words; *words; words += 2) {  // Each with its value.
         const std::string_view word = *words;
         if (word == "--") {
             options.command = words + 1;
             break;
         }
-        if (!words[1]) {
-            errno = EINVAL;
-            give_up(*words);
-        } else if (word == "--fd") {
-            options.fd = std::atoi(*++words);
-        } else if (word == "--log") {
-            options.log = *++words;
-        } else if (word == "--allow") {
-            options.rules.emplace_back(*++words);
+        const char* value = words[1];
+        if (word == "--fd" && value) {
+            options.fd = std::atoi(value);
+        } else if (word == "--log" && value) {
+            options.log = value;
+        } else if (word == "--allow" && value) {
+            options.rules.emplace_back(value);
         } else {
             errno = EINVAL;
             give_up(*words);
