@@ -38,13 +38,14 @@ constexpr int kFdMin = 10;
 bool copy_to(int file, std::string_view program) {
     constexpr std::size_t kPartBytes = std::size_t{64} << 10;
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-    const auto first = reinterpret_cast<std::uintptr_t>(program.data()) / page * page;
+    // The start of its first page. The call does not write, though it has no const.
+    char* const first =
+        const_cast<char*>(program.data()) - reinterpret_cast<std::uintptr_t>(program.data()) % page;
     while (!program.empty()) {
         const auto part = program.substr(0, kPartBytes);
         if (!base::write_all(file, part)) return false;
         program.remove_prefix(part.size());
-        const auto end = reinterpret_cast<std::uintptr_t>(program.data());
-        ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+        ::madvise(first, static_cast<std::size_t>(program.data() - first), MADV_DONTNEED);
     }
     return true;
 }
