@@ -38,6 +38,7 @@ constexpr double kFloodPeakMbMax = 40;
 constexpr std::uintmax_t kFloodBytes = 1'000'000'000;
 // Text that never repeats: a block that was lost, doubled or moved changes the digest.
 constexpr std::string_view kFlood = "seq 200000000 | head -c 1000000000";
+constexpr int kFloodMsMax = 120'000;  // It is to be over before it would become a task.
 
 constexpr std::string_view kPath = "PATH=/usr/local/bin:/usr/bin:/bin";
 
@@ -225,7 +226,8 @@ void flood(Holon& holon, const Plain& plain, bool is_gated) {
     const TempFolder fresh;
     const auto home = fresh.path() / "home";
     if (is_gated) holon.command(home, {"config", "set", "gate.policy", "enforce"});
-    const std::string args = base::json_text({{"cmd", kFlood}, {"login", false}});
+    const std::string args =
+        base::json_text({{"cmd", kFlood}, {"login", false}, {"yield_time_ms", kFloodMsMax}});
     const auto end = holon.run(home, {bench::calls("ExecCommand", args)},
                                {"--agent", "bench", "--create-agent"});
     const Digest kept = artifact_below(fresh.path());
