@@ -248,6 +248,8 @@ Status choose_limits(Config& config, const ConfigFile& file, const Environment& 
              runtime.default_tool_output_tokens));
     TRY(pick(config.max_tool_output_tokens, "HOLON_MAX_TOOL_OUTPUT_TOKENS",
              runtime.max_tool_output_tokens));
+    config.max_command_output_bytes =
+        runtime.max_command_output_bytes.value_or(config.max_command_output_bytes);
     config.max_concurrent_turns =
         runtime.max_concurrent_turns.value_or(config.max_concurrent_turns);
     config.budgets = {.turn_rounds = runtime.max_turn_rounds,

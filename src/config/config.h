@@ -98,6 +98,7 @@ struct Config {
     std::map<std::string, Provider> providers{};  // Built-in ones and configured ones.
     std::int64_t default_tool_output_tokens{8000};
     std::int64_t max_tool_output_tokens{kToolOutputTokensCap};
+    std::int64_t max_command_output_bytes{std::int64_t{4} << 30};
     std::int64_t max_concurrent_turns{64};
     Budgets budgets{};
     std::int64_t provider_timeout_s{300};

@@ -57,6 +57,7 @@ struct RuntimeSection {
     std::optional<bool> disable_provider_fallback{};
     std::optional<std::string> tls_ca_file{};
     std::optional<ContextManagementSection> anthropic_context_management{};
+    std::optional<std::int64_t> max_command_output_bytes{};
     std::optional<std::int64_t> max_concurrent_turns{};
     std::optional<std::int64_t> max_turn_rounds{};
     std::optional<std::int64_t> max_turn_tokens{};
@@ -68,8 +69,9 @@ struct RuntimeSection {
 BOOST_DESCRIBE_STRUCT(RuntimeSection, (),
                       (max_output_tokens, default_tool_output_tokens, max_tool_output_tokens,
                        disable_provider_fallback, tls_ca_file, anthropic_context_management,
-                       max_concurrent_turns, max_turn_rounds, max_turn_tokens, max_turn_wall_ms,
-                       max_agent_rounds, max_agent_tokens, max_agent_wall_ms))
+                       max_command_output_bytes, max_concurrent_turns, max_turn_rounds,
+                       max_turn_tokens, max_turn_wall_ms, max_agent_rounds, max_agent_tokens,
+                       max_agent_wall_ms))
 
 struct TuiSection {
     std::optional<std::string> alternate_screen{};

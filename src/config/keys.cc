@@ -47,6 +47,8 @@ constexpr auto kKeys = std::to_array<Key>({
      "How many of the last results are kept.", "3"},
     {"runtime.anthropic_context_management.clear_at_least_input_tokens", KeyKind::PositiveInteger,
      "How much a clearing must bring."},
+    {"runtime.max_command_output_bytes", KeyKind::PositiveInteger,
+     "Output of one command that is kept on disk.", "4294967296"},
     {"runtime.max_concurrent_turns", KeyKind::PositiveInteger,
      "Turns open at once, over all agents.", "64"},
     {"runtime.max_turn_rounds", KeyKind::PositiveInteger, "Model rounds of one turn; at most 400.",

@@ -131,6 +131,7 @@ Status check(const ConfigFile& file) {
             TRY(check_limit(limit, "anthropic_context_management"));
     TRY(check_limit(file.runtime->max_output_tokens, "max_output_tokens"));
     TRY(check_limit(file.runtime->default_tool_output_tokens, "default_tool_output_tokens"));
+    TRY(check_limit(file.runtime->max_command_output_bytes, "max_command_output_bytes"));
     TRY(check_limit(file.runtime->max_concurrent_turns, "max_concurrent_turns"));
     TRY(check_limit(file.runtime->max_turn_rounds, "max_turn_rounds"));
     TRY(check_limit(file.runtime->max_turn_tokens, "max_turn_tokens"));

@@ -20,7 +20,8 @@ using Width = std::uint32_t;
 
 std::string digest_of(const std::vector<std::string>& expressions) {
     base::Sha256 hash;
-    for (const auto& expression : expressions) hash.add({expression.c_str(), expression.size() + 1});
+    for (const auto& expression : expressions)
+        hash.add({expression.c_str(), expression.size() + 1});
     return hash.finish_hex();
 }
 

@@ -18,6 +18,8 @@ namespace {
 
 // Vectorscan counts the bytes of one call in 32 bits.
 constexpr std::size_t kPieceBytesMax = std::size_t{1} << 30;
+// Scratch that is kept for the next texts, 150 KB each.
+constexpr std::size_t kSpareMax = 4;
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
 struct FreeScratch {
@@ -69,16 +71,36 @@ struct Matcher::Engines {
     std::vector<std::string> texts, names;
     Database block;
     Scratch scratch;
+    std::mutex spare_mutex;
+    std::vector<Scratch> spare;
     std::size_t width_max{0};
     // Most programs never read a stream, and the database for it takes as long as the other.
     std::once_flag stream_once;
     Database stream;
 
-    Scratch scratch_for(const hs_database_t* database) const {
+    // Scratch for a whole text, from those that others gave back: to allocate one takes longer than
+    // to scan a line.
+    Scratch borrow() {
+        const std::scoped_lock lock(spare_mutex);
+        if (spare.empty()) return cloned();
+        Scratch own = std::move(spare.back());
+        spare.pop_back();
+        return own;
+    }
+    void give_back(Scratch own) {
+        const std::scoped_lock lock(spare_mutex);
+        if (spare.size() < kSpareMax) spare.push_back(std::move(own));
+    }
+
+    Scratch cloned() const {
         hs_scratch_t* own = nullptr;
-        CHECK(hs_clone_scratch(scratch.get(), &own) == HS_SUCCESS &&
-                  hs_alloc_scratch(database, &own) == HS_SUCCESS,
-              "there is memory to scan with");
+        CHECK(hs_clone_scratch(scratch.get(), &own) == HS_SUCCESS, "there is memory to scan with");
+        return Scratch(own);
+    }
+
+    Scratch scratch_for_streams() {
+        hs_scratch_t* own = cloned().release();
+        CHECK(hs_alloc_scratch(for_streams(), &own) == HS_SUCCESS, "there is memory to scan with");
         return Scratch(own);
     }
 
@@ -214,11 +236,12 @@ void Matcher::find(std::string_view text, const VisitMatch& visit) const {
         stream.finish();
         return;
     }
-    const Scratch scratch = engines_->scratch_for(engines_->block.get());
+    Scratch scratch = engines_->borrow();
     Collector collector(engines_->expressions, visit);
     collector.show({}, text, 0);
     hs_scan(engines_->block.get(), text.data(), static_cast<unsigned>(text.size()), 0,
             scratch.get(), Collector::on_match, &collector);
+    engines_->give_back(std::move(scratch));
     collector.settle();
 }
 
@@ -229,7 +252,7 @@ struct Matcher::Stream::State {
           collector(engines.expressions, visit),
           is_idle(engines.expressions.empty()) {
         if (is_idle) return;
-        scratch = engines.scratch_for(engines.for_streams());
+        scratch = engines.scratch_for_streams();
         CHECK(hs_open_stream(engines.for_streams(), 0, &stream) == HS_SUCCESS,
               "there is memory to scan with");
     }

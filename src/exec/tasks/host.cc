@@ -147,6 +147,13 @@ supervisor::OnEnd Host::ending_of(const domain::TaskId& id) {
     };
 }
 
+std::uint64_t Host::output_bytes_max(const std::filesystem::path& folder) const {
+    std::error_code failed;
+    const auto space = std::filesystem::space(folder, failed);
+    if (failed) return parts_.output_bytes_max;
+    return std::min<std::uint64_t>(parts_.output_bytes_max, space.available / kFreeDiskShare);
+}
+
 base::Status Host::start(CommandRequest request, supervisor::OnEnd on_end) {
     forget_finished(request.agent_id);
     const domain::TaskId id = request.id;
@@ -155,14 +162,16 @@ base::Status Host::start(CommandRequest request, supervisor::OnEnd on_end) {
         live->command = parts_.supervisor.attach(id.value, ending_of(id));
     } else {
         const auto& asked = live->request;
-        TRY(base::make_folders(asked.output_path.parent_path(), 0700));
+        const auto folder = asked.output_path.parent_path();
+        TRY(base::make_folders(folder, 0700));
         live->command = TRY(parts_.supervisor.start({.id = id.value,
                                                      .argv = asked.argv,
                                                      .cwd = asked.workdir,
                                                      .environment = asked.environment,
                                                      .tty = asked.spec.tty,
                                                      .accepts_input = asked.spec.accepts_input,
-                                                     .log = asked.output_path},
+                                                     .log = asked.output_path,
+                                                     .log_bytes_max = output_bytes_max(folder)},
                                                     ending_of(id)));
     }
     live->on_end = std::move(on_end);

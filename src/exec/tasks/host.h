@@ -29,6 +29,9 @@ inline constexpr std::size_t kCommandTasksPerAgentMax = 32;
 // Between SIGTERM and SIGKILL: for a task that is stopped, and for a call that is cancelled.
 inline constexpr std::chrono::milliseconds kStopGrace{5000};
 inline constexpr std::chrono::milliseconds kCancelGrace{500};
+// The output of a command may take one in so many of the bytes that are free when it starts: it is
+// copied from its log to an artifact, a gate has copies of its own, and others need the disk, too.
+inline constexpr std::uint64_t kFreeDiskShare = 4;
 
 // Puts a task's result before its agent, in the transaction that ends the task.
 using Rejoin = std::function<base::Status(events::Log&, domain::Message)>;
@@ -45,6 +48,8 @@ struct Parts {
     std::function<domain::Execution(const domain::AgentId&)> execution_of =
         [](const domain::AgentId&) { return domain::Execution{}; };
     OutputGate* gate{nullptr};  // None: output is shown as it is.
+    // Of one command, and never more than a share of the free disk; see kFreeDiskShare.
+    std::uint64_t output_bytes_max{supervisor::kLogBytesMax};
 };
 
 // A command to run. Its id names it for good: the call that asked for it has the same one, and so
@@ -151,6 +156,7 @@ private:
     // Why this agent may have no further task, or nothing.
     std::optional<base::Error> refusal(const domain::AgentId& agent) const;
     void take_up(const domain::Task& task);
+    std::uint64_t output_bytes_max(const std::filesystem::path& folder) const;
     supervisor::OnEnd ending_of(const domain::TaskId& id);
     void ended(const domain::TaskId& id, supervisor::End end);
     void forget_finished(const domain::AgentId& agent);

@@ -54,7 +54,8 @@ protected:
                       TRY(log.tx().append_message(message, std::nullopt));
                       return {};
                   },
-                  .gate = &gate_});
+                  .gate = &gate_,
+                  .output_bytes_max = output_bytes_max_});
         host_->on_result = [&](const domain::AgentId& agent) { woken_.push_back(agent.value); };
         host_->on_stuck = [&](const auto&, const base::Error& error) { stuck_ = error.message; };
     }
@@ -112,6 +113,7 @@ protected:
     base::RandomIds ids_{loop_, 1};
     std::unique_ptr<store::Store> store_{sqlite::open_inline({.file = ":memory:"}).value()};
     events::Feed feed_;
+    std::uint64_t output_bytes_max_{supervisor::kLogBytesMax};
     FakeOutputGate gate_;
     supervisor::FakeMachine machine_;
     std::optional<supervisor::FakeSupervisor> supervisor_;
@@ -121,6 +123,18 @@ protected:
     std::vector<std::string> woken_;
     std::string stuck_;
 };
+
+TEST_F(HostTest, KeepsAsMuchOutputAsIsConfiguredAndTheDiskAllows) {
+    output_bytes_max_ = 1000;
+    restart();
+    start(request());
+    EXPECT_EQ(machine_.commands.at("t1").spec.log_bytes_max, 1000U);
+    output_bytes_max_ = std::numeric_limits<std::uint64_t>::max();
+    restart();
+    start(request("t2"));
+    EXPECT_LE(machine_.commands.at("t2").spec.log_bytes_max,
+              std::filesystem::space(folder_).capacity / kFreeDiskShare);
+}
 
 TEST_F(HostTest, ACallLearnsTheEndOfItsCommand) {
     start(request());

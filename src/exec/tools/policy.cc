@@ -43,10 +43,7 @@ bool is_below(const fs::path& path, const fs::path& root) {
 
 class Judge {
 public:
-    Judge(const domain::ToolCall& call, const fs::path& root) : call_(call), root_(root) {
-        for (const auto& allowed : call.policy.sandbox.allowed_roots)
-            roots_.push_back(resolved(allowed, root));
-    }
+    Judge(const domain::ToolCall& call, const fs::path& root) : call_(call), root_(root) {}
 
     std::optional<domain::ToolError> judge() const {
         const auto* args = call_.args.if_object();
@@ -77,8 +74,10 @@ private:
                               "Do without it, or have the policy changed.");
         if (!is_path) return std::nullopt;
         const fs::path path = resolved(text, root_);
+        // Resolved for a path only: many calls of a plan have none.
         const bool inside = std::ranges::any_of(
-            roots_, [&](const fs::path& allowed) { return is_below(path, allowed); });
+            call_.policy.sandbox.allowed_roots,
+            [&](const auto& allowed) { return is_below(path, resolved(allowed, root_)); });
         if (inside) return std::nullopt;
         return denied(
             call_, fmt::format("'{}' lies outside the allowed roots.", shown),
@@ -87,7 +86,6 @@ private:
 
     const domain::ToolCall& call_;
     const fs::path& root_;
-    std::vector<fs::path> roots_;
 };
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <string_view>
 
 #include "base/files.h"
@@ -31,6 +33,23 @@ namespace {
 
 constexpr int kFdMin = 10;
 
+// In parts, and each time lets go of all pages up to there: they would be a fifteenth of what a run
+// has in memory, and nobody reads them again.
+bool copy_to(int file, std::string_view program) {
+    constexpr std::size_t kPartBytes = std::size_t{64} << 10;
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    // The start of its first page. The call does not write, though it has no const.
+    char* const first =
+        const_cast<char*>(program.data()) - reinterpret_cast<std::uintptr_t>(program.data()) % page;
+    while (!program.empty()) {
+        const auto part = program.substr(0, kPartBytes);
+        if (!base::write_all(file, part)) return false;
+        program.remove_prefix(part.size());
+        ::madvise(first, static_cast<std::size_t>(program.data() - first), MADV_DONTNEED);
+    }
+    return true;
+}
+
 base::Result<base::Fd> make_file() {
     base::Fd made(::memfd_create("holon-supervisor", MFD_CLOEXEC | MFD_EXEC));
     if (!made && errno == EINVAL) made.reset(::memfd_create("holon-supervisor", MFD_CLOEXEC));
@@ -39,7 +58,7 @@ base::Result<base::Fd> make_file() {
     const std::string_view program(
         holon_supervisor_begin,
         static_cast<std::size_t>(holon_supervisor_end - holon_supervisor_begin));
-    if (!file || !base::write_all(file.get(), program))
+    if (!file || !copy_to(file.get(), program))
         return base::fail_errno("put the supervisor's program into memory");
     return file;
 }

@@ -15,8 +15,9 @@
 
 namespace supervisor {
 
-// Output of one command that is kept; see Ended::dropped_bytes for the rest.
-inline constexpr std::uint64_t kLogBytesMax = 256ULL * 1024 * 1024;
+// Output of one command that is kept, unless Spec says otherwise; see Ended::dropped_bytes for the
+// rest.
+inline constexpr std::uint64_t kLogBytesMax = std::uint64_t{4} << 30;
 // Commands that were left behind by earlier processes and are looked at together.
 inline constexpr std::size_t kLeftoversMax = 4096;
 

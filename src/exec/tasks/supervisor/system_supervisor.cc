@@ -30,7 +30,6 @@ namespace {
 
 using Descriptor = boost::asio::posix::stream_descriptor;
 
-constexpr std::size_t kSegmentsBytesMax = 64 * 1024 * 1024;
 constexpr std::size_t kReadBytes = 64 * 1024;
 // Descriptors that a supervisor inherits are first moved out of the way of their targets.
 constexpr int kPassedFdMin = 10;
@@ -91,31 +90,64 @@ End end_in(const std::filesystem::path& folder) {
     return end_of(state, boot_id());
 }
 
+// The list of segments, a part at a time: it may be as long as the command was noisy.
+class SegmentFile {
+public:
+    explicit SegmentFile(const std::filesystem::path& path)
+        : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
+
+    // The next ones; none at the end.
+    base::Result<std::vector<Segment>> next() {
+        std::string bytes(kSegmentsHeld * kSegmentBytes, '\0');
+        std::size_t filled = 0;
+        while (filled < bytes.size()) {
+            const ssize_t got = ::read(file_.get(), bytes.data() + filled, bytes.size() - filled);
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) return base::fail_errno("read the list of segments");
+            if (got == 0) break;
+            filled += static_cast<std::size_t>(got);
+        }
+        return decode_segments(std::string_view(bytes).substr(0, filled));
+    }
+
+private:
+    base::Fd file_;
+};
+
+// Reads `bytes` of the log into one stream.
+base::Status read_segment(int log, std::uint64_t bytes, std::string& buffer,
+                          base::StreamCapture& stream) {
+    while (bytes > 0) {
+        const ssize_t got =
+            ::read(log, buffer.data(), std::min<std::uint64_t>(bytes, buffer.size()));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return base::fail_errno("read the log of a command");
+        if (got == 0)
+            return base::fail(base::ErrorCode::Corrupt,
+                              "the log of a command is shorter than what was printed");
+        stream.add({buffer.data(), static_cast<std::size_t>(got)});
+        bytes -= static_cast<std::uint64_t>(got);
+    }
+    return {};
+}
+
 // The log is read once, and each piece goes to the stream it came from.
 base::Result<Captured> split(const std::filesystem::path& folder, const std::filesystem::path& log,
                              const Ended& ended, const Capture& capture) {
-    std::vector<Segment> segments{
-        {.is_err = ended.stdout_bytes == 0, .bytes = ended.stdout_bytes + ended.stderr_bytes}};
-    if (ended.stdout_bytes > 0 && ended.stderr_bytes > 0)
-        segments =
-            TRY(decode_segments(TRY(base::read_file(folder / kSegmentsFile, kSegmentsBytesMax))));
     base::StreamCapture out(capture.memory_bytes_max, capture.stdout_spill);
     base::StreamCapture err(capture.memory_bytes_max, capture.stderr_spill);
     const base::Fd file(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file) return base::fail_errno(fmt::format("open {}", log.string()));
     std::string buffer(kReadBytes, '\0');
-    for (auto& segment : segments)
-        while (segment.bytes > 0) {
-            const ssize_t got = ::read(file.get(), buffer.data(),
-                                       std::min<std::uint64_t>(segment.bytes, kReadBytes));
-            if (got < 0 && errno == EINTR) continue;
-            if (got < 0) return base::fail_errno(fmt::format("read {}", log.string()));
-            if (got == 0)
-                return base::fail(base::ErrorCode::Corrupt, "{} is shorter than what was printed",
-                                  log.string());
-            (segment.is_err ? err : out).add({buffer.data(), static_cast<std::size_t>(got)});
-            segment.bytes -= static_cast<std::uint64_t>(got);
-        }
+    if (ended.stdout_bytes == 0 || ended.stderr_bytes == 0) {
+        auto& only = ended.stdout_bytes == 0 ? err : out;
+        TRY(read_segment(file.get(), ended.stdout_bytes + ended.stderr_bytes, buffer, only));
+        return Captured{out.finish(), err.finish()};
+    }
+    SegmentFile list(folder / kSegmentsFile);
+    for (auto part = TRY(list.next()); !part.empty(); part = TRY(list.next()))
+        for (const auto& segment : part)
+            TRY(read_segment(file.get(), segment.bytes, buffer, segment.is_err ? err : out));
     return Captured{out.finish(), err.finish()};
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/process_tree.h"
 #include "exec/tasks/supervisor/state.h"
+#include "exec/tasks/supervisor/wire.h"
 
 namespace supervisor {
 namespace {
@@ -134,6 +135,30 @@ TEST_F(SystemSupervisorTest, KeepsBothStreamsTogetherAndApartAndTheExitStatus) {
     EXPECT_EQ(info.st_mode & 0777, 0600U);
     supervisor_->forget("one");
     EXPECT_FALSE(supervisor_->knows("one"));
+}
+
+// More turns between the streams than are held in memory; each waits until the last was read.
+TEST_F(SystemSupervisorTest, TellsTheStreamsApartHoweverOftenTheyTakeTurns) {
+    constexpr std::size_t kTurns = kSegmentsHeld + 10;
+    start(
+        spec(fmt::format("i=0; while [ $i -lt {} ]; do "
+                         "if [ $((i % 2)) = 0 ]; then echo o; else echo e >&2; fi; "
+                         "i=$((i + 1)); "
+                         "until [ $(wc -c < log) -ge $((2 * i)) ]; do :; done; done",
+                         kTurns)));
+    const Ended ended = await_exit();
+    EXPECT_EQ(std::filesystem::file_size(run_ / "one" / kSegmentsFile), kTurns * kSegmentBytes);
+    std::optional<base::Result<Captured>> captured;
+    supervisor_->collect("one", folder_ / "log", ended, {}, [&](base::Result<Captured> both) {
+        captured = std::move(both);
+        loop_.stop();
+    });
+    while (!captured) loop_.run();
+    ASSERT_TRUE(*captured) << captured->error().message;
+    std::string out, err;
+    for (std::size_t i = 0; i < kTurns; ++i) (i % 2 == 0 ? out : err) += i % 2 == 0 ? "o\n" : "e\n";
+    EXPECT_EQ((*captured)->out.head, out);
+    EXPECT_EQ((*captured)->err.head, err);
 }
 
 TEST_F(SystemSupervisorTest, TellsASignalFromAnExit) {

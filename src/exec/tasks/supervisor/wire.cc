@@ -11,7 +11,6 @@ using base::ErrorCode;
 constexpr std::size_t kFrameHeadBytes = 5;
 // Input is the largest payload.
 constexpr std::size_t kFrameBytesMax = kInputBytesMax;
-constexpr std::size_t kSegmentBytes = 9;
 
 void put_number(std::string& to, std::uint32_t number) {
     char bytes[sizeof number];

@@ -67,6 +67,13 @@ private:
     std::string pending_;
 };
 
+// Runs of bytes that are told apart. A command that goes back and forth between its streams more
+// often is cut off there, or the list would outgrow the log.
+inline constexpr std::uint64_t kSegmentsMax = std::uint64_t{8} << 20;
+// So many are in memory at a time, on both sides.
+inline constexpr std::size_t kSegmentsHeld = 256;
+inline constexpr std::size_t kSegmentBytes = 9;  // Of one in the file.
+
 // A run of bytes of the log.
 struct Segment {
     bool is_err{false};

@@ -313,8 +313,11 @@ void Supervision::read_to_the_end() {
 
 void Supervision::keep(std::string_view bytes, bool is_err) {
     const std::uint64_t kept = out_bytes_ + err_bytes_;
-    const std::size_t room = static_cast<std::size_t>(std::min<std::uint64_t>(
-        request_.log_bytes_max - std::min(kept, request_.log_bytes_max), bytes.size()));
+    const bool is_next = segments_.empty() || segments_.back().is_err != is_err;
+    const bool is_full = is_next && segments_written_ + segments_.size() >= kSegmentsMax;
+    const std::uint64_t bound = is_full ? kept : request_.log_bytes_max;
+    const std::size_t room = static_cast<std::size_t>(
+        std::min<std::uint64_t>(bound - std::min(kept, bound), bytes.size()));
     const std::string_view fits = log_ ? bytes.substr(0, room) : std::string_view();
     if (!fits.empty() && !base::write_all(log_.get(), fits)) {
         log_error_ =
@@ -328,9 +331,19 @@ void Supervision::keep(std::string_view bytes, bool is_err) {
     dropped_bytes_ += bytes.size() - fits.size();
     (is_err ? err_bytes_ : out_bytes_) += fits.size();
     if (fits.empty()) return;
-    if (segments_.empty() || segments_.back().is_err != is_err)
-        segments_.push_back({.is_err = is_err});
+    if (is_next && segments_.size() >= kSegmentsHeld) write_segments();
+    if (is_next) segments_.push_back({.is_err = is_err});
     segments_.back().bytes += fits.size();
+}
+
+void Supervision::write_segments() {
+    const int start = segments_written_ == 0 ? O_TRUNC : O_APPEND;
+    const base::Fd file(
+        ::open(std::string(kSegmentsFile).c_str(), O_WRONLY | O_CREAT | start | O_CLOEXEC, 0600));
+    if (!file || !base::write_all(file.get(), encode(segments_)))
+        log_error_ = base::fail_errno("write the list of segments").error().message;
+    segments_written_ += segments_.size();
+    segments_.clear();
 }
 
 void Supervision::on_leader_end(const siginfo_t& info) {
@@ -423,12 +436,7 @@ void Supervision::on_deadline() {
 // command, too.
 void Supervision::write_state() {
     const bool ended = phase_ == Phase::Finished;
-    if (ended && out_bytes_ > 0 && err_bytes_ > 0) {
-        const base::Fd file(::open(std::string(kSegmentsFile).c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (!file || !base::write_all(file.get(), encode(segments_)))
-            log_error_ = base::fail_errno("write the list of segments").error().message;
-    }
+    if (ended && out_bytes_ > 0 && err_bytes_ > 0) write_segments();
     const std::string_view status = !start_error_.empty() ? "not_started"
                                     : ended               ? "exited"
                                                           : "running";

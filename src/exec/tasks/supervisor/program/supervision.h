@@ -53,6 +53,7 @@ private:
     bool read_output(base::Fd& stream, bool is_err);
     void read_to_the_end();
     void keep(std::string_view bytes, bool is_err);
+    void write_segments();
 
     void on_leader_end(const siginfo_t& info);
     void on_output_end();
@@ -92,7 +93,8 @@ private:
     bool stopped_{false}, forced_{false}, output_cut_off_{false};
     std::uint64_t out_bytes_{0}, err_bytes_{0}, dropped_bytes_{0};
     std::chrono::microseconds duration_{0};
-    std::vector<Segment> segments_;
+    std::vector<Segment> segments_;  // Those that are not in the file yet; the last may go on.
+    std::uint64_t segments_written_{0};
 };
 
 }  // namespace supervisor
