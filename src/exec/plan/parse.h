@@ -7,8 +7,8 @@
 
 namespace plan {
 
-// The one document in `text`, which is JSON when its first character is '{' or '[', else YAML. Bounded in
-// size and depth; duplicate members, aliases and several documents are refused.
+// The one document in `text`, which is JSON when its first character is '{' or '[', else YAML.
+// Bounded in size and depth; duplicate members, aliases and several documents are refused.
 base::Result<json::value> parse_document(std::string_view text);
 
 // Unknown members, wrong types and values out of range, each with its place. A plan with faults

@@ -42,8 +42,7 @@ base::Result<fs::path> keep_draft(const fs::path& folder, std::string_view plan_
                                   std::string_view text) {
     TRY(base::make_folders(folder, 0700));
     const std::string_view digest = plan_hash.substr(plan_hash.find(':') + 1);
-    const fs::path file =
-        folder / (std::string(digest.substr(0, kNameDigits)) + std::string(kEnding));
+    fs::path file = folder / (std::string(digest.substr(0, kNameDigits)) + std::string(kEnding));
     TRY(base::write_file_atomic(file, text, 0600));
     drop_oldest(folder);
     return file;
