@@ -50,7 +50,7 @@ void print_entry(const domain::TranscriptEntry& entry, const Terminal& terminal)
 
 // Where it works, and what of the project that is.
 std::string workspace_text(const json::value& summary) {
-    const std::string cwd = pointer_text(summary, "/execution/cwd");
+    std::string cwd = pointer_text(summary, "/execution/cwd");
     if (pointer_text(summary, "/execution/workspace_id").starts_with("agent_home"))
         return cwd + " (its own home)";
     if (pointer_text(summary, "/execution/projection_kind") != "git_worktree_root") return cwd;
