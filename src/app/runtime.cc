@@ -1,7 +1,10 @@
 #include "app/runtime.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 
 #include "app/credentials.h"
 #include "app/mcp.h"
@@ -35,10 +38,22 @@ results::OutputPolicy output_policy(const config::Config& config) {
     return {config.default_tool_output_tokens, config.max_tool_output_tokens};
 }
 
+// Worktrees are made by git.
+bool has_git(const config::Config& config) {
+    const auto path = config.command_environment.find("PATH");
+    if (path == config.command_environment.end()) return false;
+    std::istringstream folders(path->second);
+    for (std::string folder; std::getline(folders, folder, ':');)
+        if (::access((std::filesystem::path(folder) / "git").c_str(), X_OK) == 0) return true;
+    return false;
+}
+
 std::function<domain::Execution(const domain::AgentId&)> execution_of(
     const config::Config& config) {
-    return [sandboxes = config.sandboxes](const domain::AgentId& agent) {
-        return config::execution_of(sandboxes.of(agent.value));
+    return [sandboxes = config.sandboxes, has_git = has_git(config)](const domain::AgentId& agent) {
+        auto execution = config::execution_of(sandboxes.of(agent.value));
+        execution.supports_managed_worktrees &= has_git;
+        return execution;
     };
 }
 
@@ -296,6 +311,13 @@ private:
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(shell_, tasks_));
         registry_.add(builtin::exec_command_batch(shell_));
+        registry_.add(builtin::use_workspace({.store = *store_,
+                                              .loop = loop_,
+                                              .clock = clock_,
+                                              .processes = processes_,
+                                              .environment = shell_options(config_).environment,
+                                              .runtime_home = config_.home,
+                                              .execution_of = execution_of(config_)}));
         registry_.add(plan::run_plan_tool(agent_plans_));
         plan_tools::add_all(registry_, {.loop = loop_,
                                         .shell = shell_,

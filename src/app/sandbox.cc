@@ -19,6 +19,8 @@ json::object report_of(const config::Config& config, const config::Sandbox& sand
     json::object report{{"backend", facts.backend},
                         {"allow_processes", sandbox.allow_processes},
                         {"allow_background_tasks", execution.allow_background_tasks},
+                        {"allow_worktrees", execution.supports_managed_worktrees},
+                        {"allow_new_workspaces", execution.allow_new_workspaces},
                         {"enforced", workspace::confinements(execution)},
                         {"ready", boundary.check().has_value()},
                         {"missing", json::array{}}};

@@ -185,8 +185,12 @@ BOOST_DESCRIBE_STRUCT(SandboxSection, (),
 struct ExecutionSection {
     std::optional<bool> allow_processes{};
     std::optional<bool> allow_background_tasks{};
+    std::optional<bool> allow_worktrees{};
+    std::optional<bool> allow_new_workspaces{};
 };
-BOOST_DESCRIBE_STRUCT(ExecutionSection, (), (allow_processes, allow_background_tasks))
+BOOST_DESCRIBE_STRUCT(ExecutionSection, (),
+                      (allow_processes, allow_background_tasks, allow_worktrees,
+                       allow_new_workspaces))
 
 // What is different for one agent; what is not set is as for all.
 struct AgentSection {

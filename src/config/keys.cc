@@ -202,6 +202,12 @@ constexpr auto kKeys = std::to_array<Key>({
     {"execution.allow_processes", KeyKind::Boolean, "Whether commands may run at all.", "true"},
     {"execution.allow_background_tasks", KeyKind::Boolean,
      "Whether commands may outlive their call.", "true"},
+    {"execution.allow_worktrees", KeyKind::Boolean,
+     "Whether agents may have worktrees made for isolated work.", "true"},
+    {"execution.allow_new_workspaces", KeyKind::Boolean,
+     "Whether agents may take up folders that nobody attached; by default where nothing is "
+     "confined.",
+     "null"},
     {"agents", KeyKind::JsonObject, "What differs for single agents, by id.", "{}"},
     {"agents.<name>", KeyKind::JsonObject, "What differs for this agent."},
     {"agents.<name>.sandbox.backend", KeyKind::Enum,
@@ -231,6 +237,10 @@ constexpr auto kKeys = std::to_array<Key>({
      "Whether commands may run at all."},
     {"agents.<name>.execution.allow_background_tasks", KeyKind::Boolean,
      "Whether commands may outlive their call."},
+    {"agents.<name>.execution.allow_worktrees", KeyKind::Boolean,
+     "Whether this agent may have worktrees made for isolated work."},
+    {"agents.<name>.execution.allow_new_workspaces", KeyKind::Boolean,
+     "Whether this agent may take up folders that nobody attached."},
 });
 
 constexpr std::string_view kAnyName = "<name>";

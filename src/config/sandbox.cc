@@ -117,6 +117,9 @@ Sandbox applied(Sandbox sandbox, const std::optional<SandboxSection>& section,
     if (!execution) return sandbox;
     take(sandbox.allow_processes, execution->allow_processes);
     take(sandbox.allow_background_tasks, execution->allow_background_tasks);
+    take(sandbox.allow_worktrees, execution->allow_worktrees);
+    if (execution->allow_new_workspaces)
+        sandbox.allow_new_workspaces = execution->allow_new_workspaces;
     return sandbox;
 }
 
@@ -140,6 +143,8 @@ domain::Execution execution_of(const Sandbox& sandbox) {
     auto execution = domain::execution_of(sandbox.settings.backend, sandbox.settings.network);
     execution.process_execution_exposed = sandbox.allow_processes;
     execution.allow_background_tasks = sandbox.allow_processes && sandbox.allow_background_tasks;
+    execution.supports_managed_worktrees = sandbox.allow_processes && sandbox.allow_worktrees;
+    take(execution.allow_new_workspaces, sandbox.allow_new_workspaces);
     return execution;
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -15,6 +16,8 @@ struct Sandbox {
     domain::SandboxSettings settings{};
     bool allow_processes{true};
     bool allow_background_tasks{true};
+    bool allow_worktrees{true};
+    std::optional<bool> allow_new_workspaces{};  // Absent: where nothing is confined.
     friend bool operator==(const Sandbox&, const Sandbox&) = default;
 };
 

@@ -35,7 +35,9 @@ TEST(Sandbox, TakesWhatIsSetAndForAnAgentWhatItSetsBeyond) {
         "agents": {"open": {"sandbox": {"backend": "host_local"},
                             "execution": {"allow_background_tasks": true}},
                    "tight": {"sandbox": {"network": "none", "limits": {"processes": 9}},
-                             "execution": {"allow_processes": false}}}})");
+                             "execution": {"allow_processes": false}},
+                   "apart": {"execution": {"allow_worktrees": false,
+                                           "allow_new_workspaces": true}}}})");
     ASSERT_TRUE(all) << all.error().message;
     const auto& general = all->of("anybody");
     EXPECT_EQ(general.settings.backend, SandboxBackend::Bubblewrap);
@@ -51,6 +53,13 @@ TEST(Sandbox, TakesWhatIsSetAndForAnAgentWhatItSetsBeyond) {
     EXPECT_EQ(tight.hidden, std::vector<std::string>{"/srv/keys"});
     EXPECT_FALSE(execution_of(all->of("tight")).process_execution_exposed);
     EXPECT_FALSE(execution_of(all->of("tight")).allow_background_tasks);
+    EXPECT_FALSE(execution_of(all->of("tight")).supports_managed_worktrees);
+    EXPECT_TRUE(execution_of(general).supports_managed_worktrees);
+    EXPECT_FALSE(execution_of(all->of("apart")).supports_managed_worktrees);
+    // Whoever is confined chooses its own root only where the operator says so.
+    EXPECT_FALSE(execution_of(general).allow_new_workspaces);
+    EXPECT_TRUE(execution_of(all->of("open")).allow_new_workspaces);
+    EXPECT_TRUE(execution_of(all->of("apart")).allow_new_workspaces);
 }
 
 TEST(Sandbox, RefusesWhatCannotBeMeantAndSaysWhere) {
@@ -82,7 +91,8 @@ TEST(Sandbox, RefusesWhatCannotBeMeantAndSaysWhere) {
 TEST(Sandbox, CanBeSetByNameForAllAndForOneAgent) {
     for (const char* name :
          {"sandbox.backend", "sandbox.limits.cpu_s", "agents.main.sandbox.network",
-          "agents.main.execution.allow_processes", "agents.main.sandbox.limits.memory_bytes"})
+          "agents.main.execution.allow_processes", "agents.main.execution.allow_worktrees",
+          "agents.main.sandbox.limits.memory_bytes"})
         EXPECT_TRUE(find_key(name)) << name;
     const auto key = find_key("agents.main.sandbox.backend").value();
     EXPECT_FALSE(parse_value(key, "docker"));

@@ -11,6 +11,7 @@
 #include "domain/labels.h"
 #include "domain/provider.h"
 #include "domain/turn.h"
+#include "domain/workspace.h"
 
 namespace domain {
 
@@ -47,26 +48,6 @@ BOOST_DESCRIBE_STRUCT(AgentIdentity, (),
                       (agent_id, kind, visibility, ownership, profile_preset, status,
                        parent_agent_id, lineage_parent_agent_id, delegated_from_task_id, created_at,
                        updated_at))
-
-enum class ProjectionKind { CanonicalRoot, GitWorktreeRoot };
-enum class AccessMode { SharedRead, ExclusiveWrite };
-BOOST_DESCRIBE_ENUM(ProjectionKind, CanonicalRoot, GitWorktreeRoot)
-BOOST_DESCRIBE_ENUM(AccessMode, SharedRead, ExclusiveWrite)
-
-// The project the agent works on and the folder its tools act in.
-struct WorkspaceEntry {
-    std::string workspace_id;
-    std::string workspace_anchor;
-    std::string execution_root_id;
-    std::string execution_root;
-    ProjectionKind projection_kind{ProjectionKind::CanonicalRoot};
-    AccessMode access_mode{AccessMode::SharedRead};
-    std::string cwd;  // Never outside execution_root.
-    friend bool operator==(const WorkspaceEntry&, const WorkspaceEntry&) = default;
-};
-BOOST_DESCRIBE_STRUCT(WorkspaceEntry, (),
-                      (workspace_id, workspace_anchor, execution_root_id, execution_root,
-                       projection_kind, access_mode, cwd))
 
 enum class ContinuationClass {
     ResumeExpectedWait,

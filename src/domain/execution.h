@@ -55,7 +55,9 @@ struct Execution {
     SandboxBackend backend{SandboxBackend::HostLocal};
     bool process_execution_exposed{true};
     bool allow_background_tasks{true};
-    bool supports_managed_worktrees{false};
+    bool supports_managed_worktrees{true};
+    // May it take up folders that its operator has not attached?
+    bool allow_new_workspaces{true};
     Enforcement path_confinement{Enforcement::NotEnforced};
     Enforcement write_confinement{Enforcement::NotEnforced};
     Enforcement network_confinement{Enforcement::NotEnforced};
@@ -65,8 +67,12 @@ struct Execution {
 };
 BOOST_DESCRIBE_STRUCT(Execution, (),
                       (backend, process_execution_exposed, allow_background_tasks,
-                       supports_managed_worktrees, path_confinement, write_confinement,
-                       network_confinement, secret_isolation, child_process_containment))
+                       supports_managed_worktrees, allow_new_workspaces, path_confinement,
+                       write_confinement, network_confinement, secret_isolation,
+                       child_process_containment))
+constexpr auto describe_fields(const Execution*) {
+    return std::to_array<base::FieldDoc>({{.field = "allow_new_workspaces", .has_default = true}});
+}
 
 // What these two enforce.
 constexpr Execution execution_of(SandboxBackend backend, SandboxNetwork network) {
@@ -74,6 +80,8 @@ constexpr Execution execution_of(SandboxBackend backend, SandboxNetwork network)
     if (backend == SandboxBackend::HostLocal) return execution;
     execution.path_confinement = execution.write_confinement = execution.secret_isolation =
         execution.child_process_containment = Enforcement::HardEnforced;
+    // The execution root is writable, so whoever chooses it chooses what is confined.
+    execution.allow_new_workspaces = false;
     if (network != SandboxNetwork::Host) execution.network_confinement = Enforcement::HardEnforced;
     return execution;
 }

@@ -189,6 +189,36 @@ TEST_P(StoreConformance, AWorkspaceIsKnownToTheHostByItsId) {
     });
 }
 
+TEST_P(StoreConformance, AWorktreeIsKnownByItsPathAndListedForItsAgent) {
+    const auto made = [](const char* path, const char* agent, int second) {
+        return domain::ManagedWorktree{.agent_id = {agent},
+                                       .workspace_id = "ws-1",
+                                       .session = {"/p", "main", path, "b"},
+                                       .base_commit = "c0ffee",
+                                       .created_at = base::from_micros(second)};
+    };
+    write([&](Tx& tx) -> Status {
+        TRY(tx.put_worktree(made("/w/1", "ada", 1)));
+        TRY(tx.put_worktree(made("/w/2", "ada", 2)));
+        TRY(tx.put_worktree(made("/w/3", "ada", 3)));
+        return tx.put_worktree(made("/w/3", "bob", 4));
+    });
+    reopen();
+    write([&](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.worktree("/w/1")), made("/w/1", "ada", 1));
+        EXPECT_EQ(TRY(tx.worktree("/w/3")), made("/w/3", "bob", 4));
+        EXPECT_FALSE(TRY(tx.worktree("/w/4")));
+        EXPECT_THAT(TRY(tx.worktrees({"ada"}, 9)),
+                    ElementsAre(made("/w/2", "ada", 2), made("/w/1", "ada", 1)));
+        EXPECT_THAT(TRY(tx.worktrees({"ada"}, 1)), ElementsAre(made("/w/2", "ada", 2)));
+        TRY(tx.put_agent(agent("ada")));
+        TRY(tx.erase_agent({"ada"}));
+        EXPECT_THAT(TRY(tx.worktrees({"ada"}, 9)), IsEmpty());
+        EXPECT_TRUE(TRY(tx.worktree("/w/3")));
+        return {};
+    });
+}
+
 TEST_P(StoreConformance, AnErasedAgentLeavesNoTriggerAndNoHint) {
     write([](Tx& tx) -> Status {
         TRY(tx.put_agent(agent("ada")));

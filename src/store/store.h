@@ -212,10 +212,14 @@ public:
     virtual Result<std::vector<AgentId>> agents_with_wake_hint(const AgentId& after,
                                                                std::int64_t limit) = 0;
 
-    // Workspaces known to this host
-    // ----------------------------------------------------------------
+    // Workspaces known to this host --------------------------------------------------------------
     virtual Status put_workspace(const domain::WorkspaceEntry& entry) = 0;
     virtual Result<std::optional<domain::WorkspaceEntry>> workspace(const std::string& id) = 0;
+    // Inserts or replaces, by the path of the worktree.
+    virtual Status put_worktree(const domain::ManagedWorktree& worktree) = 0;
+    virtual Result<std::optional<domain::ManagedWorktree>> worktree(const std::string& path) = 0;
+    virtual Result<std::vector<domain::ManagedWorktree>> worktrees(
+        const AgentId& agent, std::int64_t limit) = 0;  // Newest first.
 
     // Outbox -------------------------------------------------------------------------------------
     virtual Status put_outbox(

@@ -264,6 +264,15 @@ TEST_P(Routes, ControlsReachTheService) {
                     "trigger main false", "trigger main true", "revoke main"));
 }
 
+// contract: WT-25
+TEST_P(Routes, DetachingNeedsTheWorkspaceThatIsMeant) {
+    EXPECT_EQ(refusal(post("/control/agents/main/workspace/detach", "{}")),
+              (Refusal{422, "invalid_body"}));
+    EXPECT_EQ(refusal(post("/control/agents/main/workspace/detach", R"({"workspace_id":7})")),
+              (Refusal{422, "invalid_body"}));
+    EXPECT_THAT(service_.calls(), IsEmpty());
+}
+
 TEST_P(Routes, WrongBodiesAreToldApart) {
     const std::string path = "/control/agents/main/prompt";
     EXPECT_EQ(refusal(post(path, "{")), (Refusal{400, "invalid_json"}));

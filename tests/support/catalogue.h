@@ -7,8 +7,9 @@
 
 namespace test_support {
 
-inline constexpr std::array<std::string_view, 12> kOfferedTools{
-    "AgentGet", "ApplyPatch", "Enqueue",  "ExecCommand", "ExecCommandBatch", "RunPlan",
-    "Sleep",    "TaskInput",  "TaskList", "TaskOutput",  "TaskStatus",       "TaskStop"};
+inline constexpr std::array<std::string_view, 13> kOfferedTools{
+    "AgentGet",   "ApplyPatch", "Enqueue",     "ExecCommand", "ExecCommandBatch",
+    "RunPlan",    "Sleep",      "TaskInput",   "TaskList",    "TaskOutput",
+    "TaskStatus", "TaskStop",   "UseWorkspace"};
 
 }  // namespace test_support

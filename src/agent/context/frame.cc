@@ -68,9 +68,15 @@ std::string boundary_lines(const domain::Execution& execution) {
 }
 
 std::string environment_lines(const domain::Agent& agent, const domain::WorkspaceEntry& place) {
-    return fmt::format("agent: {}\nworkspace: {}\nexecution_root: {}\ncwd: {}\nbackend: {}\n{}",
-                       agent.agent_id, place.workspace_id, place.execution_root, place.cwd,
-                       base::enum_name(agent.execution.backend), boundary_lines(agent.execution));
+    std::string lines =
+        fmt::format("agent: {}\nworkspace: {}\nworkspace_anchor: {}\nexecution_root: {}\ncwd: {}\n",
+                    agent.agent_id, place.workspace_id, place.workspace_anchor,
+                    place.execution_root, place.cwd);
+    if (const auto session = domain::worktree_session(place))
+        lines += fmt::format("isolated: on branch {}, from {}\n", session->worktree_branch,
+                             session->original_branch);
+    return lines + fmt::format("backend: {}\n{}", base::enum_name(agent.execution.backend),
+                               boundary_lines(agent.execution));
 }
 
 std::string recent_lines(const std::vector<domain::Message>& messages) {
@@ -139,6 +145,9 @@ Frame build_frame(const FrameInput& input) {
                                                base::ellipsize(brief->text, kResultChars)));
         break;
     }
+    if (!input.workspace_notice.empty())
+        frame.context_blocks.push_back(
+            section(Stability::TurnScoped, "workspace_notice", input.workspace_notice));
     if (const std::string hint = hint_text(input.message); !hint.empty())
         frame.context_blocks.push_back(
             section(Stability::TurnScoped, "continuation_context", hint));

@@ -38,6 +38,7 @@ struct FrameInput {
     std::int64_t working_memory_revision{0};
     std::int64_t compression_epoch{0};
     std::optional<Capability> capability{};
+    std::string workspace_notice{};  // What has happened to its workspace without its doing.
 };
 
 // Equal inputs give equal bytes. The system part does not depend on the message. Breakpoints are

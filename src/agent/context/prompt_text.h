@@ -38,6 +38,11 @@ inline constexpr auto kSystemSections = std::to_array<
      "Change files with ApplyPatch. A patch is applied completely or not at all; on a context "
      "error read the region "
      "again and send a corrected patch."},
+    {"workspaces",
+     "You work in one workspace at a time; execution_environment names it. UseWorkspace takes you "
+     "to another folder, back to your own (agent_home), or into an isolated copy on a branch of "
+     "its own, for changes that must not touch the project yet. Nothing is lost when you leave; "
+     "say where your work lies when you are done."},
     {"verification",
      "After a change, run what proves it: the test, the build, the command. Report the outcome "
      "as you saw it, also "

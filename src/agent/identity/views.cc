@@ -88,7 +88,7 @@ json::object agent_state(const AgentFacts& facts) {
         {"execution_profile", workspace::execution_profile(agent.execution)},
         {"attached_workspaces", base::to_json(agent.attached_workspaces)},
         {"active_workspace_entry", or_null(agent.active_workspace_entry)},
-        {"worktree_session", nullptr},
+        {"worktree_session", or_null(domain::worktree_session(agent.active_workspace_entry))},
         {"pending_wake_hint", or_null(facts.pending_wake_hint)}};
     if (agent.active_workspace_entry) {
         state["active_workspace_id"] = agent.active_workspace_entry->workspace_id;
@@ -141,8 +141,11 @@ json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models)
     if (facts.open_attempt) entry["current_run_id"] = facts.open_attempt->run_id.value;
     if (const auto closure = decide_closure(facts); closure.waiting_reason)
         entry["waiting_reason"] = base::enum_name(*closure.waiting_reason);
-    if (agent.active_workspace_entry)
-        entry["active_workspace_entry"] = base::to_json(*agent.active_workspace_entry);
+    if (agent.active_workspace_entry) {
+        auto place = *agent.active_workspace_entry;
+        place.projection_metadata.reset();  // A list stays short.
+        entry["active_workspace_entry"] = base::to_json(place);
+    }
     return entry;
 }
 

@@ -1,7 +1,6 @@
 #include "agent/workspace/workspace.h"
 
-#include <algorithm>
-
+#include "agent/workspace/git.h"
 #include "base/hash.h"
 #include "base/typed.h"
 
@@ -37,27 +36,44 @@ base::Result<domain::WorkspaceEntry> enter(const std::filesystem::path& root,
     if (failed || !std::filesystem::is_directory(real_cwd))
         return base::fail(base::ErrorCode::NotFound, "the working directory {} is not a folder",
                           cwd.string());
-    const auto [end, ignored] =
-        std::mismatch(real_root.begin(), real_root.end(), real_cwd.begin(), real_cwd.end());
-    if (end != real_root.end())
+    if (!is_inside(real_cwd, real_root))
         return base::fail(base::ErrorCode::InvalidInput,
                           "the working directory {} is outside the workspace root {}",
                           real_cwd.string(), real_root.string());
-    const std::string id = "ws-" + base::sha256_hex(real_root.string()).substr(0, 32);
-    return domain::WorkspaceEntry{.workspace_id = id,
-                                  .workspace_anchor = real_root.string(),
-                                  .execution_root_id = "canonical_root:" + id,
-                                  .execution_root = real_root.string(),
-                                  .cwd = real_cwd.string()};
+    auto entry = entry_of_folder(real_root);
+    entry.cwd = real_cwd.string();
+    return entry;
+}
+
+bool is_there(const domain::WorkspaceEntry& entry) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(entry.execution_root, ignored);
+}
+
+std::string agent_home_id(const domain::AgentId& agent) {
+    return fmt::format("{}:{}", kAgentHome, agent);
+}
+
+std::string workspace_id_of(const std::filesystem::path& anchor) {
+    return "ws-" + base::sha256_hex(anchor.string()).substr(0, 32);
+}
+
+domain::WorkspaceEntry entry_of_folder(const std::filesystem::path& root) {
+    return entry_of_project(
+        {.workspace_id = workspace_id_of(root), .workspace_anchor = root.string()});
+}
+
+domain::WorkspaceEntry entry_of_project(const domain::WorkspaceEntry& entry) {
+    return {.workspace_id = entry.workspace_id,
+            .workspace_anchor = entry.workspace_anchor,
+            .execution_root_id = "canonical_root:" + entry.workspace_id,
+            .execution_root = entry.workspace_anchor,
+            .cwd = entry.workspace_anchor};
 }
 
 domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::filesystem::path& home) {
-    const std::string id = "agent_home:" + agent.value;
-    return {.workspace_id = id,
-            .workspace_anchor = home.string(),
-            .execution_root_id = "canonical_root:" + id,
-            .execution_root = home.string(),
-            .cwd = home.string()};
+    return entry_of_project(
+        {.workspace_id = agent_home_id(agent), .workspace_anchor = home.string()});
 }
 
 json::object confinements(const domain::Execution& execution) {
@@ -76,16 +92,18 @@ json::object execution_profile(const domain::Execution& execution) {
 }
 
 json::object execution_snapshot(const domain::Agent& agent, const domain::WorkspaceEntry& entry) {
-    return {{"profile", execution_profile(agent.execution)},
-            {"policy", policy(agent.execution)},
-            {"attached_workspaces", base::to_json(agent.attached_workspaces)},
-            {"workspace_id", entry.workspace_id},
-            {"workspace_anchor", entry.workspace_anchor},
-            {"execution_root", entry.execution_root},
-            {"cwd", entry.cwd},
-            {"execution_root_id", entry.execution_root_id},
-            {"projection_kind", base::enum_name(entry.projection_kind)},
-            {"access_mode", base::enum_name(entry.access_mode)}};
+    json::object snapshot{{"profile", execution_profile(agent.execution)},
+                          {"policy", policy(agent.execution)},
+                          {"workspace_id", entry.workspace_id},
+                          {"workspace_anchor", entry.workspace_anchor},
+                          {"execution_root", entry.execution_root},
+                          {"cwd", entry.cwd},
+                          {"execution_root_id", entry.execution_root_id},
+                          {"projection_kind", base::enum_name(entry.projection_kind)},
+                          {"access_mode", base::enum_name(entry.access_mode)}};
+    if (entry.projection_kind == domain::ProjectionKind::GitWorktreeRoot)
+        snapshot["worktree_root"] = entry.execution_root;
+    return snapshot;
 }
 
 json::object boundary(const domain::Execution& execution, const domain::WorkspaceEntry& entry) {

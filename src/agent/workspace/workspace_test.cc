@@ -103,14 +103,14 @@ TEST(Workspace, HasASnapshotOfPlaceProfileAndPolicy) {
     EXPECT_TRUE(place.at("policy").is_object());
     place.erase("profile");
     place.erase("policy");
-    EXPECT_EQ(place, (json::object{{"attached_workspaces", json::array{"ws-1"}},
-                                   {"workspace_id", "ws-1"},
+    EXPECT_EQ(place, (json::object{{"workspace_id", "ws-1"},
                                    {"workspace_anchor", "/p"},
                                    {"execution_root", "/w"},
                                    {"cwd", "/w/src"},
                                    {"execution_root_id", "git_worktree_root:ws-1:/w"},
                                    {"projection_kind", "git_worktree_root"},
-                                   {"access_mode", "exclusive_write"}}));
+                                   {"access_mode", "exclusive_write"},
+                                   {"worktree_root", "/w"}}));
     EXPECT_EQ(execution_snapshot({}, {}).at("projection_kind"), "canonical_root");
 }
 
@@ -166,7 +166,7 @@ TEST(Workspace, HasABoundaryForProcessAndWorkspaceEvents) {
               (json::object{{"backend", "host_local"},
                             {"process_execution_exposed", true},
                             {"allow_background_tasks", true},
-                            {"supports_managed_worktrees", false},
+                            {"supports_managed_worktrees", true},
                             {"projection_kind", "canonical_root"},
                             {"access_mode", "shared_read"},
                             {"execution_root_id", "canonical_root:ws-1"}}));

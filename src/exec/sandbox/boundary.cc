@@ -1,5 +1,6 @@
 #include "exec/sandbox/boundary.h"
 
+#include <fstream>
 #include <mutex>
 
 #include "exec/sandbox/confine.h"
@@ -22,6 +23,20 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 }
 
 }  // namespace
+
+void add_worktree(Policy& policy, const Work& work) {
+    if (work.worktree_git_dir.empty()) return;
+    const fs::path own = work.worktree_git_dir;
+    const fs::path common = own.parent_path().parent_path();
+    std::error_code failed;
+    for (const fs::path& folder : {common / "objects", common / "refs", common / "logs", own})
+        if (fs::is_directory(folder, failed)) policy.writable_roots.push_back(folder.string());
+    // Absent, a command could make it, and git would obey it where the repository has such files.
+    if (!fs::exists(own / "config.worktree", failed)) std::ofstream(own / "config.worktree");
+    for (const fs::path& file :
+         {own / "commondir", own / "gitdir", own / "config.worktree", work.execution_root / ".git"})
+        policy.read_only.push_back(file.string());
+}
 
 struct Boundary::Probed {
     std::once_flag once;
@@ -63,6 +78,7 @@ base::Result<Policy> Boundary::policy_for(const Work& work) const {
                   .limits = settings_.limits};
     policy.writable_roots.push_back(work.execution_root.string());
     policy.hidden.insert(policy.hidden.end(), settings_.hidden.begin(), settings_.hidden.end());
+    add_worktree(policy, work);
     if (!has_home) return policy;
     if (root != home) policy.read_only.push_back(home.string());
     std::error_code exists;

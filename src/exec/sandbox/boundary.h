@@ -24,6 +24,9 @@ struct Work {
     // The home of the command's agent, if it has one: there to read, and to write where it is the
     // execution root. What the runtime writes there (kRuntimeFolders) is never to write.
     std::filesystem::path agent_home{};
+    // Of an execution root that is a git worktree: its own folder in its repository. Commits made
+    // in the worktree go there and to the repository's objects and refs, and nowhere else in it.
+    std::filesystem::path worktree_git_dir{};
 };
 
 // Folders of an agent's home that the runtime fills: whole outputs of commands and of tools.
@@ -37,6 +40,11 @@ struct Facts {
     Network network{Network::Host};
     std::vector<std::string> hosts{};  // Those of an allow-list.
 };
+
+// Adds what git writes when somebody commits in a worktree. The repository's settings and hooks
+// stay as they are, and so does what tells the worktree which repository it is of: whoever runs git
+// there next obeys them.
+void add_worktree(Policy& policy, const Work& work);
 
 class Boundary {
 public:

@@ -69,6 +69,31 @@ TEST(Look, BringsBackAReadOnlyFolderButNotOneThatALinkLeadsAway) {
     fs::remove_all(top);
 }
 
+// What a commit in a worktree writes is writable, and nothing of what git obeys.
+TEST_F(BoundaryTest, LetsAWorktreeCommitAndKeepsItsRepositorysSettings) {
+    const fs::path common = top / "repo/.git";
+    const fs::path own = common / "worktrees/w";
+    for (const auto& folder :
+         {common / "objects", common / "refs", common / "hooks", own, top / "w"})
+        fs::create_directories(folder);
+    for (const auto& file : {own / "commondir", own / "gitdir", common / "config", top / "w/.git"})
+        std::ofstream(file) << "x";
+    Policy policy;
+    add_worktree(policy, {.execution_root = top / "w", .worktree_git_dir = own});
+    const auto seen = look(policy);
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->writable_roots,
+              (std::vector<std::string>{(common / "objects").string(), (common / "refs").string(),
+                                        own.string()}));
+    EXPECT_EQ(seen->read_only, (std::vector<Seen::Path>{{(own / "commondir").string(), false},
+                                                        {(own / "gitdir").string(), false},
+                                                        {(own / "config.worktree").string(), false},
+                                                        {(top / "w/.git").string(), false}}));
+    Policy none;
+    add_worktree(none, {.execution_root = top / "repo"});
+    EXPECT_EQ(none, Policy{});
+}
+
 TEST(SecretVariables, AreToldByTheirNames) {
     for (const char* name : {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "SSH_AUTH_SOCK",
                              "npm_config_token", "OPENAI_API_KEY", "DATABASE_URL"})

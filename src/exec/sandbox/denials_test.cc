@@ -76,7 +76,12 @@ TEST(Permit, RefusesEachUseThatTheExecutionPolicyLacks) {
     const domain::Execution all;
     EXPECT_TRUE(permit(all, Use::Process));
     EXPECT_TRUE(permit(all, Use::BackgroundTask));
-    EXPECT_EQ(permit(all, Use::Worktree).error().code, base::ErrorCode::Refused);
+    EXPECT_TRUE(permit(all, Use::Worktree));
+    const domain::Execution no_worktrees{.supports_managed_worktrees = false};
+    EXPECT_TRUE(permit(no_worktrees, Use::BackgroundTask));
+    const auto refused = permit(no_worktrees, Use::Worktree);
+    EXPECT_EQ(refused.error().code, base::ErrorCode::Refused);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("execution.allow_worktrees"));
     const domain::Execution no_tasks{.allow_background_tasks = false};
     EXPECT_TRUE(permit(no_tasks, Use::Process));
     EXPECT_FALSE(permit(no_tasks, Use::BackgroundTask));

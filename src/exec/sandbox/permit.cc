@@ -23,8 +23,8 @@ base::Status permit(const domain::Execution& execution, Use use) {
                            "holon config set execution.allow_background_tasks true");
         case Use::Worktree:
             if (execution.supports_managed_worktrees) return {};
-            return base::fail(base::ErrorCode::Refused,
-                              "this runtime makes no worktrees; work in the workspace itself");
+            return refused("worktrees (or there is no git here)",
+                           "holon config set execution.allow_worktrees true");
     }
     return {};
 }

@@ -334,9 +334,12 @@ Dispatched Dispatcher::withheld(const domain::ToolCall& call, base::Time started
     dispatched.denials = outcome.denials;
     dispatched.result.started_at = started_at;
     dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);
-    // What the call asked of the runtime stands, but for having read what it was not shown.
+    // What the call asked of the runtime stands, but for having read what it was not shown, and for
+    // working where it does not know of.
     for (const auto& request : outcome.requests)
-        if (!std::holds_alternative<ResultRead>(request)) dispatched.requests.push_back(request);
+        if (!std::holds_alternative<ResultRead>(request) &&
+            !std::holds_alternative<WorkspaceUse>(request))
+            dispatched.requests.push_back(request);
     return dispatched;
 }
 

@@ -76,7 +76,12 @@ struct ResultRead {
     domain::TaskId task_id;
     friend bool operator==(const ResultRead&, const ResultRead&) = default;
 };
-using RuntimeRequest = std::variant<domain::RestWish, FollowUp, ResultRead>;
+// The agent works here from now on; the next call of the same turn already does.
+struct WorkspaceUse {
+    domain::WorkspaceEntry entry;
+    friend bool operator==(const WorkspaceUse&, const WorkspaceUse&) = default;
+};
+using RuntimeRequest = std::variant<domain::RestWish, FollowUp, ResultRead, WorkspaceUse>;
 
 struct Outcome {
     results::Completed completed;

@@ -4,6 +4,7 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
+#include "agent/workspace/moves.h"
 #include "base/text.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
@@ -134,6 +135,24 @@ identity::AgentFacts before_triggers(identity::AgentFacts facts) {
     return facts;
 }
 
+// The folder is gone, so the agent is back at its home, and is told so. What was attached stays
+// attached: the folder may come back.
+base::Result<std::string> fall_back(events::Log& log, domain::Agent& agent,
+                                    const OpenInput& input) {
+    const auto lost = *agent.active_workspace_entry;
+    if (lost.projection_kind == domain::ProjectionKind::GitWorktreeRoot)
+        TRY(log.append(agent.agent_id, "recovery_cleared_missing_worktree_session",
+                       {{"agent_id", agent.agent_id.value},
+                        {"worktree_path", lost.execution_root},
+                        {"reason", "the folder is gone"}}));
+    for (auto& note : workspace::move_to(agent, input.home_workspace))
+        TRY(log.append(agent.agent_id, note.kind, std::move(note.data)));
+    return fmt::format(
+        "You worked in {} (workspace {}), and that folder is gone. You are in your own folder, {}, "
+        "now. Tell your operator if that is unexpected; UseWorkspace takes you elsewhere.",
+        lost.execution_root, lost.workspace_id, input.home_workspace.cwd);
+}
+
 // A limit of the agent is reached: it is paused by policy, and its input is kept.
 base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, const Suspend& spent) {
     auto& agent = facts.agent;
@@ -162,7 +181,8 @@ base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agen
                               .workspace = agent.active_workspace_entry.value(),
                               .message = message,
                               .guidance = input.guidance,
-                              .tools = input.tools};
+                              .tools = input.tools,
+                              .workspace_notice = input.workspace_notice};
     auto recent = TRY(tx.messages(
         agent.agent_id,
         {.limit = static_cast<std::int64_t>(context::kRecentMessages), .newest_first = true}));
@@ -240,7 +260,10 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     if (claimed->entry.tries == 0) ++agent.total_message_count;
     if (!agent.last_continuation->model_visible) return reduce(log, before, agent, message);
 
+    OpenInput here = input;
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
+    if (input.vanished && agent.active_workspace_entry == input.vanished)
+        here.workspace_notice = TRY(fall_back(log, agent, input));
     if (input.token_hash_of) TRY(provision(log, agent_id, input.token_hash_of));
     ++agent.turn_index;
     turn::Facts opened{.agent = agent, .message = message};
@@ -256,7 +279,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     if (taken.wall_ms_max)
         opened.attempt.deadline = log.now() + std::chrono::milliseconds(*taken.wall_ms_max);
     const base::Time building = input.now();
-    const auto frame = TRY(plan_frame(log.tx(), agent, message, input));
+    const auto frame = TRY(plan_frame(log.tx(), agent, message, here));
     const auto build_ms = base::millis_between(building, input.now());
     TRY(begin_record(log, message, opened.attempt.run_id));
     TRY(log.tx().open_attempt(opened.attempt));

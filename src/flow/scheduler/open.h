@@ -37,8 +37,11 @@ struct OpenInput {
     std::vector<provider::ToolDeclaration> tools{};  // What the agent is offered.
     domain::Execution execution{};                   // What holds for its commands now.
     domain::WorkspaceEntry home_workspace;           // Used until a project is chosen.
-    bool is_booted{false};                           // What a booting agent needs has been made.
-    std::function<base::Time()> now;                 // To say how long planning the prompt took.
+    // Where it worked last, if that folder is not there any more.
+    std::optional<domain::WorkspaceEntry> vanished{};
+    std::string workspace_notice{};   // See context::FrameInput.
+    bool is_booted{false};            // What a booting agent needs has been made.
+    std::function<base::Time()> now;  // To say how long planning the prompt took.
     // The digest of the token of a capability, by its id; see context/capability.h.
     std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
 };

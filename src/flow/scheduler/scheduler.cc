@@ -238,7 +238,13 @@ base::Result<std::optional<OpenInput>> Scheduler::look(const domain::AgentId& ag
         input.is_booted = true;
     }
     input.home_workspace = workspace::agent_home(agent, home);
-    input.guidance = read_guidance(home, known->active_workspace_entry);
+    if (const auto& place = known->active_workspace_entry;
+        place && place->workspace_id != input.home_workspace.workspace_id &&
+        !workspace::is_there(*place))
+        input.vanished = place;
+    if (input.vanished && options_.boot) TRY(options_.boot(agent));  // It needs its home again.
+    input.guidance =
+        read_guidance(home, input.vanished ? input.home_workspace : known->active_workspace_entry);
     input.execution = known->execution = parts_.execution_of(agent);
     input.tools = turn::declarations(parts_.dispatcher.registry(), *known);
     input.now = [this] { return parts_.clock.now(); };

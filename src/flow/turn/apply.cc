@@ -2,6 +2,7 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
+#include "agent/workspace/workspace.h"
 #include "flow/admission/admission.h"
 #include "flow/admission/rejoin.h"
 #include "flow/ingress/ingress.h"
@@ -210,6 +211,8 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     for (auto& draft : step.events) TRY(log.append(agent_id, draft.kind, std::move(draft.data)));
     for (const auto& follow_up : step.follow_ups) TRY(append_follow_up(log, facts, follow_up));
     for (const auto& task : step.results_read) TRY(drop_read_result(log, facts, task));
+    for (const auto& entry : step.workspaces)
+        TRY(tx.put_workspace(workspace::entry_of_project(entry)));
     TRY(put_effects(log, step.attempt, step.effects));
     TRY(tx.put_attempt(step.attempt));
     if (step.release)

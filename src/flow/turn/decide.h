@@ -126,7 +126,8 @@ struct Step {
     std::vector<EventDraft> events{};
     std::vector<domain::Brief> briefs{};
     std::vector<tools::FollowUp> follow_ups{};
-    std::vector<domain::TaskId> results_read{};  // Of tasks whose end the model has now read.
+    std::vector<domain::TaskId> results_read{};        // Of tasks whose end the model has now read.
+    std::vector<domain::WorkspaceEntry> workspaces{};  // Entered, to be known by their ids.
     std::optional<Release> release{};
     std::vector<domain::MessageId> interjected{};  // Taken into this turn.
     std::vector<Effect> effects{};

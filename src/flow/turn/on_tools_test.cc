@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/workspace/workspace.h"
 #include "flow/turn/decide.h"
 #include "flow/turn/test_facts.h"
 
@@ -39,6 +40,28 @@ TEST(OnTools, CallsRunOneAfterTheOtherInTheOrderTheyWereAskedFor) {
     EXPECT_EQ(results.at(2).at("is_error"), true);
     EXPECT_EQ(base::string_at(results.at(2).at("error"), "kind"), "command_failed");
     EXPECT_EQ(last.transcript[0].round, 1);
+}
+
+// The binding is committed with the result, and the next call of the round is already made there.
+TEST(OnTools, AWorkspaceIsEnteredInTheCommitOfItsResult) {
+    Facts facts = awaiting({{"a", "UseWorkspace"}, {"b", "ExecCommand"}});
+    facts.agent.active_workspace_entry = workspace::agent_home({"main"}, "/h/agents/main");
+    ToolFinished finished = done("a", "UseWorkspace");
+    const auto entry = workspace::entry_of_folder("/p");
+    finished.dispatched.requests = {tools::WorkspaceUse{entry}};
+    const Step step = decide(facts, finished, input());
+    EXPECT_EQ(step.agent.active_workspace_entry, entry);
+    EXPECT_THAT(step.agent.attached_workspaces, ElementsAre(entry.workspace_id));
+    EXPECT_THAT(step.workspaces, ElementsAre(entry));
+    std::vector<std::string> kinds;
+    for (const auto& event : step.events) kinds.push_back(event.kind);
+    EXPECT_THAT(kinds, ElementsAre("tool_executed", "workspace_attached", "workspace_entered",
+                                   "workspace_used", "process_execution_requested"));
+    EXPECT_EQ(base::string_at(step.events.back().data, "execution_root"), "/p");
+    // Back home: nothing new is known to the host.
+    finished.dispatched.requests = {
+        tools::WorkspaceUse{workspace::agent_home({"main"}, "/h/agents/main")}};
+    EXPECT_THAT(decide(facts, finished, input()).workspaces, IsEmpty());
 }
 
 // In the commit of the result: an audit that could be lost without it would be none.

@@ -227,7 +227,8 @@ EventDraft round_recorded(const Facts& facts, const ModelReplied& replied) {
     return {"assistant_round_recorded", std::move(data)};
 }
 
-EventDraft process_requested(const Facts& facts, const domain::ToolExecution& execution) {
+EventDraft process_requested(const Facts& facts, const domain::Agent& agent,
+                             const domain::ToolExecution& execution) {
     json::object data = place_of(facts, execution.round);
     data["surface"] = execution.call.tool;
     data["tool_call_id"] = execution.call.call_id.value;
@@ -245,10 +246,9 @@ EventDraft process_requested(const Facts& facts, const domain::ToolExecution& ex
     }
     data["cmd_preview"] = preview;
     data["workdir"] = base::string_at(execution.call.args, "workdir");
-    if (facts.agent.active_workspace_entry) {
-        data["execution_root"] = facts.agent.active_workspace_entry->execution_root;
-        data["boundary"] =
-            workspace::boundary(facts.agent.execution, *facts.agent.active_workspace_entry);
+    if (agent.active_workspace_entry) {
+        data["execution_root"] = agent.active_workspace_entry->execution_root;
+        data["boundary"] = workspace::boundary(agent.execution, *agent.active_workspace_entry);
     }
     return {"process_execution_requested", std::move(data)};
 }

@@ -39,7 +39,8 @@ EventDraft interjection_admitted(const Facts& facts, std::int64_t round, std::st
 EventDraft round_completed(const Facts& facts, const ModelReplied& replied);
 EventDraft round_recorded(const Facts& facts, const ModelReplied& replied);
 // A command is about to run: what, where, for whom.
-EventDraft process_requested(const Facts& facts, const domain::ToolExecution& execution);
+EventDraft process_requested(const Facts& facts, const domain::Agent& agent,
+                             const domain::ToolExecution& execution);
 EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution);
 // A mutation that the output limit cut off: `error` is what the model was told.
 // For the audit: what the boundary kept the call from.

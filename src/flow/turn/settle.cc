@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "agent/workspace/moves.h"
+#include "agent/workspace/workspace.h"
 #include "base/text.h"
 #include "flow/turn/records.h"
 #include "flow/turn/refusals.h"
@@ -19,6 +21,14 @@ void count_latency(domain::Agent& agent, const domain::ToolResult& result) {
     ++found->calls;
     found->total_ms += result.duration_ms;
     found->max_ms = std::max(found->max_ms, result.duration_ms);
+}
+
+void enter(Step& step, const tools::WorkspaceUse& use) {
+    for (auto& note : workspace::move_to(step.agent, use.entry))
+        step.events.push_back({std::move(note.kind), std::move(note.data)});
+    step.events.push_back({"workspace_used", workspace::place_of(use.entry)});
+    if (use.entry.workspace_id != workspace::agent_home_id(step.agent.agent_id))
+        step.workspaces.push_back(use.entry);
 }
 
 }  // namespace
@@ -82,7 +92,7 @@ void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution
     step.executions.push_back(execution);
     step.effects.push_back(RunTool{execution.call.call_id});
     if (execution.call.risk_level == domain::RiskLevel::Commands)
-        step.events.push_back(process_requested(facts, execution));
+        step.events.push_back(process_requested(facts, step.agent, execution));
 }
 
 void record_result(Step& step, const Facts& facts, domain::ToolExecution& execution,
@@ -104,6 +114,7 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
             step.follow_ups.push_back(*follow_up);
         if (const auto* read = std::get_if<tools::ResultRead>(&request))
             step.results_read.push_back(read->task_id);
+        if (const auto* use = std::get_if<tools::WorkspaceUse>(&request)) enter(step, *use);
     }
 }
 

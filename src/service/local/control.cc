@@ -3,6 +3,8 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
+#include "agent/workspace/choose.h"
+#include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
 #include "base/files.h"
 #include "base/hash.h"
@@ -61,11 +63,10 @@ base::Result<domain::Attempt> current_run(store::Tx& tx, const domain::AgentId& 
     return std::move(*open);
 }
 
-json::object workspace_event(const domain::Execution& execution,
-                             const domain::WorkspaceEntry& entry) {
-    json::object data = base::to_json(entry).as_object();
-    data["boundary"] = workspace::boundary(execution, entry);
-    return data;
+base::Status append(events::Log& log, const domain::AgentId& agent,
+                    std::vector<workspace::Note> notes) {
+    for (auto& note : notes) TRY(log.append(agent, note.kind, std::move(note.data)));
+    return {};
 }
 
 }  // namespace
@@ -279,12 +280,14 @@ base::Result<domain::WorkspaceEntry> LocalService::attach_workspace(const std::s
     TRY(write([&](events::Log& log) -> base::Status {
         auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
         TRY(log.tx().put_workspace(entry));
-        auto& attached = known.attached_workspaces;
-        if (std::ranges::find(attached, entry.workspace_id) != attached.end()) return {};
-        attached.push_back(entry.workspace_id);
+        auto notes = workspace::attach(known, entry);
+        if (known.attached_workspaces.size() > workspace::kAttachedMax)
+            return fail(ErrorCode::Refused,
+                        "agent {} has {} workspaces attached, and there may be no more; take one "
+                        "away first: holon workspace detach ID",
+                        agent, workspace::kAttachedMax);
         TRY(log.tx().put_agent(known));
-        return log.append(known.agent_id, "workspace_attached",
-                          workspace_event(parts_.turn.execution_of(known.agent_id), entry));
+        return append(log, known.agent_id, std::move(notes));
     }));
     return entry;
 }
@@ -300,13 +303,9 @@ base::Status LocalService::exit_workspace(const std::string& agent, const Caller
             return fail(ErrorCode::Conflict,
                         "agent {} is in a turn; wait for its end, then change its workspace",
                         agent);
-        json::object left = known.active_workspace_entry
-                                ? workspace_event(parts_.turn.execution_of(known.agent_id),
-                                                  *known.active_workspace_entry)
-                                : json::object{};
-        known.active_workspace_entry = home;
-        TRY(log.tx().put_agent(known));
-        return log.append(known.agent_id, "workspace_exited", std::move(left));
+        known.execution = parts_.turn.execution_of(known.agent_id);
+        TRY(append(log, known.agent_id, workspace::move_to(known, home)));
+        return log.tx().put_agent(known);
     });
 }
 
@@ -315,16 +314,24 @@ base::Status LocalService::detach_workspace(const std::string& agent,
     TRY(check_operator(caller));
     return write([&](events::Log& log) -> base::Status {
         auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        if (workspace_id == workspace::kAgentHome ||
+            workspace_id == workspace::agent_home_id(known.agent_id))
+            return fail(ErrorCode::Refused,
+                        "AgentHome is where agent {} works when nothing else is chosen; it cannot "
+                        "be detached",
+                        agent);
         if (std::erase(known.attached_workspaces, workspace_id) == 0)
             return fail(ErrorCode::NotFound, "agent {} has no workspace {} attached", agent,
                         workspace_id);
         if (known.active_workspace_entry &&
             known.active_workspace_entry->workspace_id == workspace_id)
             return fail(ErrorCode::Conflict,
-                        "agent {} works in {}; let it leave first: holon workspace exit", agent,
-                        workspace_id);
+                        "agent {0} works in {1}; switch it to another workspace first, by default "
+                        "to AgentHome: holon workspace exit --agent {0}",
+                        agent, workspace_id);
         TRY(log.tx().put_agent(known));
-        return log.append(known.agent_id, "workspace_detached", {{"workspace_id", workspace_id}});
+        return log.append(known.agent_id, "workspace_detached",
+                          {{"agent_id", agent}, {"workspace_id", workspace_id}});
     });
 }
 

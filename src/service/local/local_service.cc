@@ -4,6 +4,7 @@
 #include <set>
 
 #include "agent/identity/closure.h"
+#include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
 #include "base/log.h"
 #include "exec/tasks/snapshot.h"
@@ -17,19 +18,6 @@ using base::ErrorCode;
 using base::fail;
 
 constexpr std::string_view kTemporaryPrefix = "tmp_";
-
-// The agent's execution is up to date.
-base::Status enter_workspace(events::Log& log, domain::Agent& agent,
-                             const domain::WorkspaceEntry& entry) {
-    if (agent.active_workspace_entry == entry) return {};
-    agent.active_workspace_entry = entry;
-    auto& attached = agent.attached_workspaces;
-    if (std::ranges::find(attached, entry.workspace_id) == attached.end())
-        attached.push_back(entry.workspace_id);
-    json::object data = base::to_json(entry).as_object();
-    data["boundary"] = workspace::boundary(agent.execution, entry);
-    return log.append(agent.agent_id, "workspace_entered", std::move(data));
-}
 
 bool is_temporary(const domain::AgentId& agent) {
     return agent.value.starts_with(kTemporaryPrefix);
@@ -288,7 +276,8 @@ base::Status LocalService::prepare_agent(const RunRequest& request, const domain
         agent->execution = parts_.turn.execution_of(id);
         if (entry) {
             TRY(log.tx().put_workspace(*entry));
-            TRY(enter_workspace(log, *agent, *entry));
+            for (auto& note : workspace::move_to(*agent, *entry))
+                TRY(log.append(id, note.kind, std::move(note.data)));
         }
         return log.tx().put_agent(*agent);
     });

@@ -54,6 +54,18 @@ json::object session_view(const identity::AgentFacts& facts) {
             {"last_turn", terminal ? base::to_json(*terminal) : json::value(nullptr)}};
 }
 
+// Each attached workspace with its folder; one that the host does not know any more has none.
+base::Status add_attached(store::Tx& tx, const domain::Agent& agent, json::object& execution) {
+    json::array pairs;
+    for (const auto& id : agent.attached_workspaces) {
+        const auto known = TRY(tx.workspace(id));
+        pairs.push_back(json::array{json::value(id),
+                                    json::value(known ? known->workspace_anchor : std::string())});
+    }
+    execution["attached_workspaces"] = std::move(pairs);
+    return {};
+}
+
 void add_source(json::object& sources, const char* name, const char* scope, const char* kind,
                 const std::filesystem::path& file) {
     std::error_code ignored;
@@ -78,6 +90,8 @@ base::Result<json::object> summary_of(store::Tx& tx, const domain::AgentId& agen
     auto facts = TRY(identity::load_facts(tx, agent));
     facts.agent.execution = execution;
     auto summary = identity::agent_summary(facts, models);
+    if (auto* execution = summary.if_contains("execution"))
+        TRY(add_attached(tx, facts.agent, execution->as_object()));
     const auto newest = TRY(tx.briefs(agent, {.limit = 1, .newest_first = true}));
     const std::int64_t briefs = newest.empty() ? 0 : newest.front().seq;
     summary["recent_brief_count"] = std::min(briefs, kBriefsCounted);

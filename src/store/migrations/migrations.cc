@@ -8,6 +8,7 @@
 #include "store/migrations/0004_plan.h"
 #include "store/migrations/0005_gate.h"
 #include "store/migrations/0006_plan_origin.h"
+#include "store/migrations/0007_worktrees.h"
 #include "store/migrations/0010_plan_retention.h"
 
 namespace migrations {
@@ -23,6 +24,7 @@ constexpr Step kSteps[] = {{1, "ground", kGround},
                            {4, "plan", kPlan},
                            {5, "gate", kGate},
                            {6, "plan_origin", kPlanOrigin},
+                           {7, "worktrees", kWorktrees},
                            {10, "plan_retention", kPlanRetention}};
 
 // The numbers of the steps that the database has.

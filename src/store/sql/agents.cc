@@ -101,6 +101,7 @@ Status SqlTx::erase_agent(const AgentId& id) {
              "DELETE FROM outbox WHERE agent_id = $1",
              "DELETE FROM external_triggers WHERE agent_id = $1",
              "DELETE FROM wake_hints WHERE agent_id = $1",
+             "DELETE FROM worktrees WHERE agent_id = $1",
              "DELETE FROM stream_heads WHERE agent_id = $1",
              "DELETE FROM agents WHERE agent_id = $1",
          })

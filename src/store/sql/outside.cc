@@ -3,6 +3,7 @@
 namespace sql {
 
 using domain::ExternalTrigger;
+using domain::ManagedWorktree;
 using domain::WakeHint;
 using domain::WorkspaceEntry;
 
@@ -72,6 +73,27 @@ Status SqlTx::put_workspace(const WorkspaceEntry& entry) {
 
 Result<std::optional<WorkspaceEntry>> SqlTx::workspace(const std::string& id) {
     return record<WorkspaceEntry>("SELECT record FROM workspaces WHERE workspace_id = $1", {id});
+}
+
+Status SqlTx::put_worktree(const ManagedWorktree& worktree) {
+    TRY(change(
+        "INSERT INTO worktrees (worktree_path, agent_id, created_at, record) "
+        "VALUES ($1, $2, $3, $4) ON CONFLICT (worktree_path) DO UPDATE SET "
+        "agent_id = excluded.agent_id, created_at = excluded.created_at, record = excluded.record",
+        {worktree.session.worktree_path, worktree.agent_id, base::to_micros(worktree.created_at),
+         TRY(encode(worktree))}));
+    return {};
+}
+
+Result<std::optional<ManagedWorktree>> SqlTx::worktree(const std::string& path) {
+    return record<ManagedWorktree>("SELECT record FROM worktrees WHERE worktree_path = $1", {path});
+}
+
+Result<std::vector<ManagedWorktree>> SqlTx::worktrees(const AgentId& agent, std::int64_t limit) {
+    return records<ManagedWorktree>(
+        "SELECT record FROM worktrees WHERE agent_id = $1 "
+        "ORDER BY created_at DESC, worktree_path DESC LIMIT $2",
+        {agent, bounded(limit)});
 }
 
 }  // namespace sql

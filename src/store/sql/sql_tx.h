@@ -109,6 +109,10 @@ public:
 
     Status put_workspace(const domain::WorkspaceEntry& entry) override;
     Result<std::optional<domain::WorkspaceEntry>> workspace(const std::string& id) override;
+    Status put_worktree(const domain::ManagedWorktree& worktree) override;
+    Result<std::optional<domain::ManagedWorktree>> worktree(const std::string& path) override;
+    Result<std::vector<domain::ManagedWorktree>> worktrees(const domain::AgentId& agent,
+                                                           std::int64_t limit) override;
 
     Status put_outbox(const store::OutboxEntry& entry) override;
     Status erase_outbox(const std::string& effect_id) override;

@@ -48,6 +48,20 @@ void print_entry(const domain::TranscriptEntry& entry, const Terminal& terminal)
     }
 }
 
+// Where it works, and what of the project that is.
+std::string workspace_text(const json::value& summary) {
+    std::string cwd = pointer_text(summary, "/execution/cwd");
+    if (pointer_text(summary, "/execution/workspace_id").starts_with("agent_home"))
+        return cwd + " (its own home)";
+    if (pointer_text(summary, "/execution/projection_kind") != "git_worktree_root") return cwd;
+    const auto* session = base::find(summary.at("agent"), "worktree_session");
+    const bool is_managed = session && session->is_object();
+    return fmt::format(
+        "{} (worktree of {}{})", cwd, pointer_text(summary, "/execution/workspace_anchor"),
+        is_managed ? ", branch " + base::printable(base::string_at(*session, "worktree_branch"))
+                   : "");
+}
+
 }  // namespace
 
 Exit on(const StatusCommand& command, const Context& context) {
@@ -69,7 +83,7 @@ Exit on(const StatusCommand& command, const Context& context) {
     line("pending", pointer_text(value, "/agent/pending"));
     line("turns", pointer_text(value, "/agent/turn_index"));
     line("model", model_text(value.at("model")));
-    line("workspace", pointer_text(value, "/execution/cwd"));
+    line("workspace", workspace_text(value));
     line("tokens", pointer_text(value, "/token_usage/total/total_tokens") + " in " +
                        pointer_text(value, "/token_usage/total_model_rounds") + " rounds");
     return Exit::Success;

@@ -24,6 +24,19 @@ std::unique_ptr<tools::Tool> task_stop(tasks::Host& host);
 std::unique_ptr<tools::Tool> exec_command(Shell& shell, tasks::Host& host);
 std::unique_ptr<tools::Tool> exec_command_batch(Shell& shell);
 
+struct WorkspaceParts {
+    store::Store& store;
+    base::Loop& loop;
+    base::Clock& clock;
+    base::ProcessRunner& processes;
+    // Of git, as far as it needs one.
+    std::vector<std::pair<std::string, std::string>> environment{};
+    std::filesystem::path runtime_home{};  // No workspace lies in it, but for the agent's own home.
+    std::function<domain::Execution(const domain::AgentId&)> execution_of =
+        [](const domain::AgentId&) { return domain::Execution{}; };
+};
+std::unique_ptr<tools::Tool> use_workspace(WorkspaceParts parts);
+
 // Runs one command to its end, for a tool of another name. It never becomes a task.
 std::shared_ptr<tools::Running> start_command(Shell& shell, CommandSpec spec, std::string tool,
                                               const tools::Place& place,

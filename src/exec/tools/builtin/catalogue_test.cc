@@ -67,7 +67,8 @@ TEST_F(CatalogueTest, DescribesEachParameterInItsTrueShape) {
         {"TaskStop", {"task_id"}},
         {"ApplyPatch", {"patch"}},
         {"ExecCommand", {"cmd"}},
-        {"ExecCommandBatch", {"items"}}};
+        {"ExecCommandBatch", {"items"}},
+        {"UseWorkspace", {}}};
     std::map<std::string, std::vector<std::string>> found;
     for (const auto* spec : registry_.all()) {
         auto& names = found[spec->name];
@@ -100,9 +101,10 @@ TEST_F(CatalogueTest, OffersNoToolsForReadingFilesBesideTheShell) {
     std::vector<std::string> names;
     for (const auto* spec : registry_.exposed(domain::ProfilePreset::PublicNamed))
         names.push_back(spec->name);
-    EXPECT_EQ(names, (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "TaskList",
-                                               "TaskStatus", "TaskInput", "TaskOutput", "TaskStop",
-                                               "ApplyPatch", "ExecCommand", "ExecCommandBatch"}));
+    EXPECT_EQ(names,
+              (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "TaskList", "TaskStatus",
+                                        "TaskInput", "TaskOutput", "TaskStop", "ApplyPatch",
+                                        "ExecCommand", "ExecCommandBatch", "UseWorkspace"}));
 }
 
 // contract: EXEC-11
@@ -135,7 +137,8 @@ TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
         {"TaskStop", {{{"task_id", task}}, {{"task_id", "none"}}}},
         {"ApplyPatch", {{{"patch", patch}}, {{"patch", "nonsense"}}}},
         {"ExecCommand", {{{"cmd", "true"}}, {{"cmd", "true"}, {"workdir", "/"}}}},
-        {"ExecCommandBatch", {{{"items", {{{"cmd", "true"}}}}}, {{"items", json::array{}}}}}};
+        {"ExecCommandBatch", {{{"items", {{{"cmd", "true"}}}}}, {{"items", json::array{}}}}},
+        {"UseWorkspace", {{{"path", "."}}, {{"path", "none"}}}}};
     ASSERT_EQ(calls.size(), registry_.all().size());
     for (const auto& [tool, args] : calls)
         for (const bool good : {true, false}) {

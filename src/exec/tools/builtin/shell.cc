@@ -47,6 +47,17 @@ domain::ToolError not_permitted(const base::Error& error, std::string_view tool)
             .recovery_hint = "Only the operator can change this. Do without the command."};
 }
 
+domain::ToolError root_is_gone(const tools::Place& place, std::string_view tool) {
+    return {.kind = "tool_execution_failed",
+            .message = fmt::format("The command was not run: the execution root {} is gone.",
+                                   place.workspace.execution_root),
+            .details = json::object{{"tool_name", tool},
+                                    {"execution_root", place.workspace.execution_root}},
+            .recovery_hint =
+                "Choose another workspace with UseWorkspace; workspace_id agent_home is "
+                "always there."};
+}
+
 }  // namespace
 
 std::expected<std::filesystem::path, domain::ToolError> resolve_workdir(
@@ -91,6 +102,10 @@ std::optional<domain::ToolError> Shell::refusal(const tools::Place& place,
         return not_permitted(allowed.error(), tool);
     const auto& behind = boundary(place.agent_id);
     if (const auto able = behind.check(); !able) return not_confined(able.error(), behind, tool);
+    std::error_code failed;
+    if (!std::filesystem::is_directory(place.workspace.execution_root, failed) &&
+        !std::filesystem::is_directory(place.workspace.cwd, failed))
+        return root_is_gone(place, tool);
     return std::nullopt;
 }
 
@@ -114,10 +129,12 @@ std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const Command
     process.environment.emplace_back("HOLON_AGENT_ID", place.agent_id.value);
     process.environment.emplace_back("HOLON_AGENT_HOME", place.agent_home.string());
     if (spec.timeout_ms) process.timeout = std::chrono::milliseconds(*spec.timeout_ms);
+    const auto& metadata = place.workspace.projection_metadata;
     auto enclosed =
         behind.enclose(std::move(process), {.execution_root = place.workspace.execution_root,
                                             .network_log = spec.network_log,
-                                            .agent_home = place.agent_home});
+                                            .agent_home = place.agent_home,
+                                            .worktree_git_dir = metadata ? metadata->git_dir : ""});
     if (!enclosed) return std::unexpected(not_confined(enclosed.error(), behind, tool));
     return std::move(*enclosed);
 }

@@ -76,6 +76,9 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.agents_with_wake_hint({}, 1));
     TRY(tx.put_workspace({.workspace_id = "ws"}));
     TRY(tx.workspace("ws"));
+    TRY(tx.put_worktree({.agent_id = {"a"}}));
+    TRY(tx.worktree("/w"));
+    TRY(tx.worktrees({"a"}, 1));
     TRY(tx.agents_with_active_tasks(2));
     TRY(tx.put_outbox({.effect_id = "e", .agent_id = {"a"}}));
     TRY(tx.outbox({"a"}));

@@ -1,0 +1,29 @@
+// What is written down when an agent goes to work somewhere else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "domain/agent.h"
+
+namespace workspace {
+
+// An event to be, in order.
+struct Note {
+    std::string kind;
+    json::object data;
+    friend bool operator==(const Note&, const Note&) = default;
+};
+
+// An entry as events show it.
+json::object place_of(const domain::WorkspaceEntry& entry);
+
+// Attaches the entry's workspace, unless it is the agent's home or attached.
+std::vector<Note> attach(domain::Agent& agent, const domain::WorkspaceEntry& entry);
+
+// Makes `entry` the active one, attached if need be, and gives what happened. What is left stays as
+// it is, on disk and attached. The agent's execution is up to date.
+std::vector<Note> move_to(domain::Agent& agent, const domain::WorkspaceEntry& entry);
+
+}  // namespace workspace

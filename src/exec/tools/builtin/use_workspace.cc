@@ -1,0 +1,410 @@
+#include "agent/workspace/choose.h"
+#include "agent/workspace/workspace.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "exec/sandbox/permit.h"
+#include "exec/tools/builtin/builtin.h"
+#include "exec/tools/builtin/git.h"
+#include "exec/tools/builtin/workspace_args.h"
+
+namespace builtin {
+namespace {
+
+namespace fs = std::filesystem;
+using domain::ToolError;
+using workspace::Mode;
+
+constexpr const char* kTool = "UseWorkspace";
+
+std::optional<std::string> given(const std::optional<std::string>& text) {
+    if (!text || base::trim(*text).empty()) return std::nullopt;
+    return std::string(base::trim(*text));
+}
+
+UseWorkspaceArgs args_of(const json::value& json) {
+    auto args = base::from_json<UseWorkspaceArgs>(json).value();
+    for (auto* text : {&args.path, &args.workspace_id, &args.cwd, &args.isolation_label})
+        *text = given(*text);
+    return args;
+}
+
+ToolError invalid_fields(std::string message, json::array fields, std::string hint) {
+    return {.kind = "invalid_tool_input",
+            .message = message,
+            .details = json::object{{"tool_name", kTool},
+                                    {"fields", std::move(fields)},
+                                    {"validation_error", message}},
+            .recovery_hint = std::move(hint)};
+}
+
+ToolError failed(std::string message) {
+    return {.kind = "tool_execution_failed",
+            .message = std::move(message),
+            .details = json::object{{"tool_name", kTool}}};
+}
+
+std::string shown(const std::string& text) {
+    return base::printable(base::ellipsize(base::to_utf8(text), 200));
+}
+
+bool is_folder(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_directory(path, ignored);
+}
+
+bool is_home(const std::string& id) {
+    return id == workspace::kAgentHome || id.starts_with("agent_home:");
+}
+
+// One call. What it reads of disk and store is little; git runs beside the loop.
+class Use final : public tools::Running, public std::enable_shared_from_this<Use> {
+public:
+    Use(const WorkspaceParts& parts, const domain::ToolCall& call, tools::Place place,
+        tools::Done done)
+        : parts_(parts),
+          args_(args_of(call.args)),
+          place_(std::move(place)),
+          done_(std::move(done)) {}
+
+    // False when the outcome is there at once.
+    bool begin() {
+        choose();
+        return !ended_;
+    }
+
+    void cancel() override {
+        cancelled_ = true;
+        if (git_) git_->cancel();
+    }
+
+private:
+    using Git = std::move_only_function<void(const base::ProcessExit&)>;
+
+    void choose() {
+        auto asker = read_asker();
+        if (!asker) return end(failed(asker.error().message));
+        auto target = look(*asker);
+        if (!target) return end(std::move(target).error());
+        if (args_.mode == Mode::Isolated) return isolate(*target, *asker);
+        return use_directly(*target, *asker);
+    }
+
+    base::Result<workspace::Asker> read_asker() {
+        std::error_code ignored;
+        workspace::Asker asker{.agent_id = place_.agent_id,
+                               .home = fs::weakly_canonical(place_.agent_home, ignored),
+                               .runtime_home = fs::weakly_canonical(parts_.runtime_home, ignored),
+                               .execution = parts_.execution_of(place_.agent_id)};
+        TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+            const auto agent = TRY(tx.agent(place_.agent_id));
+            if (!agent) return {};
+            for (const auto& id : agent->attached_workspaces)
+                if (auto entry = TRY(tx.workspace(id))) asker.attached.push_back(std::move(*entry));
+            return {};
+        }));
+        return asker;
+    }
+
+    std::expected<workspace::Target, ToolError> look(const workspace::Asker& asker) {
+        std::string wanted = args_.path.value_or("");
+        if (args_.workspace_id) {
+            const auto entry = workspace::choose_attached(*args_.workspace_id, asker);
+            if (!entry) return std::unexpected(entry.error());
+            wanted = entry->workspace_anchor;
+            if (is_home(*args_.workspace_id)) {
+                const auto made = base::make_folders(wanted, 0700);
+                if (!made) return std::unexpected(failed(made.error().message));
+            }
+        }
+        const char* field = args_.path ? "path" : "workspace_id";
+        std::error_code gone;
+        const fs::path folder = fs::canonical(fs::path(place_.workspace.cwd) / wanted, gone);
+        if (gone || !is_folder(folder))
+            return std::unexpected(tools::invalid_input(
+                kTool, field,
+                fmt::format("{} is {}.", shown(wanted), gone ? "not there" : "not a folder"),
+                wanted.starts_with('~')
+                    ? "Write the home folder out; '~' is not known here."
+                    : "Give an existing folder, or use workspace_id \"agent_home\"."));
+        workspace::Target target{.folder = folder};
+        if (!args_.workspace_id || args_.mode == Mode::Isolated)
+            target.checkout = workspace::find_checkout(folder);
+        if (!target.checkout) return target;
+        auto made = known(target.checkout->root);
+        if (!made) return std::unexpected(failed(made.error().message));
+        target.made = std::move(*made);
+        return target;
+    }
+
+    base::Result<std::optional<domain::ManagedWorktree>> known(const fs::path& path) {
+        std::optional<domain::ManagedWorktree> found;
+        TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+            found = TRY(tx.worktree(path.string()));
+            return {};
+        }));
+        return found;
+    }
+
+    void use_directly(const workspace::Target& target, const workspace::Asker& asker) {
+        auto entry = args_.workspace_id ? workspace::choose_attached(*args_.workspace_id, asker)
+                                        : workspace::choose_direct(target, asker);
+        if (!entry) return end(std::move(entry).error());
+        if (args_.cwd) {
+            const auto cwd = workspace::place_cwd(entry->execution_root, *args_.cwd);
+            if (!cwd) return end(cwd.error());
+            auto checked = workspace::enter(entry->execution_root, *cwd);
+            if (!checked)
+                return end(tools::invalid_input(kTool, "cwd", checked.error().message,
+                                                "Give an existing folder of the workspace."));
+            entry->cwd = checked->cwd;
+        }
+        return use(std::move(*entry), Mode::Direct, "");
+    }
+
+    // Isolated -----------------------------------------------------------------------------------
+
+    void isolate(const workspace::Target& target, const workspace::Asker& asker) {
+        if (const auto allowed = sandbox::permit(asker.execution, sandbox::Use::Worktree); !allowed)
+            return end(
+                {.kind = "policy_denied",
+                 .message = allowed.error().message,
+                 .details = json::object{{"tool_name", kTool},
+                                         {"rule", base::enum_name(sandbox::Rule::ExecutionPolicy)}},
+                 .recovery_hint = "Only the operator can change this. Use mode direct."});
+        auto plan = workspace::plan_isolated(target, asker, args_.workspace_id,
+                                             args_.isolation_label.value_or(""));
+        if (!plan) return end(std::move(plan).error());
+        plan_ = std::move(*plan);
+        if (args_.cwd) {
+            const auto cwd = workspace::place_cwd(plan_.entry.execution_root, *args_.cwd);
+            if (!cwd) return end(cwd.error());
+            plan_.entry.cwd = cwd->string();
+        }
+        return ask_git({"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}, kGitLookMax,
+                       [this](const base::ProcessExit& exit) { on_head(exit); });
+    }
+
+    void on_head(const base::ProcessExit& exit) {
+        if (exit.exit_code != 0) {
+            end(git_failed(fmt::format("{} has no commit to start from", plan_.source.string()),
+                           exit));
+            return;
+        }
+        plan_.worktree.base_commit = base::trim(exit.out.head);
+        ask_git({"show-ref", "--verify", "--quiet",
+                 "refs/heads/" + plan_.worktree.session.worktree_branch},
+                kGitLookMax, [this](const base::ProcessExit& shown) { on_branch(shown); });
+    }
+
+    void on_branch(const base::ProcessExit& exit) {
+        const fs::path path = plan_.worktree.session.worktree_path;
+        auto row = known(path);
+        if (!row) return end(failed(row.error().message));
+        std::error_code ignored;
+        workspace::Found found{.known = std::move(*row),
+                               .path_exists = fs::exists(fs::symlink_status(path, ignored)),
+                               .checkout = workspace::find_checkout(path),
+                               .branch_exists = exit.exit_code == 0};
+        if (found.checkout && found.checkout->root != path) found.checkout.reset();
+        found.is_whole = found.checkout && workspace::is_whole(*found.checkout);
+        found.known_is_recent =
+            found.known && parts_.clock.now() - found.known->created_at < 2 * kWorktreeAddMax;
+        auto decided = workspace::isolate(plan_, found);
+        if (auto* error = std::get_if<ToolError>(&decided)) return end(std::move(*error));
+        if (std::holds_alternative<workspace::Reenter>(decided)) {
+            plan_.worktree = *found.known;
+            return bind("");
+        }
+        claim(std::get<workspace::Create>(decided), found.known);
+    }
+
+    // On record, on disk, before anything is made: whoever finds the folder later, this call taken
+    // up by a new process above all, knows whose it is.
+    void claim(workspace::Create create, const std::optional<domain::ManagedWorktree>& before) {
+        plan_.worktree.created_at = parts_.clock.now();
+        parts_.store.write_async(
+            store::Durability::Disk,
+            [worktree = plan_.worktree, before](store::Tx& tx) -> base::Status {
+                if (TRY(tx.worktree(worktree.session.worktree_path)) != before)
+                    return base::fail(base::ErrorCode::Conflict,
+                                      "Somebody else is making the worktree {} right now; choose "
+                                      "another isolation_label.",
+                                      worktree.session.worktree_path);
+                return tx.put_worktree(worktree);
+            },
+            [self = shared_from_this(), create](base::Status status) {
+                self->parts_.loop.post([self, create, status = std::move(status)] {
+                    if (!status) return self->end(failed(status.error().message));
+                    self->add(create);
+                });
+            });
+    }
+
+    void add(workspace::Create create) {
+        const auto& session = plan_.worktree.session;
+        const fs::path folder = fs::path(session.worktree_path).parent_path();
+        const auto made = base::make_folders(folder, 0700);
+        std::error_code ignored;
+        if (!made || fs::canonical(folder, ignored) != folder)
+            return end(failed(made ? fmt::format("{} is a link.", folder.string())
+                                   : made.error().message));
+        std::vector<std::string> words{"worktree", "add", "--quiet"};
+        if (!create.branch_exists)
+            words.insert(words.end(), {"-b", session.worktree_branch, "--no-track"});
+        words.insert(words.end(),
+                     {"--", session.worktree_path,
+                      create.branch_exists ? session.worktree_branch : plan_.worktree.base_commit});
+        ask_git(words, kWorktreeAddMax, [this](const base::ProcessExit& exit) {
+            if (exit.exit_code != 0) return end(git_failed("git made no worktree", exit));
+            outcome_.effects.created.push_back(
+                {plan_.worktree.session.worktree_path, domain::PathKind::Folder});
+            outcome_.effects.side_effects_observed = true;
+            bind("A new branch was made for it. ");
+        });
+    }
+
+    // The worktree is there.
+    void bind(std::string note) {
+        const auto& session = plan_.worktree.session;
+        const auto checkout = workspace::find_checkout(session.worktree_path);
+        if (!checkout || !checkout->is_worktree())
+            return end(failed(fmt::format("git says that it made {}, but there is no worktree.",
+                                          session.worktree_path)));
+        plan_.entry.projection_metadata =
+            domain::ProjectionMetadata{.ownership = domain::WorktreeOwnership::Managed,
+                                       .git_dir = checkout->git_dir.string(),
+                                       .worktree_session = session};
+        if (auto inside = workspace::enter(plan_.entry.execution_root, plan_.entry.cwd)) {
+            plan_.entry.cwd = inside->cwd;
+        } else {
+            note += fmt::format("It has no folder {}; cwd is its root. ", plan_.entry.cwd);
+            plan_.entry.cwd = plan_.entry.execution_root;
+        }
+        note += fmt::format(
+            "Its branch is {}, from {}. Leaving it keeps it on disk; mode isolated with the same "
+            "isolation_label leads back.",
+            session.worktree_branch, session.original_branch);
+        use(plan_.entry, Mode::Isolated, note);
+    }
+
+    // The steps of one call ----------------------------------------------------------------------
+
+    void ask_git(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout,
+                 Git next) {
+        if (cancelled_) return stopped();
+        auto started = parts_.processes.start(
+            git_command(plan_.source, arguments, parts_.environment, timeout),
+            [self = shared_from_this(),
+             next = std::move(next)](const base::ProcessExit& exit) mutable {
+                self->git_.reset();
+                if (exit.cancelled) return self->stopped();
+                next(exit);
+            });
+        if (!started)
+            return end(failed(fmt::format("git could not be run: {}", started.error().message)));
+        git_ = *started;
+    }
+
+    void use(domain::WorkspaceEntry entry, Mode mode, const std::string& note) {
+        auto output = std::make_unique<UseWorkspaceOutput>();
+        output->result = {.workspace_id = entry.workspace_id,
+                          .workspace_anchor = entry.workspace_anchor,
+                          .execution_root = entry.execution_root,
+                          .cwd = entry.cwd,
+                          .mode = mode,
+                          .projection_kind = entry.projection_kind};
+        output->summary =
+            fmt::format("Now working in {} (workspace {}, {}), cwd {}. {}", entry.execution_root,
+                        entry.workspace_id, base::enum_name(mode), entry.cwd, note);
+        const auto& metadata = entry.projection_metadata;
+        if (metadata && metadata->ownership == domain::WorktreeOwnership::External)
+            output->summary += fmt::format(
+                "This is a worktree that was there already. For one that the runtime manages, use "
+                "mode \"isolated\" with workspace_id \"{}\".",
+                entry.workspace_id);
+        output->summary = base::trim(output->summary);
+        outcome_.completed = std::move(output);
+        outcome_.requests = {tools::WorkspaceUse{std::move(entry)}};
+        ended_ = true;
+        done_(std::move(outcome_));
+    }
+
+    void end(ToolError error) {
+        outcome_.completed = std::unexpected(std::move(error));
+        ended_ = true;
+        done_(std::move(outcome_));
+    }
+
+    void stopped() {
+        outcome_.status = domain::ResultStatus::Cancelled;
+        return end(failed("The call was stopped before the workspace was entered."));
+    }
+
+    const WorkspaceParts& parts_;
+    const UseWorkspaceArgs args_;
+    const tools::Place place_;
+    tools::Done done_;
+    tools::Outcome outcome_{.completed = nullptr};
+    workspace::Plan plan_{};
+    std::shared_ptr<base::ProcessRunner::Handle> git_;
+    bool cancelled_{false};
+    bool ended_{false};
+};
+
+class UseWorkspace final : public tools::Tool {
+public:
+    explicit UseWorkspace(WorkspaceParts parts) : parts_(std::move(parts)) {}
+    const tools::ToolSpec& spec() const override { return spec_; }
+
+    std::optional<ToolError> check(const json::value& json) const override {
+        const auto args = args_of(json);
+        if (args.path.has_value() == args.workspace_id.has_value())
+            return invalid_fields("Exactly one of path and workspace_id is needed.",
+                                  {"path", "workspace_id"},
+                                  "Give the folder, or the id of a workspace you have used.");
+        if (args.workspace_id && is_home(*args.workspace_id) && args.mode == Mode::Isolated)
+            return invalid_fields("The agent's home has no isolated form.",
+                                  {"workspace_id", "mode"}, "Use mode direct.");
+        return std::nullopt;
+    }
+
+    // Nothing that was made is made twice: a call that is made again finds its record.
+    bool can_take_up(const domain::ToolCall&) const override { return true; }
+
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
+                                          results::ArtifactSink&, tools::Done done) override {
+        if (call.source != domain::CallSource::Turn) {
+            done({.completed = std::unexpected(
+                      ToolError{.kind = "precondition_failed",
+                                .message = "A workspace can be chosen only in a turn of an agent.",
+                                .details = json::object{{"tool_name", kTool}}})});
+            return nullptr;
+        }
+        auto use = std::make_shared<Use>(parts_, call, place, std::move(done));
+        return use->begin() ? use : nullptr;
+    }
+
+private:
+    const WorkspaceParts parts_;
+    const tools::ToolSpec spec_{
+        .name = kTool,
+        .description =
+            "Choose where you work: the next call runs there. Give a path (its repository becomes "
+            "the workspace) or the workspace_id of one you have used; agent_home is your own "
+            "folder. mode isolated gives you a copy of the project on a branch of its own, so that "
+            "the project itself stays untouched. Nothing is removed when you leave.",
+        .family = tools::Family::LocalEnvironment,
+        .risk = domain::RiskLevel::Writes,
+        .category = "workspace",
+        .input_schema = base::schema_of<UseWorkspaceArgs>(),
+        .output_schema = base::schema_of<UseWorkspaceResult>(),
+        .render = render_summary};
+};
+
+}  // namespace
+
+std::unique_ptr<tools::Tool> use_workspace(WorkspaceParts parts) {
+    return std::make_unique<UseWorkspace>(std::move(parts));
+}
+
+}  // namespace builtin
