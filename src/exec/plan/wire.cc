@@ -340,7 +340,7 @@ base::Result<domain::PlanApproval> approval_from(const json::value& value) {
 }
 
 base::Result<domain::PolicySnapshot> policy_from(const json::value& value,
-                                                 domain::PolicySnapshot over) {
+                                                 const domain::PolicySnapshot& over) {
     json::value whole = policy_json(over);
     // Members that are given take the place of those that are there, one level down as well.
     if (!value.is_object()) return fail(ErrorCode::InvalidInput, "a policy is an object");

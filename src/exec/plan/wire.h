@@ -49,7 +49,7 @@ base::Result<RunEvent> event_from(const json::value& value);
 base::Result<domain::PlanApproval> approval_from(const json::value& value);
 // Strict: a person writes it. What is left out stays as in `over`.
 base::Result<domain::PolicySnapshot> policy_from(const json::value& value,
-                                                 domain::PolicySnapshot over = {});
+                                                 const domain::PolicySnapshot& over = {});
 base::Result<domain::PlanRun> run_from(const json::value& value);
 
 // "planHash" and so on: any record of the store in camelCase.
