@@ -164,9 +164,11 @@ TEST_F(DispatcherTest, NeverHandsInputToAToolThatDoesNotFitItsSchema) {
     domain::ToolResult expected = result_base();
     expected.status = ResultStatus::Error;
     expected.ok = false;
+    auto details = error.details->get_object();
+    details["hint"] = *error.recovery_hint;
     expected.error = {.code = "VALIDATION_ERROR",
                       .message = error.message,
-                      .details = error.details,
+                      .details = std::move(details),
                       .retryable = false};
     expected.started_at = expected.ended_at = end.result.started_at;
     expected.user_message = error.message;
