@@ -77,6 +77,8 @@ bool Life::commit(const std::function<base::Status(events::Log&)>& work) {
 }
 
 bool Life::create(const domain::AgentId& id) {
+    std::error_code failed;  // Without the folder its commands are refused, and a test sees that.
+    std::filesystem::create_directories(parts_.home_of(id), failed);
     return commit([&](events::Log& log) -> base::Status {
         if (TRY(log.tx().agent(id))) return {};
         domain::Agent agent{.agent_id = id, .identity = {.agent_id = id}};
