@@ -194,6 +194,37 @@ TEST_F(Flow, AReleaseOrAPurgeCutOffByACrashIsFinished) {
     }
 }
 
+// Lets another one act between the look at a document and the decision on it.
+class InterruptingClock final : public base::Clock {
+public:
+    base::Time now() override {
+        if (auto act = std::exchange(other, nullptr)) act();
+        return real_.now();
+    }
+    std::function<void()> other;
+
+private:
+    base::SystemClock real_;
+};
+
+TEST_F(Flow, OfAReleaseAndAPurgeAtOnceOneHolds) {
+    Bench bench(*store, folder);
+    const std::string id = bench.gate.deposit({"ada"}, bad("TR-1")).value();
+    ASSERT_TRUE(bench.gate.settle());
+    InterruptingClock clock;
+    Gate late({.store = *store,
+               .clock = clock,
+               .ids = bench.ids,
+               .validator = [] { return &test_validator(); },
+               .folder = folder.path("gate"),
+               .default_agent = {"nobody"}});
+    clock.other = [&] { EXPECT_TRUE(bench.gate.release(id, "I read it")); };
+    EXPECT_EQ(late.purge(id).error().code, base::ErrorCode::Conflict);
+    EXPECT_EQ(bench.row(id)->place, GatePlace::Inbound);
+    EXPECT_THAT(bench.places(id), ElementsAre(GatePlace::Inbound));
+    EXPECT_THAT(bench.events("ada"), ElementsAre("gate_rejected", "gate_released"));
+}
+
 TEST_F(Flow, WhatIsInboundIsReadOnlyAsItWasJudged) {
     Bench bench(*store, folder);
     ASSERT_TRUE(bench.gate.deposit({"ada"}, good("TR-1")));

@@ -129,17 +129,9 @@ fs::path Gate::place(GatePlace place, const std::string& document_id) const {
     return folder_of(place) / document_id;
 }
 
-base::Status Gate::commit(const GateDocument& document, std::string_view event, json::object data) {
-    std::vector<events::Committed> committed;
-    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        events::Log log(tx, parts_.clock.now(), parts_.ids);
-        TRY(tx.put_gate_document(document));
-        if (!event.empty()) TRY(log.append(document.agent_id, event, std::move(data)));
-        committed = log.take();
-        return {};
-    }));
-    if (parts_.publish) parts_.publish(committed);
-    return {};
+base::Status Gate::put(const GateDocument& document) {
+    return parts_.store.write(store::Durability::Disk,
+                              [&](store::Tx& tx) { return tx.put_gate_document(document); });
 }
 
 base::Result<std::optional<GateDocument>> Gate::row_of(const std::string& name) const {
@@ -157,12 +149,12 @@ base::Result<std::string> Gate::deposit(const domain::AgentId& agent,
     if (TRY(row_of(id))) return fail(ErrorCode::Conflict, "the result {} is there already", id);
     GateDocument row{.document_id = id, .agent_id = agent, .created_at = parts_.clock.now()};
     // First, so that whoever finds the folder knows whose it is.
-    TRY(commit(row, "", {}));
+    TRY(put(row));
     auto written = write_result(request, folder_of(GatePlace::Outbox));
     if (written) return written;
     row.place = GatePlace::Purged;
     row.purged_at = parts_.clock.now();
-    TRY(commit(row, "", {}));
+    TRY(put(row));
     return written;
 }
 
@@ -324,7 +316,7 @@ base::Status Gate::settle_abandoned() {
             continue;
         row.place = GatePlace::Purged;
         row.purged_at = parts_.clock.now();
-        TRY(commit(row, "", {}));
+        TRY(put(row));
     }
     return {};
 }
@@ -364,8 +356,7 @@ base::Result<std::string> Gate::read_inbound(const std::string& document_id) con
     return text;
 }
 
-base::Result<GateDocument> Gate::release(const std::string& document_id,
-                                         const std::string& reason) {
+base::Result<GateDocument> Gate::quarantined(const std::string& document_id) const {
     auto row = TRY(row_of(document_id));
     if (!row)
         return fail(ErrorCode::NotFound, "there is no document {}; see holon gate list",
@@ -373,24 +364,49 @@ base::Result<GateDocument> Gate::release(const std::string& document_id,
     if (row->place != GatePlace::Quarantine)
         return fail(ErrorCode::Conflict, "the document {} is not in quarantine but {}", document_id,
                     base::enum_name(row->place));
+    return std::move(*row);
+}
+
+base::Result<GateDocument> Gate::release(const std::string& document_id,
+                                         const std::string& reason) {
+    GateDocument row = TRY(quarantined(document_id));
     if (base::trim(reason).empty())
         return fail(ErrorCode::InvalidInput, "say why {} may enter although it was rejected",
                     document_id);
-    if (row->document_sha256.empty())
+    if (row.document_sha256.empty())
         return fail(ErrorCode::InvalidInput, "{} holds no document that could enter", document_id);
-    row->place = GatePlace::Inbound;
-    row->released_at = parts_.clock.now();
-    row->release_reason = base::to_utf8(reason);
+    row.place = GatePlace::Inbound;
+    row.released_at = parts_.clock.now();
+    row.release_reason = base::to_utf8(reason);
     const auto text = TRY(read_document(place(GatePlace::Quarantine, document_id), document_id));
-    if (base::sha256_hex(text) != row->document_sha256)
+    if (base::sha256_hex(text) != row.document_sha256)
         return fail(ErrorCode::Refused, "the document {} has changed since it was judged",
                     document_id);
-    TRY(commit_release(*row, released_text(*row, text)));
-    TRY(carry(*row, GatePlace::Quarantine));
-    return *row;
+    TRY(commit_way_out(row, [&](events::Log& log) -> base::Status {
+        auto data = event_data(row);
+        data["release_reason"] = *row.release_reason;
+        data["agent_is_told"] = parts_.tell && TRY(parts_.tell(log, row, released_text(row, text)));
+        TRY(log.append(row.agent_id, "gate_released", std::move(data)));
+        return {};
+    }));
+    TRY(carry(row, GatePlace::Quarantine));
+    return row;
 }
 
-base::Status Gate::commit_release(const GateDocument& document, std::string text) {
+base::Result<GateDocument> Gate::purge(const std::string& document_id) {
+    GateDocument row = TRY(quarantined(document_id));
+    row.place = GatePlace::Purged;
+    row.purged_at = parts_.clock.now();
+    TRY(commit_way_out(row, [&](events::Log& log) -> base::Status {
+        TRY(log.append(row.agent_id, "gate_purged", event_data(row)));
+        return {};
+    }));
+    TRY(carry(row, GatePlace::Quarantine));
+    return row;
+}
+
+base::Status Gate::commit_way_out(const GateDocument& document,
+                                  const std::function<base::Status(events::Log&)>& tell) {
     std::vector<events::Committed> committed;
     TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         const auto known = TRY(tx.gate_document(document.document_id));
@@ -399,30 +415,12 @@ base::Status Gate::commit_release(const GateDocument& document, std::string text
                         document.document_id);
         events::Log log(tx, parts_.clock.now(), parts_.ids);
         TRY(tx.put_gate_document(document));
-        auto data = event_data(document);
-        data["release_reason"] = *document.release_reason;
-        data["agent_is_told"] = parts_.tell && TRY(parts_.tell(log, document, std::move(text)));
-        TRY(log.append(document.agent_id, "gate_released", std::move(data)));
+        TRY(tell(log));
         committed = log.take();
         return {};
     }));
     if (parts_.publish) parts_.publish(committed);
     return {};
-}
-
-base::Result<GateDocument> Gate::purge(const std::string& document_id) {
-    auto row = TRY(row_of(document_id));
-    if (!row)
-        return fail(ErrorCode::NotFound, "there is no document {}; see holon gate list",
-                    document_id);
-    if (row->place != GatePlace::Quarantine)
-        return fail(ErrorCode::Conflict, "the document {} is not in quarantine but {}", document_id,
-                    base::enum_name(row->place));
-    row->place = GatePlace::Purged;
-    row->purged_at = parts_.clock.now();
-    TRY(commit(*row, "gate_purged", event_data(*row)));
-    TRY(carry(*row, GatePlace::Quarantine));
-    return *row;
 }
 
 }  // namespace gate

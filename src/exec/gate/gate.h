@@ -95,9 +95,11 @@ private:
     base::Status settle_abandoned();
     // Brings the folder of a document from `from` to where its row says it is.
     base::Status carry(const domain::GateDocument& document, domain::GatePlace from);
-    base::Status commit(const domain::GateDocument& document, std::string_view event,
-                        json::object data);
-    base::Status commit_release(const domain::GateDocument& document, std::string text);
+    base::Status put(const domain::GateDocument& document);
+    base::Result<domain::GateDocument> quarantined(const std::string& document_id) const;
+    // Commits that a document leaves the quarantine. Conflict when another one let it go before.
+    base::Status commit_way_out(const domain::GateDocument& document,
+                                const std::function<base::Status(events::Log&)>& tell);
     // The row as it stands after the verdict: another one's, when that came first.
     base::Result<domain::GateDocument> commit_verdict(domain::GateDocument document,
                                                       Verdicts verdicts);
