@@ -1,0 +1,61 @@
+#include "exec/tasks/commits.h"
+
+namespace tasks {
+
+json::object event_data(const domain::Task& task) {
+    json::object data = base::to_json(task).as_object();
+    data["task_id"] = task.id.value;
+    return data;
+}
+
+base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest& request,
+                                          const results::Preview& initial, bool promoted,
+                                          bool withheld) {
+    CommandFacts facts{.id = request.id,
+                       .agent_id = request.agent_id,
+                       .summary = request.summary,
+                       .spec = request.spec,
+                       .workdir = request.workdir.string(),
+                       .output_path = request.output_path.string(),
+                       .confined = request.confined,
+                       .network_log = request.network_log.string(),
+                       .promoted_from_exec_command = promoted,
+                       .trust = domain::trust_of(request.authority_class),
+                       .withholds_output = withheld};
+    if (request.run_id)
+        if (const auto attempt = TRY(log.tx().attempt(*request.run_id))) {
+            facts.parent_message_id = attempt->message_id;
+            if (const auto parent = TRY(log.tx().message(attempt->message_id)))
+                facts.work_item_id = parent->message.work_item_id;
+        }
+    auto task = running_task(facts, initial, log.now());
+    TRY(log.tx().put_task(task));
+    TRY(log.append(task.agent_id, "task_created", event_data(task)));
+    TRY(log.append(task.agent_id, "command_task_running_persisted", {{"task_id", task.id.value}}));
+    return task;
+}
+
+base::Result<bool> commit_end(events::Log& log, const Rejoin& rejoin, const domain::TaskId& id,
+                              const supervisor::End& end, const results::Preview& output,
+                              const std::vector<sandbox::Denial>& denials,
+                              const std::optional<OutputAnswer>& answer) {
+    auto task = TRY(log.tx().task(id));
+    if (!task || domain::is_terminal(task->status)) return false;
+    *task = ended_task(judged_task(std::move(*task), answer), end, output, log.now());
+    TRY(log.tx().put_task(*task));
+    TRY(log.append(task->agent_id, "command_task_terminal_persisted", event_data(*task)));
+    TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
+    for (const auto& denial : denials) {
+        json::object data = base::to_json(denial).as_object();
+        data["agent_id"] = task->agent_id.value;
+        data["tool"] = "task";
+        data["task_id"] = id.value;
+        TRY(log.append(task->agent_id, "sandbox_denied", std::move(data)));
+    }
+    const auto message = log.ids().fresh<domain::MessageId>();
+    TRY(rejoin(log, result_message(*task, output, message, log.now())));
+    TRY(log.append(task->agent_id, "task_result_received", event_data(*task)));
+    return true;
+}
+
+}  // namespace tasks
