@@ -105,6 +105,16 @@ TEST_F(Workspaces, ChosenByPathIsWhereTheNextCallsOfTheSameTurnAct) {
                 HasSubstr("Guidance of the project."));
 }
 
+TEST_F(Workspaces, AreNotForPlansToChoose) {
+    const auto file = program.folder() / "plan.json";
+    program.write(file, R"({"version": "1.0", "goal": "Move", "riskLevel": "writes", "steps": [
+        {"id": "a", "tool": "UseWorkspace", "args": {"workspace_id": "agent_home"}}]})");
+    const auto checked = program.run({"plan", "check", file.string()});
+    EXPECT_NE(checked.exit_code, 0);
+    EXPECT_THAT(checked.out + checked.err,
+                HasSubstr("UseWorkspace works only in the turn of an agent"));
+}
+
 // contract: EXEC-01
 TEST_F(Workspaces, HaveASnapshotOfTheSameKeysWhicheverTheProjection) {
     run({use({{"path", project().string()}})}, true);

@@ -373,13 +373,6 @@ public:
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
-        if (call.source != domain::CallSource::Turn) {
-            done({.completed = std::unexpected(
-                      ToolError{.kind = "precondition_failed",
-                                .message = "A workspace can be chosen only in a turn of an agent.",
-                                .details = json::object{{"tool_name", kTool}}})});
-            return nullptr;
-        }
         auto use = std::make_shared<Use>(parts_, call, place, std::move(done));
         return use->begin() ? use : nullptr;
     }
@@ -395,7 +388,7 @@ private:
             "the project itself stays untouched. Nothing is removed when you leave.",
         .family = tools::Family::LocalEnvironment,
         .risk = domain::RiskLevel::Writes,
-        .category = "workspace",
+        .category = "agent",
         .input_schema = base::schema_of<UseWorkspaceArgs>(),
         .output_schema = base::schema_of<UseWorkspaceResult>(),
         .render = render_summary};

@@ -126,22 +126,6 @@ TEST_F(UseWorkspaceTest, NamesWhatGitSays) {
     EXPECT_THAT(clash.message, HasSubstr("refs/heads/x/y"));
 }
 
-TEST_F(UseWorkspaceTest, IsOnlyForTurns) {
-    auto call = dispatcher_.describe({.call_id = {"c"},
-                                      .run_id = {"r"},
-                                      .step_id = "s",
-                                      .source = domain::CallSource::PlanStep,
-                                      .tool = "UseWorkspace",
-                                      .args = json::object{{"path", "."}}},
-                                     place_);
-    std::optional<tools::Dispatched> end;
-    dispatcher_.dispatch(call, domain::ProfilePreset::PublicNamed, place_,
-                         [&](tools::Dispatched dispatched) { end = std::move(dispatched); });
-    ASSERT_TRUE(end);
-    EXPECT_EQ(end->envelope.error().kind, "precondition_failed");
-    EXPECT_TRUE(end->requests.empty());
-}
-
 TEST_F(UseWorkspaceTest, ACommandSaysSoWhenItsRootIsGone) {
     place_.workspace.execution_root = place_.workspace.cwd = folder_.at("gone");
     const auto end = exec("true");
