@@ -198,6 +198,23 @@ TEST_F(Confined, APlansCommandsGetNothingOut) {
     EXPECT_EQ(escapes(finished.out + finished.err), std::vector<std::string>{});
 }
 
+TEST_F(Confined, CommitsBearTheUsersNameAndShowNothingElseOfTheirSettings) {
+    program.write(program.folder() / ".gitconfig",
+                  fmt::format("[user]\n\tname = Ada\n\temail = ada@example.org\n[http]\n"
+                              "\textraHeader = \"Authorization: {}\"\n",
+                              kMarker));
+    program.write(program.folder() / ".npmrc", kMarker);
+    program.script({runs("set -e; git init -q made; cd made; git commit -q --allow-empty -m one; "
+                         "git log --format='by %an <%ae>'; git config --list; cat ~/.gitconfig "
+                         "~/.npmrc $GIT_CONFIG_GLOBAL"),
+                    says("done")});
+    const auto text = said(program.run(run_arguments()));
+    EXPECT_THAT(text, HasSubstr("by Ada <ada@example.org>"));
+    // Hidden files are empty, and no program stops at them.
+    EXPECT_THAT(text, HasSubstr("Process exited with code 0")) << text;
+    EXPECT_EQ(escapes(text), std::vector<std::string>{});
+}
+
 TEST_F(Confined, HonestWorkRuns) {
     fs::remove_all(program.repo() / ".git");
     ASSERT_EQ(program.start_command({"/usr/bin/git", "init", "-q", "."}).wait().exit_code, 0);

@@ -4,11 +4,14 @@
 #include <mutex>
 
 #include "exec/sandbox/confine.h"
+#include "exec/sandbox/stand_ins.h"
 
 namespace sandbox {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kGitSettingsVariable = "GIT_CONFIG_GLOBAL";
 
 fs::path real(const fs::path& path) {
     std::error_code failed;
@@ -23,6 +26,18 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 }
 
 }  // namespace
+
+// Without them hidden files are hidden all the same; programs just cope with it less well.
+void use_stand_ins(const fs::path& user_home, const fs::path& holon_home, Policy& policy,
+                   base::ProcessSpec& spec) {
+    const auto made = make_stand_ins(user_home, holon_home);
+    if (!made) return;
+    policy.stand_in = made->empty.string();
+    policy.read_only.push_back(made->folder.string());
+    std::erase_if(spec.environment,
+                  [](const auto& variable) { return variable.first == kGitSettingsVariable; });
+    spec.environment.emplace_back(kGitSettingsVariable, made->git_settings.string());
+}
 
 void add_worktree(Policy& policy, const Work& work) {
     if (work.worktree_git_dir.empty()) return;
@@ -98,7 +113,9 @@ base::Status Boundary::check() const {
 base::Result<base::ProcessSpec> Boundary::enclose(base::ProcessSpec spec, const Work& work) const {
     if (!confines()) return spec;
     TRY(check());  // Before anything is looked at or made.
-    return confine(std::move(spec), TRY(policy_for(work)), machine());
+    auto policy = TRY(policy_for(work));
+    if (!holon_home_.empty()) use_stand_ins(user_home_, holon_home_, policy, spec);
+    return confine(std::move(spec), policy, machine());
 }
 
 Facts Boundary::facts() const {

@@ -45,9 +45,10 @@ struct Mount {
     std::vector<std::string> words;
 };
 
-Mount hide(const Seen::Path& hidden) {
+Mount hide(const Seen::Path& hidden, const std::string& stand_in) {
     if (hidden.is_folder) return {hidden.path, 3, {"--tmpfs", hidden.path}};
-    return {hidden.path, 3, {"--ro-bind", "/dev/null", hidden.path}};
+    // Devices cannot be opened there, not even this one.
+    return {hidden.path, 3, {"--ro-bind", stand_in.empty() ? "/dev/null" : stand_in, hidden.path}};
 }
 
 std::vector<Mount> mounts(const Policy& policy, const Seen& seen) {
@@ -60,7 +61,7 @@ std::vector<Mount> mounts(const Policy& policy, const Seen& seen) {
     for (const auto& anchor : seen.anchors) list.push_back({anchor, 1, {"--bind", anchor, anchor}});
     for (const auto& path : seen.read_only)
         list.push_back({path.path, 2, {"--ro-bind", path.path, path.path}});
-    for (const auto& path : seen.hidden) list.push_back(hide(path));
+    for (const auto& path : seen.hidden) list.push_back(hide(path, policy.stand_in));
     std::ranges::sort(list, {}, [](const Mount& mount) {
         return std::tuple(depth(mount.path), mount.path, mount.order);
     });

@@ -21,8 +21,9 @@ struct Policy {
                                               ".holon"};
     // Folders that are there to read, though they lie in something hidden or in a writable root.
     std::vector<std::string> read_only{};
-    // Files and folders that are not there at all for the command.
+    // Folders that are empty for the command, and files in whose place it finds `stand_in`.
     std::vector<std::string> hidden{};
+    std::string stand_in{};  // An empty file. Without one, a hidden file cannot be opened.
     Network network{Network::None};
     std::vector<std::string> allowed_hosts{};  // "example.com", "*.example.com", "example.com:8443"
     // Where each destination that was asked for is written down, a JSON line each. Empty: nowhere.
@@ -31,8 +32,8 @@ struct Policy {
     friend bool operator==(const Policy&, const Policy&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Policy, (),
-                      (writable_roots, read_only_inside, read_only, hidden, network, allowed_hosts,
-                       network_log, limits))
+                      (writable_roots, read_only_inside, read_only, hidden, stand_in, network,
+                       allowed_hosts, network_log, limits))
 
 // What of a home folder commands may read although its name starts with a dot: shells and
 // toolchains. Every other dot-name is a secret until somebody says otherwise.
