@@ -215,6 +215,32 @@ TEST_F(Confined, CommitsBearTheUsersNameAndShowNothingElseOfTheirSettings) {
     EXPECT_EQ(escapes(text), std::vector<std::string>{});
 }
 
+TEST_F(Confined, ProgramsOfTheUsersOwnRunAndTheirCredentialsStayHidden) {
+    const fs::path tool = program.folder() / ".cargo/bin/tool";
+    fs::create_directories(tool.parent_path());
+    program.write(tool, "#!/bin/sh\necho the tool ran\n");
+    fs::permissions(tool, fs::perms::owner_all);
+    program.write(program.folder() / ".cargo/credentials.toml", kMarker);
+    program.script({runs("~/.cargo/bin/tool; ls -A ~/.cargo; cat ~/.cargo/credentials.toml; "
+                         "echo x > ~/.cargo/bin/other; echo x > ~/.cargo/config.toml"),
+                    says("done")});
+    const auto text = said(program.run(run_arguments()));
+    EXPECT_THAT(text, HasSubstr("the tool ran\\nbin\\n"));
+    EXPECT_EQ(escapes(text), std::vector<std::string>{});
+    EXPECT_FALSE(fs::exists(program.folder() / ".cargo/bin/other"));
+    EXPECT_FALSE(fs::exists(program.folder() / ".cargo/config.toml"));
+}
+
+TEST_F(Confined, WhatTheOperatorHidesIsNotReadableBecauseProgramsAreInIt) {
+    const fs::path tools = program.folder() / ".cargo/bin";
+    fs::create_directories(tools);
+    program.write(tools / "tool", kMarker);
+    configure({{"backend", "bubblewrap"},
+               {"hidden", json::array{(program.folder() / ".cargo").string()}}});
+    program.script({runs("cat ~/.cargo/bin/tool"), says("done")});
+    EXPECT_EQ(escapes(said(program.run(run_arguments()))), std::vector<std::string>{});
+}
+
 TEST_F(Confined, HonestWorkRuns) {
     fs::remove_all(program.repo() / ".git");
     ASSERT_EQ(program.start_command({"/usr/bin/git", "init", "-q", "."}).wait().exit_code, 0);

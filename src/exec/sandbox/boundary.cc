@@ -1,5 +1,6 @@
 #include "exec/sandbox/boundary.h"
 
+#include <algorithm>
 #include <fstream>
 #include <mutex>
 
@@ -25,7 +26,16 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
     return end == folder.end();
 }
 
-}  // namespace
+// What the operator hides stays hidden, programs or not.
+void add_readable_inside(Policy& policy, const fs::path& user_home,
+                         const std::vector<std::string>& hidden) {
+    for (const auto name : kReadableInside) {
+        const fs::path path = user_home / name;
+        if (std::ranges::none_of(
+                hidden, [&](const auto& folder) { return is_inside(real(path), real(folder)); }))
+            policy.read_only.push_back(path.string());
+    }
+}
 
 // Without them hidden files are hidden all the same; programs just cope with it less well.
 void use_stand_ins(const fs::path& user_home, const fs::path& holon_home, Policy& policy,
@@ -38,6 +48,8 @@ void use_stand_ins(const fs::path& user_home, const fs::path& holon_home, Policy
                   [](const auto& variable) { return variable.first == kGitSettingsVariable; });
     spec.environment.emplace_back(kGitSettingsVariable, made->git_settings.string());
 }
+
+}  // namespace
 
 void add_worktree(Policy& policy, const Work& work) {
     if (work.worktree_git_dir.empty()) return;
@@ -93,6 +105,7 @@ base::Result<Policy> Boundary::policy_for(const Work& work) const {
                   .limits = settings_.limits};
     policy.writable_roots.push_back(work.execution_root.string());
     policy.hidden.insert(policy.hidden.end(), settings_.hidden.begin(), settings_.hidden.end());
+    if (!user_home_.empty()) add_readable_inside(policy, user_home_, settings_.hidden);
     add_worktree(policy, work);
     if (!has_home) return policy;
     if (root != home) policy.read_only.push_back(home.string());

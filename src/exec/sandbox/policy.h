@@ -46,6 +46,14 @@ inline constexpr std::string_view kReadableDotNames[] = {
 };
 bool is_readable_dot_name(std::string_view name);
 
+// And what of the hidden ones: programs and libraries that users install for themselves.
+inline constexpr std::string_view kReadableInside[] = {
+    ".cargo/bin",        ".cargo/config.toml", ".cargo/env",        ".cargo/git",
+    ".cargo/registry",   ".gradle/wrapper",    ".local/bin",        ".local/lib",
+    ".local/pipx",       ".local/share/fnm",   ".local/share/mise", ".local/share/pipx",
+    ".local/share/pnpm", ".local/share/uv",    ".m2/repository",
+};
+
 // Does an environment variable of this name hold a secret, or lead to one (an agent's socket)?
 bool is_secret_variable(std::string_view name);
 
