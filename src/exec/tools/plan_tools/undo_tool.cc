@@ -15,7 +15,7 @@ BOOST_DESCRIBE_STRUCT(UndoResult, (), (path, restored, message, undo))
 
 std::string told(const vault::UndoEntry& entry, const vault::Decision& decision) {
     using vault::Action;
-    const std::string path = vault::shown(entry.path);
+    std::string path = vault::shown(entry.path);
     if (decision.steps.empty())
         return entry.action == Action::Create || entry.action == Action::Mkdir
                    ? path + " is gone already."
