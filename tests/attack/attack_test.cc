@@ -490,6 +490,8 @@ TEST_F(Allowlist, MakesNoFilesAndKeepsTheExitStatus) {
     network_ = {.network = sandbox::Network::Allowlist};
     attempt({.family = "net", .script = "exit 7"}, Confined::Yes);
     EXPECT_EQ(exit_.exit_code, 7) << said_;
+    // But for the programs themselves, wherever they were built.
+    std::erase_if(argv_, [](const std::string& word) { return word.contains("/holon-"); });
     EXPECT_THAT(argv_, testing::Not(testing::Contains(testing::StartsWith("/tmp/"))));
 }
 
