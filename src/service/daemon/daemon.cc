@@ -1,6 +1,7 @@
 #include "service/daemon/daemon.h"
 
 #include <csignal>
+#include <thread>
 
 #include "base/text.h"
 #include "service/daemon/background.h"
@@ -99,6 +100,14 @@ base::Result<json::object> Daemon::start(const ServeOptions& options) {
 base::Result<json::object> Daemon::start_locked(const ServeOptions& options,
                                                 const ServePlan& plan) {
     DaemonFacts facts = look_at(files_, parts_.config.home);
+    // Held, and nobody listens: a runtime that comes up, or one that was killed and is not gone
+    // yet. Which of the two shows in a moment.
+    for (auto waited = 0ms;
+         facts.lock_held && facts.control == Control::Absent && waited < kPassingTimeout;
+         waited += kPassingLook) {
+        std::this_thread::sleep_for(kPassingLook);
+        facts = look_at(files_, parts_.config.home);
+    }
     if (facts.control == Control::Answers && (options.token || options.token_file))
         facts.same_token = takes_token(plan.local_url(), plan.token);
     const auto decision = decide_start(facts, fingerprint(parts_.config, plan));

@@ -23,6 +23,9 @@ inline constexpr std::chrono::milliseconds kStartTimeout = 60s;
 inline constexpr std::chrono::milliseconds kDrainTimeout = 20s;
 inline constexpr std::chrono::milliseconds kTerminateTimeout = 10s;
 inline constexpr std::chrono::milliseconds kKillTimeout = 5s;
+// For a process that holds the home and does not listen, and how often it is looked at.
+inline constexpr std::chrono::milliseconds kPassingTimeout = 3s;
+inline constexpr std::chrono::milliseconds kPassingLook = 20ms;
 
 struct DaemonParts {
     config::Config config;
