@@ -80,7 +80,7 @@ protected:
     Program program;
 };
 
-// contract: WT-08, WT-10, WT-12, WT-20, EXEC-07
+// contract: WT-08, WT-09, WT-12, EXEC-07
 TEST_F(Workspaces, ChosenByPathIsWhereTheNextCallsOfTheSameTurnAct) {
     const std::string patch = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+noted\n";
     run({use({{"path", "../project/src"}}), runs("pwd > here.txt; cat a.txt"),
@@ -97,6 +97,7 @@ TEST_F(Workspaces, ChosenByPathIsWhereTheNextCallsOfTheSameTurnAct) {
     EXPECT_EQ(base::string_at(place, "execution_root_id"), "canonical_root:" + id);
     EXPECT_EQ(base::string_at(place, "projection_kind"), "canonical_root");
     EXPECT_EQ(base::string_at(place, "cwd"), (project() / "src").string());
+    EXPECT_THAT(base::json_text(state().at("agent").at("attached_workspaces")), HasSubstr(id));
     // Another working directory, another turn: the project is the same.
     run({use({{"workspace_id", id}}), runs("pwd")});
     EXPECT_EQ(base::string_at(snapshot(), "cwd"), project().string());
@@ -115,12 +116,14 @@ TEST_F(Workspaces, AreNotForPlansToChoose) {
                 HasSubstr("UseWorkspace works only in the turn of an agent"));
 }
 
-// contract: EXEC-01
+// contract: EXEC-01, WT-10
 TEST_F(Workspaces, HaveASnapshotOfTheSameKeysWhicheverTheProjection) {
     run({use({{"path", project().string()}})}, true);
     auto direct = keys_of(snapshot());
+    EXPECT_EQ(base::string_at(snapshot(), "projection_kind"), "canonical_root");
     run({isolated("try")});
     auto apart = keys_of(snapshot());
+    EXPECT_EQ(base::string_at(snapshot(), "projection_kind"), "git_worktree_root");
     EXPECT_EQ(direct,
               (std::vector<std::string>{"access_mode", "attached_workspaces", "cwd",
                                         "execution_root", "execution_root_id", "policy", "profile",

@@ -391,17 +391,26 @@ TEST_F(ServiceTest, AWorkspaceIsTakenFromOneAgentAndFromNothingElse) {
     EXPECT_EQ(service.detach_workspace("main", "", operator_).error().code,
               base::ErrorCode::NotFound);
     ASSERT_TRUE(std::filesystem::exists(home_ / "one"));
+    const domain::ManagedWorktree copy{.agent_id = {"main"},
+                                       .workspace_id = one.workspace_id,
+                                       .session = {.worktree_path = (home_ / "copy").string()}};
+    std::filesystem::create_directories(home_ / "copy");
+    ASSERT_TRUE(store_->write(store::Durability::Disk,
+                              [&](store::Tx& tx) { return tx.put_worktree(copy); }));
     ASSERT_TRUE(service.detach_workspace("main", one.workspace_id, operator_));
     EXPECT_TRUE(std::filesystem::exists(home_ / "one"));
+    EXPECT_TRUE(std::filesystem::exists(home_ / "copy"));
     EXPECT_EQ(attached("main"), json::array{});
     EXPECT_EQ(attached("other"), (json::array{json::value(one.workspace_id)}));
     ASSERT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
         EXPECT_EQ(TRY(tx.workspace(one.workspace_id)), one);  // The host still knows it.
+        EXPECT_EQ(TRY(tx.worktree(copy.session.worktree_path)), copy);
         return {};
     }));
+    EXPECT_EQ(serve().status("main").value().at("agent").at("attached_workspaces"), json::array{});
     // What is gone from disk can be taken away, too.
     std::filesystem::remove_all(home_ / "one");
-    EXPECT_TRUE(service.detach_workspace("other", one.workspace_id, operator_));
+    EXPECT_TRUE(service_->detach_workspace("other", one.workspace_id, operator_));
 }
 
 // contract: WT-22

@@ -54,12 +54,14 @@ TEST_F(UseWorkspaceTest, AsksTheRuntimeToBindWhatItSays) {
     EXPECT_THAT(end.receipt, HasSubstr(entry.workspace_id));
 }
 
-// contract: WT-11
+// contract: WT-11, WT-20
 TEST_F(UseWorkspaceTest, SpeaksOfIsolationAndOfNothingThatTheRuntimeKeepsForItself) {
     const auto& spec = registry_.find("UseWorkspace")->spec();
     const std::string input = base::json_text(spec.input_schema);
     for (const char* word : {"occup", "access_mode", "git", "branch_name"})
         EXPECT_FALSE(input.contains(std::string("\"") + word)) << word;
+    EXPECT_EQ(spec.input_schema.at("properties").at("mode").at("enum"),
+              (json::array{"direct", "isolated"}));
     EXPECT_FALSE(spec.input_schema.contains("required"));
     const auto end = run("UseWorkspace", isolated("x"));
     EXPECT_FALSE(base::json_text(end.envelope.to_json()).contains("occup"));
