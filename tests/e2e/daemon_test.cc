@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "service/daemon/run_files.h"
 #include "tests/e2e/control_stub.h"
 #include "tests/e2e/daemon_world.h"
 
@@ -64,6 +65,19 @@ TEST(Daemon, StartsOnceHoweverOftenItIsToldTo) {
     const auto again = world.daemon({"start"});
     EXPECT_EQ(base::int_at(again, "pid"), world.pid());
     EXPECT_THAT(text_at(again, "message"), HasSubstr("already running"));
+}
+
+// One that was killed holds its home until the kernel has taken it apart.
+TEST(Daemon, StartsOnceARuntimeThatIsGoingIsGone) {
+    DaemonWorld world;
+    auto held = service::lock_runtime({.folder = world.run_folder(), .socket = world.socket()});
+    ASSERT_TRUE(held) << held.error().message;
+    auto starting = world.start({"daemon", "start"});
+    EXPECT_FALSE(starting.ends_within(300ms)) << "it was refused";
+    held->reset();
+    const auto finished = starting.wait();
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_TRUE(world.by_socket().get("/handshake"));
 }
 
 // contract: DAEMON-11
