@@ -12,14 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/asio_loop.h"
 #include "bench/figures.h"
-#include "service/local/local_service.h"
 #include "store/migrations/migrations.h"
 #include "store/sql/codec.h"
 #include "store/sql/sqlite/connection.h"
 #include "store/sql/sqlite/sqlite_store.h"
-#include "tests/support/fake_tasks.h"
+#include "tests/support/resident.h"
 
 namespace {
 
@@ -133,60 +131,21 @@ private:
     base::Loop& loop_;
 };
 
-// The runtime as a daemon has it: a loop in a thread, the service called from another.
 class Host {
 public:
     explicit Host(const std::filesystem::path& folder)
-        : store_(sqlite::open({.file = folder / "holon.db"}).value()),
-          model_(loop_),
-          dispatcher_({.registry = registry_, .clock = clock_, .ids = ids_}),
-          service_(
-              {.turn = {.store = *store_,
-                        .loop = loop_,
-                        .clock = clock_,
-                        .ids = ids_,
-                        .provider = model_,
-                        .dispatcher = dispatcher_,
-                        .feed = feed_,
-                        .home_of = [folder](const auto& agent) { return folder / agent.value; }},
-               .tasks = tasks_.host,
-               .models = {.runtime_default_model = "bench/instant"},
-               .workspace_dir = folder,
-               .started_in = folder,
-               .trigger_key = "key"}),
-          subscription_(feed_.subscribe([this](const events::Committed& committed) {
+        : runtime_(folder, [this](const events::Committed& committed) {
               if (committed.event.kind == "turn_terminal") closed.release();
               if (committed.event.kind == "timer_fired") fired.release();
-          })) {
-        service_.start();
-        thread_ = std::jthread([this] { loop_.run(); });
-    }
-    ~Host() {
-        std::binary_semaphore drained{0};
-        service_.drain([&] { drained.release(); });
-        drained.acquire();
-        loop_.stop();
-        thread_.join();
-    }
-    service::LocalService& service() { return service_; }
-    Instant& model() { return model_; }
+          }) {}
+    service::LocalService& service() { return runtime_.service(); }
+    Instant& model() { return runtime_.model(); }
 
     std::counting_semaphore<> closed{0};
     std::counting_semaphore<> fired{0};
 
 private:
-    base::SystemClock clock_;
-    base::RandomIds ids_{clock_};
-    base::AsioLoop loop_;
-    std::unique_ptr<store::Store> store_;
-    Instant model_;
-    tools::Registry registry_;
-    tools::Dispatcher dispatcher_;
-    events::Feed feed_;
-    test_support::FakeTasks tasks_{*store_, loop_, clock_, ids_, feed_};  // None is started.
-    service::LocalService service_;
-    std::shared_ptr<void> subscription_;
-    std::jthread thread_;
+    test_support::Resident<Instant> runtime_;
 };
 
 double resident_bytes() {

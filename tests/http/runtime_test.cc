@@ -22,7 +22,7 @@ constexpr std::string_view kAnswer =
 class Runtime {
 public:
     explicit Runtime(const std::filesystem::path& folder)
-        : folder_(folder), resident_(folder, kAnswer) {
+        : folder_(folder), resident_(folder, {}, kAnswer) {
         auto server = Server::start(
             {.service = resident_.service(), .settings = settings_, .clock = resident_.clock()},
             {.tcp = {{.port = 0}}, .socket_path = folder / "holon.sock"});

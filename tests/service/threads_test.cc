@@ -24,7 +24,7 @@ public:
 
 private:
     Folder home_;
-    test_support::Resident<test_support::Recording> runtime_{home_.path, kHello};
+    test_support::Resident<test_support::Recording> runtime_{home_.path, {}, kHello};
 };
 
 const Caller kOperator{domain::AdmissionContext::ControlAuthenticated, std::nullopt};

@@ -44,9 +44,10 @@ inline service::LocalParts local_parts(turn::Parts turn, tasks::Host& tasks,
 template <class Model>
 class Resident {
 public:
-    // The rest of the arguments are the model's, before its loop.
+    // `watch` sees what is committed, from the start on; it may be empty. The rest of the arguments
+    // are the model's, before its loop.
     template <class... Args>
-    explicit Resident(const std::filesystem::path& folder, Args&&... args)
+    Resident(const std::filesystem::path& folder, events::Feed::Listener watch, Args&&... args)
         : store_(sqlite::open({.file = folder / "holon.db"}).value()),
           model_(std::forward<Args>(args)..., loop_),
           service_(local_parts(
@@ -59,6 +60,7 @@ public:
                .feed = feed_,
                .home_of = [folder](const domain::AgentId& agent) { return folder / agent.value; }},
               tasks_.host, folder)) {
+        if (watch) subscription_ = feed_.subscribe(std::move(watch));
         service_.start();
         thread_ = std::jthread([this] { loop_.run(); });
     }
@@ -72,7 +74,6 @@ public:
     service::LocalService& service() { return service_; }
     Model& model() { return model_; }
     const Model& model() const { return model_; }
-    events::Feed& feed() { return feed_; }
     base::Clock& clock() { return clock_; }
 
 private:
@@ -84,6 +85,7 @@ private:
     tools::Registry registry_;
     tools::Dispatcher dispatcher_{{.registry = registry_, .clock = clock_, .ids = ids_}};
     events::Feed feed_;
+    std::shared_ptr<void> subscription_;
     FakeTasks tasks_{*store_, loop_, clock_, ids_, feed_};
     service::LocalService service_;
     std::jthread thread_;
