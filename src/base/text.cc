@@ -147,6 +147,10 @@ std::vector<std::string_view> split_lines(std::string_view text) {
     return lines;
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string collapse_whitespace(std::string_view text) {
     std::string out;
     bool pending = false;

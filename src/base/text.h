@@ -1,6 +1,7 @@
 // Text that came from outside, made safe and short. "Characters" are Unicode scalar values.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ std::string ellipsize(std::string_view utf8, std::size_t chars);
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split_lines(std::string_view text);  // Without their newlines.
 std::string collapse_whitespace(std::string_view text);            // On one line, single spaces.
+std::string counted(std::int64_t count, std::string_view noun);    // "1 agent", "2 agents".
 
 // Control characters and escape sequences written visibly (\x1b), so that text from a model or a
 // command cannot steer a terminal or forge a log line. Newline and tab stay when `multiline`.

@@ -10,6 +10,12 @@ using namespace std::string_view_literals;
 
 #define MARK "\xEF\xBF\xBD"
 
+TEST(Text, CountsOneAndMany) {
+    EXPECT_EQ(counted(1, "agent"), "1 agent");
+    EXPECT_EQ(counted(0, "agent"), "0 agents");
+    EXPECT_EQ(counted(2, "tool call"), "2 tool calls");
+}
+
 TEST(Text, KnowsValidUtf8) {
     for (const auto text :
          {""sv, "a\0b"sv, "é"sv, "€"sv, "😀"sv, "\u007f\u0080\u07ff\u0800\uffff"sv, "\U0010ffff"sv})

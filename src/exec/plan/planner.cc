@@ -142,9 +142,9 @@ void tell_faults(provider::Request& request, const provider::Reply& reply,
         faults.begin(),
         faults.begin() + std::min<std::ptrdiff_t>(std::ssize(faults), kFaultsToldMax));
     std::string text = fmt::format(
-        "This plan was refused. {} fault{}, each with its JSON pointer{}:\n{}\n\nAnswer with the "
+        "This plan was refused. {}, each with its JSON pointer{}:\n{}\n\nAnswer with the "
         "whole plan again, mended: one JSON object and nothing else.",
-        faults.size(), faults.size() == 1 ? "" : "s",
+        base::counted(std::ssize(faults), "fault"),
         told.size() < faults.size() ? ", of which these are the first" : "",
         base::ellipsize(base::to_utf8(faults_text(told)), kFaultsTextCharsMax));
     request.conversation.push_back(

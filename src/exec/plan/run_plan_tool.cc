@@ -68,7 +68,8 @@ tools::Outcome outcome_of(const PlanRefused& refused) {
     return {.completed = std::unexpected(domain::ToolError{
                 .kind = "invalid_tool_input",
                 .message = fmt::format(
-                    "The plan has {} fault{} and was not run.{}\n{}", count, count == 1 ? "" : "s",
+                    "The plan has {} and was not run.{}\n{}",
+                    base::counted(static_cast<std::int64_t>(count), "fault"),
                     told.size() < count ? " The first of them:" : "",
                     base::printable(
                         base::ellipsize(base::to_utf8(faults_text(told)), kFaultsCharsMax), true)),

@@ -57,12 +57,13 @@ void show_status(const json::value& report, const DaemonContext& context) {
          {std::pair{"home", "home_dir"}, {"socket", "socket_path"}, {"http", "http_addr"}})
         lines.add(label, base::printable(base::string_at(report, name)));
     if (const auto* activity = base::find(report, "activity"))
-        lines.add("activity", fmt::format("{}: {} agents, {} processing, {} waiting, {} tasks",
-                                          pointer_text(*activity, "/state"),
-                                          pointer_text(*activity, "/active_agent_count"),
-                                          pointer_text(*activity, "/processing_agent_count"),
-                                          pointer_text(*activity, "/waiting_agent_count"),
-                                          pointer_text(*activity, "/active_task_count")));
+        lines.add(
+            "activity",
+            fmt::format("{}: {}, {} processing, {} waiting, {}", pointer_text(*activity, "/state"),
+                        base::counted(base::int_at(*activity, "active_agent_count"), "agent"),
+                        base::int_at(*activity, "processing_agent_count"),
+                        base::int_at(*activity, "waiting_agent_count"),
+                        base::counted(base::int_at(*activity, "active_task_count"), "task")));
     if (const auto* match = base::find(report, "config_fingerprint_match"))
         lines.add("config",
                   match->is_bool() && match->get_bool()

@@ -66,9 +66,9 @@ base::Result<Exit> on(const PlanCheckCommand& command, const PlanCall& call) {
                                            {"params", base::to_json(check.params)},
                                            {"paramTypes", base::to_json(check.param_types)}}));
     else
-        call.context.terminal.print_line(fmt::format("Good: {}, {}. {}",
-                                                     counted(check.steps, "step"), check.risk_level,
-                                                     base::printable(check.goal)));
+        call.context.terminal.print_line(
+            fmt::format("Good: {}, {}. {}", base::counted(check.steps, "step"), check.risk_level,
+                        base::printable(check.goal)));
     return Exit::Success;
 }
 

@@ -123,7 +123,7 @@ base::Result<Exit> on(const PlanPruneCommand& command, const PlanCall& call) {
         for (const auto& run : pruned.removed) call.context.terminal.print_line(run);
     call.context.terminal.print_line(
         fmt::format("{} {}, {} kB.{}", command.dry_run ? "Would remove" : "Removed",
-                    counted(std::ssize(pruned.removed), "run"), pruned.bytes / 1000,
+                    base::counted(std::ssize(pruned.removed), "run"), pruned.bytes / 1000,
                     pruned.has_more ? " There are more; run it again." : ""));
     return Exit::Success;
 }

@@ -102,7 +102,7 @@ std::string entry_text(const Terminal& terminal, std::span<const json::value> it
         fmt::format("  {}  {}  {}\n", shown(base::string_at(step, "stepId")),
                     styled(terminal, risk_style(base::string_at(step, "riskLevel")),
                            shown(base::string_at(step, "tool"))),
-                    is_loop ? "for " + counted(std::ssize(items), "item") : about_call(step));
+                    is_loop ? "for " + base::counted(std::ssize(items), "item") : about_call(step));
     Changes changes(terminal);
     for (const auto& item : items) {
         if (const auto* found = base::find(item, "changes")) changes.add(*found);
@@ -122,17 +122,14 @@ std::string totals_text(const json::value& preview) {
     std::string text;
     for (const auto& [list, verb, noun] : kinds)
         if (const std::size_t count = list_at(preview, list).size(); count > 0)
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", verb,
-                                noun.empty() ? std::to_string(count)
-                                             : counted(static_cast<std::int64_t>(count), noun));
+            text +=
+                fmt::format("{}{} {}", text.empty() ? "" : ", ", verb,
+                            noun.empty() ? std::to_string(count)
+                                         : base::counted(static_cast<std::int64_t>(count), noun));
     return text.empty() ? "It changes nothing." : "It " + text + ".";
 }
 
 }  // namespace
-
-std::string counted(std::int64_t count, std::string_view noun) {
-    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 std::string faults_text(const std::vector<service::PlanFault>& faults) {
     std::string text;
@@ -168,7 +165,7 @@ std::string run_summary(const domain::PlanRun& run) {
                                    base::enum_name(run.status), counts.succeeded, counts.steps);
     if (counts.failed > 0) text += fmt::format(", {} failed", counts.failed);
     if (counts.skipped > 0) text += fmt::format(", {} skipped", counts.skipped);
-    text += ", " + counted(counts.calls, "call");
+    text += ", " + base::counted(counts.calls, "call");
     if (run.started_at && run.ended_at)
         text += ", " + duration_text(base::millis_between(*run.started_at, *run.ended_at));
     if (run.failure)

@@ -9,9 +9,6 @@ namespace cli {
 // What a plan would do, step by step, with its diffs; `preview` is what service::Plans gives.
 std::string preview_text(const Terminal& terminal, const json::object& preview);
 
-// "1 step", "3 steps"
-std::string counted(std::int64_t count, std::string_view noun);
-
 std::string faults_text(const std::vector<service::PlanFault>& faults);
 
 // "Run 0190… succeeded: 3 of 3 steps, 5 calls, 0.4s", and what to do next where that helps.

@@ -11,10 +11,6 @@ constexpr std::size_t kLiveChars = 70;
 constexpr std::chrono::milliseconds kTick{120};
 constexpr std::array<std::string_view, 8> kFrames{"⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"};
 
-std::string counted(std::int64_t number, std::string_view noun) {
-    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
-
 std::string indented(std::string_view text) {
     std::string out;
     for (const auto line : base::split_lines(text))
@@ -94,7 +90,7 @@ void RunView::on_event(const domain::Event& event) {
                          styled(terminal_, good ? Style::Green : Style::Yellow,
                                 "→ " + base::printable(base::string_at(data, "status")))));
     } else if (event.kind == "turn_terminal" && tasks_ > 0) {
-        begin("waiting for " + counted(tasks_, "background task"));
+        begin("waiting for " + base::counted(tasks_, "background task"));
     } else if (event.kind == "runtime_error") {
         line(styled(terminal_, Style::Red, "✗ " + base::printable(base::string_at(data, "error"))));
     }
@@ -129,12 +125,14 @@ void RunView::tool_line(const json::value& data, bool failed) {
 void RunView::finish(const service::RunResponse& response) {
     const std::int64_t took = base::millis_between(started_at_, clock_.now());
     const bool good = response.final_status == service::FinalStatus::Completed;
-    std::string text = fmt::format(
-        "{} in {} · {} · {} · {} tokens", base::enum_name(response.final_status),
-        duration_text(took), counted(response.model_rounds, "round"),
-        counted(response.tool_calls, "tool call"), count_text(response.token_usage.total_tokens));
+    std::string text =
+        fmt::format("{} in {} · {} · {} · {} tokens", base::enum_name(response.final_status),
+                    duration_text(took), base::counted(response.model_rounds, "round"),
+                    base::counted(response.tool_calls, "tool call"),
+                    count_text(response.token_usage.total_tokens));
     if (!response.changed_files.empty())
-        text += " · " + counted(static_cast<std::int64_t>(response.changed_files.size()), "file") +
+        text += " · " +
+                base::counted(static_cast<std::int64_t>(response.changed_files.size()), "file") +
                 " changed";
     line(styled(terminal_, good ? Style::Green : Style::Yellow, text));
 }

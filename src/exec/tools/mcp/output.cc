@@ -59,9 +59,9 @@ public:
         TRY(add_structured(out, chars, sink));
         const auto chars_shown = base::char_count(out.text_preview);
         const std::string summary =
-            fmt::format("{} of {} answered: {} piece{}, {} character{} of text", out.tool, server_,
-                        out.content.size(), out.content.size() == 1 ? "" : "s", chars_shown,
-                        chars_shown == 1 ? "" : "s");
+            fmt::format("{} of {} answered: {}, {} of text", out.tool, server_,
+                        base::counted(std::ssize(out.content), "piece"),
+                        base::counted(static_cast<std::int64_t>(chars_shown), "character"));
         return results::Canonical{summary, base::to_json(out).as_object()};
     }
 
