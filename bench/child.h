@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace bench {
 

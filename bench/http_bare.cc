@@ -4,7 +4,7 @@
 
 #include <boost/asio/detached.hpp>
 
-#include "surfaces/http/beast.h"
+#include "surfaces/http/server/beast.h"
 
 namespace bench {
 namespace {

@@ -14,7 +14,7 @@
 #include "bench/http_bare.h"
 #include "bench/http_load.h"
 #include "store/sql/sqlite/sqlite_store.h"
-#include "surfaces/http/server.h"
+#include "surfaces/http/server/server.h"
 #include "tests/support/no_service.h"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace bench {
 

@@ -6,7 +6,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#include "base/asio_loop.h"
+#include "base/os/asio_loop.h"
 #include "bench/figures.h"
 #include "service/local/local_plans.h"
 #include "store/sql/sqlite/sqlite_store.h"

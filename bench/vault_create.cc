@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/asio_loop.h"
-#include "base/process_runner.h"
+#include "base/os/asio_loop.h"
+#include "base/os/process_runner.h"
 #include "bench/child.h"
 #include "bench/figures.h"
 #include "exec/tools/plan_tools/plan_tools.h"

@@ -1,6 +1,7 @@
-# One folder, one target, one namespace. holon_module(NAME [DEPS ...] [LABELS ...]) builds the *.cc of the
-# current folder into a library NAME and its *_test.cc into NAME_tests, registered with CTest. The
-# label `threads` asks for a run under TSan, too.
+# One folder, one target, one namespace. holon_module(NAME [ROOMS ...] [DEPS ...] [LABELS ...]) builds the
+# *.cc of the current folder into a library NAME and its *_test.cc into NAME_tests, registered with CTest.
+# ROOMS are subfolders that belong to the same target and namespace. The label `threads` asks for a run
+# under TSan, too.
 
 add_library(holon_options INTERFACE)
 target_compile_options(holon_options INTERFACE
@@ -41,9 +42,11 @@ target_link_libraries(holon_test_pch PUBLIC holon_options GTest::gmock)
 target_precompile_headers(holon_test_pch PRIVATE ${pch_headers} <gmock/gmock.h> <gtest/gtest.h>)
 
 function(holon_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LABELS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
-  file(GLOB tests CONFIGURE_DEPENDS *_test.cc)
+  cmake_parse_arguments(ARG "" "" "ROOMS;DEPS;LABELS" ${ARGN})
+  list(TRANSFORM ARG_ROOMS APPEND "/*.cc" OUTPUT_VARIABLE room_sources)
+  list(TRANSFORM ARG_ROOMS APPEND "/*_test.cc" OUTPUT_VARIABLE room_tests)
+  file(GLOB sources CONFIGURE_DEPENDS *.cc ${room_sources})
+  file(GLOB tests CONFIGURE_DEPENDS *_test.cc ${room_tests})
   list(REMOVE_ITEM sources ${tests} "")
   if(sources)
     add_library(${name} STATIC ${sources})

@@ -1,7 +1,7 @@
 #include "app/credentials.h"
 
 #include "app/trigger_key.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/scan/secrets.h"
 #include "provider/openai_codex/login.h"
 

@@ -1,7 +1,7 @@
 #include "app/gate.h"
 
 #include "app/credentials.h"
-#include "base/files.h"
+#include "base/os/files.h"
 #include "service/local/local_gate.h"
 #include "store/sql/sqlite/sqlite_store.h"
 

@@ -16,8 +16,8 @@
 #include "app/runtime.h"
 #include "app/sandbox.h"
 #include "app/serve.h"
-#include "base/log.h"
-#include "base/signals.h"
+#include "base/log/log.h"
+#include "base/os/signals.h"
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/route.h"
@@ -225,7 +225,7 @@ cli::Exit run(int argc, char** argv) {
         return cli::execute(*command, {.settings = settings, .terminal = terminal});
     const auto config = load();
     if (!config) {
-        service::tell_starter(config.error().message);
+        service::notify_starter(config.error().message);
         return cli::report(terminal, config.error());
     }
     app::guard_credentials(*config);

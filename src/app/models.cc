@@ -1,7 +1,7 @@
 #include "app/models.h"
 
 #include "app/providers.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "service/local/reach.h"
 
 namespace app {

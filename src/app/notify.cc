@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace app {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "base/asio_loop.h"
 #include "base/ids.h"
+#include "base/os/asio_loop.h"
 #include "config/config.h"
 #include "provider/chain.h"
 #include "provider/http/http_client.h"

@@ -12,15 +12,15 @@
 #include "app/providers.h"
 #include "app/sandbox.h"
 #include "app/trigger_key.h"
-#include "base/files.h"
-#include "base/process_runner.h"
+#include "base/os/files.h"
+#include "base/os/process_runner.h"
+#include "base/os/signals.h"
 #include "base/scan/secrets.h"
-#include "base/signals.h"
-#include "exec/gate/waist.h"
+#include "exec/gate/result_gate_adapter.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
-#include "exec/tools/builtin/command_args.h"
-#include "exec/tools/builtin/command_request.h"
+#include "exec/tools/builtin/commands/command_args.h"
+#include "exec/tools/builtin/commands/command_request.h"
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/plan_tools/plan_tools.h"
@@ -97,20 +97,20 @@ public:
                          loop_.post([this, events] { feed_.publish(events); });
                      },
                  .wake = [this](const domain::AgentId& agent) { service_.wake_up(agent); }}),
-          waist_({.gate = gate_.gate(),
-                  .loop = loop_,
-                  .clock = clock_,
-                  .policy =
-                      [this](const domain::AgentId& agent, tools::Family family) {
-                          return config_.gate.policy(agent.value, base::enum_name(family));
-                      },
-                  .backend =
-                      [this](const domain::AgentId& agent) {
-                          return backend_facts(shell_.boundary(agent).facts());
-                      },
-                  .shared_backend = [this] { return backend_facts(boundary_.facts()); },
-                  .log_of = [this](const domain::ToolCall& call) { return log_of(call); },
-                  .executor = "holon " HOLON_VERSION}),
+          result_gate_({.gate = gate_.gate(),
+                        .loop = loop_,
+                        .clock = clock_,
+                        .policy =
+                            [this](const domain::AgentId& agent, tools::Family family) {
+                                return config_.gate.policy(agent.value, base::enum_name(family));
+                            },
+                        .backend =
+                            [this](const domain::AgentId& agent) {
+                                return backend_facts(shell_.boundary(agent).facts());
+                            },
+                        .shared_backend = [this] { return backend_facts(boundary_.facts()); },
+                        .log_of = [this](const domain::ToolCall& call) { return log_of(call); },
+                        .executor = "holon " HOLON_VERSION}),
           tasks_({.store = *store_,
                   .loop = loop_,
                   .clock = clock_,
@@ -119,7 +119,7 @@ public:
                   .supervisor = supervisor_,
                   .rejoin = admission::rejoin,
                   .execution_of = execution_of(config),
-                  .gate = config.gate.is_off() ? nullptr : &waist_,
+                  .gate = config.gate.is_off() ? nullptr : &result_gate_,
                   .output_bytes_max = static_cast<std::uint64_t>(config.max_command_output_bytes)}),
           providers_(config, loop_, clock_, ids_),
           boundary_(boundary_of(config, config.sandboxes.general)),
@@ -134,7 +134,7 @@ public:
                    [this](const domain::AgentId& agent) { return config_.flow.of(agent.value); },
                .proposals = &agent_plans_,
                .loop = &loop_,
-               .gate = config.gate.is_off() ? nullptr : &waist_}),
+               .gate = config.gate.is_off() ? nullptr : &result_gate_}),
           service_(
               {.turn = {.store = *store_,
                         .loop = loop_,
@@ -342,7 +342,7 @@ private:
     events::Feed feed_;
     supervisor::SystemSupervisor supervisor_;
     service::LocalGate gate_;
-    gate::Waist waist_;
+    gate::ResultGateAdapter result_gate_;
     tasks::Host tasks_;
     Providers providers_;
     sandbox::Boundary boundary_;  // What MCP servers run behind.

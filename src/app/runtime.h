@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/asio_loop.h"
+#include "base/os/asio_loop.h"
 #include "base/result.h"
 #include "config/config.h"
 #include "record/events/events.h"

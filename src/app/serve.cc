@@ -9,18 +9,18 @@
 #include "app/notify.h"
 #include "app/providers.h"
 #include "app/runtime.h"
-#include "base/files.h"
-#include "base/log.h"
-#include "base/log_file.h"
+#include "base/log/log.h"
+#include "base/log/log_file.h"
+#include "base/os/files.h"
+#include "base/os/signals.h"
 #include "base/scan/secrets.h"
-#include "base/signals.h"
 #include "base/text.h"
-#include "service/daemon/access.h"
+#include "service/daemon/access/access.h"
+#include "service/daemon/access/surface.h"
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
-#include "service/daemon/surface.h"
 #include "service/views/presentation.h"
-#include "surfaces/http/server.h"
+#include "surfaces/http/server/server.h"
 
 namespace app {
 namespace {
@@ -217,7 +217,7 @@ void Serving::announce() {
     terminal.print_line("Holon control socket on " + plan_.socket_path.string());
     base::log_info("runtime {} serves {} at {}", getpid(), parts_.config.home.string(),
                    plan_.http_addr());
-    service::tell_starter(service::kReady);
+    service::notify_starter(service::kReady);
     notify_.send(
         fmt::format("READY=1\nMAINPID={}\nSTATUS=listening on {}", getpid(), plan_.http_addr()));
     if (notify_.watchdog()) keep_watchdog_quiet();
@@ -233,7 +233,7 @@ cli::Exit Serving::fail_to_start(const base::Error& error) {
                                                .phase = service::FailurePhase::Startup,
                                                .detail_hint = "holon daemon logs"});
     }
-    service::tell_starter(error.message);
+    service::notify_starter(error.message);
     notify_.send("STATUS=" + error.message);
     base::set_log_sink(nullptr);
     return cli::report(parts_.terminal, error);

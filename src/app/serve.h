@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "service/daemon/serve_options.h"
+#include "service/daemon/access/serve_options.h"
 #include "surfaces/cli/cli.h"
 
 namespace app {

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/text.h"
 
 namespace app {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "config/builtin_providers.h"
+#include "config/models/builtin_providers.h"
 #include "config/stored.h"
 
 namespace config {

@@ -12,14 +12,14 @@
 
 #include "base/result.h"
 #include "base/typed.h"
-#include "config/auth.h"
-#include "config/catalogue.h"
-#include "config/gate_policy.h"
-#include "config/mcp.h"
-#include "config/model_ref.h"
-#include "config/plans.h"
-#include "config/sandbox.h"
-#include "config/server.h"
+#include "config/models/auth.h"
+#include "config/models/catalogue.h"
+#include "config/models/model_ref.h"
+#include "config/sections/gate_policy.h"
+#include "config/sections/mcp.h"
+#include "config/sections/plans.h"
+#include "config/sections/sandbox.h"
+#include "config/sections/server.h"
 #include "domain/tool.h"
 
 namespace config {

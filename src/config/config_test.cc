@@ -5,8 +5,8 @@
 
 #include <sys/stat.h>
 
-#include "base/files.h"
-#include "config/builtin_providers.h"
+#include "base/os/files.h"
+#include "config/models/builtin_providers.h"
 
 namespace config {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/typed.h"
-#include "config/auth.h"
-#include "config/catalogue.h"
-#include "config/mcp.h"
-#include "config/plans.h"
+#include "config/models/auth.h"
+#include "config/models/catalogue.h"
+#include "config/sections/mcp.h"
+#include "config/sections/plans.h"
 #include "domain/execution.h"
 #include "domain/gate.h"
 #include "domain/tool.h"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "config/sandbox.h"
+#include "config/sections/sandbox.h"
 
 namespace config {
 namespace {

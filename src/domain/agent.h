@@ -85,17 +85,17 @@ BOOST_DESCRIBE_STRUCT(RuntimeFailure, (),
                       (occurred_at, summary, phase, detail_hint, failure_artifact))
 
 // Deliberate rest; see the Sleep tool. Absent while the agent is awake.
-struct Rest {
+struct Sleep {
     Time since{};
     std::string reason;
     std::optional<Time> until{};
     std::optional<TimerId> timer_id{};  // The timer that ends it.
     // Of the turn that asked for it: the reason is its text, and comes back when the rest is over.
     TrustLevel trust{TrustLevel::TrustedSystem};
-    friend bool operator==(const Rest&, const Rest&) = default;
+    friend bool operator==(const Sleep&, const Sleep&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Rest, (), (since, reason, until, timer_id, trust))
-constexpr auto describe_fields(const Rest*) {
+BOOST_DESCRIBE_STRUCT(Sleep, (), (since, reason, until, timer_id, trust))
+constexpr auto describe_fields(const Sleep*) {
     return std::to_array<base::FieldDoc>({{.field = "trust", .has_default = true}});
 }
 
@@ -114,7 +114,7 @@ struct Agent {
     bool booting{false};  // Its home is being made; nothing runs before that is done.
     bool paused{false};
     bool stopped{false};
-    std::optional<Rest> rest{};
+    std::optional<Sleep> rest{};
     std::int64_t turn_index{0};
     std::optional<TurnTerminal> last_turn_terminal{};
     std::optional<RuntimeFailure> last_runtime_failure{};

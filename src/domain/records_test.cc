@@ -65,7 +65,7 @@ TEST(Records, AnAttemptReadsBackInEachOfItsStates) {
                .restarts = 2,
                .model_ref = "anthropic/m",
                .token_usage = {10, 5, 15},
-               .rest_wish = RestWish{"later", 200},
+               .rest_wish = SleepRequest{"later", 200},
                .last_assistant_message = "text",
                .opened_at = kThen,
                .closed_at = kThen + std::chrono::seconds(2),
@@ -171,7 +171,7 @@ TEST(Records, AnAgentReadsBack) {
                       .created_at = kThen,
                       .updated_at = kThen};
     agent.paused = agent.stopped = true;
-    agent.rest = Rest{kThen, "until the build is done", kThen};
+    agent.rest = Sleep{kThen, "until the build is done", kThen};
     agent.turn_index = 3;
     agent.last_turn_terminal = terminal();
     agent.last_runtime_failure =

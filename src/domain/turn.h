@@ -75,12 +75,12 @@ BOOST_DESCRIBE_STRUCT(TurnTerminal, (),
                       (turn_index, kind, reason, last_assistant_message, completed_at, duration_ms))
 
 // What the model asked of the runtime in this turn besides tools that act on the world.
-struct RestWish {
+struct SleepRequest {
     std::string reason;
     std::optional<std::int64_t> duration_ms{};  // Absent: until something wakes the agent.
-    friend bool operator==(const RestWish&, const RestWish&) = default;
+    friend bool operator==(const SleepRequest&, const SleepRequest&) = default;
 };
-BOOST_DESCRIBE_STRUCT(RestWish, (), (reason, duration_ms))
+BOOST_DESCRIBE_STRUCT(SleepRequest, (), (reason, duration_ms))
 
 // One try at answering one message. An agent has at most one that is open.
 struct Attempt {
@@ -98,7 +98,7 @@ struct Attempt {
     std::int64_t parks{0};     // How often it has waited for a provider's limit to reset.
     std::string model_ref;
     TokenUsage token_usage{};
-    std::optional<RestWish> rest_wish{};
+    std::optional<SleepRequest> rest_wish{};
     std::string last_assistant_message;
     Time opened_at{};
     std::optional<Time> closed_at{};

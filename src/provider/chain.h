@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "base/time.h"
 #include "provider/provider.h"
 #include "provider/retry.h"

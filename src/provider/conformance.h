@@ -18,7 +18,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "provider/provider.h"
 
 namespace provider::conformance {

@@ -1,6 +1,6 @@
 #include "service/plans.h"
 
-#include "exec/plan/wire.h"
+#include "exec/plan/language/wire.h"
 
 namespace service {
 
@@ -9,7 +9,7 @@ json::object plan_run_json(const domain::PlanRun& run) {
 }
 
 base::Result<bool> Plans::has_ended(const std::string& run) {
-    return !TRY(this->run(run)).is_open() && !TRY(is_carried(run));
+    return !TRY(this->run(run)).is_open() && !TRY(is_executing(run));
 }
 
 base::Result<PlanReverted> Plans::revert(const std::string& run, const std::string& approver,

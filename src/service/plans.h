@@ -192,7 +192,7 @@ public:
 
     virtual base::Result<domain::PlanRun> run(const std::string& run) = 0;
     // Is some process carrying it now?
-    virtual base::Result<bool> is_carried(const std::string& run) = 0;
+    virtual base::Result<bool> is_executing(const std::string& run) = 0;
     // It is not open, and nobody is about to begin another pass over it.
     base::Result<bool> has_ended(const std::string& run);
     virtual base::Result<std::vector<domain::PlanRun>> runs(

@@ -1,6 +1,6 @@
 #include "service/plans_json.h"
 
-#include "exec/plan/wire.h"
+#include "exec/plan/language/wire.h"
 
 namespace service {
 namespace {

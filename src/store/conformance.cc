@@ -147,7 +147,7 @@ Result<std::vector<std::size_t>> census(Tx& tx, const std::string& agent) {
 
 TEST_P(StoreConformance, AnAgentComesBackAsItWasPutAndAnUnknownOneIsEmpty) {
     domain::Agent ada{.agent_id = {"ada"}, .turn_index = 7};
-    ada.rest = domain::Rest{.since = from_micros(1), .reason = "night", .until = from_micros(2)};
+    ada.rest = domain::Sleep{.since = from_micros(1), .reason = "night", .until = from_micros(2)};
     ada.tool_latency = {{.tool_name = "Read", .calls = 2, .total_ms = 3, .max_ms = 2}};
     write([&](Tx& tx) { return tx.put_agent(ada); });
     read([&](Tx& tx) -> Status {

@@ -18,11 +18,11 @@
 #include <sstream>
 #include <thread>
 
-#include "base/asio_loop.h"
-#include "base/files.h"
 #include "base/hash.h"
 #include "base/ids.h"
-#include "base/process_runner.h"
+#include "base/os/asio_loop.h"
+#include "base/os/files.h"
+#include "base/os/process_runner.h"
 #include "exec/sandbox/confine.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exec/gate/write.h"
+#include "exec/gate/document/write.h"
 #include "tests/e2e/program.h"
 
 namespace e2e {

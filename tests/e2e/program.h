@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.h"
 #include "base/json.h"
+#include "base/os/files.h"
 
 namespace e2e {
 

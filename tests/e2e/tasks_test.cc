@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/process_tree.h"
+#include "base/os/process_tree.h"
 #include "domain/provider.h"
 #include "tests/e2e/program.h"
 #include "tests/support/fake_model_server.h"

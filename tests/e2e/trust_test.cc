@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/scan/encodings.h"
+#include "base/scan/engine/encodings.h"
 #include "tests/e2e/program.h"
 #include "tests/support/fake_model_server.h"
 

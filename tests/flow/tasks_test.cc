@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/identity/closure.h"
-#include "base/process.h"
+#include "base/os/process.h"
 #include "tests/flow/fixture.h"
 #include "tests/support/fake_tasks.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
-#include "exec/tools/vault/bullets.h"
+#include "exec/tools/vault/text/bullets.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -4,11 +4,11 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/scan/encodings.h"
+#include "base/scan/engine/encodings.h"
 #include "base/text.h"
 #include "exec/gate/content.h"
-#include "exec/gate/document.h"
-#include "exec/gate/front_matter.h"
+#include "exec/gate/document/document.h"
+#include "exec/gate/document/front_matter.h"
 #include "exec/gate/payloads.h"
 
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "surfaces/http/access.h"
-#include "surfaces/http/bodies.h"
-#include "surfaces/http/handlers.h"
-#include "surfaces/http/router.h"
+#include "surfaces/http/api/bodies.h"
+#include "surfaces/http/api/handlers.h"
+#include "surfaces/http/server/access.h"
+#include "surfaces/http/server/router.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "exec/tools/vault/links.h"
+#include "exec/tools/vault/text/links.h"
 
 namespace {
 

@@ -9,10 +9,10 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "exec/tools/mcp/catalogue.h"
-#include "exec/tools/mcp/line_codec.h"
-#include "exec/tools/mcp/message.h"
 #include "exec/tools/mcp/output.h"
-#include "exec/tools/mcp/schema.h"
+#include "exec/tools/mcp/wire/line_codec.h"
+#include "exec/tools/mcp/wire/message.h"
+#include "exec/tools/mcp/wire/schema.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "exec/tools/patch/match.h"
-#include "exec/tools/patch/parse.h"
+#include "exec/tools/patch/parse/parse.h"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // Plans from outside: any text is a plan or a list of faults, JSON and YAML alike, and templates in
 // it never crash.
 #include "base/result.h"
-#include "exec/plan/check.h"
-#include "exec/plan/parse.h"
-#include "exec/plan/refs.h"
+#include "exec/plan/language/check.h"
+#include "exec/plan/language/parse.h"
+#include "exec/plan/language/refs.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "exec/gate/folder_for_test.h"
+#include "base/os/files.h"
+#include "exec/gate/document/folder_for_test.h"
 #include "exec/gate/gate.h"
 
 namespace gate {

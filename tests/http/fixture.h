@@ -6,8 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "surfaces/http/server.h"
+#include "base/os/files.h"
+#include "exec/tools/schema_check.h"
+#include "surfaces/http/server/server.h"
 
 namespace test_http {
 

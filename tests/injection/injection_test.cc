@@ -3,7 +3,7 @@
 
 #include <deque>
 
-#include "base/process.h"
+#include "base/os/process.h"
 #include "base/text.h"
 #include "exec/tools/patch/folder_for_test.h"
 #include "flow/scheduler/hints.h"

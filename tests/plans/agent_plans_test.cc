@@ -132,8 +132,8 @@ TEST_F(AgentPlansTest, APlanThatIsOverInTimeIsAnsweredDirectly) {
 TEST_F(AgentPlansTest, ALongOneGoesOnAsATaskAndItsEndIsToldOnce) {
     const auto answer = ask("c1", slow_plan());
     ASSERT_TRUE(answer);
-    const auto& goes_on = std::get<plan::PlanGoesOn>(*answer);
-    EXPECT_EQ(base::string_at(goes_on.task, "task_kind"), "plan_task");
+    const auto& continues = std::get<plan::PlanGoesOn>(*answer);
+    EXPECT_EQ(base::string_at(continues.task, "task_kind"), "plan_task");
     EXPECT_EQ(task("c1")->status, TaskStatus::Running);
     pass(120s);
     EXPECT_EQ(task("c1")->status, TaskStatus::Completed);

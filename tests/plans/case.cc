@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "base/files.h"
-#include "exec/plan/yaml.h"
+#include "base/os/files.h"
+#include "exec/plan/language/yaml.h"
 #include "tests/plans/world.h"
 
 namespace plans_test {
@@ -54,7 +54,7 @@ public:
                                : "");
         before_ = world_.files();
         if (base::find(expect_, "preview")) check_preview();
-        const bool began = carry();
+        const bool began = execute();
         if (began) check_journal();
         check_vault();
         check_ran();
@@ -98,7 +98,7 @@ private:
     }
 
     // False when the plan was refused.
-    bool carry() {
+    bool execute() {
         auto life = std::make_unique<Life>(world_);
         const auto created = life->plans().create(request());
         if (!created) {

@@ -1,7 +1,7 @@
 #include "tests/plans/case_tools.h"
 
-#include "base/files.h"
 #include "base/hash.h"
+#include "base/os/files.h"
 
 namespace plans_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "exec/tools/registry.h"
 
 namespace plans_test {

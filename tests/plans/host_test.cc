@@ -42,7 +42,7 @@ struct Seen {
     std::vector<domain::PlanRecord> records{};
     std::optional<base::Result<domain::PlanRun>> ended{};
 
-    service::CarryCalls calls() {
+    service::ExecutionCallbacks calls() {
         return {
             .on_begun = [this](const domain::PlanRun& run) { begun = run; },
             .on_record = [this](const domain::PlanRecord& record) { records.push_back(record); },
@@ -59,17 +59,17 @@ TEST(PlanHost, CarriesSeveralRunsAtOnce) {
     std::vector<std::string> runs;
     for (auto& one : seen) {
         runs.push_back(create(life, loop_plan("test.slow", 8)));
-        ASSERT_TRUE(host.carry({runs.back()}, one.calls()));
-        EXPECT_TRUE(host.is_carried({runs.back()}));
+        ASSERT_TRUE(host.execute({runs.back()}, one.calls()));
+        EXPECT_TRUE(host.is_executing({runs.back()}));
     }
-    EXPECT_EQ(host.carry({runs[0]}, {}).error().code, ErrorCode::Conflict);
+    EXPECT_EQ(host.execute({runs[0]}, {}).error().code, ErrorCode::Conflict);
     life.loop().run_until([&] { return seen[0].ended && seen[1].ended; });
     EXPECT_GT(world.tools.running_max, 4) << "they ran one after the other";
     for (std::size_t i = 0; i < 2; ++i) {
         EXPECT_EQ((*seen[i].ended)->status, PlanRunStatus::Succeeded);
         EXPECT_EQ((*seen[i].ended)->run_id.value, runs[i]);
         EXPECT_THAT(broken_promises(seen[i].records), IsEmpty());
-        EXPECT_FALSE(host.is_carried({runs[i]}));
+        EXPECT_FALSE(host.is_executing({runs[i]}));
         EXPECT_TRUE(life.plans().verify(runs[i])->ok);
     }
 }
@@ -79,17 +79,17 @@ TEST(PlanHost, TellsWatchersOfEveryCommitAndOfTheEnd) {
     Life life(world);
     const std::string run = create(life, loop_plan("test.slow", 3));
     std::vector<std::int64_t> told;
-    bool is_carried_at_end = true;
+    bool is_executing_at_end = true;
     const auto token = life.plans().watch(run, [&](std::int64_t newest) {
         told.push_back(newest);
-        is_carried_at_end = life.plans().host().is_carried({run});
+        is_executing_at_end = life.plans().host().is_executing({run});
     });
     service::PlanObserver nobody;
     const auto ended = life.plans().execute(run, nobody).value();
     ASSERT_GT(told.size(), 2U);
     EXPECT_TRUE(std::ranges::is_sorted(told));
     EXPECT_EQ(told.back(), ended.last_seq);
-    EXPECT_FALSE(is_carried_at_end) << "the last word came before the run was let go";
+    EXPECT_FALSE(is_executing_at_end) << "the last word came before the run was let go";
 }
 
 TEST(PlanHost, DrainsByLettingCallsEndAndLeavesTheRunOpen) {
@@ -101,7 +101,7 @@ TEST(PlanHost, DrainsByLettingCallsEndAndLeavesTheRunOpen) {
         auto& host = life.plans().host();
         ASSERT_TRUE(host.stay());
         run = create(life, loop_plan("test.slow", 20));
-        ASSERT_TRUE(host.carry({run}, seen.calls()));
+        ASSERT_TRUE(host.execute({run}, seen.calls()));
         life.loop().run_until([&] { return seen.results() >= 6; });
         bool drained = false;
         host.drain([&] { drained = true; });
@@ -112,7 +112,7 @@ TEST(PlanHost, DrainsByLettingCallsEndAndLeavesTheRunOpen) {
             << "a call was cut off";
         EXPECT_LT(seen.results(), 21U);
         EXPECT_EQ(life.plans().run(run)->status, PlanRunStatus::Running);
-        EXPECT_EQ(host.carry({run}, {}).error().code, ErrorCode::Unavailable);
+        EXPECT_EQ(host.execute({run}, {}).error().code, ErrorCode::Unavailable);
     }
     Life next(world);
     ASSERT_TRUE(next.plans().host().stay());
@@ -160,7 +160,7 @@ TEST(PlanHost, LetsGoOfCallsThatDoNotEndInTime) {
     ASSERT_TRUE(host.stay());
     Seen seen;
     const std::string run = create(life, loop_plan("test.stuck", 1));
-    ASSERT_TRUE(host.carry({run}, seen.calls()));
+    ASSERT_TRUE(host.execute({run}, seen.calls()));
     life.loop().run_until([&] { return world.tools.running == 1; });
     const auto began = life.loop().now();
     bool drained = false;
@@ -177,7 +177,7 @@ TEST(PlanHost, TakesUpRunsOfARuntimeAndLeavesThoseOfACommand) {
     {
         Life life(world);
         of_command = create(life, loop_plan("test.stuck", 1));
-        ASSERT_TRUE(life.plans().host().carry({of_command}, {}));
+        ASSERT_TRUE(life.plans().host().execute({of_command}, {}));
         life.loop().run_until([&] { return world.tools.running == 1; });
     }
     {
@@ -185,7 +185,7 @@ TEST(PlanHost, TakesUpRunsOfARuntimeAndLeavesThoseOfACommand) {
         ASSERT_TRUE(life.plans().host().stay());
         of_runtime = create(life, loop_plan("test.slow", 4));
         Seen seen;
-        ASSERT_TRUE(life.plans().host().carry({of_runtime}, seen.calls()));
+        ASSERT_TRUE(life.plans().host().execute({of_runtime}, seen.calls()));
         life.loop().run_until([&] { return seen.begun.has_value(); });
     }
     Life life(world);
@@ -193,7 +193,7 @@ TEST(PlanHost, TakesUpRunsOfARuntimeAndLeavesThoseOfACommand) {
     life.loop().run();
     EXPECT_EQ(life.plans().run(of_runtime)->status, PlanRunStatus::Succeeded);
     EXPECT_EQ(life.plans().run(of_command)->status, PlanRunStatus::Running);
-    EXPECT_FALSE(*life.plans().is_carried(of_command));
+    EXPECT_FALSE(*life.plans().is_executing(of_command));
 }
 
 TEST(PlanHost, CancelsOneRunAndNotAnother) {
@@ -204,7 +204,7 @@ TEST(PlanHost, CancelsOneRunAndNotAnother) {
     std::vector<std::string> runs;
     for (auto& one : seen) {
         runs.push_back(create(life, loop_plan("test.stuck", 1)));
-        ASSERT_TRUE(host.carry({runs.back()}, one.calls()));
+        ASSERT_TRUE(host.execute({runs.back()}, one.calls()));
     }
     life.loop().run_until([&] { return world.tools.running == 2; });
     bool told = false;
@@ -219,15 +219,15 @@ TEST(PlanHost, BoundsHowManyRunsItCarries) {
     World world;
     Life life(world);
     auto& host = life.plans().host();
-    for (std::size_t i = 0; i < service::kRunsCarriedMax; ++i)
-        ASSERT_TRUE(host.carry({create(life, loop_plan("test.slow", 1))}, {}));
+    for (std::size_t i = 0; i < service::kRunsExecutingMax; ++i)
+        ASSERT_TRUE(host.execute({create(life, loop_plan("test.slow", 1))}, {}));
     const std::string late = create(life, loop_plan("test.slow", 1));
-    const auto refused = host.carry({late}, {});
+    const auto refused = host.execute({late}, {});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, "overloaded");
     life.loop().run();
-    EXPECT_EQ(host.carried_count(), 0U);
-    EXPECT_TRUE(host.carry({late}, {}));
+    EXPECT_EQ(host.executing_count(), 0U);
+    EXPECT_TRUE(host.execute({late}, {}));
 }
 
 TEST(PlanHost, BeginsNothingForOthersWhereNoRuntimeStays) {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "exec/plan/chain.h"
-#include "exec/plan/folder.h"
+#include "base/os/files.h"
+#include "exec/plan/record/chain.h"
+#include "exec/plan/record/folder.h"
 #include "tests/plans/world.h"
 
 namespace plans_test {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "exec/tools/patch/folder_for_test.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "exec/tasks/supervisor/fake_for_test.h"
-#include "exec/tools/builtin/shell.h"
+#include "exec/tools/builtin/commands/shell.h"
 #include "service/local/agent_plans.h"
 #include "tests/plans/case_tools.h"
 #include "tests/sim/faulty_store.h"

@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "base/asio_loop.h"
-#include "exec/tools/builtin/shell.h"
+#include "base/os/asio_loop.h"
+#include "exec/tools/builtin/commands/shell.h"
 #include "service/local/local_plans.h"
 #include "tests/http/fixture.h"
 #include "tests/plans/case_tools.h"

@@ -1,7 +1,7 @@
 // What service::Plans promises, held against the one in the runtime and the one over HTTP.
 #include <gmock/gmock.h>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "service/remote/remote_plans.h"
 #include "tests/remote/plan_world.h"
 
@@ -88,7 +88,7 @@ TEST_P(PlansConformance, RunsWhatWasApprovedAndProvesIt) {
     EXPECT_EQ(all.back().seq, ended.last_seq);
     EXPECT_EQ(plans().records(run, approved.last_seq, 512).value(), all);
     EXPECT_EQ(subject().run(run).value(), ended);
-    EXPECT_FALSE(subject().is_carried(run).value());
+    EXPECT_FALSE(subject().is_executing(run).value());
     EXPECT_TRUE(subject().verify(run)->ok);
     EXPECT_TRUE(subject().verify((folder_ / "home" / "plans" / run).string())->ok);
     EXPECT_TRUE(subject().replay(run)->ok);
@@ -130,7 +130,7 @@ TEST_P(PlansConformance, CancelsWhatIsUnderWay) {
     const std::string run = create(loop_plan("test.stuck", 2));
     ASSERT_TRUE(subject().begin(run));
     EXPECT_EQ(subject().begin(run).error().code, ErrorCode::Conflict);
-    EXPECT_TRUE(subject().is_carried(run).value());
+    EXPECT_TRUE(subject().is_executing(run).value());
     const auto ended = subject().cancel(run, "enough").value();
     EXPECT_EQ(ended.status, PlanRunStatus::Cancelled);
     EXPECT_EQ(ended.cancel_reason, "enough");

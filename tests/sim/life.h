@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "exec/tasks/host.h"
-#include "exec/tools/builtin/shell.h"
+#include "exec/tools/builtin/commands/shell.h"
 #include "exec/tools/dispatcher.h"
 #include "flow/turn/runner.h"
 #include "provider/chain.h"

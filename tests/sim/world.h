@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/loop.h"
-#include "base/process.h"
+#include "base/os/loop.h"
+#include "base/os/process.h"
 #include "exec/tasks/supervisor/supervisor.h"
 #include "provider/provider.h"
 #include "provider/scripted/scenario.h"

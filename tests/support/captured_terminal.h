@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "surfaces/cli/terminal.h"
+#include "surfaces/cli/view/terminal.h"
 
 namespace test_support {
 

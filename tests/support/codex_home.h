@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "base/files.h"
 #include "base/json.h"
+#include "base/os/files.h"
 
 namespace test_support {
 

@@ -4,11 +4,11 @@
 
 namespace test_support {
 
-void FakeLoop::post(base::Task task) {
+void FakeLoop::post(base::Job task) {
     posted_.push_back(std::move(task));
 }
 
-base::Loop::TimerHandle FakeLoop::after(std::chrono::microseconds delay, base::Task task) {
+base::Loop::TimerHandle FakeLoop::after(std::chrono::microseconds delay, base::Job task) {
     const Due due{now_ + std::max(delay, std::chrono::microseconds(0)), ++last_handle_};
     timers_.emplace(due, std::move(task));
     return static_cast<TimerHandle>(due.handle);
@@ -19,7 +19,7 @@ void FakeLoop::cancel(TimerHandle timer) {
     std::erase_if(timers_, [&](const auto& entry) { return entry.first.handle == handle; });
 }
 
-void FakeLoop::offload(base::Task work, base::Task done) {
+void FakeLoop::offload(base::Job work, base::Job done) {
     post([work = std::move(work), done = std::move(done)]() mutable {
         work();
         done();
@@ -27,7 +27,7 @@ void FakeLoop::offload(base::Task work, base::Task done) {
 }
 
 bool FakeLoop::run_one() {
-    base::Task task;
+    base::Job task;
     if (!posted_.empty()) {
         task = std::move(posted_.front());
         posted_.pop_front();

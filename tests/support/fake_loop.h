@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "base/time.h"
 
 namespace test_support {
@@ -16,10 +16,10 @@ class FakeLoop final : public base::Loop, public base::Clock {
 public:
     static constexpr std::int64_t kTasksMax = 1'000'000;  // A livelock fails instead of hanging.
 
-    void post(base::Task task) override;
-    TimerHandle after(std::chrono::microseconds delay, base::Task task) override;
+    void post(base::Job task) override;
+    TimerHandle after(std::chrono::microseconds delay, base::Job task) override;
     void cancel(TimerHandle timer) override;
-    void offload(base::Task work, base::Task done) override;
+    void offload(base::Job work, base::Job done) override;
     base::Time now() override { return now_; }
 
     // Runs the next task, jumping in time if need be; false when there is nothing left to do.
@@ -37,8 +37,8 @@ private:
     };
     base::Time now_{base::Time(std::chrono::sys_days(std::chrono::year(2031) / 1 / 2))};
     std::uint64_t last_handle_{0};
-    std::deque<base::Task> posted_;
-    std::map<Due, base::Task> timers_;
+    std::deque<base::Job> posted_;
+    std::map<Due, base::Job> timers_;
 };
 
 }  // namespace test_support

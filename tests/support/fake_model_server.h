@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.h"
 #include "base/json.h"
+#include "base/os/files.h"
 
 namespace test_support {
 

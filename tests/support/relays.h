@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 struct ssl_ctx_st;
 

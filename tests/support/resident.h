@@ -5,7 +5,7 @@
 #include <semaphore>
 #include <thread>
 
-#include "base/asio_loop.h"
+#include "base/os/asio_loop.h"
 #include "service/local/local_service.h"
 #include "store/sql/sqlite/sqlite_store.h"
 #include "tests/support/fake_tasks.h"

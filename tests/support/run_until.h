@@ -4,7 +4,7 @@
 #include <chrono>
 #include <functional>
 
-#include "base/asio_loop.h"
+#include "base/os/asio_loop.h"
 
 namespace test_support {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/providers.h"
-#include "config/builtin_providers.h"
+#include "config/models/builtin_providers.h"
 #include "tests/transports/four_transports.h"
 
 namespace {

@@ -122,7 +122,7 @@ TEST(Closure, PostureFollowsTheRestAndTheOutcomeDoesNot) {
     for (auto row : rows()) {
         if (row.facts.open_attempt) continue;
         const auto awake = decide_closure(row.facts);
-        row.facts.agent.rest = domain::Rest{.reason = "until called"};
+        row.facts.agent.rest = domain::Sleep{.reason = "until called"};
         auto asleep = decide_closure(row.facts);
         EXPECT_EQ(asleep.runtime_posture, RuntimePosture::Sleeping) << row.name;
         asleep.runtime_posture = RuntimePosture::Awake;
@@ -132,7 +132,7 @@ TEST(Closure, PostureFollowsTheRestAndTheOutcomeDoesNot) {
 
 // contract: STATE-06, STATE-07, STATE-08, STATE-09, STATE-10, STATE-11
 TEST(Status, NamesTheStrongestFactFirst) {
-    const auto rest = [](AgentFacts& facts) { facts.agent.rest = domain::Rest{}; };
+    const auto rest = [](AgentFacts& facts) { facts.agent.rest = domain::Sleep{}; };
     const auto open = [](AgentFacts& facts) { facts.open_attempt = domain::Attempt{}; };
     const auto pause = [](AgentFacts& facts) { facts.agent.paused = true; };
     const auto stop = [](AgentFacts& facts) { facts.agent.stopped = true; };

@@ -24,7 +24,7 @@ AgentFacts full() {
     facts.agent = {
         .agent_id = {"main"},
         .identity = {.agent_id = {"main"}, .kind = domain::AgentKind::Default},
-        .rest = domain::Rest{.since = kThen, .reason = "tea", .until = kThen},
+        .rest = domain::Sleep{.since = kThen, .reason = "tea", .until = kThen},
         .turn_index = 2,
         .last_turn_terminal = domain::TurnTerminal{.turn_index = 2},
         .last_runtime_failure = domain::RuntimeFailure{.summary = "s"},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/text.h"
 
 namespace workspace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/scan/encodings.h"
+#include "base/scan/engine/encodings.h"
 #include "base/scan/rule.h"
 
 namespace scan {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/scan/encodings.h"
+#include "base/scan/engine/encodings.h"
 
 namespace scan {
 namespace {

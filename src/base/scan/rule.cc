@@ -1,6 +1,6 @@
 #include "base/scan/rule.h"
 
-#include "base/scan/checks.h"
+#include "base/scan/engine/checks.h"
 
 namespace scan {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/scan/encodings.h"
+#include "base/scan/engine/encodings.h"
 #include "base/scan/known.h"
 
 namespace scan {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/scan/checks.h"
-#include "base/scan/matcher.h"
+#include "base/scan/engine/checks.h"
+#include "base/scan/engine/matcher.h"
 #include "base/scan/rule.h"
 
 namespace scan {

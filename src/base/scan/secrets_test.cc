@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/log.h"
-#include "base/scan/encodings.h"
+#include "base/log/log.h"
+#include "base/scan/engine/encodings.h"
 #include "base/scan/texts.h"
 
 namespace scan {

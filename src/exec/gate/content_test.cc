@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/scan/encodings.h"
-#include "base/scan/engine.h"
+#include "base/scan/engine/encodings.h"
+#include "base/scan/engine/engine.h"
 #include "exec/gate/payloads.h"
 
 namespace gate {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "exec/gate/validator.h"
 
 namespace gate {

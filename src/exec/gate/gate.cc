@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <fstream>
 
-#include "base/files.h"
 #include "base/hash.h"
+#include "base/os/files.h"
 #include "base/text.h"
 
 namespace gate {
@@ -186,7 +186,7 @@ base::Result<Verdict> Gate::verdict_on(const std::string& name, const std::strin
     return verdict;
 }
 
-base::Status Gate::carry(const GateDocument& document, GatePlace from) {
+base::Status Gate::advance(const GateDocument& document, GatePlace from) {
     const fs::path source = place(from, document.document_id);
     if (document.place == GatePlace::Purged) {
         std::error_code failed;
@@ -215,7 +215,7 @@ base::Result<GateDocument> Gate::judge(const std::string& name, Verdicts verdict
     row.document_sha256 = verdict.document_sha256;
     row.decided_at = parts_.clock.now();
     row = TRY(commit_verdict(std::move(row), verdicts));
-    TRY(carry(row, GatePlace::Outbox));
+    TRY(advance(row, GatePlace::Outbox));
     return row;
 }
 
@@ -245,7 +245,7 @@ base::Result<GateDocument> Gate::settle(const std::string& document_id) {
         return fail(ErrorCode::NotFound, "there is no document {}; see holon gate list",
                     document_id);
     if (row->place == GatePlace::Outbox) return judge(document_id);
-    TRY(carry(*row, GatePlace::Outbox));
+    TRY(advance(*row, GatePlace::Outbox));
     return *row;
 }
 
@@ -279,7 +279,7 @@ base::Status Gate::settle_outbox(std::vector<GateDocument>& judged) {
         if (!text && !is_there(place(GatePlace::Outbox, name))) continue;
         const std::string digest = text ? base::sha256_hex(*text) : "";
         if (digest == row->document_sha256)
-            TRY(carry(*row, GatePlace::Outbox));
+            TRY(advance(*row, GatePlace::Outbox));
         else
             judged.push_back(TRY(judge(name, Verdicts::Anew)));
     }
@@ -291,7 +291,7 @@ base::Status Gate::settle_quarantine() {
         if (!base::is_utf8(name)) continue;
         const auto row = TRY(row_of(name));
         if (row && (row->place == GatePlace::Inbound || row->place == GatePlace::Purged))
-            TRY(carry(*row, GatePlace::Quarantine));
+            TRY(advance(*row, GatePlace::Quarantine));
     }
     return {};
 }
@@ -385,11 +385,12 @@ base::Result<GateDocument> Gate::release(const std::string& document_id,
     TRY(commit_way_out(row, [&](events::Log& log) -> base::Status {
         auto data = event_data(row);
         data["release_reason"] = *row.release_reason;
-        data["agent_is_told"] = parts_.tell && TRY(parts_.tell(log, row, released_text(row, text)));
+        data["agent_is_notified"] =
+            parts_.tell && TRY(parts_.tell(log, row, released_text(row, text)));
         TRY(log.append(row.agent_id, "gate_released", std::move(data)));
         return {};
     }));
-    TRY(carry(row, GatePlace::Quarantine));
+    TRY(advance(row, GatePlace::Quarantine));
     return row;
 }
 
@@ -401,7 +402,7 @@ base::Result<GateDocument> Gate::purge(const std::string& document_id) {
         TRY(log.append(row.agent_id, "gate_purged", event_data(row)));
         return {};
     }));
-    TRY(carry(row, GatePlace::Quarantine));
+    TRY(advance(row, GatePlace::Quarantine));
     return row;
 }
 

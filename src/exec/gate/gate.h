@@ -15,8 +15,8 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "domain/gate.h"
+#include "exec/gate/document/write.h"
 #include "exec/gate/validator.h"
-#include "exec/gate/write.h"
 #include "record/events/events.h"
 #include "store/store.h"
 
@@ -94,7 +94,7 @@ private:
     // Puts away what a crash left unwritten: half a folder, or a row without one.
     base::Status settle_abandoned();
     // Brings the folder of a document from `from` to where its row says it is.
-    base::Status carry(const domain::GateDocument& document, domain::GatePlace from);
+    base::Status advance(const domain::GateDocument& document, domain::GatePlace from);
     base::Status put(const domain::GateDocument& document);
     base::Result<domain::GateDocument> quarantined(const std::string& document_id) const;
     // Commits that a document leaves the quarantine. Conflict when another one let it go before.

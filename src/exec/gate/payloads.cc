@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/scan/encodings.h"
+#include "base/scan/engine/encodings.h"
 
 namespace gate {
 namespace {

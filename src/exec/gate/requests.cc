@@ -139,22 +139,22 @@ void add_backend(FinishedRequest& request, const BackendFacts& backend) {
     if (!backend.version.empty()) request.backend_version = backend.version;
 }
 
-FinishedRequest of_command(std::string id, std::string command, const Teller& teller) {
+FinishedRequest of_command(std::string id, std::string command, const Reporter& reporter) {
     FinishedRequest request{.request_id = std::move(id),
                             .command = bounded(std::move(command)),
-                            .executor = teller.executor,
-                            .created = teller.now};
-    add_backend(request, teller.backend);
+                            .executor = reporter.executor,
+                            .created = reporter.now};
+    add_backend(request, reporter.backend);
     return request;
 }
 
 FinishedRequest of_evidence(std::string id, const results::Evidence& evidence,
-                            const Teller& teller) {
-    auto request = of_command(std::move(id), evidence.command, teller);
+                            const Reporter& reporter) {
+    auto request = of_command(std::move(id), evidence.command, reporter);
     request.exit_code = exit_code(evidence.exit);
     request.runtime_sec = std::chrono::duration<double>(evidence.exit.duration).count();
     if (auto note = unusual(evidence); !note.empty()) request.unexpected_behavior = std::move(note);
-    add_network(request, evidence.network_log, teller.backend);
+    add_network(request, evidence.network_log, reporter.backend);
     request.stdout_file = whole(evidence.exit.out, evidence.stdout_spill);
     request.stderr_file = whole(evidence.exit.err, evidence.stderr_spill);
     return request;
@@ -176,15 +176,15 @@ void add_surroundings(FinishedRequest& request, const tools::FinishedCall& finis
 }
 
 // A call that ran no command to its end: all that it says, and all that it would keep in files.
-FinishedRequest of_tool(const tools::FinishedCall& finished, const Teller& teller) {
+FinishedRequest of_tool(const tools::FinishedCall& finished, const Reporter& reporter) {
     const auto& call = finished.call;
     FinishedRequest request{
         .request_id = request_id(call.call_id.value, ""),
         .command = bounded(fmt::format("{} {}", call.tool, base::json_text(call.args))),
-        .executor = teller.executor,
-        .runtime_sec = std::chrono::duration<double>(teller.now - finished.started_at).count(),
-        .created = teller.now};
-    add_surroundings(request, finished, teller.backend);
+        .executor = reporter.executor,
+        .runtime_sec = std::chrono::duration<double>(reporter.now - finished.started_at).count(),
+        .created = reporter.now};
+    add_surroundings(request, finished, reporter.backend);
     Payloads payloads;
     const auto envelope =
         results::project(call.tool, finished.outcome->completed, payloads, finished.output);
@@ -205,7 +205,7 @@ FinishedRequest of_tool(const tools::FinishedCall& finished, const Teller& telle
 }  // namespace
 
 std::vector<FinishedRequest> requests_of(const tools::FinishedCall& finished,
-                                         const Teller& teller) {
+                                         const Reporter& reporter) {
     const auto& completed = finished.outcome->completed;
     auto evidence = completed ? (*completed)->evidence() : std::vector<results::Evidence>{};
     std::vector<FinishedRequest> requests;
@@ -213,14 +213,14 @@ std::vector<FinishedRequest> requests_of(const tools::FinishedCall& finished,
         requests.push_back(
             of_evidence(request_id(finished.call.call_id.value,
                                    evidence.size() > 1 ? fmt::format(".{}", i + 1) : ""),
-                        evidence[i], teller));
-    if (requests.empty()) requests.push_back(of_tool(finished, teller));
+                        evidence[i], reporter));
+    if (requests.empty()) requests.push_back(of_tool(finished, reporter));
     return requests;
 }
 
-FinishedRequest request_of(const tasks::FinishedOutput& finished, const Teller& teller) {
+FinishedRequest request_of(const tasks::FinishedOutput& finished, const Reporter& reporter) {
     const auto detail = tasks::detail_of(finished.task);
-    auto request = of_command(request_id(finished.task.id.value, ".task"), detail.cmd, teller);
+    auto request = of_command(request_id(finished.task.id.value, ".task"), detail.cmd, reporter);
     results::Evidence evidence;
     if (const auto* ended = std::get_if<supervisor::Ended>(&finished.end)) {
         evidence = {.exit = {.exit_code = ended->exit_code,
@@ -235,7 +235,7 @@ FinishedRequest request_of(const tasks::FinishedOutput& finished, const Teller& 
         request.exit_code = -1;
     }
     if (auto note = unusual(evidence); !note.empty()) request.unexpected_behavior = std::move(note);
-    add_network(request, detail.network_log.value_or(""), teller.backend);
+    add_network(request, detail.network_log.value_or(""), reporter.backend);
     // Both streams of a task are one log, in the order in which they were printed.
     std::error_code failed;
     if (detail.output_path && std::filesystem::is_regular_file(*detail.output_path, failed))

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "exec/gate/waist.h"
+#include "exec/gate/result_gate_adapter.h"
 
 namespace gate {
 
@@ -11,14 +11,15 @@ namespace gate {
 inline constexpr std::size_t kCommandBytesMax = 64 * 1024;
 inline constexpr std::size_t kDestinationsMax = 200;  // Of one command that are told.
 
-struct Teller {
+struct Reporter {
     const BackendFacts& backend;
     const std::string& executor;
     base::Time now;
 };
 
 // One for each command that the call ran, or one for all that it said. At least one. Reads files.
-std::vector<FinishedRequest> requests_of(const tools::FinishedCall& finished, const Teller& teller);
-FinishedRequest request_of(const tasks::FinishedOutput& finished, const Teller& teller);
+std::vector<FinishedRequest> requests_of(const tools::FinishedCall& finished,
+                                         const Reporter& reporter);
+FinishedRequest request_of(const tasks::FinishedOutput& finished, const Reporter& reporter);
 
 }  // namespace gate

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/scan/scanner.h"
 #include "domain/gate.h"
-#include "exec/gate/document.h"
+#include "exec/gate/document/document.h"
 
 namespace gate {
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/scan/encodings.h"
-#include "exec/gate/sample_for_test.h"
+#include "base/scan/engine/encodings.h"
+#include "exec/gate/document/sample_for_test.h"
 
 namespace gate {
 namespace {

@@ -1,6 +1,6 @@
 #include "exec/results/artifacts.h"
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace results {
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 #include <gmock/gmock.h>
 

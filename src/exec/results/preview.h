@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/process.h"
+#include "base/os/process.h"
 
 namespace results {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/process.h"
+#include "base/os/process.h"
 #include "base/result.h"
 #include "domain/tool.h"
 #include "exec/results/envelope.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/process.h"
+#include "base/os/process.h"
 #include "base/result.h"
 #include "exec/sandbox/machine.h"
 #include "exec/sandbox/policy.h"

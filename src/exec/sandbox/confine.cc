@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace sandbox {
 namespace {

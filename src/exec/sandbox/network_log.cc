@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/files.h"
 #include "base/json.h"
+#include "base/os/files.h"
 #include "base/text.h"
 
 namespace sandbox {

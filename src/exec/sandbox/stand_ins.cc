@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/text.h"
 
 namespace sandbox {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/files.h"
-#include "base/log.h"
+#include "base/log/log.h"
+#include "base/os/files.h"
 #include "exec/sandbox/denials.h"
 #include "exec/sandbox/permit.h"
 #include "exec/tasks/commits.h"
@@ -435,15 +435,15 @@ void Host::recover(const std::vector<domain::AgentId>& agents) {
             if (live_.contains(task.id)) continue;
             if (task.kind == domain::TaskKind::SleepJob)
                 settle(agent, task.id, supervisor::Lost{"The runtime was restarted meanwhile."});
-            if (task.kind == domain::TaskKind::CommandTask) take_up(task);
-            if (task.kind == domain::TaskKind::PlanTask && take_up_plan) take_up_plan(task);
+            if (task.kind == domain::TaskKind::CommandTask) resume(task);
+            if (task.kind == domain::TaskKind::PlanTask && resume_plan) resume_plan(task);
         }
     }
     sweep(agents);
 }
 
 // Also asks again for the end of a task that was being stopped: the order may not have gone out.
-void Host::take_up(const domain::Task& task) {
+void Host::resume(const domain::Task& task) {
     const auto detail = detail_of(task);
     // It was started before output was kept back.
     if (!detail.output_withheld && withholds(task.agent_id)) withhold(task);

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "exec/tasks/decide.h"
 #include "exec/tasks/supervisor/supervisor.h"
 #include "record/events/events.h"
@@ -139,7 +139,7 @@ public:
     // Ends the run behind a task whose stop was committed.
     std::function<void(const domain::Task&)> stop_plan;
     // Takes up the run behind a task that an earlier process left open.
-    std::function<void(const domain::Task&)> take_up_plan;
+    std::function<void(const domain::Task&)> resume_plan;
     // The end of this task is committed.
     void plan_has_ended(const domain::AgentId& agent, const domain::TaskId& id) {
         settled(agent, id, true);
@@ -155,7 +155,7 @@ private:
 
     // Why this agent may have no further task, or nothing.
     std::optional<base::Error> refusal(const domain::AgentId& agent) const;
-    void take_up(const domain::Task& task);
+    void resume(const domain::Task& task);
     std::uint64_t output_bytes_max(const std::filesystem::path& folder) const;
     supervisor::OnEnd ending_of(const domain::TaskId& id);
     void ended(const domain::TaskId& id, supervisor::End end);

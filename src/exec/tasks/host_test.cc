@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "exec/tasks/snapshot.h"
 #include "exec/tasks/supervisor/fake_for_test.h"
 #include "store/sql/sqlite/sqlite_store.h"

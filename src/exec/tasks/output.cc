@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace tasks {
 namespace {

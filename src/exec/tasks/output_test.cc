@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "exec/tasks/snapshot.h"
 
 namespace tasks {

@@ -218,9 +218,9 @@ bool Dispatcher::is_repeatable(const domain::ToolCall& call) const {
     return call.tool_registry_version == registry_version_;
 }
 
-bool Dispatcher::can_take_up(const domain::ToolCall& call) const {
+bool Dispatcher::can_resume(const domain::ToolCall& call) const {
     const Tool* found = parts_.registry.find(call.tool);
-    return found && found->can_take_up(call);
+    return found && found->can_resume(call);
 }
 
 Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,
@@ -260,12 +260,12 @@ std::shared_ptr<Running> Dispatcher::propose(const domain::ToolCall& call, const
                              domain::ResultStatus::Error));
         return nullptr;
     }
-    struct Asking final : Running {
+    struct AwaitingApproval final : Running {
         base::Result<std::string> id;
         std::move_only_function<void(Dispatched)> done;
         void cancel() override {}  // Asked is asked; the answer is on its way.
     };
-    auto asking = std::make_shared<Asking>();
+    auto asking = std::make_shared<AwaitingApproval>();
     asking->done = std::move(done);
     parts_.loop->offload(
         [asking, call, place, proposals = parts_.proposals] {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/ids.h"
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "exec/results/project.h"
 #include "exec/tools/proposals.h"
 #include "exec/tools/registry.h"
@@ -71,7 +71,7 @@ public:
     // that made the call, unless that one had the same tools.
     bool is_repeatable(const domain::ToolCall& call) const;
     // Would making it again go on with what it had begun?
-    bool can_take_up(const domain::ToolCall& call) const;
+    bool can_resume(const domain::ToolCall& call) const;
 
     // Runs the call, or refuses it; either way `done` gets everything, once, on the loop. The
     // handle is null when the call is already over.

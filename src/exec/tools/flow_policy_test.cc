@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/asio_loop.h"
+#include "base/os/asio_loop.h"
 #include "base/scan/secrets.h"
 #include "exec/tools/fake_tool_for_test.h"
 

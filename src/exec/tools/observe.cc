@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/text.h"
 
 namespace tools {

@@ -81,7 +81,7 @@ struct WorkspaceUse {
     domain::WorkspaceEntry entry;
     friend bool operator==(const WorkspaceUse&, const WorkspaceUse&) = default;
 };
-using RuntimeRequest = std::variant<domain::RestWish, FollowUp, ResultRead, WorkspaceUse>;
+using RuntimeRequest = std::variant<domain::SleepRequest, FollowUp, ResultRead, WorkspaceUse>;
 
 struct Outcome {
     results::Completed completed;
@@ -114,7 +114,7 @@ public:
                                            results::ArtifactSink& sink, Done done) = 0;
 
     // Would start() with this call, which a crash cut off, go on with what it had begun?
-    virtual bool can_take_up(const domain::ToolCall& /*call*/) const { return false; }
+    virtual bool can_resume(const domain::ToolCall& /*call*/) const { return false; }
 
     // A better word for input that does not fit the schema, or nothing.
     virtual std::optional<domain::ToolError> explain(const json::value& /*args*/) const {

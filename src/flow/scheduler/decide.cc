@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "flow/turn/decide.h"
+#include "flow/turn/decide/decide.h"
 
 namespace scheduler {
 
@@ -31,11 +31,11 @@ Suspend suspend(std::string_view setting, std::int64_t limit, std::string_view u
 }  // namespace
 
 Choice choose(const identity::AgentFacts& facts, const RoundBudget& budget) {
-    if (facts.agent.stopped) return Rest{"the agent is stopped"};
-    if (facts.agent.paused) return Rest{"the agent is paused"};
-    if (facts.agent.booting) return Rest{"the agent is booting"};
-    if (facts.open_attempt) return Rest{"a turn is open"};
-    if (facts.pending == 0) return Rest{std::string(kNothingQueued)};
+    if (facts.agent.stopped) return Idle{"the agent is stopped"};
+    if (facts.agent.paused) return Idle{"the agent is paused"};
+    if (facts.agent.booting) return Idle{"the agent is booting"};
+    if (facts.open_attempt) return Idle{"a turn is open"};
+    if (facts.pending == 0) return Idle{std::string(kNothingQueued)};
     const auto& agent = facts.agent;
     const auto& limits = budget.limits;
     const Bound rounds = rest_of(limits.agent_rounds, agent.total_model_rounds);
@@ -49,7 +49,7 @@ Choice choose(const identity::AgentFacts& facts, const RoundBudget& budget) {
     if (is_spent(wall_ms))
         return suspend("runtime.max_agent_wall_ms", *limits.agent_wall_ms, "ms spent in turns");
     const Bound left = rest_of(budget.rounds_total, budget.rounds_used);
-    if (is_spent(left)) return Rest{std::string(kBudgetSpent)};
+    if (is_spent(left)) return Idle{std::string(kBudgetSpent)};
     const Bound most = least(least(turn::kRoundsMax, limits.turn_rounds), least(rounds, left));
     return TakeNext{.rounds_max = *most,
                     .tokens_max = least(limits.turn_tokens, tokens),

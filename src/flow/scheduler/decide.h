@@ -8,9 +8,9 @@
 
 namespace scheduler {
 
-struct Rest {
+struct Idle {
     std::string reason;
-    friend bool operator==(const Rest&, const Rest&) = default;
+    friend bool operator==(const Idle&, const Idle&) = default;
 };
 // How far the next turn may go.
 struct TakeNext {
@@ -25,7 +25,7 @@ struct Suspend {
     std::string text;
     friend bool operator==(const Suspend&, const Suspend&) = default;
 };
-using Choice = std::variant<Rest, TakeNext, Suspend>;
+using Choice = std::variant<Idle, TakeNext, Suspend>;
 
 // What turns, and agents over their whole life, may use; see docs/configuration.md.
 struct Limits {

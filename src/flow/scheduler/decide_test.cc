@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "flow/turn/decide.h"
+#include "flow/turn/decide/decide.h"
 
 namespace scheduler {
 namespace {
@@ -18,22 +18,22 @@ TEST(Choose, TakesTheNextMessageWhenThereIsOne) {
 TEST(Choose, RestsForEachReasonThereIs) {
     auto stopped = ready();
     stopped.agent.stopped = true;
-    EXPECT_EQ(choose(stopped, {}), Choice(Rest{"the agent is stopped"}));
+    EXPECT_EQ(choose(stopped, {}), Choice(Idle{"the agent is stopped"}));
     auto paused = ready();
     paused.agent.paused = true;
-    EXPECT_EQ(choose(paused, {}), Choice(Rest{"the agent is paused"}));
+    EXPECT_EQ(choose(paused, {}), Choice(Idle{"the agent is paused"}));
     auto busy = ready();
     busy.open_attempt.emplace();
-    EXPECT_EQ(choose(busy, {}), Choice(Rest{"a turn is open"}));
+    EXPECT_EQ(choose(busy, {}), Choice(Idle{"a turn is open"}));
     auto idle = ready();
     idle.pending = 0;
-    EXPECT_EQ(choose(idle, {}), Choice(Rest{std::string(kNothingQueued)}));
+    EXPECT_EQ(choose(idle, {}), Choice(Idle{std::string(kNothingQueued)}));
 }
 
 TEST(Choose, TheRoundBudgetBindsOverAllTurns) {
     EXPECT_EQ(choose(ready(), {.rounds_total = 5, .rounds_used = 2}), Choice(TakeNext{3}));
     EXPECT_EQ(choose(ready(), {.rounds_total = 5, .rounds_used = 5}),
-              Choice(Rest{std::string(kBudgetSpent)}));
+              Choice(Idle{std::string(kBudgetSpent)}));
     EXPECT_EQ(choose(ready(), {.rounds_total = 100'000}), Choice(TakeNext{turn::kRoundsMax}));
 }
 

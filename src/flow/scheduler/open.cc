@@ -97,7 +97,7 @@ base::Status record_opening(events::Log& log, const turn::Facts& facts, const co
     return log.append(facts.agent.agent_id, "turn_context_built", std::move(built));
 }
 
-// Rest ends because there is something to do; its timer and the wait for it end with it.
+// Idle ends because there is something to do; its timer and the wait for it end with it.
 base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::Message& message) {
     auto& agent = facts.agent;
     agent.last_wake_reason = std::string(base::enum_name(message.kind));
@@ -170,7 +170,7 @@ base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, cons
                              spent.text, facts.pending, agent.agent_id)}));
     TRY(log.tx().put_agent(agent));
     TRY(identity::record_state(log, agent.agent_id, before));
-    return Outcome{Rest{spent.text}};
+    return Outcome{Idle{spent.text}};
 }
 
 }  // namespace
@@ -242,7 +242,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     }
     if (TRY(emit_pending(log, facts))) return Outcome{Ticked{}};
     const Choice choice = choose(facts, input.budget);
-    if (const auto* rest = std::get_if<Rest>(&choice)) return Outcome{*rest};
+    if (const auto* rest = std::get_if<Idle>(&choice)) return Outcome{*rest};
     if (const auto* spent = std::get_if<Suspend>(&choice))
         return suspend(log, std::move(facts), *spent);
     const auto& taken = std::get<TakeNext>(choice);
@@ -250,7 +250,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     const auto before = facts;
     const auto prior = identity::decide_closure(before_triggers(facts));
     auto claimed = TRY(queue::claim(log, agent_id));
-    if (!claimed) return Outcome{Rest{std::string(kNothingQueued)}};
+    if (!claimed) return Outcome{Idle{std::string(kNothingQueued)}};
     const domain::Message& message = claimed->message;
     auto& agent = facts.agent;
     agent.execution = input.execution;

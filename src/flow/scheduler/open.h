@@ -9,7 +9,7 @@
 
 #include "agent/context/frame.h"
 #include "flow/scheduler/decide.h"
-#include "flow/turn/decide.h"
+#include "flow/turn/decide/decide.h"
 #include "record/events/events.h"
 
 namespace scheduler {
@@ -25,7 +25,7 @@ struct Reduced {
 };
 // A hint that was waiting is now a message in the queue.
 struct Ticked {};
-using Outcome = std::variant<Opened, Reduced, Ticked, Rest>;
+using Outcome = std::variant<Opened, Reduced, Ticked, Idle>;
 
 // A message that no turn can be opened for is set aside after so many tries.
 inline constexpr std::int64_t kOpenFailuresMax = 3;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "agent/workspace/workspace.h"
-#include "base/files.h"
+#include "base/os/files.h"
 #include "flow/scheduler/timers.h"
 
 namespace scheduler {
@@ -277,7 +277,7 @@ void Scheduler::ticked(const domain::AgentId& agent, Outcome outcome) {
         if (halted) runner_.interrupt(agent, halted.mapped().reason, halted.mapped().kind);
         return pump();
     }
-    const auto* rest = std::get_if<Rest>(&outcome);
+    const auto* rest = std::get_if<Idle>(&outcome);
     if (is_draining_)
         holds_.erase(agent);
     else if (held == held_.end() && rest && !again)

@@ -23,7 +23,7 @@ base::Result<bool> has_queued_tick(store::Tx& tx, const Timer& timer) {
 
 // What the agent is told. The end of a rest it asked for says so.
 base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
-                                      const std::optional<domain::Rest>& rest) {
+                                      const std::optional<domain::Sleep>& rest) {
     const auto& timer = fired.timer;
     json::object metadata{{"timer_id", timer.id.value},
                           {"due_at", base::to_text(fired.due)},
@@ -64,7 +64,7 @@ base::Result<bool> expire_wait(events::Log& log, const domain::WaitId& id) {
     return true;
 }
 
-base::Status check(const TimerWish& wish) {
+base::Status check(const TimerRequest& wish) {
     if (wish.duration_ms < 0 || wish.duration_ms > kTimerMsMax)
         return fail(ErrorCode::InvalidInput, "duration_ms is {}; it must be from 0 to {}",
                     wish.duration_ms, kTimerMsMax);
@@ -76,7 +76,7 @@ base::Status check(const TimerWish& wish) {
 
 }  // namespace
 
-base::Result<Timer> create_timer(events::Log& log, const TimerWish& wish) {
+base::Result<Timer> create_timer(events::Log& log, const TimerRequest& wish) {
     TRY(check(wish));
     if (TRY(log.tx().active_timer_count(wish.agent_id)) >= kTimersPerAgentMax)
         return fail(ErrorCode::Refused, "agent {} already has {} timers; cancel some first",

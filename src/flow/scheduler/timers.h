@@ -13,7 +13,7 @@ inline constexpr std::int64_t kIntervalMsMin = 1'000;  // A shorter one would on
 inline constexpr std::int64_t kTimerMsMax = 31'536'000'000;  // A year.
 inline constexpr std::size_t kTimerSummaryCharsMax = 500;
 
-struct TimerWish {
+struct TimerRequest {
     domain::AgentId agent_id;
     std::int64_t duration_ms{0};
     std::optional<std::int64_t> interval_ms{};
@@ -21,7 +21,7 @@ struct TimerWish {
 };
 // Stores an active timer, with its event. InvalidInput for times out of bounds, Refused above
 // kTimersPerAgentMax.
-base::Result<domain::Timer> create_timer(events::Log& log, const TimerWish& wish);
+base::Result<domain::Timer> create_timer(events::Log& log, const TimerRequest& wish);
 
 // NotFound for a timer that is not the agent's; one that is over already is returned as it is.
 base::Result<domain::Timer> cancel_timer(events::Log& log, const domain::AgentId& agent,

@@ -8,7 +8,7 @@
 #include "flow/ingress/ingress.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
-#include "flow/turn/interject.h"
+#include "flow/turn/decide/interject.h"
 #include "record/briefs/briefs.h"
 
 namespace turn {
@@ -64,7 +64,7 @@ base::Status drop_read_result(events::Log& log, const Facts& facts, const domain
 
 // Deliberate rest: recorded with its reason, and with the timer that ends it when it has one. Input
 // that is already waiting comes first.
-base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish& wish,
+base::Status rest(events::Log& log, domain::Agent& agent, const domain::SleepRequest& wish,
                   domain::TrustLevel trust) {
     const std::int64_t pending = TRY(log.tx().pending_count(agent.agent_id));
     if (pending > 0)
@@ -85,7 +85,7 @@ base::Status rest(events::Log& log, domain::Agent& agent, const domain::RestWish
              {"next_status", facts.pending_wake_hint ? "awake_idle" : "awaiting_task"},
              {"evidence", json::array{facts.pending_wake_hint ? "a wake hint is waiting"
                                                               : "a task's result is awaited"}}});
-    agent.rest = domain::Rest{.since = log.now(), .reason = wish.reason, .trust = trust};
+    agent.rest = domain::Sleep{.since = log.now(), .reason = wish.reason, .trust = trust};
     json::object evidence{{"reason", wish.reason}, {"since", base::to_text(log.now())}};
     if (wish.duration_ms) {
         agent.rest->until = log.now() + std::chrono::milliseconds(*wish.duration_ms);

@@ -1,7 +1,7 @@
 // Reading a turn's facts and writing a decided step, inside one transaction.
 #pragma once
 
-#include "flow/turn/decide.h"
+#include "flow/turn/decide/decide.h"
 #include "record/events/events.h"
 
 namespace turn {

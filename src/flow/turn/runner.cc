@@ -1,7 +1,7 @@
 #include "flow/turn/runner.h"
 
 #include "flow/turn/apply.h"
-#include "flow/turn/records.h"
+#include "flow/turn/decide/records.h"
 
 namespace turn {
 namespace {
@@ -36,7 +36,7 @@ struct Runner::Live {
     std::shared_ptr<tools::Running> running_tool;
     base::Loop::TimerHandle wait{base::Loop::TimerHandle::None};
     base::Loop::TimerHandle deadline{base::Loop::TimerHandle::None};
-    std::optional<Interrupted> stop_wish;
+    std::optional<Interrupted> stop_request;
     bool operator_joined{false};  // Their own instructions are in the conversation, too.
 
     // On whose word the calls of the next round are made.
@@ -127,7 +127,7 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
         CHECK(static_cast<std::size_t>(state->next) < live->facts.executions.size(),
               "a waiting turn has lost its call");
         const auto& call = live->facts.executions[static_cast<std::size_t>(state->next)].call;
-        if (!parts_.dispatcher.is_repeatable(call) && !parts_.dispatcher.can_take_up(call)) {
+        if (!parts_.dispatcher.is_repeatable(call) && !parts_.dispatcher.can_resume(call)) {
             resumed.unknown = ToolFinished{
                 call.call_id, parts_.dispatcher.without_running(call, unknown_outcome(call),
                                                                 domain::ResultStatus::Error)};
@@ -186,18 +186,18 @@ void Runner::interrupt(const domain::AgentId& agent, std::string reason, StopKin
 
 // The first wish counts, but for an operator who wants no more of it.
 void Runner::stop(const std::shared_ptr<Live>& live, Interrupted wish) {
-    if (!live->stop_wish || wish.kind == StopKind::Abort) live->stop_wish = std::move(wish);
+    if (!live->stop_request || wish.kind == StopKind::Abort) live->stop_request = std::move(wish);
     if (live->exchange) live->exchange->cancel();
     if (live->running_tool) live->running_tool->cancel();
     if (live->wait != base::Loop::TimerHandle::None) {
         end_wait(*live);
-        step(live, *live->stop_wish, std::nullopt);
+        step(live, *live->stop_request, std::nullopt);
     }
     // With nothing in flight but a commit, act() sees the wish when the commit is done.
 }
 
 void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects) {
-    if (live->stop_wish) return step(live, *live->stop_wish, std::nullopt);
+    if (live->stop_request) return step(live, *live->stop_request, std::nullopt);
     for (const auto& effect : effects) {
         if (const auto* ask = std::get_if<AskModel>(&effect))
             ask_model(live, *ask);
@@ -234,7 +234,7 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
             domain::fill_timing(outcome ? outcome->timeline : outcome.error().timeline,
                                 timing.started_at, timing.completed_at);
             if (!outcome) {
-                if (live->stop_wish) return step(live, *live->stop_wish, ask);
+                if (live->stop_request) return step(live, *live->stop_request, ask);
                 return step(live, ModelFailed{ask.round, std::move(outcome).error(), timing}, ask);
             }
             ModelReplied replied{.round = ask.round, .timing = timing};
@@ -281,8 +281,8 @@ void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
                     if (!alive.lock()) return;
                     live->running_tool = nullptr;
                     ToolFinished finished{run.call_id, std::move(dispatched)};
-                    if (!live->stop_wish) return step(live, std::move(finished), run);
-                    Interrupted wish = *live->stop_wish;
+                    if (!live->stop_request) return step(live, std::move(finished), run);
+                    Interrupted wish = *live->stop_request;
                     wish.last = std::move(finished);
                     step(live, std::move(wish), run);
                 });

@@ -12,9 +12,9 @@
 
 #include "agent/context/capability.h"
 #include "agent/context/frame.h"
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "exec/tools/dispatcher.h"
-#include "flow/turn/decide.h"
+#include "flow/turn/decide/decide.h"
 #include "provider/provider.h"
 #include "record/events/events.h"
 #include "store/store.h"

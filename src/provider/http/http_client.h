@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/asio_loop.h"
+#include "base/os/asio_loop.h"
 #include "provider/provider.h"
 
 namespace provider {

@@ -1,7 +1,7 @@
 #include "provider/openai_codex/login.h"
 
-#include "base/files.h"
 #include "base/json.h"
+#include "base/os/files.h"
 #include "base/scan/secrets.h"
 #include "base/text.h"
 

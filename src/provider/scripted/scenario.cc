@@ -1,6 +1,6 @@
 #include "provider/scripted/scenario.h"
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace provider {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "provider/scripted/scenario.h"
 
 namespace provider {

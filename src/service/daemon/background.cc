@@ -122,7 +122,7 @@ base::Result<pid_t> start_in_background(const BackgroundSpec& spec,
     return fail(ErrorCode::Unavailable, "{}", base::printable(base::to_utf8(*said)));
 }
 
-void tell_starter(std::string_view line) {
+void notify_starter(std::string_view line) {
     const char* number = std::getenv(kReadyVariable);
     if (number == nullptr) return;
     const base::Fd fd(std::atoi(number));

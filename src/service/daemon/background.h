@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace service {
 
@@ -30,7 +30,7 @@ base::Result<pid_t> start_in_background(const BackgroundSpec& spec,
                                         std::chrono::milliseconds limit);
 
 // For the started process: says the one line. No effect when nobody waits for it.
-void tell_starter(std::string_view line);
+void notify_starter(std::string_view line);
 
 // A process that is not ours, by a descriptor, so that a number used again is never mistaken for
 // it.

@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "base/text.h"
+#include "service/daemon/access/surface.h"
 #include "service/daemon/background.h"
 #include "service/daemon/log_tail.h"
 #include "service/daemon/probe.h"
-#include "service/daemon/surface.h"
 #include "service/remote/client.h"
 
 namespace service {

@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "config/config.h"
-#include "service/daemon/access.h"
+#include "service/daemon/access/access.h"
 #include "service/daemon/decide.h"
 #include "service/daemon/run_files.h"
 

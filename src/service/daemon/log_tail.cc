@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/text.h"
 
 namespace service {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "service/daemon/access.h"
+#include "service/daemon/access/access.h"
 
 namespace service {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "config/server.h"
+#include "config/sections/server.h"
 #include "service/daemon/run_files.h"
 #include "service/remote/client.h"
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/time.h"
 #include "base/typed.h"
-#include "service/daemon/serve_options.h"
+#include "service/daemon/access/serve_options.h"
 
 namespace service {
 

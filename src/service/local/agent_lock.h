@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/result.h"
 
 namespace service {

@@ -1,7 +1,7 @@
 #include "service/local/agent_plans.h"
 
-#include "base/log.h"
-#include "exec/plan/receipt.h"
+#include "base/log/log.h"
+#include "exec/plan/entry/receipt.h"
 #include "exec/tasks/plan_task.h"
 #include "exec/tasks/snapshot.h"
 #include "service/local/agent_lock.h"
@@ -60,26 +60,26 @@ domain::ToolError failed(const base::Error& error) {
 
 AgentPlans::AgentPlans(AgentPlanParts parts) : parts_(std::move(parts)) {
     parts_.tasks.stop_plan = [this](const domain::Task& task) { stop(task); };
-    parts_.tasks.take_up_plan = [this](const domain::Task& task) { take_up(task); };
+    parts_.tasks.resume_plan = [this](const domain::Task& task) { resume(task); };
 }
 
 AgentPlans::~AgentPlans() {
-    std::unique_lock lock(gate_->mutex);
-    gate_->is_closed = true;
-    gate_->quiet.wait(lock, [this] { return gate_->running == 0; });
+    std::unique_lock lock(latch_->mutex);
+    latch_->is_closed = true;
+    latch_->quiet.wait(lock, [this] { return latch_->running == 0; });
 }
 
-void AgentPlans::beside(base::Task work, base::Task then) {
+void AgentPlans::beside(base::Job work, base::Job then) {
     parts_.loop.offload(
-        [gate = gate_, work = std::move(work)]() mutable {
+        [latch = latch_, work = std::move(work)]() mutable {
             {
-                const std::lock_guard lock(gate->mutex);
-                if (gate->is_closed) return;
-                ++gate->running;
+                const std::lock_guard lock(latch->mutex);
+                if (latch->is_closed) return;
+                ++latch->running;
             }
             work();
-            const std::lock_guard lock(gate->mutex);
-            if (--gate->running == 0) gate->quiet.notify_all();
+            const std::lock_guard lock(latch->mutex);
+            if (--latch->running == 0) latch->quiet.notify_all();
         },
         std::move(then));
 }
@@ -208,14 +208,14 @@ void AgentPlans::stop(const domain::Task& task) {
 }
 
 // A run that waits for the operator is left alone; any other goes on from its journal.
-void AgentPlans::take_up(const domain::Task& task) {
+void AgentPlans::resume(const domain::Task& task) {
     if (task.status == TaskStatus::Cancelling) return stop(task);
     if (tasks::is_put_off(task)) return;
     const domain::RunId run{tasks::plan_detail_of(task).run_id};
-    if (parts_.plans.host().is_carried(run)) return;
+    if (parts_.plans.host().is_executing(run)) return;
     beside(
         [this, run] {
-            const auto carried = parts_.plans.host().carry(run, {});
+            const auto carried = parts_.plans.host().execute(run, {});
             if (!carried && carried.error().code != ErrorCode::Conflict)
                 base::log_warn("run {} is not taken up: {}", run, carried.error().message);
         },
@@ -223,11 +223,11 @@ void AgentPlans::take_up(const domain::Task& task) {
 }
 
 // One RunPlan on its way to its answer.
-class AgentPlans::Asking final : public tools::Running,
-                                 public std::enable_shared_from_this<Asking> {
+class AgentPlans::PlanCall final : public tools::Running,
+                                   public std::enable_shared_from_this<PlanCall> {
 public:
-    Asking(AgentPlans& plans, plan::PlanAsk ask,
-           std::move_only_function<void(plan::PlanAnswer)> done)
+    PlanCall(AgentPlans& plans, plan::PlanAsk ask,
+             std::move_only_function<void(plan::PlanAnswer)> done)
         : plans_(plans), ask_(std::move(ask)), done_(std::move(done)) {}
 
     void begin() {
@@ -236,7 +236,7 @@ public:
 
     void cancel() override {
         cancelled_ = true;
-        if (is_carried_) plans_.parts_.plans.host().cancel(run_, "the turn was interrupted");
+        if (is_executing_) plans_.parts_.plans.host().cancel(run_, "the turn was interrupted");
     }
 
 private:
@@ -264,13 +264,13 @@ private:
         }
         run_ = created->run->run_id;
         if (!created->run->is_open() || created->needs_approval) return as_it_stands();
-        const auto carried = plans_.parts_.plans.host().carry(
+        const auto carried = plans_.parts_.plans.host().execute(
             run_,
             {.on_end = [self = shared_from_this()](base::Result<PlanRun>) { self->ended(); }});
         // Another part of the runtime has taken it up already: its end comes as a message.
         if (!carried && carried.error().code == ErrorCode::Conflict) return as_it_stands();
         if (!carried) return plan::PlanAnswer(failed(carried.error()));
-        is_carried_ = true;
+        is_executing_ = true;
         return std::monostate{};
     }
 
@@ -294,11 +294,11 @@ private:
         is_made_ = true;
         if (auto* answer = std::get_if<plan::PlanAnswer>(&first_))
             return finish(std::move(*answer));
-        if (is_over_) return answer_beside();
+        if (is_over_) return answer_in_background();
         if (cancelled_) return cancel();
         timer_ = plans_.parts_.loop.after(ask_.yield, [self = shared_from_this()] {
             self->timer_ = base::Loop::TimerHandle::None;
-            if (!self->cancelled_) self->answer_beside();
+            if (!self->cancelled_) self->answer_in_background();
         });
     }
 
@@ -306,10 +306,10 @@ private:
         is_over_ = true;
         if (!is_made_) return;  // made() will find out.
         plans_.parts_.loop.cancel(std::exchange(timer_, base::Loop::TimerHandle::None));
-        answer_beside();
+        answer_in_background();
     }
 
-    void answer_beside() {
+    void answer_in_background() {
         if (std::exchange(is_answering_, true)) return;
         beside([this] { first_ = as_it_stands(); },
                [this] { finish(std::move(std::get<plan::PlanAnswer>(first_))); });
@@ -324,7 +324,7 @@ private:
     std::move_only_function<void(plan::PlanAnswer)> done_;
     First first_;
     domain::RunId run_;
-    std::atomic<bool> is_carried_{false};
+    std::atomic<bool> is_executing_{false};
     bool is_made_{false};  // From here on `first_` is the loop's.
     bool is_over_{false};
     bool is_answering_{false};
@@ -334,7 +334,7 @@ private:
 
 std::shared_ptr<tools::Running> AgentPlans::start(
     plan::PlanAsk ask, std::move_only_function<void(plan::PlanAnswer)> done) {
-    auto asking = std::make_shared<Asking>(*this, std::move(ask), std::move(done));
+    auto asking = std::make_shared<PlanCall>(*this, std::move(ask), std::move(done));
     asking->begin();
     return asking;
 }

@@ -10,7 +10,7 @@
 #include <map>
 #include <mutex>
 
-#include "exec/plan/run_plan_tool.h"
+#include "exec/plan/entry/run_plan_tool.h"
 #include "exec/tasks/host.h"
 #include "exec/tools/proposals.h"
 #include "service/local/local_plans.h"
@@ -46,26 +46,26 @@ public:
     void committed(const domain::PlanRun& run) override;
 
 private:
-    class Asking;
+    class PlanCall;
     // Stores the run of a call, or finds it.
     base::Result<PlanCreated> make(const PlanRequest& request, const domain::ToolCall& call,
                                    const tools::Place& place,
                                    std::optional<domain::PolicySnapshot> policy);
     // Makes a task of a run that is still open. Nothing when it has ended.
     base::Result<std::optional<domain::Task>> promote(const domain::RunId& run);
-    void beside(base::Task work, base::Task then);
+    void beside(base::Job work, base::Job then);
     void stop(const domain::Task& task);
-    void take_up(const domain::Task& task);
+    void resume(const domain::Task& task);
 
     AgentPlanParts parts_;
     // Work beside the loop that is under way; none begins once it is closed.
-    struct Gate {
+    struct Latch {
         std::mutex mutex;
         std::condition_variable quiet;
         int running{0};
         bool is_closed{false};
     };
-    std::shared_ptr<Gate> gate_{std::make_shared<Gate>()};
+    std::shared_ptr<Latch> latch_{std::make_shared<Latch>()};
     std::mutex mutex_;
     // What the transaction on its way will have appended, by run.
     struct Pending {

@@ -1,5 +1,5 @@
 // A call that only the operator may allow, as a run of one step that waits for them.
-#include "exec/plan/refs.h"
+#include "exec/plan/language/refs.h"
 #include "service/local/agent_plans.h"
 
 namespace service {

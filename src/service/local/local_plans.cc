@@ -6,11 +6,11 @@
 #include <future>
 
 #include "agent/workspace/workspace.h"
-#include "exec/plan/chain.h"
-#include "exec/plan/params.h"
-#include "exec/plan/parse.h"
-#include "exec/plan/preview.h"
-#include "exec/plan/wire.h"
+#include "exec/plan/language/params.h"
+#include "exec/plan/language/parse.h"
+#include "exec/plan/language/wire.h"
+#include "exec/plan/record/chain.h"
+#include "exec/plan/run/preview.h"
 #include "service/local/agent_lock.h"
 #include "service/local/plan_request.h"
 
@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kPreviewTimeMax{30};  // Where others wait for th
 
 // A run that only pretends, on the loop.
 struct Pretended {
-    Pretended(const PlanParts& parts, const PlanStanding& standing, plan::State state)
+    Pretended(const PlanParts& parts, const PlanContext& standing, plan::State state)
         : journal(parts.loop),
           performer(parts.dispatcher, standing.place, standing.profile),
           runner({.loop = parts.loop,
@@ -208,7 +208,7 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
                                     parts_.clock.now());
     if (host_.stays()) shorten(created.run.policy.limits.run_timeout_ms, kPreviewTimeMax);
     const Scratch scratch(parts_.folder(created.run.run_id));
-    const auto standing = TRY(standing_of(parts_, created.run));
+    const auto standing = TRY(execution_context(parts_, created.run));
     auto pretended = std::make_unique<Pretended>(parts_, standing, plan::State(created.run, plan));
     return await_work<json::object>(
         [&](const Told<json::object>& told) {
@@ -307,7 +307,7 @@ base::Result<PlanRun> LocalPlans::execute_locked(const std::string& run, PlanObs
     const Reset reset(*this);
     interrupt_by([this, id](const std::string& reason) { host_.cancel(id, reason); });
     return await<PlanRun>([&](const Told<PlanRun>& told) -> base::Status {
-        TRY(host_.carry(
+        TRY(host_.execute(
             id, {.on_record = [&](const domain::PlanRecord& record) { observer.on_record(record); },
                  .on_end = [told](base::Result<PlanRun> how) { told(std::move(how)); }}));
         return {};
@@ -323,7 +323,7 @@ base::Result<PlanRun> LocalPlans::begin(const std::string& run) {
         auto once = [told, is_told = std::make_shared<bool>(false)](base::Result<PlanRun> how) {
             if (!std::exchange(*is_told, true)) told(std::move(how));
         };
-        TRY(host_.carry(
+        TRY(host_.execute(
             id, {.on_begun = once, .on_end = [once](base::Result<PlanRun> how) { once(how); }}));
         return {};
     });

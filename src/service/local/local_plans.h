@@ -27,7 +27,7 @@ public:
     base::Result<domain::PlanRun> cancel(const std::string& run,
                                          const std::string& reason) override;
     base::Result<domain::PlanRun> run(const std::string& run) override;
-    base::Result<bool> is_carried(const std::string& run) override;
+    base::Result<bool> is_executing(const std::string& run) override;
     base::Result<std::vector<domain::PlanRun>> runs(std::int64_t limit) override;
     base::Result<json::object> show(const std::string& run) override;
     base::Result<std::vector<domain::PlanRecord>> records(const std::string& run,

@@ -1,7 +1,7 @@
 // Plans kept by name, old runs put away, and the tools that plans can name.
-#include "exec/plan/params.h"
-#include "exec/plan/parse.h"
-#include "exec/plan/wire.h"
+#include "exec/plan/language/params.h"
+#include "exec/plan/language/parse.h"
+#include "exec/plan/language/wire.h"
 #include "service/local/local_plans.h"
 
 namespace service {

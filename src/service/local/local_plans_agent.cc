@@ -1,4 +1,4 @@
-#include "base/log.h"
+#include "base/log/log.h"
 #include "service/local/agent_lock.h"
 #include "service/local/local_plans.h"
 
@@ -44,7 +44,7 @@ base::Status LocalPlans::end(const domain::RunId& run, const std::string& reason
 
 void LocalPlans::begin_if_owned(const domain::PlanRun& run) {
     if (!run.owner || !host_.stays()) return;
-    if (const auto carried = host_.carry(run.run_id, {}); !carried)
+    if (const auto carried = host_.execute(run.run_id, {}); !carried)
         base::log_warn("run {} is approved and does not begin: {} Go on with: holon plan resume {}",
                        run.run_id, carried.error().message, run.run_id);
 }

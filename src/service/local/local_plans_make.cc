@@ -10,8 +10,8 @@ namespace {
 using base::ErrorCode;
 using base::fail;
 
-plan::Wish wish_of(const PlanMakeRequest& request, std::string model,
-                   const std::filesystem::path& vault) {
+plan::Wish request_of(const PlanMakeRequest& request, std::string model,
+                      const std::filesystem::path& vault) {
     plan::Wish wish{.goal = request.goal, .model_ref = std::move(model)};
     auto names = vault_names(vault, plan::kVaultNamesMax + 1);
     std::size_t bytes = 0;
@@ -50,7 +50,7 @@ base::Result<PlanMade> LocalPlans::make(const PlanMakeRequest& request) {
                     plan::kWishCharsMax);
     if (!planner.provider) return fail(ErrorCode::Unavailable, "no model can be asked here");
     const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
-    auto wish = wish_of(request, TRY(planner.model_of(request.model)), entry.execution_root);
+    auto wish = request_of(request, TRY(planner.model_of(request.model)), entry.execution_root);
     wish.max_output_tokens = planner.max_output_tokens_of(wish.model_ref);
     const auto made = TRY(ask_planner(wish, entry.execution_root));
     PlanMade out{.faults = shown(made.faults), .tries = made.tries};

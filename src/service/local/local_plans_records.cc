@@ -1,8 +1,8 @@
 // What a run left behind: shown, proved, replayed and taken back.
-#include "exec/plan/replay.h"
-#include "exec/plan/revert.h"
-#include "exec/plan/verify.h"
-#include "exec/plan/wire.h"
+#include "exec/plan/language/wire.h"
+#include "exec/plan/record/verify.h"
+#include "exec/plan/run/replay.h"
+#include "exec/plan/run/revert.h"
 #include "service/local/agent_lock.h"
 #include "service/local/local_plans.h"
 #include "service/local/plan_request.h"
@@ -24,9 +24,9 @@ base::Result<PlanRun> LocalPlans::run(const std::string& run) {
     return std::move(*found);
 }
 
-base::Result<bool> LocalPlans::is_carried(const std::string& run) {
+base::Result<bool> LocalPlans::is_executing(const std::string& run) {
     const auto id = TRY(name_run(run));
-    return host_.is_carried(id) || TRY(lock_holder(parts_.folder(id))).has_value();
+    return host_.is_executing(id) || TRY(lock_holder(parts_.folder(id))).has_value();
 }
 
 base::Result<std::vector<PlanRun>> LocalPlans::runs(std::int64_t limit) {

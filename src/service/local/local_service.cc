@@ -6,7 +6,7 @@
 #include "agent/identity/closure.h"
 #include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "exec/tasks/snapshot.h"
 #include "flow/ingress/ingress.h"
 #include "service/local/collector.h"
@@ -298,8 +298,8 @@ base::Result<domain::Message> LocalService::receive(const RunRequest& request,
 
 // Follows the agent on the loop until it rests. A program that serves runs the loop elsewhere; any
 // other one runs it here.
-void LocalService::carry(Run& run, const domain::AgentId& agent, const RunRequest& request,
-                         Observer& observer) {
+void LocalService::execute(Run& run, const domain::AgentId& agent, const RunRequest& request,
+                           Observer& observer) {
     std::mutex mutex;
     std::condition_variable over;
     bool is_over = false;
@@ -364,7 +364,7 @@ base::Result<RunResponse> LocalService::run(const RunRequest& request, Observer&
         std::string id;
         TRY(deliver(*message, std::nullopt, id));
     }
-    carry(run, agent, request, observer);
+    execute(run, agent, request, observer);
     if (run.stuck) return std::unexpected(*run.stuck);
     // Nobody will come back for them, and their folder may go.
     if (is_temporary(agent)) stop_tasks(agent);

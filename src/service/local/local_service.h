@@ -155,8 +155,8 @@ private:
     base::Result<domain::Message> receive(const RunRequest& request, const domain::AgentId& agent);
     base::Result<RunResponse> conclude(const Run& run, const domain::AgentId& agent);
     base::Status remove_agent(const domain::AgentId& agent);
-    void carry(Run& run, const domain::AgentId& agent, const RunRequest& request,
-               Observer& observer);
+    void execute(Run& run, const domain::AgentId& agent, const RunRequest& request,
+                 Observer& observer);
     base::Result<domain::Agent> make_agent(events::Log& log, const domain::AgentId& id,
                                            bool temporary, std::string_view admission);
     base::Status boot(const domain::AgentId& agent);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "config/builtin_providers.h"
 #include "config/keys.h"
+#include "config/models/builtin_providers.h"
 #include "config/stored.h"
 
 namespace service {

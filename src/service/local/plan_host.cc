@@ -2,7 +2,7 @@
 
 #include <ranges>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "service/local/agent_lock.h"
 
 namespace service {
@@ -64,14 +64,14 @@ base::Status check_not_reverted(store::Store& store, const domain::RunId& run) {
 class PlanHost::Carried {
 public:
     Carried(const PlanParts& parts, base::Fd lock, const StoredRun& stored, ReadyRun ready,
-            CarryCalls calls_made, std::atomic<std::int64_t>& calls_ended)
+            ExecutionCallbacks calls_made, std::atomic<std::int64_t>& calls_ended)
         : calls(std::move(calls_made)),
           calls_ended_(calls_ended),
           lock_(std::move(lock)),
           files_(parts, stored),
           journal_(parts.store, parts.loop, parts.joins()),
           performer_(parts.dispatcher, ready.standing.place, ready.standing.profile),
-          goes_on_(stored.run.status == PlanRunStatus::Running),
+          continues_(stored.run.status == PlanRunStatus::Running),
           runner({.loop = parts.loop,
                   .clock = parts.clock,
                   .ids = parts.ids,
@@ -82,7 +82,7 @@ public:
                  std::move(ready.state)) {
         runner.on_commit = [this, feed = parts.feed, &parts](const plan::Commit& commit) {
             files_.add(commit);
-            parts.tell_owner(commit.run);
+            parts.notify_owner(commit.run);
             if (calls.on_begun) std::exchange(calls.on_begun, nullptr)(commit.run);
             for (const auto& record : commit.records) {
                 if (record.kind == domain::PlanRecordKind::Result) ++calls_ended_;
@@ -92,11 +92,11 @@ public:
         };
     }
 
-    void begin() { goes_on_ ? runner.restart() : runner.begin(); }
+    void begin() { continues_ ? runner.restart() : runner.begin(); }
     // Others may have the run from here on.
     void release() { lock_ = base::Fd(); }
 
-    CarryCalls calls;
+    ExecutionCallbacks calls;
     std::vector<std::function<void()>> on_gone;
 
 private:
@@ -105,7 +105,7 @@ private:
     RunWriter files_;
     plan::StoreJournal journal_;
     plan::DispatcherPerformer performer_;
-    bool goes_on_;
+    bool continues_;
 
 public:
     plan::Runner runner;  // Last: it uses the rest.
@@ -124,7 +124,7 @@ public:
     bool fill(std::shared_ptr<Carried> carried) {
         const std::lock_guard lock(host_->mutex_);
         if (host_->is_draining_) return false;
-        host_->carried_[run.value] = std::move(carried);
+        host_->executing_[run.value] = std::move(carried);
         // Under the lock: whoever cancels the run does so after it has begun.
         std::exchange(host_, nullptr)->post(run, [](Carried& one) { one.begin(); });
         return true;
@@ -147,29 +147,29 @@ PlanHost::~PlanHost() {
 base::Result<PlanHost::Slot> PlanHost::take_slot(const domain::RunId& run) {
     const std::lock_guard lock(mutex_);
     if (is_draining_) return ending(run);
-    if (carried_.contains(run.value))
+    if (executing_.contains(run.value))
         return fail(ErrorCode::Conflict, "run {} is being carried already", run);
-    if (carried_.size() >= kRunsCarriedMax)
+    if (executing_.size() >= kRunsExecutingMax)
         return std::unexpected(base::Error{
             ErrorCode::Unavailable,
             fmt::format("{} runs are being carried, as many as one process takes; try again when "
                         "one has ended",
-                        kRunsCarriedMax),
+                        kRunsExecutingMax),
             "overloaded"});
-    carried_.emplace(run.value, nullptr);
+    executing_.emplace(run.value, nullptr);
     return Slot(*this, run);
 }
 
 void PlanHost::give_back(const domain::RunId& run) {
     {
         const std::lock_guard lock(mutex_);
-        carried_.erase(run.value);
+        executing_.erase(run.value);
         if (!is_draining_) return;
     }
     check_drained();
 }
 
-base::Status PlanHost::attend(const std::shared_ptr<PlanWork>& work, base::Task begin) {
+base::Status PlanHost::attend(const std::shared_ptr<PlanWork>& work, base::Job begin) {
     const std::lock_guard lock(mutex_);
     if (is_draining_) return ending();
     work_.insert(work);
@@ -192,7 +192,7 @@ std::size_t PlanHost::attended_count() const {
     return work_.size();
 }
 
-base::Result<PlanRun> PlanHost::carry(const domain::RunId& run, CarryCalls calls) {
+base::Result<PlanRun> PlanHost::execute(const domain::RunId& run, ExecutionCallbacks calls) {
     auto slot = TRY(take_slot(run));
     auto lock = TRY(lock_folder(parts_.folder(run), lock_name(run)));
     auto stored = TRY(load_run(parts_.store, run));
@@ -207,7 +207,7 @@ base::Result<PlanRun> PlanHost::carry(const domain::RunId& run, CarryCalls calls
 }
 
 base::Result<PlanRun> PlanHost::end(const domain::RunId& run, const std::string& reason,
-                                    CarryCalls calls) {
+                                    ExecutionCallbacks calls) {
     auto slot = TRY(take_slot(run));
     auto lock = TRY(lock_folder(parts_.folder(run), lock_name(run)));
     auto stored = TRY(load_run(parts_.store, run));
@@ -219,7 +219,7 @@ base::Result<PlanRun> PlanHost::end(const domain::RunId& run, const std::string&
 }
 
 base::Result<PlanRun> PlanHost::start(Slot slot, base::Fd lock, StoredRun stored,
-                                      CarryCalls calls) {
+                                      ExecutionCallbacks calls) {
     const domain::RunId run = slot.run;
     stored.run.carrier =
         stays_ || stored.run.owner ? domain::PlanCarrier::Runtime : domain::PlanCarrier::Command;
@@ -246,13 +246,13 @@ void PlanHost::post(const domain::RunId& run, std::function<void(Carried&)> task
 
 std::shared_ptr<PlanHost::Carried> PlanHost::find(const domain::RunId& run) const {
     const std::lock_guard lock(mutex_);
-    const auto found = carried_.find(run.value);
-    return found == carried_.end() ? nullptr : found->second;
+    const auto found = executing_.find(run.value);
+    return found == executing_.end() ? nullptr : found->second;
 }
 
 bool PlanHost::cancel(const domain::RunId& run, const std::string& reason,
                       std::function<void()> ended) {
-    if (!is_carried(run)) return false;
+    if (!is_executing(run)) return false;
     parts_.loop.post([this, run, reason, ended = std::move(ended), alive = std::weak_ptr(self_)] {
         if (alive.lock()) stop(run, reason, ended);
     });
@@ -266,7 +266,7 @@ void PlanHost::stop(const domain::RunId& run, const std::string& reason,
         if (ended) carried->on_gone.push_back(ended);
         return carried->runner.cancel(reason);
     }
-    if (!is_carried(run)) {
+    if (!is_executing(run)) {
         if (ended) ended();
         return;
     }
@@ -276,20 +276,20 @@ void PlanHost::stop(const domain::RunId& run, const std::string& reason,
     });
 }
 
-bool PlanHost::is_carried(const domain::RunId& run) const {
+bool PlanHost::is_executing(const domain::RunId& run) const {
     const std::lock_guard lock(mutex_);
-    return carried_.contains(run.value);
+    return executing_.contains(run.value);
 }
 
 PlanTotals PlanHost::totals() const {
-    return {.runs_open = static_cast<std::int64_t>(carried_count()),
+    return {.runs_open = static_cast<std::int64_t>(executing_count()),
             .runs_ended = runs_ended_,
             .calls_ended = calls_ended_};
 }
 
-std::size_t PlanHost::carried_count() const {
+std::size_t PlanHost::executing_count() const {
     const std::lock_guard lock(mutex_);
-    return carried_.size();
+    return executing_.size();
 }
 
 // Whoever is told that the run is over finds its lock free.
@@ -297,9 +297,9 @@ void PlanHost::run_ended(const domain::RunId& run, base::Result<PlanRun> how) {
     std::shared_ptr<Carried> carried;
     {
         const std::lock_guard lock(mutex_);
-        const auto found = carried_.find(run.value);
+        const auto found = executing_.find(run.value);
         carried = std::move(found->second);
-        carried_.erase(found);
+        executing_.erase(found);
     }
     carried->release();
     if (how) ++runs_ended_;
@@ -308,8 +308,8 @@ void PlanHost::run_ended(const domain::RunId& run, base::Result<PlanRun> how) {
     if (carried->calls.on_end) carried->calls.on_end(std::move(how));
     for (const auto& told : carried->on_gone) told();
     parts_.feed->publish(run, carried->runner.state().run.last_seq);
-    take_up_next();
-    tell_drained();
+    resume_next();
+    notify_drained();
 }
 
 base::Status PlanHost::stay() {
@@ -325,32 +325,32 @@ base::Status PlanHost::stay() {
             left.push_back(run.run_id);
     parts_.loop.post([this, left = std::move(left), alive = std::weak_ptr(self_)]() mutable {
         if (!alive.lock()) return;
-        to_take_up_ = std::move(left);
-        take_up_next();
+        to_resume_ = std::move(left);
+        resume_next();
     });
     return {};
 }
 
 // One at a time, so that others get their turn of the loop in between.
-void PlanHost::take_up_next() {
-    if (to_take_up_.empty() || carried_count() >= kRunsCarriedMax) return;
-    const domain::RunId run = to_take_up_.back();
-    to_take_up_.pop_back();
-    if (const auto taken = carry(run, {}); !taken)
+void PlanHost::resume_next() {
+    if (to_resume_.empty() || executing_count() >= kRunsExecutingMax) return;
+    const domain::RunId run = to_resume_.back();
+    to_resume_.pop_back();
+    if (const auto taken = execute(run, {}); !taken)
         base::log_warn("run {} was cut off and is not taken up: {}", run, taken.error().message);
     parts_.loop.post([this, alive = std::weak_ptr(self_)] {
-        if (alive.lock()) take_up_next();
+        if (alive.lock()) resume_next();
     });
 }
 
 void PlanHost::drain(std::move_only_function<void()> done) {
     drained_ = std::move(done);
-    to_take_up_.clear();
+    to_resume_.clear();
     std::vector<std::shared_ptr<Carried>> all;
     {
         const std::lock_guard lock(mutex_);
         is_draining_ = true;
-        for (const auto& [id, carried] : carried_)
+        for (const auto& [id, carried] : executing_)
             if (carried) all.push_back(carried);
     }
     for (const auto& carried : all) {
@@ -360,7 +360,7 @@ void PlanHost::drain(std::move_only_function<void()> done) {
     }
     stop_work();
     grace_ = parts_.loop.after(kDrainGrace, [this] { let_all_go(); });
-    tell_drained();
+    notify_drained();
 }
 
 // Posted: work that has not begun yet does so first.
@@ -383,7 +383,7 @@ void PlanHost::let_all_go() {
     std::vector<domain::RunId> left;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& [id, carried] : carried_)
+        for (const auto& [id, carried] : executing_)
             if (carried) left.push_back({id});
     }
     for (const auto& run : left) run_ended(run, ending(run));
@@ -391,14 +391,14 @@ void PlanHost::let_all_go() {
 
 void PlanHost::check_drained() {
     parts_.loop.post([this, alive = std::weak_ptr(self_)] {
-        if (alive.lock()) tell_drained();
+        if (alive.lock()) notify_drained();
     });
 }
 
-void PlanHost::tell_drained() {
+void PlanHost::notify_drained() {
     {
         const std::lock_guard lock(mutex_);
-        if (!is_draining_ || !carried_.empty() || !work_.empty()) return;
+        if (!is_draining_ || !executing_.empty() || !work_.empty()) return;
     }
     parts_.loop.cancel(std::exchange(grace_, base::Loop::TimerHandle::None));
     if (drained_) std::exchange(drained_, nullptr)();

@@ -17,11 +17,11 @@
 namespace service {
 
 // How many runs one process carries at once.
-inline constexpr std::size_t kRunsCarriedMax = 64;
+inline constexpr std::size_t kRunsExecutingMax = 64;
 // How long calls that are under way may take to end when the process is about to.
 inline constexpr std::chrono::seconds kDrainGrace{10};
 
-struct CarryCalls {
+struct ExecutionCallbacks {
     // Once: the run's first commit here is safe, and whoever finds it open will take it up.
     std::move_only_function<void(const domain::PlanRun&)> on_begun{};
     // Each line of the journal once it is committed.
@@ -51,25 +51,25 @@ public:
     // Begins a run, goes on with one that was cut off, or begins another pass over what an ended
     // one has left. Returns the run as it stood when it was taken. Conflict when it is being
     // carried or has nothing left to do, Refused without the approval it needs, Unavailable when
-    // kRunsCarriedMax are carried or the process is ending.
-    base::Result<domain::PlanRun> carry(const domain::RunId& run, CarryCalls calls);
+    // kRunsExecutingMax are carried or the process is ending.
+    base::Result<domain::PlanRun> execute(const domain::RunId& run, ExecutionCallbacks calls);
     // Ends a run that was cut off and that nobody carries: what was under way gets its result, and
     // nothing more is started.
     base::Result<domain::PlanRun> end(const domain::RunId& run, const std::string& reason,
-                                      CarryCalls calls);
+                                      ExecutionCallbacks calls);
 
     // Asks a run that is carried here to stop, which ends its calls; `ended` is called when it has.
     // False when it is not carried here; `ended` is dropped then.
     bool cancel(const domain::RunId& run, const std::string& reason,
                 std::function<void()> ended = {});
     // Here, by this very process.
-    bool is_carried(const domain::RunId& run) const;
-    std::size_t carried_count() const;
+    bool is_executing(const domain::RunId& run) const;
+    std::size_t executing_count() const;
     PlanTotals totals() const;
 
     // Posts `begin`, and stops the work if the process is about to end before leave(). Unavailable
     // when it is ending already.
-    base::Status attend(const std::shared_ptr<PlanWork>& work, base::Task begin);
+    base::Status attend(const std::shared_ptr<PlanWork>& work, base::Job begin);
     // The work is over. Unavailable when it was stopped. On the loop.
     base::Status leave(const std::shared_ptr<PlanWork>& work);
     std::size_t attended_count() const;
@@ -85,29 +85,29 @@ private:
 
     base::Result<Slot> take_slot(const domain::RunId& run);
     base::Result<domain::PlanRun> start(Slot slot, base::Fd lock, StoredRun stored,
-                                        CarryCalls calls);
+                                        ExecutionCallbacks calls);
     std::shared_ptr<Carried> find(const domain::RunId& run) const;
     void run_ended(const domain::RunId& run, base::Result<domain::PlanRun> how);
     void stop(const domain::RunId& run, const std::string& reason,
               const std::function<void()>& ended);
     void give_back(const domain::RunId& run);
-    void take_up_next();
+    void resume_next();
     void let_all_go();
     void stop_work();
     void check_drained();
-    void tell_drained();
+    void notify_drained();
     void post(const domain::RunId& run, std::function<void(Carried&)> task);
 
     PlanParts parts_;
     std::atomic<bool> stays_{false};
     mutable std::mutex mutex_;
     // Null while a run is being loaded; what is in it is the loop's.
-    std::map<std::string, std::shared_ptr<Carried>> carried_;
+    std::map<std::string, std::shared_ptr<Carried>> executing_;
     std::set<std::shared_ptr<PlanWork>> work_;
     bool is_draining_{false};
     std::atomic<std::int64_t> runs_ended_{0};
     std::atomic<std::int64_t> calls_ended_{0};
-    std::vector<domain::RunId> to_take_up_;  // Last one first. On the loop.
+    std::vector<domain::RunId> to_resume_;  // Last one first. On the loop.
     std::move_only_function<void()> drained_;
     base::Loop::TimerHandle grace_{base::Loop::TimerHandle::None};
     // Tasks that outlive the host find this expired and do nothing.

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "exec/plan/planner.h"
+#include "exec/plan/entry/planner.h"
 #include "service/local/plan_session.h"
 
 namespace service {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "service/local/agent_lock.h"
 
 namespace service {

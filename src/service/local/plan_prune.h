@@ -1,7 +1,7 @@
 // Removes runs that were kept long enough: rows, files and artifacts.
 #pragma once
 
-#include "exec/plan/retention.h"
+#include "exec/plan/record/retention.h"
 #include "service/local/plan_session.h"
 
 namespace service {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "exec/plan/params.h"
+#include "exec/plan/language/params.h"
 
 namespace service {
 namespace {

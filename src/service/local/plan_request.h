@@ -1,8 +1,8 @@
 // From what an operator asks for to what a run is made of.
 #pragma once
 
-#include "config/plans.h"
-#include "exec/plan/check.h"
+#include "config/sections/plans.h"
+#include "exec/plan/language/check.h"
 #include "service/plans.h"
 
 namespace service {

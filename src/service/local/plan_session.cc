@@ -1,8 +1,8 @@
 #include "service/local/plan_session.h"
 
 #include "agent/workspace/workspace.h"
-#include "base/log.h"
-#include "exec/plan/chain.h"
+#include "base/log/log.h"
+#include "exec/plan/record/chain.h"
 
 namespace service {
 namespace {
@@ -36,22 +36,22 @@ base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& id) {
     return stored;
 }
 
-base::Result<PlanStanding> standing_of(const PlanParts& parts, const domain::PlanRun& run) {
+base::Result<PlanContext> execution_context(const PlanParts& parts, const domain::PlanRun& run) {
     if (run.owner)
-        return PlanStanding{.place = {.agent_id = run.owner->agent_id,
-                                      .agent_home = parts.folder(run.run_id),
-                                      .workspace = run.owner->workspace,
-                                      .context = run.context},
-                            .profile = run.owner->profile};
-    return PlanStanding{.place = {.agent_id = {"plan"},
-                                  .agent_home = parts.folder(run.run_id),
-                                  .workspace = TRY(workspace::enter(run.vault, "")),
-                                  .context = run.context}};
+        return PlanContext{.place = {.agent_id = run.owner->agent_id,
+                                     .agent_home = parts.folder(run.run_id),
+                                     .workspace = run.owner->workspace,
+                                     .context = run.context},
+                           .profile = run.owner->profile};
+    return PlanContext{.place = {.agent_id = {"plan"},
+                                 .agent_home = parts.folder(run.run_id),
+                                 .workspace = TRY(workspace::enter(run.vault, "")),
+                                 .context = run.context}};
 }
 
 base::Result<ReadyRun> ready_run(const PlanParts& parts, const StoredRun& stored) {
     const auto checked = TRY(checked_again(parts, stored));
-    return ReadyRun{.standing = TRY(standing_of(parts, stored.run)),
+    return ReadyRun{.standing = TRY(execution_context(parts, stored.run)),
                     .state = stored.run.pass == 0 ? plan::State(stored.run, checked)
                                                   : TRY(plan::State::from_journal(
                                                         stored.run, checked, stored.records))};
@@ -93,7 +93,7 @@ base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan:
         TRY(tx.put_plan_run(run));
         return parts.joins()(tx, run);
     }));
-    parts.tell_owner(run);
+    parts.notify_owner(run);
     TRY(plan::RunFolder::open(parts.folder(run.run_id), run, stored.document, stored.records));
     parts.feed->publish(run.run_id, run.last_seq);
     return {};

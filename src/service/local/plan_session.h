@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <functional>
 
-#include "config/plans.h"
-#include "exec/plan/approval.h"
-#include "exec/plan/folder.h"
-#include "exec/plan/journal.h"
+#include "config/sections/plans.h"
+#include "exec/plan/record/folder.h"
+#include "exec/plan/run/approval.h"
+#include "exec/plan/run/journal.h"
 #include "provider/provider.h"
 #include "service/local/plan_feed.h"
 #include "service/plans.h"
@@ -53,7 +53,7 @@ struct PlanParts {
             return owners && run.owner ? owners->committing(tx, run) : base::Status{};
         };
     }
-    void tell_owner(const domain::PlanRun& run) const {
+    void notify_owner(const domain::PlanRun& run) const {
         if (owners && run.owner) owners->committed(run);
     }
     std::filesystem::path folder(const domain::RunId& run) const {
@@ -71,15 +71,15 @@ base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& run);
 
 // Where a run works, and with whose rights: everything that its calls are judged by besides its
 // policy. Decided here alone, from the run as it is stored.
-struct PlanStanding {
+struct PlanContext {
     tools::Place place;
     domain::ProfilePreset profile{domain::ProfilePreset::PublicNamed};
 };
-base::Result<PlanStanding> standing_of(const PlanParts& parts, const domain::PlanRun& run);
+base::Result<PlanContext> execution_context(const PlanParts& parts, const domain::PlanRun& run);
 
 // A stored run, ready to be carried: its plan checked again, its state read from its journal.
 struct ReadyRun {
-    PlanStanding standing;
+    PlanContext standing;
     plan::State state;
 };
 base::Result<ReadyRun> ready_run(const PlanParts& parts, const StoredRun& stored);

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <memory>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace service {
 namespace {

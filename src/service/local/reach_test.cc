@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 namespace service {
 namespace {

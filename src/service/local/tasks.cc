@@ -2,7 +2,7 @@
 #include <future>
 
 #include "agent/workspace/workspace.h"
-#include "base/log.h"
+#include "base/log/log.h"
 #include "exec/sandbox/denials.h"
 #include "exec/tasks/plan_task.h"
 #include "service/local/local_service.h"

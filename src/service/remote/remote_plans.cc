@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kProofTimeout = 300s;  // Reads everything t
 // Looks again after this long even when nobody said that something changed.
 constexpr std::chrono::milliseconds kLookAgain = 2s;
 // A runtime that has just started takes up its runs; one that does not by then will not.
-constexpr int kLooksAtUncarried = 5;
+constexpr int kChecksWithoutExecutorMax = 5;
 
 std::string run_path(const std::string& run, std::string_view rest = "") {
     return fmt::format("/plans/runs/{}{}", percent_encoded(run), rest);
@@ -143,19 +143,19 @@ base::Result<PlanRun> RemotePlans::cancel(const std::string& run, const std::str
         "cancel");
 }
 
-base::Result<RemotePlans::Standing> RemotePlans::standing(const std::string& run) {
+base::Result<RemotePlans::RunState> RemotePlans::run_state(const std::string& run) {
     const auto answer = TRY(as_object(client_.get(run_path(run)), "run"));
     const auto* shown = answer.if_contains("run");
     if (!shown) return unreadable_answer("run", "no run");
-    return Standing{TRY(decode<PlanRun>(*shown, "run")), base::bool_at(answer, "isCarried")};
+    return RunState{TRY(decode<PlanRun>(*shown, "run")), base::bool_at(answer, "isCarried")};
 }
 
 base::Result<PlanRun> RemotePlans::run(const std::string& run) {
-    return TRY(standing(run)).run;
+    return TRY(run_state(run)).run;
 }
 
-base::Result<bool> RemotePlans::is_carried(const std::string& run) {
-    return TRY(standing(run)).is_carried;
+base::Result<bool> RemotePlans::is_executing(const std::string& run) {
+    return TRY(run_state(run)).is_executing;
 }
 
 std::shared_ptr<void> RemotePlans::watch_from(const std::string& id, std::int64_t after,
@@ -204,7 +204,7 @@ base::Result<PlanRun> RemotePlans::execute(const std::string& run, PlanObserver&
     const auto token = watch_from(id, cursor, [&](std::int64_t) { wakeup.ring(); });
     for (int looks = 0;; wakeup.wait(kLookAgain)) {
         // Asked first: what the run wrote before it ended is shown then.
-        const auto stands = standing(id);
+        const auto stands = run_state(id);
         base::Status shown;
         if (stands)
             shown = show_new(stands->run, cursor, observer);
@@ -216,8 +216,9 @@ base::Result<PlanRun> RemotePlans::execute(const std::string& run, PlanObserver&
             executing_.clear();
             return std::unexpected(shown.error());
         }
-        looks = stands->is_carried ? 0 : looks + 1;
-        if (stands->is_carried || (stands->run.is_open() && looks < kLooksAtUncarried)) continue;
+        looks = stands->is_executing ? 0 : looks + 1;
+        if (stands->is_executing || (stands->run.is_open() && looks < kChecksWithoutExecutorMax))
+            continue;
         set_executing("");
         return stands->run;
     }

@@ -40,7 +40,7 @@ public:
     base::Result<domain::PlanRun> cancel(const std::string& run,
                                          const std::string& reason) override;
     base::Result<domain::PlanRun> run(const std::string& run) override;
-    base::Result<bool> is_carried(const std::string& run) override;
+    base::Result<bool> is_executing(const std::string& run) override;
     base::Result<std::vector<domain::PlanRun>> runs(std::int64_t limit) override;
     base::Result<json::object> show(const std::string& run) override;
     base::Result<std::vector<domain::PlanRecord>> records(const std::string& run,
@@ -62,11 +62,11 @@ public:
     bool interrupt(const std::string& reason);
 
 private:
-    struct Standing {
+    struct RunState {
         domain::PlanRun run;
-        bool is_carried{false};
+        bool is_executing{false};
     };
-    base::Result<Standing> standing(const std::string& run);
+    base::Result<RunState> run_state(const std::string& run);
     base::Result<json::value> post(const std::string& path, json::object body,
                                    std::chrono::milliseconds timeout = kAnswerTimeout) const;
     json::object body_of(const PlanRequest& request) const;

@@ -1,7 +1,7 @@
 #include "surfaces/cli/cli.h"
 
 #include "base/text.h"
-#include "surfaces/cli/actions.h"
+#include "surfaces/cli/actions/actions.h"
 
 namespace cli {
 

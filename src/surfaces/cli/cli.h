@@ -5,8 +5,8 @@
 #include "service/daemon/daemon.h"
 #include "service/plans.h"
 #include "service/service.h"
-#include "surfaces/cli/command.h"
-#include "surfaces/cli/terminal.h"
+#include "surfaces/cli/grammar/command.h"
+#include "surfaces/cli/view/terminal.h"
 
 namespace cli {
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include "base/files.h"
-#include "base/scan/matcher.h"
+#include "base/os/files.h"
+#include "base/scan/engine/matcher.h"
 #include "base/scan/rule.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/files.h"
+#include "base/os/files.h"
 
 // The linker's view of the bytes. An #embed would do, but compiler caches do not see it change.
 asm(R"(

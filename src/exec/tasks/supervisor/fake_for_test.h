@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/loop.h"
+#include "base/os/loop.h"
 #include "exec/tasks/supervisor/supervisor.h"
 
 namespace supervisor {

@@ -1,6 +1,6 @@
 #include "exec/tasks/supervisor/state.h"
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/text.h"
 #include "exec/tasks/supervisor/wire.h"
 

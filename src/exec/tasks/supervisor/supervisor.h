@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/process.h"
+#include "base/os/process.h"
 
 namespace supervisor {
 

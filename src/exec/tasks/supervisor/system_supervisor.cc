@@ -17,10 +17,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
-#include "base/log.h"
-#include "base/process_tree.h"
-#include "base/spawn.h"
-#include "base/stream_capture.h"
+#include "base/log/log.h"
+#include "base/os/process_tree.h"
+#include "base/os/spawn.h"
+#include "base/os/stream_capture.h"
 #include "exec/tasks/supervisor/embedded.h"
 #include "exec/tasks/supervisor/state.h"
 #include "exec/tasks/supervisor/wire.h"

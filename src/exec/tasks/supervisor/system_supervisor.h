@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/asio_loop.h"
-#include "base/files.h"
+#include "base/os/asio_loop.h"
+#include "base/os/files.h"
 #include "exec/tasks/supervisor/supervisor.h"
 
 namespace supervisor {

@@ -12,7 +12,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/process_tree.h"
+#include "base/os/process_tree.h"
 #include "exec/tasks/supervisor/state.h"
 #include "exec/tasks/supervisor/wire.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/process.h"
+#include "base/os/process.h"
 
 namespace supervisor {
 

@@ -4,7 +4,7 @@
 namespace builtin {
 namespace {
 
-using domain::RestWish;
+using domain::SleepRequest;
 using tools::FollowUp;
 using tools::RuntimeRequest;
 using Requests = std::vector<RuntimeRequest>;
@@ -16,7 +16,8 @@ using AgentGetTest = BuiltinTest;
 // contract: RCPT-05
 TEST_F(SleepTest, AsksForRestAndConfirmsIt) {
     const auto end = run("Sleep", {{"reason", "  waiting for CI "}, {"duration_ms", 1500}});
-    EXPECT_EQ(end.requests, (Requests{RestWish{.reason = "waiting for CI", .duration_ms = 1500}}));
+    EXPECT_EQ(end.requests,
+              (Requests{SleepRequest{.reason = "waiting for CI", .duration_ms = 1500}}));
     EXPECT_EQ(end.receipt, "Will rest for 1500 ms when nothing else is to be done: waiting for CI");
     EXPECT_EQ(end.envelope.result(),
               (json::object{{"reason", "waiting for CI"}, {"duration_ms", 1500}}));
@@ -24,7 +25,7 @@ TEST_F(SleepTest, AsksForRestAndConfirmsIt) {
 
 TEST_F(SleepTest, RestsUntilWokenWithoutADuration) {
     const auto end = run("Sleep", json::object{});
-    EXPECT_EQ(end.requests, (Requests{RestWish{.reason = "resting until something wakes me"}}));
+    EXPECT_EQ(end.requests, (Requests{SleepRequest{.reason = "resting until something wakes me"}}));
     EXPECT_EQ(end.receipt,
               "Will rest until woken when nothing else is to be done: resting until something "
               "wakes me");
@@ -61,7 +62,7 @@ TEST_F(SleepTest, RefusesNegativeAndEndlessDurations) {
 
 TEST_F(SleepTest, ShortensAReasonThatIsAStory) {
     const auto end = run("Sleep", {{"reason", std::string(10'000, 'z')}});
-    EXPECT_EQ(std::get<RestWish>(end.requests.at(0)).reason, std::string(499, 'z') + "…");
+    EXPECT_EQ(std::get<SleepRequest>(end.requests.at(0)).reason, std::string(499, 'z') + "…");
 }
 
 // contract: RCPT-05

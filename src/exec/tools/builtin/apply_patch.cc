@@ -1,6 +1,6 @@
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/patch_output.h"
-#include "exec/tools/patch/parse.h"
+#include "exec/tools/patch/parse/parse.h"
 #include "exec/tools/patch/patch.h"
 
 namespace builtin {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "exec/tasks/host.h"
-#include "exec/tools/builtin/shell.h"
+#include "exec/tools/builtin/commands/shell.h"
 #include "exec/tools/tool.h"
 
 namespace builtin {

@@ -2,9 +2,9 @@
 // `repo` is the execution root, `home` the agent's home.
 #pragma once
 
-#include "base/asio_loop.h"
-#include "base/files.h"
-#include "base/process_runner.h"
+#include "base/os/asio_loop.h"
+#include "base/os/files.h"
+#include "base/os/process_runner.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/dispatcher.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/process.h"
+#include "base/os/process.h"
 #include "domain/tool.h"
 
 namespace builtin {

@@ -28,7 +28,7 @@ struct SleepResult {
 BOOST_DESCRIBE_STRUCT(SleepResult, (), (reason, duration_ms))
 
 struct SleepOutput final : results::Output {
-    domain::RestWish wish;
+    domain::SleepRequest wish;
     base::Result<results::Canonical> project(results::ArtifactSink&,
                                              const results::OutputPolicy&) const override {
         json::object result{{"reason", wish.reason}};

@@ -3,7 +3,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "base/process_tree.h"
+#include "base/os/process_tree.h"
 #include "exec/results/artifacts.h"
 #include "exec/tasks/spec.h"
 #include "exec/tools/builtin/fixture_for_test.h"
@@ -419,7 +419,7 @@ TEST_F(TaskToolsTest, ACallThatWasCutOffIsTakenUpAndNotRepeated) {
         .call_id = {"call-1"},
         .args = {{"cmd", "echo run >> ../runs; : > ready; read line < ../go; echo done"},
                  {"login", false}}};
-    ASSERT_TRUE(tool->can_take_up(call));
+    ASSERT_TRUE(tool->can_resume(call));
     results::FileArtifacts sink(folder_.path() / "artifacts", "exec", ids_);
     std::optional<tools::Outcome> outcome;
     const auto running = tool->start(call, place_, sink, [&](tools::Outcome end) {

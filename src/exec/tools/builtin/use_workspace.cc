@@ -1,6 +1,6 @@
 #include "agent/workspace/choose.h"
 #include "agent/workspace/workspace.h"
-#include "base/files.h"
+#include "base/os/files.h"
 #include "base/text.h"
 #include "exec/sandbox/permit.h"
 #include "exec/tools/builtin/builtin.h"
@@ -369,7 +369,7 @@ public:
     }
 
     // Nothing that was made is made twice: a call that is made again finds its record.
-    bool can_take_up(const domain::ToolCall&) const override { return true; }
+    bool can_resume(const domain::ToolCall&) const override { return true; }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {

@@ -87,7 +87,7 @@ TEST_F(UseWorkspaceTest, MakesAWorktreeOnRecordBeforeItIsThere) {
     ASSERT_TRUE(again.envelope.ok()) << again.receipt;
     EXPECT_EQ(entered(again), entry);
     EXPECT_TRUE(again.result.effects.created.empty());
-    EXPECT_TRUE(dispatcher_.can_take_up({.tool = "UseWorkspace"}));
+    EXPECT_TRUE(dispatcher_.can_resume({.tool = "UseWorkspace"}));
 }
 
 // contract: EXEC-16

@@ -5,8 +5,8 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "exec/tools/mcp/plain_text.h"
-#include "exec/tools/mcp/schema.h"
+#include "exec/tools/mcp/wire/plain_text.h"
+#include "exec/tools/mcp/wire/schema.h"
 
 namespace mcp {
 namespace {

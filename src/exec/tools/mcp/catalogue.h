@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/typed.h"
-#include "config/mcp.h"
+#include "config/sections/mcp.h"
 
 namespace mcp {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/process.h"
+#include "base/os/process.h"
 
 namespace mcp {
 

@@ -1,7 +1,7 @@
 #include "exec/tools/mcp/failure.h"
 
-#include "exec/tools/mcp/line_codec.h"
-#include "exec/tools/mcp/plain_text.h"
+#include "exec/tools/mcp/wire/line_codec.h"
+#include "exec/tools/mcp/wire/plain_text.h"
 
 namespace mcp {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::int64_t kInvalidParams = -32602;
 constexpr std::string_view kLookFirst =
     "Nobody knows what the call has done. Look at the world before you make it again.";
 
-struct Teller {
+struct Reporter {
     const std::string& server;
 
     domain::ToolError operator()(const NotStarted& failure) const {
@@ -68,7 +68,7 @@ struct Teller {
 
 domain::ToolError error_for(const Failure& failure, const std::string& server,
                             const std::string& tool) {
-    domain::ToolError error = std::visit(Teller{server}, failure);
+    domain::ToolError error = std::visit(Reporter{server}, failure);
     json::object details = error.details ? error.details->as_object() : json::object{};
     details["server"] = server;
     details["tool"] = plain_text(tool, kMessageCharsMax);

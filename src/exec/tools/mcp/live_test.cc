@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/asio_loop.h"
-#include "base/files.h"
+#include "base/os/asio_loop.h"
+#include "base/os/files.h"
 #include "base/text.h"
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/mcp/servers.h"

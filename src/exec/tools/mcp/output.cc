@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "base/scan/encodings.h"
+#include "base/scan/engine/encodings.h"
 #include "base/text.h"
 #include "exec/results/preview.h"
-#include "exec/tools/mcp/line_codec.h"
-#include "exec/tools/mcp/plain_text.h"
+#include "exec/tools/mcp/wire/line_codec.h"
+#include "exec/tools/mcp/wire/plain_text.h"
 
 namespace mcp {
 namespace {

@@ -1,7 +1,7 @@
 #include "exec/tools/mcp/servers.h"
 
-#include "base/log.h"
-#include "base/spawn.h"
+#include "base/log/log.h"
+#include "base/os/spawn.h"
 #include "exec/tools/mcp/tool.h"
 
 namespace mcp {
@@ -28,9 +28,9 @@ Servers::Servers(ServersParts parts) : parts_(std::move(parts)) {
                                                     .log_file = parts_.log_of(server.name)})});
 }
 
-void Servers::discover(base::Task done) {
+void Servers::discover(base::Job done) {
     // The last of them to be through tells.
-    const std::shared_ptr<base::Task> last(new base::Task(std::move(done)), [](base::Task* task) {
+    const std::shared_ptr<base::Job> last(new base::Job(std::move(done)), [](base::Job* task) {
         (*task)();
         delete task;
     });

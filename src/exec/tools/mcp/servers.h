@@ -47,7 +47,7 @@ public:
     // Starts all enabled servers at once; `done` comes when each has listed its tools or failed,
     // after kStartWait at the latest, and maybe before this returns. Those that fail are logged and
     // left out.
-    void discover(base::Task done);
+    void discover(base::Job done);
 
     // Adds what was discovered, by server and name, so that the same lists give the same registry.
     // The tools call into this object.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/log/log.h"
 #include "base/text.h"
-#include "exec/tools/mcp/plain_text.h"
+#include "exec/tools/mcp/wire/plain_text.h"
 
 namespace mcp {
 namespace {
@@ -82,7 +82,7 @@ auto Session::while_alive(Event event) {
     };
 }
 
-base::Loop::TimerHandle Session::later(std::chrono::microseconds delay, base::Task step) {
+base::Loop::TimerHandle Session::later(std::chrono::microseconds delay, base::Job step) {
     return parts_.loop.after(delay,
                              [weak = std::weak_ptr(self_), step = std::move(step)]() mutable {
                                  if (weak.lock()) step();

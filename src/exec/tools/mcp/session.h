@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
-#include "base/log_file.h"
-#include "base/loop.h"
+#include "base/log/log_file.h"
+#include "base/os/loop.h"
 #include "base/time.h"
-#include "config/mcp.h"
+#include "config/sections/mcp.h"
 #include "exec/sandbox/boundary.h"
 #include "exec/tools/mcp/child.h"
 #include "exec/tools/mcp/failure.h"
-#include "exec/tools/mcp/line_codec.h"
-#include "exec/tools/mcp/message.h"
+#include "exec/tools/mcp/wire/line_codec.h"
+#include "exec/tools/mcp/wire/message.h"
 #include "exec/tools/tool.h"
 
 namespace mcp {
@@ -119,7 +119,7 @@ private:
     void note(std::string_view line);
 
     // Runs `step` unless this session is gone by then.
-    base::Loop::TimerHandle later(std::chrono::microseconds delay, base::Task step);
+    base::Loop::TimerHandle later(std::chrono::microseconds delay, base::Job step);
     template <class Event>
     auto while_alive(Event event);
 

@@ -11,8 +11,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 
-#include "base/process_tree.h"
-#include "base/spawn.h"
+#include "base/os/process_tree.h"
+#include "base/os/spawn.h"
 #include "exec/tasks/supervisor/embedded.h"
 
 namespace mcp {
@@ -81,14 +81,14 @@ public:
     }
 
     // The server sees the end of its input, and the tether that of the lifeline.
-    void let_go() {
+    void release() {
         in_.reset();
         ends_.lifeline.reset();
     }
 
     void abandon() {
         events_ = {};
-        let_go();
+        release();
         out_.reset();
         err_.reset();
     }
@@ -105,7 +105,7 @@ private:
             if (stream) self->await(stream, event);
             // A server without standard output is of no more use.
             else if (&stream == &self->out_)
-                self->let_go();
+                self->release();
         });
     }
 

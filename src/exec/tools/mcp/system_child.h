@@ -1,7 +1,7 @@
 // Real servers, tethered: when this process ends, even by SIGKILL, they do.
 #pragma once
 
-#include "base/asio_loop.h"
+#include "base/os/asio_loop.h"
 #include "exec/tools/mcp/child.h"
 
 namespace mcp {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "exec/tools/patch/parse.h"
+#include "exec/tools/patch/parse/parse.h"
 
 namespace patch {
 namespace {

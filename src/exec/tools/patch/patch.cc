@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "exec/tools/patch/match.h"
-#include "exec/tools/patch/parse.h"
+#include "exec/tools/patch/parse/parse.h"
 #include "exec/tools/patch/sweep.h"
 
 namespace patch {
@@ -39,7 +39,7 @@ public:
         CHECK(false, "every action is planned");
     }
 
-    Outcome<Applied> carry_out() {
+    Outcome<Applied> execute() {
         const auto folders = TRY(sweep(changes_));
         auto& effects = applied_.effects;
         for (const auto& folder : folders) {
@@ -171,7 +171,7 @@ std::expected<Applied, domain::ToolError> apply(std::string_view text, Format ex
     const Parsed parsed = TRY(parse(text, expected));
     Planner planner(TRY(Tree::open(place)), parsed);
     for (const auto& file : parsed.files) TRY(planner.plan(file));
-    return planner.carry_out();
+    return planner.execute();
 }
 
 }  // namespace patch

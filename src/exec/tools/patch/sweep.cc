@@ -60,7 +60,7 @@ public:
     }
 
     Outcome<std::vector<std::string>> run() {
-        if (auto done = carry_out(); !done) return undo(std::move(done).error());
+        if (auto done = execute(); !done) return undo(std::move(done).error());
         // A leftover is the one thing that could go wrong here, and no reason to undo good work.
         for (const auto& move : moves_) {
             if (!move.hidden.empty()) ::unlinkat(move.folder->get(), move.hidden.c_str(), 0);
@@ -72,7 +72,7 @@ public:
     }
 
 private:
-    Outcome<void> carry_out() {
+    Outcome<void> execute() {
         for (auto& move : moves_) TRY(make_folders(move));
         for (auto& move : moves_) {
             if (move.change.after) TRY(stage(move));

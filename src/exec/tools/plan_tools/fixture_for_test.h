@@ -1,9 +1,9 @@
 // The tools of plans behind a real dispatcher, loop and process runner: `vault` is the vault.
 #pragma once
 
-#include "base/asio_loop.h"
-#include "base/files.h"
-#include "base/process_runner.h"
+#include "base/os/asio_loop.h"
+#include "base/os/files.h"
+#include "base/os/process_runner.h"
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/patch/folder_for_test.h"
 #include "exec/tools/plan_tools/plan_tools.h"

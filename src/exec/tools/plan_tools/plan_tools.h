@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/loop.h"
-#include "exec/tools/builtin/shell.h"
+#include "base/os/loop.h"
+#include "exec/tools/builtin/commands/shell.h"
 #include "exec/tools/registry.h"
 #include "exec/tools/vault/steps.h"
 

@@ -3,9 +3,9 @@
 #include <map>
 
 #include "exec/tools/builtin/builtin.h"
-#include "exec/tools/builtin/command_output.h"
+#include "exec/tools/builtin/commands/command_output.h"
 #include "exec/tools/builtin/patch_output.h"
-#include "exec/tools/patch/parse.h"
+#include "exec/tools/patch/parse/parse.h"
 #include "exec/tools/plan_tools/vault_tool.h"
 
 namespace plan_tools {

@@ -1,7 +1,7 @@
 // util.*: text in, data out.
 #include "exec/tools/plan_tools/vault_tool.h"
-#include "exec/tools/vault/bullets.h"
 #include "exec/tools/vault/names.h"
+#include "exec/tools/vault/text/bullets.h"
 
 namespace plan_tools {
 namespace {

@@ -155,7 +155,7 @@ private:
             request.first_try = first;
             return change.decide(root, request);
         };
-        return vault::carry_out(root, decide, sink);
+        return vault::execute(root, decide, sink);
     }
 
     base::Loop& loop_;

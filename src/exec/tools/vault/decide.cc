@@ -1,7 +1,7 @@
 #include "exec/tools/vault/decide.h"
 
-#include "exec/tools/vault/links.h"
 #include "exec/tools/vault/names.h"
+#include "exec/tools/vault/text/links.h"
 #include "exec/tools/vault/walk.h"
 
 namespace vault {
@@ -312,9 +312,8 @@ Outcome<Decision> decide_undo(const Root& root, const UndoEntry& written,
     return decision;
 }
 
-Outcome<Done> carry_out(const Root& root,
-                        const std::function<Outcome<Decision>(bool first)>& decide,
-                        results::ArtifactSink& sink) {
+Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bool first)>& decide,
+                      results::ArtifactSink& sink) {
     Performed folders;
     for (int tries = 1;; ++tries) {
         auto decision = decide(tries == 1);

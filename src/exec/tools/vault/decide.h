@@ -85,8 +85,7 @@ struct Done {
 // Decides and performs. Should somebody else have taken a name or changed a file in between, it is
 // decided anew; what was asked for (an etag, no collision) is then checked anew as well. `decide`
 // is told whether it is the first time, when it may assume the likely.
-Outcome<Done> carry_out(const Root& root,
-                        const std::function<Outcome<Decision>(bool first)>& decide,
-                        results::ArtifactSink& sink);
+Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bool first)>& decide,
+                      results::ArtifactSink& sink);
 
 }  // namespace vault

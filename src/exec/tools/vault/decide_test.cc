@@ -33,12 +33,12 @@ protected:
     }
     Outcome<Done> act(const std::function<Outcome<Decision>(const Root&)>& decide) {
         const Root vault = root();
-        return carry_out(vault, [&](bool) { return decide(vault); }, sink_);
+        return execute(vault, [&](bool) { return decide(vault); }, sink_);
     }
     Outcome<Done> create(const std::string& path, const std::string& content = "",
                          OnCollision on_collision = OnCollision::Unique) {
         const Root vault = root();
-        return carry_out(
+        return execute(
             vault,
             [&](bool first) { return decide_create(vault, path, content, on_collision, first); },
             sink_);

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/files.h"
+#include "base/os/files.h"
 #include "exec/tools/vault/errors.h"
 
 namespace vault {

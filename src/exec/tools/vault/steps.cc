@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <ranges>
 
-#include "exec/tools/vault/diff.h"
 #include "exec/tools/vault/names.h"
+#include "exec/tools/vault/text/diff.h"
 #include "exec/tools/vault/walk.h"
 
 namespace vault {
@@ -128,9 +128,9 @@ Outcome<void> move(const Root& root, std::string_view from, std::string_view to)
 }
 
 // Takes the file out under a name of our own before it is looked at, so that what was checked is
-// what goes. `let_go` says whether it may; if not, it goes back to where it was.
+// what goes. `release` says whether it may; if not, it goes back to where it was.
 Outcome<void> remove_file(const Root& root, const RemoveFile& step,
-                          const std::function<Outcome<void>(const std::string& bytes)>& let_go) {
+                          const std::function<Outcome<void>(const std::string& bytes)>& release) {
     static std::atomic<unsigned> next{0};
     const Spot spot = TRY(root.spot(step.path));
     const Spot taken{spot.folder, fmt::format("{}{}-out-{}", kTemporaryPrefix, ::getpid(), next++)};
@@ -141,7 +141,7 @@ Outcome<void> remove_file(const Root& root, const RemoveFile& step,
         const Content content = TRY(read_at(taken, step.path));
         if (etag(content.bytes) != step.etag)
             return conflict(step.path, "has changed since", kByHand);
-        return let_go(content.bytes);
+        return release(content.bytes);
     };
     auto judged = judge();
     if (judged && ::unlinkat(taken.fd(), taken.name.c_str(), 0) == 0) return flush(spot, step.path);

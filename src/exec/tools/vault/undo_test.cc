@@ -27,7 +27,7 @@ protected:
     std::string keep(std::string_view bytes) { return sink_.store("before", bytes).value(); }
     Outcome<Done> undo(const UndoEntry& entry) {
         const Root root = Root::open(folder_.at("v")).value();
-        return carry_out(root, [&](bool) { return decide_undo(root, entry, kept_); }, sink_);
+        return execute(root, [&](bool) { return decide_undo(root, entry, kept_); }, sink_);
     }
     std::string kind(const UndoEntry& entry) {
         const auto done = undo(entry);

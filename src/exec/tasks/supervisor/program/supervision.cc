@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/spawn.h"
+#include "base/os/spawn.h"
 
 namespace supervisor {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
-#include "base/process_tree.h"
+#include "base/os/files.h"
+#include "base/os/process_tree.h"
 #include "exec/tasks/supervisor/wire.h"
 
 namespace supervisor {

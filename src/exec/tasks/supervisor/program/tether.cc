@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/process_tree.h"
-#include "base/spawn.h"
+#include "base/os/process_tree.h"
+#include "base/os/spawn.h"
 
 namespace supervisor {
 namespace {
@@ -38,7 +38,7 @@ base::ProcessSpec spec_of(char** argv) {
 }
 
 // The streams are the server's alone: whoever reads its output sees the end of it.
-void let_go_of_streams() {
+void release_streams() {
     const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, fd);
     ::close(nothing);
@@ -81,7 +81,7 @@ int tether(char** argv) {
     auto tree = base::ProcessTree::grow(
         [&](pid_t& pid) { return base::spawn(program, spec, streams, pid); });
     if (!tree) return kNotStarted;
-    let_go_of_streams();
+    release_streams();
     if (!await(*tree, true, -1)) await(*tree, false, kInputGrace.count());
     end_tree(*tree);
     siginfo_t info{};

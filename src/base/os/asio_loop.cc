@@ -1,0 +1,116 @@
+#include "base/os/asio_loop.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "base/result.h"
+
+namespace base {
+namespace {
+
+// It waits for disks, not for processors; a plan has four calls side by side unless told otherwise.
+constexpr std::size_t kOffloadThreads = 8;
+
+// Longer delays would overflow the clock's nanoseconds; nothing waits for ten years.
+constexpr std::chrono::microseconds kDelayMax = std::chrono::hours(24 * 365 * 10);
+
+struct Timer {
+    boost::asio::steady_timer timer;
+    Job job;
+};
+
+}  // namespace
+
+struct AsioLoop::State {
+    // Dropping a job may call cancel(), so the map outlives the context, but its timers, which
+    // belong to the context, must not: ~State empties it first.
+    std::unordered_map<std::uint64_t, Timer> timers;
+    std::uint64_t timer_last{0};
+    boost::asio::io_context context;
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard{
+        context.get_executor()};
+    std::optional<boost::asio::thread_pool> pool;
+
+    ~State() {
+        pool.reset();
+        const auto dropped = std::exchange(timers, {});
+    }
+
+    void fire(std::uint64_t id) {
+        // A cancelled timer is no longer here, even when it had already expired.
+        auto node = timers.extract(id);
+        if (node) node.mapped().job();
+    }
+};
+
+AsioLoop::AsioLoop() : state_(std::make_unique<State>()) {}
+AsioLoop::~AsioLoop() = default;
+
+void AsioLoop::post(Job job) {
+    CHECK(job, "an empty job was posted");
+    boost::asio::post(state_->context, std::move(job));
+}
+
+Loop::TimerHandle AsioLoop::after(std::chrono::microseconds delay, Job job) {
+    CHECK(job, "a timer was set without a job");
+    const std::uint64_t id = ++state_->timer_last;
+    boost::asio::steady_timer timer(state_->context, std::min(delay, kDelayMax));
+    const auto at = state_->timers.emplace(id, Timer{std::move(timer), std::move(job)}).first;
+    at->second.timer.async_wait(
+        [state = state_.get(), id](const boost::system::error_code&) { state->fire(id); });
+    return TimerHandle{id};
+}
+
+void AsioLoop::cancel(TimerHandle timer) {
+    // Extracted before it is destroyed: the job's destructor may come back here.
+    const auto node = state_->timers.extract(static_cast<std::uint64_t>(timer));
+}
+
+void AsioLoop::offload(Job work, Job done) {
+    CHECK(work && done, "an empty job was offloaded");
+    if (!state_->pool) state_->pool.emplace(kOffloadThreads);
+    boost::asio::post(*state_->pool,
+                      [this, work = std::move(work), done = std::move(done)]() mutable {
+                          std::exception_ptr error;
+                          try {
+                              work();
+                          } catch (...) {
+                              error = std::current_exception();
+                          }
+                          work = nullptr;  // What it owns is gone before `done` runs.
+                          post([error = std::move(error), done = std::move(done)]() mutable {
+                              if (error) std::rethrow_exception(error);
+                              done();
+                          });
+                      });
+}
+
+boost::asio::io_context& AsioLoop::context() {
+    return state_->context;
+}
+
+void AsioLoop::run() {
+    while (!state_->context.stopped()) {
+        try {
+            state_->context.run();
+        } catch (...) {
+            if (!on_error) throw;
+            on_error(std::current_exception());
+        }
+    }
+    state_->context.restart();
+}
+
+void AsioLoop::stop() {
+    state_->context.stop();
+}
+
+}  // namespace base

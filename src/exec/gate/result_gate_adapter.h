@@ -1,0 +1,83 @@
+// The gate at the waist: what a call or a task left behind becomes result documents, and only the
+// verdict on them decides whether it goes on.
+//
+// A call that ran commands has one document for each of them, and all have to be accepted; any
+// other call has one, with its tool and arguments as the command and everything it said as the
+// streams. Writing, judging and moving happen beside the loop.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "base/os/loop.h"
+#include "exec/gate/gate.h"
+#include "exec/tasks/output_gate.h"
+#include "exec/tools/result_gate.h"
+
+namespace gate {
+
+// Where commands ran, as a document tells it.
+struct BackendFacts {
+    std::string name;
+    std::string version{};
+    std::vector<std::pair<std::string, std::string>> limits{};
+    bool network_is_open{false};       // Neither confined nor observed.
+    std::vector<std::string> hosts{};  // All that an allow-list lets through.
+};
+
+struct ResultGateParts {
+    Gate& gate;
+    base::Loop& loop;
+    base::Clock& clock;
+    std::function<domain::GatePolicy(const domain::AgentId&, tools::Family)> policy;
+    std::function<BackendFacts(const domain::AgentId&)> backend;
+    // Where programs run that serve all agents.
+    std::function<BackendFacts()> shared_backend;
+    // The file that got the output of a call's command while it ran; it need not be there.
+    std::function<std::filesystem::path(const domain::ToolCall&)> log_of{};
+    std::string executor;
+};
+
+class ResultGateAdapter final : public tools::ResultGate, public tasks::OutputGate {
+public:
+    explicit ResultGateAdapter(ResultGateParts parts) : parts_(std::move(parts)) {}
+    // Waits for verdicts that are on their way; nobody is told of them.
+    ~ResultGateAdapter() override;
+    ResultGateAdapter(const ResultGateAdapter&) = delete;
+    ResultGateAdapter& operator=(const ResultGateAdapter&) = delete;
+
+    domain::GatePolicy policy(const domain::AgentId& agent, tools::Family family) const override {
+        return parts_.policy(agent, family);
+    }
+    void judge(tools::FinishedCall finished,
+               std::move_only_function<void(tools::GateAnswer)> done) override;
+
+    // A task's output is that of a command, whichever tool shows it.
+    domain::GatePolicy policy(const domain::AgentId& agent) const override {
+        return parts_.policy(agent, tools::Family::LocalEnvironment);
+    }
+    void judge(tasks::FinishedOutput finished,
+               std::move_only_function<void(tasks::OutputAnswer)> done) override;
+
+private:
+    struct Judged {
+        domain::GateMark mark;
+        std::vector<domain::GateReason> reasons{};
+    };
+    template <class Answer, class Requests, class Tell>
+    void check_in_background(const domain::AgentId& agent, BackendFacts backend,
+                             domain::GatePolicy policy, Requests requests, Tell tell,
+                             std::move_only_function<void(Answer)> done);
+    // Blocks. What cannot be judged is rejected.
+    Judged pass(const domain::AgentId& agent, std::vector<FinishedRequest> requests) const;
+    base::Result<domain::GateDocument> pass_one(const domain::AgentId& agent,
+                                                FinishedRequest request) const;
+
+    ResultGateParts parts_;
+    mutable std::once_flag settled_;
+    std::atomic<int> in_flight_{0};
+};
+
+}  // namespace gate

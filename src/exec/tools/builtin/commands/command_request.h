@@ -1,0 +1,22 @@
+#pragma once
+
+#include <expected>
+
+#include "exec/tasks/host.h"
+#include "exec/tools/builtin/commands/shell.h"
+
+namespace builtin {
+
+// The file that gets the output of a command while it runs.
+std::filesystem::path output_log(const std::filesystem::path& agent_home, const domain::TaskId& id);
+
+// The command of `spec` as it is started at `place`, whether a call asked for it or an operator:
+// its folder and environment, and the file that gets its output. `tool` is named in errors.
+//
+// A command that has been `started` already is only taken up: it runs as it was started, whatever
+// the boundary is now.
+std::expected<tasks::CommandRequest, domain::ToolError> command_request(
+    const Shell& shell, const tools::Place& place, const domain::TaskId& id,
+    const tasks::CommandTaskSpec& spec, std::string_view tool, bool started = false);
+
+}  // namespace builtin

@@ -1,0 +1,35 @@
+#include "flow/turn/decide/decide.h"
+
+#include <algorithm>
+
+#include "flow/turn/decide/interject.h"
+#include "flow/turn/decide/settle.h"
+
+namespace turn {
+namespace {
+
+// Final: whatever still arrives is a repetition.
+template <class E>
+Step on(const Facts& facts, const domain::Closed&, const E&, const Input&) {
+    return stay(facts);
+}
+
+}  // namespace
+
+Step decide(const Facts& facts, const Event& event, const Input& input) {
+    Step step = std::visit(
+        [&](const auto& state, const auto& happened) { return on(facts, state, happened, input); },
+        facts.attempt.state, event);
+    take_interjections(step, facts);
+    return step;
+}
+
+bool needs_disk(const Step& step, const Input& input) {
+    if (step.closed()) return true;
+    return std::ranges::any_of(step.executions, [&](const domain::ToolExecution& execution) {
+        return execution.state == domain::CallState::Started &&
+               !input.repeatable(execution.call.tool);
+    });
+}
+
+}  // namespace turn

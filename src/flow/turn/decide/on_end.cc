@@ -1,0 +1,145 @@
+// The turn is stopped from outside, or found open by a new process.
+#include <algorithm>
+
+#include "flow/turn/decide/records.h"
+#include "flow/turn/decide/settle.h"
+
+namespace turn {
+namespace {
+
+void abort(Step& step, const Facts& facts, const std::string& reason, base::Time now) {
+    close(step, facts, domain::TerminalKind::Aborted, std::string(domain::kReasonAborted), now);
+    step.briefs.push_back({.kind = domain::BriefKind::Failure,
+                           .text = "The turn was ended by its operator: " + reason,
+                           .related_message_id = facts.message.id});
+    step.release = Release{domain::QueueStatus::Dropped, reason};
+}
+
+void interrupt(Step& step, const Facts& facts, std::int64_t round, const Interrupted& asked,
+               base::Time now) {
+    if (asked.kind == StopKind::Limit) {
+        const domain::FailureArtifact artifact{
+            .category = domain::FailureCategory::Runtime,
+            .kind = std::string(domain::kReasonTimeLimit),
+            .summary = fmt::format("the turn reached its limit of {} ms before it was done",
+                                   base::millis_between(facts.attempt.opened_at,
+                                                        facts.attempt.deadline.value_or(now)))};
+        return give_up(step, facts, round, artifact, nullptr, domain::kReasonTimeLimit, now);
+    }
+    step.events.push_back(processing_aborted(facts, asked.reason));
+    if (asked.kind == StopKind::Abort) return abort(step, facts, asked.reason, now);
+    close(step, facts, domain::TerminalKind::Aborted, std::string(domain::kReasonInterrupted), now);
+    step.release = Release{domain::QueueStatus::Interrupted, asked.reason};
+}
+
+domain::ToolError not_made(std::string_view why) {
+    return {.kind = "tool_call_not_made",
+            .message = fmt::format("The call was not made: {}.", why),
+            .recovery_hint = "It has had no effect. Make it again if it is still needed."};
+}
+
+// The record must pair every call with a result before the conversation can go on. `last` is how
+// the running call ended; without it that call, like those behind it, has not touched the world.
+void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& state,
+                const std::optional<ToolFinished>& last, std::string_view why, const Input& input) {
+    auto executions = facts.executions;
+    const auto current = static_cast<std::size_t>(state.next);
+    if (last && current < executions.size() && executions[current].call.call_id == last->call_id)
+        record_result(step, facts, executions[current], last->dispatched);
+    finish_unmade_calls(step, executions, input, not_made(why));
+    step.transcript.push_back(results_entry(facts, state.round, executions));
+}
+
+void limit_rounds(domain::Attempt& attempt, std::int64_t rounds_done, const Resumed& resumed) {
+    if (resumed.rounds_more)
+        attempt.rounds_max = std::min(attempt.rounds_max, rounds_done + *resumed.rounds_more);
+}
+
+// Counts the pick-up. False when the turn has been picked up too often and is to be given up.
+bool pick_up(Step& step, const Facts& facts, std::int64_t round) {
+    ++step.attempt.restarts;
+    step.events.push_back({"attempt_resumed",
+                           {{"agent_id", facts.agent.agent_id.value},
+                            {"run_id", facts.attempt.run_id.value},
+                            {"message_id", facts.message.id.value},
+                            {"round", round},
+                            {"restarts", step.attempt.restarts}}});
+    return step.attempt.restarts <= kRestartsMax;
+}
+
+void give_up_restarting(Step& step, const Facts& facts, std::int64_t round, base::Time now) {
+    const domain::FailureArtifact artifact{
+        .category = domain::FailureCategory::Runtime,
+        .kind = "restarts_exhausted",
+        .summary = fmt::format("the turn was cut off by {} restarts and is not tried again",
+                               kRestartsMax)};
+    give_up(step, facts, round, artifact, nullptr, artifact.kind, now);
+}
+
+}  // namespace
+
+Step on(const Facts& facts, const domain::Thinking& state, const Interrupted& interrupted,
+        const Input& input) {
+    Step step = stay(facts);
+    interrupt(step, facts, state.round, interrupted, input.now);
+    return step;
+}
+
+Step on(const Facts& facts, const domain::Parked& state, const Interrupted& interrupted,
+        const Input& input) {
+    Step step = stay(facts);
+    interrupt(step, facts, state.round, interrupted, input.now);
+    return step;
+}
+
+Step on(const Facts& facts, const domain::AwaitingTools& state, const Interrupted& interrupted,
+        const Input& input) {
+    Step step = stay(facts);
+    pair_calls(step, facts, state, interrupted.last, "the turn was interrupted", input);
+    interrupt(step, facts, state.round, interrupted, input.now);
+    return step;
+}
+
+Step on(const Facts& facts, const domain::Thinking& state, const Resumed& resumed,
+        const Input& input) {
+    Step step = stay(facts);
+    limit_rounds(step.attempt, state.round - 1, resumed);
+    if (pick_up(step, facts, state.round))
+        step.effects.push_back(AskModel{state.round});
+    else
+        give_up_restarting(step, facts, state.round, input.now);
+    return step;
+}
+
+Step on(const Facts& facts, const domain::Parked& state, const Resumed& resumed,
+        const Input& input) {
+    Step step = stay(facts);
+    limit_rounds(step.attempt, state.round - 1, resumed);
+    if (pick_up(step, facts, state.round))
+        step.effects.push_back(WaitUntil{state.round, state.until});
+    else
+        give_up_restarting(step, facts, state.round, input.now);
+    return step;
+}
+
+Step on(const Facts& facts, const domain::AwaitingTools& state, const Resumed& resumed,
+        const Input& input) {
+    Step step = stay(facts);
+    limit_rounds(step.attempt, state.round, resumed);
+    if (!pick_up(step, facts, state.round)) {
+        pair_calls(step, facts, state, resumed.unknown, "the turn was given up", input);
+        give_up_restarting(step, facts, state.round, input.now);
+        return step;
+    }
+    if (!resumed.unknown) {
+        step.effects.push_back(RunTool{state.calls.at(static_cast<std::size_t>(state.next))});
+        return step;
+    }
+    Facts picked_up = facts;
+    picked_up.attempt = step.attempt;
+    Step next = on(picked_up, state, *resumed.unknown, input);
+    next.events.insert(next.events.begin(), step.events.begin(), step.events.end());
+    return next;
+}
+
+}  // namespace turn

@@ -1,0 +1,263 @@
+// The model has spoken, or has not.
+#include <array>
+
+#include "base/text.h"
+#include "flow/turn/decide/records.h"
+#include "flow/turn/decide/settle.h"
+#include "provider/classify.h"
+#include "provider/retry.h"
+
+namespace turn {
+namespace {
+
+constexpr std::string_view kContinuePrompt =
+    "Your last message was cut off by the output limit. Continue exactly where it ended.";
+
+bool hit_output_limit(std::string_view stop_reason) {
+    return stop_reason == "max_tokens" || stop_reason == "max_output_tokens" ||
+           stop_reason == "model_context_window_exceeded";
+}
+
+// A call cut off by the output limit may be half of what the model meant. Reading half is harmless,
+// writing half is not, and neither is half a command.
+bool is_mutation(const domain::ToolCall& call) {
+    constexpr std::array<std::string_view, 5> kMutations{
+        "ApplyPatch", "CreateWorkItem", "PickWorkItem", "UpdateWorkItem", "CompleteWorkItem"};
+    return call.risk_level != domain::RiskLevel::ReadOnly ||
+           std::ranges::find(kMutations, call.tool) != kMutations.end();
+}
+
+domain::ToolError truncated(const domain::ToolExecution& execution, const provider::Reply& reply) {
+    return {.kind = "truncated_mutation_tool_call",
+            .message = "The call was cut off by the output limit and was not made.",
+            .details = json::object{{"tool_name", execution.call.tool},
+                                    {"stop_reason", reply.stop_reason},
+                                    {"round", execution.round}},
+            .recovery_hint = "Send it again in smaller pieces.",
+            .retryable = true};
+}
+
+domain::ToolError over_limit(std::string_view what) {
+    return {.kind = "tool_call_not_made",
+            .message = fmt::format("The call was not made: {}.", what),
+            .recovery_hint = "It has had no effect. Make it again if it is still needed."};
+}
+
+std::vector<domain::ToolExecution> executions_of(const Facts& facts, const ModelReplied& replied) {
+    CHECK(replied.calls.size() == summarize(replied.reply.blocks).tool_names.size(),
+          "a reply brings one call for each tool-use block");
+    std::vector<domain::ToolExecution> list;
+    std::size_t call = 0;
+    for (const auto& block : replied.reply.blocks) {
+        const auto* use = std::get_if<domain::ToolUseBlock>(&block);
+        if (!use) continue;
+        list.push_back({.call = replied.calls[call],
+                        .tool_use_id = use->id,
+                        .turn_index = facts.attempt.turn_index,
+                        .round = replied.round,
+                        .ordinal = static_cast<std::int64_t>(call),
+                        .trust = facts.message.trust});
+        ++call;
+    }
+    return list;
+}
+
+void record_round(Step& step, const Facts& facts, const domain::Thinking& state,
+                  const ModelReplied& replied) {
+    const auto usage = usage_of(replied.reply);
+    step.attempt.token_usage = step.attempt.token_usage + usage;
+    step.agent.total_input_tokens += usage.input_tokens;
+    step.agent.total_output_tokens += usage.output_tokens;
+    ++step.agent.total_model_rounds;
+    const auto summary = summarize(replied.reply.blocks);
+    if (state.continues_text)
+        step.attempt.last_assistant_message += summary.text;
+    else if (!summary.text.empty())
+        step.attempt.last_assistant_message = summary.text;
+    step.transcript.push_back(assistant_entry(facts, replied));
+    step.events.push_back(round_completed(facts, replied));
+    step.events.push_back(round_recorded(facts, replied));
+}
+
+struct Limit {
+    std::string_view reason;
+    std::string text;
+};
+
+// The limit that keeps the turn from another round, or nothing.
+std::optional<Limit> reached(const domain::Attempt& attempt, std::int64_t round) {
+    if (round >= attempt.rounds_max)
+        return Limit{
+            domain::kReasonRoundLimit,
+            fmt::format("the turn reached its limit of {} model rounds", attempt.rounds_max)};
+    const auto used = attempt.token_usage.input_tokens + attempt.token_usage.output_tokens;
+    if (attempt.tokens_max && used >= *attempt.tokens_max)
+        return Limit{domain::kReasonTokenLimit,
+                     fmt::format("the turn reached its limit of {} tokens", *attempt.tokens_max)};
+    return std::nullopt;
+}
+
+// Ends the turn because a limit is reached; the calls it still wanted are not made.
+void end_at_limit(Step& step, const Facts& facts, std::vector<domain::ToolExecution> executions,
+                  std::int64_t round, const Limit& limit, const Input& input) {
+    finish_unmade_calls(step, executions, input, over_limit(limit.text));
+    step.transcript.push_back(results_entry(facts, round, executions));
+    const domain::FailureArtifact artifact{.category = domain::FailureCategory::Runtime,
+                                           .kind = std::string(limit.reason),
+                                           .summary = limit.text + " before it was done"};
+    give_up(step, facts, round, artifact, nullptr, limit.reason, input.now);
+}
+
+void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecution> executions,
+                 const ModelReplied& replied, const Input& input) {
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+        auto& execution = executions[i];
+        if (i >= static_cast<std::size_t>(kCallsPerRoundMax)) {
+            record_result(step, facts, execution,
+                          input.not_run(execution.call,
+                                        over_limit(fmt::format("a round may make {} calls",
+                                                               kCallsPerRoundMax)),
+                                        domain::ResultStatus::Error));
+        } else if (hit_output_limit(replied.reply.stop_reason) && is_mutation(execution.call)) {
+            const auto error = truncated(execution, replied.reply);
+            step.events.push_back(truncated_call(execution, replied.reply.stop_reason, error));
+            record_result(step, facts, execution,
+                          input.not_run(execution.call, error, domain::ResultStatus::Error));
+        }
+    }
+    domain::AwaitingTools state{.round = replied.round};
+    for (const auto& execution : executions) state.calls.push_back(execution.call.call_id);
+    while (state.next < static_cast<std::int64_t>(executions.size()) &&
+           executions[static_cast<std::size_t>(state.next)].state == domain::CallState::Finished)
+        ++state.next;
+    for (auto& execution : executions) {
+        if (execution.state == domain::CallState::Finished) continue;
+        if (execution.ordinal == state.next)
+            start_call(step, facts, execution, input.now);
+        else
+            step.executions.push_back(execution);
+    }
+    if (step.effects.empty()) {  // None of them may be made: back to the model at once.
+        step.transcript.push_back(results_entry(facts, replied.round, executions));
+        step.attempt.state = domain::Thinking{replied.round + 1};
+        step.effects.push_back(AskModel{replied.round + 1});
+        return;
+    }
+    step.attempt.state = std::move(state);
+}
+
+// A limit that resets later than a retry can wait for: the work is kept, not failed.
+bool may_park(const Facts& facts, const provider::Failure& failure) {
+    return failure.kind == provider::FailureKind::RateLimited && failure.retry_after &&
+           *failure.retry_after > provider::kRetryAfterMax && *failure.retry_after <= kParkMax &&
+           facts.attempt.parks < kParksMax;
+}
+
+void count_usage(Step& step, const provider::Failure& failure) {
+    if (!failure.timeline.aggregated_token_usage) return;
+    const auto& usage = *failure.timeline.aggregated_token_usage;
+    step.attempt.token_usage = step.attempt.token_usage + usage;
+    step.agent.total_input_tokens += usage.input_tokens;
+    step.agent.total_output_tokens += usage.output_tokens;
+}
+
+void park(Step& step, const Facts& facts, const domain::Thinking& state,
+          const provider::Failure& failure, base::Time now) {
+    const base::Time until = now + *failure.retry_after;
+    count_usage(step, failure);
+    ++step.attempt.parks;
+    step.attempt.state = domain::Parked{state.round, until, state.continues_text};
+    step.effects.push_back(WaitUntil{state.round, until});
+    step.events.push_back({"turn_parked",
+                           {{"agent_id", facts.agent.agent_id.value},
+                            {"run_id", facts.attempt.run_id.value},
+                            {"message_id", facts.message.id.value},
+                            {"round", state.round},
+                            {"until", base::to_text(until)},
+                            {"reason", failure.message},
+                            {"provider_attempt_timeline", base::to_json(failure.timeline)}}});
+}
+
+}  // namespace
+
+Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& replied,
+        const Input& input) {
+    Step step = stay(facts);
+    if (replied.round != state.round) return step;  // An answer to a question no longer asked.
+    record_round(step, facts, state, replied);
+    auto executions = executions_of(facts, replied);
+    const auto limit = reached(step.attempt, state.round);
+    if (!executions.empty()) {
+        if (limit)
+            end_at_limit(step, facts, std::move(executions), state.round, *limit, input);
+        else
+            start_calls(step, facts, std::move(executions), replied, input);
+        return step;
+    }
+    const bool cut_off = hit_output_limit(replied.reply.stop_reason);
+    if (cut_off && facts.attempt.output_limit_recoveries < kOutputLimitRecoveriesMax && !limit) {
+        ++step.attempt.output_limit_recoveries;
+        step.transcript.push_back(
+            continuation_entry(facts, state.round, kContinuePrompt, "max_output_tokens"));
+        step.events.push_back({"max_output_tokens_recovery",
+                               {{"agent_id", facts.agent.agent_id.value},
+                                {"attempt", step.attempt.output_limit_recoveries}}});
+        step.attempt.state = domain::Thinking{state.round + 1, true};
+        step.effects.push_back(AskModel{state.round + 1});
+        return step;
+    }
+    complete(step, facts, input.now);
+    return step;
+}
+
+Step on(const Facts& facts, const domain::Thinking& state, const ModelFailed& failed,
+        const Input& input) {
+    Step step = stay(facts);
+    if (failed.round != state.round) return step;
+    if (may_park(facts, failed.failure)) {
+        park(step, facts, state, failed.failure, input.now);
+        return step;
+    }
+    const auto artifact = failure_artifact(failed.failure, facts.attempt.model_ref);
+    if (failed.failure.kind == provider::FailureKind::ContextLengthExceeded)
+        step.events.push_back(context_length_exceeded(facts, state.round, failed.failure));
+    count_usage(step, failed.failure);
+    give_up(step, facts, state.round, artifact, &failed.failure, artifact.kind, input.now);
+    return step;
+}
+
+// While parked nothing is asked, so nothing can be answered.
+Step on(const Facts& facts, const domain::Parked&, const ModelReplied&, const Input&) {
+    return stay(facts);
+}
+Step on(const Facts& facts, const domain::Parked&, const ModelFailed&, const Input&) {
+    return stay(facts);
+}
+
+Step on(const Facts& facts, const domain::Parked& state, const WaitOver& over, const Input&) {
+    Step step = stay(facts);
+    if (over.round != state.round) return step;
+    step.attempt.state = domain::Thinking{state.round, state.continues_text};
+    step.effects.push_back(AskModel{state.round});
+    step.events.push_back({"turn_wait_over",
+                           {{"agent_id", facts.agent.agent_id.value},
+                            {"run_id", facts.attempt.run_id.value},
+                            {"round", state.round}}});
+    return step;
+}
+Step on(const Facts& facts, const domain::Thinking&, const WaitOver&, const Input&) {
+    return stay(facts);
+}
+Step on(const Facts& facts, const domain::AwaitingTools&, const WaitOver&, const Input&) {
+    return stay(facts);
+}
+
+// A reply while tools run belongs to a round that is already recorded.
+Step on(const Facts& facts, const domain::AwaitingTools&, const ModelReplied&, const Input&) {
+    return stay(facts);
+}
+Step on(const Facts& facts, const domain::AwaitingTools&, const ModelFailed&, const Input&) {
+    return stay(facts);
+}
+
+}  // namespace turn

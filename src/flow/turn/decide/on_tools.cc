@@ -1,0 +1,56 @@
+// A call has come back.
+#include <algorithm>
+
+#include "flow/turn/decide/records.h"
+#include "flow/turn/decide/settle.h"
+
+namespace turn {
+namespace {
+
+bool all_sleep(const std::vector<domain::ToolExecution>& executions) {
+    return std::ranges::all_of(executions, [](const domain::ToolExecution& execution) {
+        return execution.call.tool == "Sleep" && execution.result && execution.result->ok;
+    });
+}
+
+}  // namespace
+
+Step on(const Facts& facts, const domain::AwaitingTools& state, const ToolFinished& finished,
+        const Input& input) {
+    Step step = stay(facts);
+    auto executions = facts.executions;
+    const auto current = static_cast<std::size_t>(state.next);
+    // Only the running call can finish; anything else is a repetition.
+    if (current >= executions.size() || executions[current].call.call_id != finished.call_id)
+        return step;
+    record_result(step, facts, executions[current], finished.dispatched);
+
+    auto next = std::find_if(
+        executions.begin() + static_cast<std::ptrdiff_t>(current), executions.end(),
+        [](const auto& execution) { return execution.state != domain::CallState::Finished; });
+    if (next != executions.end()) {
+        start_call(step, facts, *next, input.now);
+        step.attempt.state =
+            domain::AwaitingTools{state.round, state.calls, next - executions.begin()};
+        return step;
+    }
+    step.transcript.push_back(results_entry(facts, state.round, executions));
+    if (step.attempt.rest_wish && all_sleep(executions)) {
+        complete(step, facts, input.now);
+        return step;
+    }
+    step.attempt.state = domain::Thinking{state.round + 1};
+    step.effects.push_back(AskModel{state.round + 1});
+    return step;
+}
+
+Step on(const Facts& facts, const domain::Parked&, const ToolFinished&, const Input&) {
+    return stay(facts);
+}
+
+// The round is over; its results are recorded.
+Step on(const Facts& facts, const domain::Thinking&, const ToolFinished&, const Input&) {
+    return stay(facts);
+}
+
+}  // namespace turn

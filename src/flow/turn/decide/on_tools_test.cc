@@ -1,0 +1,159 @@
+// A call has come back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "agent/workspace/workspace.h"
+#include "flow/turn/decide/decide.h"
+#include "flow/turn/decide/test_facts.h"
+
+namespace turn {
+namespace {
+
+using namespace test;
+using domain::TranscriptKind;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(OnTools, CallsRunOneAfterTheOtherInTheOrderTheyWereAskedFor) {
+    Facts facts = awaiting({{"a", "ExecCommand"}, {"b", "AgentGet"}, {"c", "ExecCommand"}});
+    const std::vector<std::string> order{"a", "b", "c"};
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+        const Step step = decide(facts, done(order[i], facts.executions[i].call.tool), input());
+        EXPECT_EQ(step.effects, (std::vector<Effect>{RunTool{{"call-" + order[i + 1]}}}));
+        EXPECT_THAT(step.transcript, IsEmpty());
+        facts = after(facts, step);
+        EXPECT_EQ(facts.executions[i].state, domain::CallState::Finished);
+        EXPECT_EQ(facts.executions[i + 1].state, domain::CallState::Started);
+        EXPECT_EQ(facts.executions[i + 1].started_at, kNow);
+        EXPECT_EQ(std::get<domain::AwaitingTools>(facts.attempt.state),
+                  (domain::AwaitingTools{
+                      1, {{"call-a"}, {"call-b"}, {"call-c"}}, static_cast<std::int64_t>(i) + 1}));
+    }
+    const Step last = decide(facts, broke("c", "ExecCommand", "command_failed"), input());
+    EXPECT_EQ(last.effects, (std::vector<Effect>{AskModel{2}}));
+    EXPECT_EQ(last.attempt.state, domain::TurnState(domain::Thinking{2}));
+    EXPECT_THAT(answers(last),
+                ElementsAre(std::pair("a", "receipt of a"), std::pair("b", "receipt of b"),
+                            std::pair("c", "error: command_failed")));
+    const auto& results = last.transcript[0].data.at("results").as_array();
+    EXPECT_EQ(results.at(0).at("is_error"), false);
+    EXPECT_EQ(results.at(2).at("is_error"), true);
+    EXPECT_EQ(base::string_at(results.at(2).at("error"), "kind"), "command_failed");
+    EXPECT_EQ(last.transcript[0].round, 1);
+}
+
+// The binding is committed with the result, and the next call of the round is already made there.
+TEST(OnTools, AWorkspaceIsEnteredInTheCommitOfItsResult) {
+    Facts facts = awaiting({{"a", "UseWorkspace"}, {"b", "ExecCommand"}});
+    facts.agent.active_workspace_entry = workspace::agent_home({"main"}, "/h/agents/main");
+    ToolFinished finished = done("a", "UseWorkspace");
+    const auto entry = workspace::entry_of_folder("/p");
+    finished.dispatched.requests = {tools::WorkspaceUse{entry}};
+    const Step step = decide(facts, finished, input());
+    EXPECT_EQ(step.agent.active_workspace_entry, entry);
+    EXPECT_THAT(step.agent.attached_workspaces, ElementsAre(entry.workspace_id));
+    EXPECT_THAT(step.workspaces, ElementsAre(entry));
+    std::vector<std::string> kinds;
+    for (const auto& event : step.events) kinds.push_back(event.kind);
+    EXPECT_THAT(kinds, ElementsAre("tool_executed", "workspace_attached", "workspace_entered",
+                                   "workspace_used", "process_execution_requested"));
+    EXPECT_EQ(base::string_at(step.events.back().data, "execution_root"), "/p");
+    // Back home: nothing new is known to the host.
+    finished.dispatched.requests = {
+        tools::WorkspaceUse{workspace::agent_home({"main"}, "/h/agents/main")}};
+    EXPECT_THAT(decide(facts, finished, input()).workspaces, IsEmpty());
+}
+
+// In the commit of the result: an audit that could be lost without it would be none.
+TEST(OnTools, WhatTheBoundaryDeniedIsOnRecordWithTheResult) {
+    const Facts facts = awaiting({{"a", "ExecCommand"}});
+    ToolFinished finished = done("a", "ExecCommand");
+    finished.dispatched.denials = {{sandbox::Rule::Network, "example.com:443", 3}};
+    const Step step = decide(facts, finished, input());
+    const auto denied = std::ranges::find(step.events, "sandbox_denied", &EventDraft::kind);
+    ASSERT_NE(denied, step.events.end());
+    EXPECT_EQ(denied->data, (json::object{{"agent_id", "main"},
+                                          {"turn_index", 1},
+                                          {"run_id", "run"},
+                                          {"round", 1},
+                                          {"work_item_id", nullptr},
+                                          {"tool", "ExecCommand"},
+                                          {"tool_call_id", "call-a"},
+                                          {"rule", "network"},
+                                          {"what", "example.com:443"},
+                                          {"count", 3}}));
+    EXPECT_EQ(step.executions.back().state, domain::CallState::Finished);
+}
+
+TEST(OnTools, AFinishedCallIsKeptWithItsResultEnvelopeAndReceipt) {
+    const Facts facts = awaiting({{"a", "ExecCommand"}});
+    const ToolFinished finished = done("a", "ExecCommand");
+    const Step step = decide(facts, finished, input());
+    domain::ToolExecution expected = facts.executions[0];
+    expected.state = domain::CallState::Finished;
+    expected.result = finished.dispatched.result;
+    expected.envelope = finished.dispatched.envelope.to_json();
+    expected.receipt = "receipt of a";
+    EXPECT_THAT(step.executions, ElementsAre(expected));
+}
+
+TEST(OnTools, AResultThatComesTwiceChangesNothing) {
+    const Facts facts = after(awaiting({{"a", "ExecCommand"}, {"b", "AgentGet"}}),
+                              done("a", "ExecCommand", {tools::FollowUp{"again"}}));
+    const Step step = decide(facts, done("a", "ExecCommand", {tools::FollowUp{"again"}}), input());
+    EXPECT_EQ(step.attempt, facts.attempt);
+    EXPECT_EQ(step.agent, facts.agent);
+    EXPECT_TRUE(step.executions.empty() && step.events.empty() && step.effects.empty() &&
+                step.follow_ups.empty());
+}
+
+TEST(OnTools, ARoundOfSleepOnlyEndsTheTurnAndKeepsTheWishToRest) {
+    const domain::SleepRequest wish{"waiting for the build", 200};
+    const Facts facts = after(thinking(), reply(1, {text("Resting."), use("s", "Sleep")}));
+    const Step step = decide(facts, done("s", "Sleep", {wish}), input());
+    EXPECT_EQ(step.attempt.rest_wish, wish);
+    EXPECT_EQ(step.attempt.terminal->kind, domain::TerminalKind::Completed);
+    EXPECT_EQ(step.briefs[0].text, "Resting.");
+    EXPECT_THAT(entries(step), ElementsAre(TranscriptKind::ToolResults));
+    EXPECT_THAT(step.effects, IsEmpty());
+}
+
+TEST(OnTools, ARoundThatAlsoDoesSomethingElseGoesOnAndKeepsTheWish) {
+    const domain::SleepRequest wish{"later"};
+    Facts facts =
+        after(awaiting({{"s", "Sleep"}, {"a", "ExecCommand"}}), done("s", "Sleep", {wish}));
+    const Step step = decide(facts, done("a", "ExecCommand"), input());
+    EXPECT_EQ(step.effects, (std::vector<Effect>{AskModel{2}}));
+    EXPECT_EQ(step.attempt.rest_wish, wish);
+    const Step end = decide(after(facts, step), reply(2, {text("done")}), input());
+    EXPECT_TRUE(end.closed());
+    EXPECT_EQ(end.attempt.rest_wish, wish);
+}
+
+TEST(OnTools, ASleepThatFailedDoesNotEndTheTurn) {
+    const Step step =
+        decide(awaiting({{"s", "Sleep"}}), broke("s", "Sleep", "invalid_tool_input"), input());
+    EXPECT_EQ(step.effects, (std::vector<Effect>{AskModel{2}}));
+    EXPECT_EQ(step.attempt.rest_wish, std::nullopt);
+}
+
+TEST(OnTools, ARequestToEnqueueBecomesAFollowUpOfTheSameCommit) {
+    const tools::FollowUp follow_up{"check the build", domain::Priority::Background};
+    const Step step =
+        decide(awaiting({{"q", "Enqueue"}}), done("q", "Enqueue", {follow_up}), input());
+    EXPECT_THAT(step.follow_ups, ElementsAre(follow_up));
+    EXPECT_EQ(step.effects, (std::vector<Effect>{AskModel{2}}));
+}
+
+// contract: STATE-23
+TEST(OnTools, EachToolHasItsOwnTimes) {
+    Facts facts = awaiting({{"a", "ExecCommand"}, {"b", "AgentGet"}, {"c", "ExecCommand"}});
+    facts = after(facts, done("a", "ExecCommand", {}, 20));
+    facts = after(facts, done("b", "AgentGet", {}, 3));
+    facts = after(facts, done("c", "ExecCommand", {}, 30));
+    EXPECT_THAT(facts.agent.tool_latency, ElementsAre(domain::ToolLatency{"ExecCommand", 2, 50, 30},
+                                                      domain::ToolLatency{"AgentGet", 1, 3, 3}));
+}
+
+}  // namespace
+}  // namespace turn

@@ -1,0 +1,134 @@
+#include "flow/turn/decide/settle.h"
+
+#include <algorithm>
+
+#include "agent/workspace/moves.h"
+#include "agent/workspace/workspace.h"
+#include "base/text.h"
+#include "flow/turn/decide/records.h"
+#include "flow/turn/decide/refusals.h"
+
+namespace turn {
+namespace {
+
+void count_latency(domain::Agent& agent, const domain::ToolResult& result) {
+    auto found =
+        std::ranges::find(agent.tool_latency, result.tool, &domain::ToolLatency::tool_name);
+    if (found == agent.tool_latency.end()) {
+        agent.tool_latency.push_back({.tool_name = result.tool});
+        found = agent.tool_latency.end() - 1;
+    }
+    ++found->calls;
+    found->total_ms += result.duration_ms;
+    found->max_ms = std::max(found->max_ms, result.duration_ms);
+}
+
+void enter(Step& step, const tools::WorkspaceUse& use) {
+    for (auto& note : workspace::move_to(step.agent, use.entry))
+        step.events.push_back({std::move(note.kind), std::move(note.data)});
+    step.events.push_back({"workspace_used", workspace::place_of(use.entry)});
+    if (use.entry.workspace_id != workspace::agent_home_id(step.agent.agent_id))
+        step.workspaces.push_back(use.entry);
+}
+
+}  // namespace
+
+Step stay(const Facts& facts) {
+    return {.attempt = facts.attempt, .agent = facts.agent};
+}
+
+void close(Step& step, const Facts& facts, domain::TerminalKind kind,
+           std::optional<std::string> reason, base::Time now) {
+    domain::TurnTerminal terminal{
+        .turn_index = facts.attempt.turn_index,
+        .kind = kind,
+        .reason = std::move(reason),
+        .completed_at = now,
+        .duration_ms = base::millis_between(facts.attempt.opened_at, now)};
+    if (!step.attempt.last_assistant_message.empty())
+        terminal.last_assistant_message = step.attempt.last_assistant_message;
+    step.attempt.state = domain::Closed{};
+    step.attempt.closed_at = now;
+    step.attempt.terminal = terminal;
+    step.agent.last_turn_terminal = terminal;
+    step.agent.total_turn_ms += terminal.duration_ms;
+    // Of the latest turn that was told its usage; one that was told none says nothing about it.
+    if (step.attempt.token_usage != domain::TokenUsage{})
+        step.agent.last_turn_token_usage = step.attempt.token_usage;
+    json::object data = base::to_json(terminal).as_object();
+    data["run_id"] = facts.attempt.run_id.value;
+    step.events.push_back({"turn_terminal", std::move(data)});
+    step.effects.clear();
+}
+
+void complete(Step& step, const Facts& facts, base::Time now) {
+    close(step, facts, domain::TerminalKind::Completed, std::nullopt, now);
+    step.agent.last_runtime_failure.reset();
+    step.briefs.push_back({.kind = domain::BriefKind::Result,
+                           .text = step.attempt.last_assistant_message,
+                           .related_message_id = facts.message.id});
+    step.release = Release{domain::QueueStatus::Processed};
+}
+
+void give_up(Step& step, const Facts& facts, std::int64_t round,
+             const domain::FailureArtifact& artifact, const provider::Failure* failure,
+             std::string_view reason, base::Time now) {
+    step.transcript.push_back(failure_entry(facts, round, artifact, failure));
+    step.events.push_back(runtime_error(facts, artifact.summary, failure));
+    close(step, facts, domain::TerminalKind::Aborted, std::string(reason), now);
+    step.agent.last_runtime_failure = domain::RuntimeFailure{.occurred_at = now,
+                                                             .summary = artifact.summary,
+                                                             .phase = "runtime_turn",
+                                                             .failure_artifact = artifact};
+    step.briefs.push_back({.kind = domain::BriefKind::Failure,
+                           .text = "The turn failed: " + artifact.summary,
+                           .related_message_id = facts.message.id});
+    step.release = Release{domain::QueueStatus::Processed, std::string(reason)};
+}
+
+void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution, base::Time now) {
+    execution.state = domain::CallState::Started;
+    execution.started_at = now;
+    step.executions.push_back(execution);
+    step.effects.push_back(RunTool{execution.call.call_id});
+    if (execution.call.risk_level == domain::RiskLevel::Commands)
+        step.events.push_back(process_requested(facts, step.agent, execution));
+}
+
+void record_result(Step& step, const Facts& facts, domain::ToolExecution& execution,
+                   const tools::Dispatched& dispatched) {
+    execution.state = domain::CallState::Finished;
+    execution.result = dispatched.result;
+    execution.envelope = dispatched.envelope.to_json();
+    execution.receipt = dispatched.receipt;
+    step.executions.push_back(execution);
+    step.events.push_back(tool_event(facts, execution));
+    record_refusal(step, facts, execution);
+    for (const auto& denial : dispatched.denials)
+        step.events.push_back(sandbox_denied(facts, execution, denial));
+    if (execution.started_at) count_latency(step.agent, dispatched.result);
+    for (const auto& request : dispatched.requests) {
+        if (const auto* rest = std::get_if<domain::SleepRequest>(&request))
+            step.attempt.rest_wish = *rest;
+        if (const auto* follow_up = std::get_if<tools::FollowUp>(&request))
+            step.follow_ups.push_back(*follow_up);
+        if (const auto* read = std::get_if<tools::ResultRead>(&request))
+            step.results_read.push_back(read->task_id);
+        if (const auto* use = std::get_if<tools::WorkspaceUse>(&request)) enter(step, *use);
+    }
+}
+
+void finish_unmade_calls(Step& step, std::vector<domain::ToolExecution>& executions,
+                         const Input& input, const domain::ToolError& error) {
+    for (auto& execution : executions) {
+        if (execution.state == domain::CallState::Finished) continue;
+        const auto dispatched = input.not_run(execution.call, error, domain::ResultStatus::Skipped);
+        execution.state = domain::CallState::Finished;
+        execution.result = dispatched.result;
+        execution.envelope = dispatched.envelope.to_json();
+        execution.receipt = dispatched.receipt;
+        step.executions.push_back(execution);
+    }
+}
+
+}  // namespace turn

@@ -1,0 +1,106 @@
+#include "base/text.h"
+#include "surfaces/cli/actions/actions.h"
+
+namespace cli {
+namespace {
+
+Exit show_model(const base::Result<json::object>& answer, const std::string& agent, bool json,
+                const Context& context) {
+    if (!answer) return report(context.terminal, answer.error());
+    if (json || !context.terminal.out_is_terminal) {
+        context.terminal.print_line(base::pretty_json(*answer));
+        return Exit::Success;
+    }
+    const auto* nested = answer->if_contains("model");
+    const json::value model = nested ? *nested : json::value(*answer);
+    context.terminal.print_line(
+        fmt::format("agent {} asks {}", base::printable(agent), model_text(model)));
+    return Exit::Success;
+}
+
+// What set and clear print: the outcome and the new state.
+base::Result<json::object> changed(base::Result<json::object> state, const std::string& agent) {
+    if (!state) return state;
+    return json::object{{"ok", true}, {"agent_id", agent}, {"model", std::move(*state)}};
+}
+
+std::string_view done_text(service::LifecycleAction action) {
+    switch (action) {
+        case service::LifecycleAction::Start:
+            return "started";
+        case service::LifecycleAction::Stop:
+            return "stopped; it refuses messages until holon agent start";
+        case service::LifecycleAction::Pause:
+            return "paused; messages are kept until holon agent resume";
+        case service::LifecycleAction::Resume:
+            return "goes on";
+    }
+    return "";
+}
+
+}  // namespace
+
+Exit on(const AgentModelGetCommand& command, const Context& context) {
+    const std::string agent = command.agent.value_or(context.default_agent);
+    return show_model(context.service.model(agent), agent, command.json, context);
+}
+
+Exit on(const AgentModelSetCommand& command, const Context& context) {
+    const std::string agent = command.agent.value_or(context.default_agent);
+    return show_model(changed(context.service.set_model(agent, command.model), agent), agent,
+                      command.json, context);
+}
+
+Exit on(const AgentModelClearCommand& command, const Context& context) {
+    const std::string agent = command.agent.value_or(context.default_agent);
+    return show_model(changed(context.service.clear_model(agent), agent), agent, command.json,
+                      context);
+}
+
+Exit on(const AgentListCommand& command, const Context& context) {
+    const auto agents = context.service.agent_list();
+    if (!agents) return report(context.terminal, agents.error());
+    if (wants_json(context, command.json)) {
+        json::array list;
+        for (const auto& entry : *agents) list.push_back(entry);
+        return tell(context, command.json, list, "");
+    }
+    for (const json::value entry : *agents)
+        context.terminal.print_line(fmt::format(
+            "{:<32} {:<14} {:>4} pending  {}", pointer_text(entry, "/identity/agent_id"),
+            pointer_text(entry, "/status"), pointer_text(entry, "/pending"),
+            pointer_text(entry, "/scheduling_posture/posture")));
+    if (agents->empty())
+        context.terminal.note("No agents yet. Make one with: holon agent create main");
+    return Exit::Success;
+}
+
+Exit on(const AgentCreateCommand& command, const Context& context) {
+    const auto identity =
+        context.service.create_agent(command.agent, command.template_name, context.caller);
+    if (!identity) return report(context.terminal, identity.error());
+    return tell(context, command.json, base::to_json(*identity),
+                fmt::format("agent {0} is there; say something with: holon prompt --agent {0} "
+                            "\"...\"",
+                            base::printable(command.agent)));
+}
+
+Exit on(const LifecycleCommand& command, const Context& context) {
+    const std::string agent = agent_of(command.agent, context);
+    const auto done = context.service.set_lifecycle(agent, command.action, context.caller);
+    if (!done) return report(context.terminal, done.error());
+    return tell(context, command.json, json::object{{"ok", true}},
+                fmt::format("agent {}: {}", base::printable(agent), done_text(command.action)));
+}
+
+Exit on(const AbortCommand& command, const Context& context) {
+    const std::string agent = agent_of(command.agent, context);
+    const auto aborted = context.service.abort_run(agent, command.run_id, context.caller);
+    if (!aborted) return report(context.terminal, aborted.error());
+    return tell(context, command.json, *aborted,
+                fmt::format("the run of agent {0} was ended and the agent is stopped; go on with: "
+                            "holon agent start {0}",
+                            base::printable(agent)));
+}
+
+}  // namespace cli

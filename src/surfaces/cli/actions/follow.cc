@@ -1,0 +1,62 @@
+#include "surfaces/cli/actions/follow.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace cli {
+namespace {
+
+constexpr std::int64_t kPage = 512;
+
+// Counts what a watch has told.
+class News {
+public:
+    void tell() {
+        {
+            const std::lock_guard lock(mutex_);
+            ++count_;
+        }
+        changed_.notify_one();
+    }
+    std::int64_t count() {
+        const std::lock_guard lock(mutex_);
+        return count_;
+    }
+    void wait_beyond(std::int64_t count) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return count_ > count; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::int64_t count_{0};
+};
+
+}  // namespace
+
+Exit follow(const std::string& agent, std::int64_t after_seq, const Context& context,
+            const std::function<void(const domain::Event&)>& show) {
+    News news;
+    const auto token = context.service.watch(agent, [&](std::int64_t) { news.tell(); });
+    while (true) {
+        // Before the read, so that nothing falls between the two.
+        const std::int64_t told = news.count();
+        const auto events = context.service.events(agent, after_seq, kPage);
+        // A runtime that is being restarted is waited for; the watch tells when it is back.
+        const bool is_away =
+            !events && token && events.error().code == base::ErrorCode::Unavailable;
+        if (!events && !is_away) return report(context.terminal, events.error());
+        if (events) {
+            for (const auto& event : *events) {
+                show(event);
+                after_seq = event.event_seq;
+            }
+            if (!context.terminal.is_written()) return Exit::Success;  // Nobody reads any more.
+            if (events->size() == static_cast<std::size_t>(kPage)) continue;
+        }
+        news.wait_beyond(told);
+    }
+}
+
+}  // namespace cli

@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "service/views/presentation.h"
+#include "surfaces/cli/actions/actions.h"
+#include "surfaces/cli/actions/follow.h"
+
+namespace cli {
+namespace {
+
+// How far back a follower looks for the rows it begins with.
+constexpr std::int64_t kLookBack = 2000;
+
+Style style_of(const views::PresentedEvent& presented) {
+    switch (presented.visibility) {
+        case views::Visibility::ActionRequired:
+            return Style::Yellow;
+        case views::Visibility::WorkDone:
+            return Style::Green;
+        case views::Visibility::TurnResult:
+            return Style::Plain;
+        case views::Visibility::Progress:
+        case views::Visibility::Trace:
+            return Style::Dim;
+    }
+    return Style::Plain;
+}
+
+// One line an event, as in a log; results with all that they say.
+class Rows {
+public:
+    Rows(const TailCommand& command, const Context& context)
+        : context_(context), mode_(command.display), json_(wants_json(context, command.json)) {}
+
+    std::optional<std::string> row(const domain::Event& event) const {
+        const auto presented = views::present(event);
+        if (!views::is_shown(event, presented, mode_)) return std::nullopt;
+        if (json_) {
+            json::object line = base::to_json(presented).as_object();
+            line["event_seq"] = event.event_seq;
+            line["ts"] = base::to_text(event.created_at);
+            return base::json_text(line);
+        }
+        const bool is_result = views::level_of(presented.visibility) <= 3 && presented.body;
+        const std::string text =
+            base::printable(is_result ? *presented.body : presented.summary, true);
+        return fmt::format("{}  {:<14} {}", clock_time(event.created_at),
+                           base::printable(presented.title),
+                           styled(context_.terminal, style_of(presented), text));
+    }
+
+private:
+    // "14:03:59", UTC as everywhere.
+    static std::string clock_time(base::Time time) { return base::to_text(time).substr(11, 8); }
+
+    const Context& context_;
+    views::DisplayMode mode_;
+    bool json_;
+};
+
+Exit follow_rows(const std::string& agent, const TailCommand& command, const Context& context) {
+    const Rows rows(command, context);
+    const auto newest = context.service.newest_event(agent);
+    if (!newest) return report(context.terminal, newest.error());
+    const auto history =
+        context.service.events(agent, std::max<std::int64_t>(*newest - kLookBack, 0), kLookBack);
+    if (!history) return report(context.terminal, history.error());
+    std::vector<std::string> begin;
+    std::int64_t after_seq = *newest;
+    for (const auto& event : *history) {
+        after_seq = std::max(after_seq, event.event_seq);
+        if (auto row = rows.row(event)) begin.push_back(std::move(*row));
+    }
+    const auto limit = static_cast<std::size_t>(command.limit);
+    for (std::size_t i = begin.size() > limit ? begin.size() - limit : 0; i < begin.size(); ++i)
+        context.terminal.print_line(begin[i]);
+    return follow(agent, after_seq, context, [&](const domain::Event& event) {
+        if (const auto row = rows.row(event)) context.terminal.print_line(*row);
+    });
+}
+
+}  // namespace
+
+Exit on(const TailCommand& command, const Context& context) {
+    const std::string agent = agent_of(command.agent, context);
+    if (command.follow) return follow_rows(agent, command, context);
+    const auto briefs = context.service.briefs(agent, command.limit);
+    if (!briefs) return report(context.terminal, briefs.error());
+    if (command.json || !context.terminal.out_is_terminal) {
+        context.terminal.print_line(base::pretty_json(json_list(*briefs)));
+        return Exit::Success;
+    }
+    for (const auto& brief : *briefs)
+        context.terminal.print_line(fmt::format("{:<9} {:<8} {}", age_of(brief.created_at, context),
+                                                base::enum_name(brief.kind),
+                                                base::printable(brief.text, true)));
+    if (briefs->empty() && context.terminal.err_is_terminal)
+        context.terminal.note("Nothing yet. See what is going on with: holon status");
+    return Exit::Success;
+}
+
+}  // namespace cli

@@ -1,0 +1,72 @@
+#include "surfaces/cli/grammar/options.h"
+
+namespace cli {
+namespace {
+
+// The agent is named behind the command.
+template <class T>
+Added<T> add_named(CLI::App& group, Invocation& invocation, const char* name, const char* help) {
+    const auto added = add_command<T>(group, invocation, name, help, NamesAgent::ByPlace);
+    if constexpr (requires { added.action->model; })
+        added.sub->add_option("model", added.action->model, "provider/model")->required();
+    added.sub->add_option("agent", added.action->agent, kAgentHelp);
+    return added;
+}
+
+void add_model(CLI::App& agent, Invocation& invocation) {
+    auto* model = agent.add_subcommand("model", "Which model an agent asks");
+    model->require_subcommand(1);
+    model->footer("\nExample:\n  holon agent model set xai/grok-4 main");
+    add_named<AgentModelGetCommand>(*model, invocation, "get", "Show the model of an agent");
+    add_named<AgentModelSetCommand>(*model, invocation, "set",
+                                    "Give one agent its own model, from its next turn on");
+    add_named<AgentModelClearCommand>(*model, invocation, "clear",
+                                      "Let it ask the default model again");
+}
+
+void add_lifecycle(CLI::App& agent, Invocation& invocation) {
+    using service::LifecycleAction;
+    struct Entry {
+        const char* name;
+        const char* help;
+        LifecycleAction action;
+    };
+    for (const Entry& entry :
+         {Entry{"start", "Let a stopped agent take messages again", LifecycleAction::Start},
+          Entry{"stop", "End its run and refuse messages until it is started",
+                LifecycleAction::Stop},
+          Entry{"pause", "Keep messages, but start no turn", LifecycleAction::Pause},
+          Entry{"resume", "Go on after a pause", LifecycleAction::Resume}})
+        add_named<LifecycleCommand>(agent, invocation, entry.name, entry.help).action->action =
+            entry.action;
+}
+
+}  // namespace
+
+void add_agents(CLI::App& app, Invocation& invocation) {
+    auto* agent = app.add_subcommand("agent", "Work with agents");
+    agent->alias("agents");
+    agent->require_subcommand(0, 1);
+    agent->footer(
+        "\nExamples:\n"
+        "  holon agent create reviewer\n"
+        "  holon agent list\n"
+        "  holon agent stop reviewer");
+    agent->add_option("--home", invocation.home, kHomeHelp);
+    // Without a subcommand it is the list.
+    agent->preparse_callback(
+        [&invocation](std::size_t) { invocation.command = Command(AgentListCommand{}); });
+    add_command<AgentListCommand>(*agent, invocation, "list", "List all agents");
+    add_named<StatusCommand>(*agent, invocation, "status", "Show an agent, as holon status does");
+    const auto create =
+        add_command<AgentCreateCommand>(*agent, invocation, "create", "Make an agent that stays");
+    create.sub->add_option("agent", create.action->agent, "Its id")->required();
+    create.sub->add_option("--template", create.action->template_name, "What to start it from");
+    add_lifecycle(*agent, invocation);
+    const auto abort = add_named<AbortCommand>(*agent, invocation, "abort",
+                                               "End the current run and leave the agent stopped");
+    abort.sub->add_option("--run-id", abort.action->run_id, "Only if this is the current run");
+    add_model(*agent, invocation);
+}
+
+}  // namespace cli

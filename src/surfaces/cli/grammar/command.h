@@ -1,0 +1,367 @@
+// The command line, parsed.
+#pragma once
+
+#include <expected>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "service/daemon/access/serve_options.h"
+#include "service/daemon/log_tail.h"
+#include "service/gate.h"
+#include "service/plans.h"
+#include "service/service.h"
+#include "service/settings.h"
+#include "service/views/presentation.h"
+
+namespace cli {
+
+// One table for the whole program; `holon help` prints it.
+enum class Exit : int {
+    Success = 0,
+    Error = 1,  // The command could not be carried out.
+    Usage = 2,
+    Failed = 3,            // The turn or the plan failed; the document is rejected.
+    MaxTurnsExceeded = 4,  // run: the round limit ended it.
+    Waiting = 5,           // run: it waits for something and is not done; plan: for approval.
+    Faults = 6,            // plan: the plan has faults; nothing was run.
+    Interrupted = 130,
+};
+
+struct RunCommand {
+    service::RunRequest request;
+    bool json{false};
+};
+struct StatusCommand {
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct TranscriptCommand {
+    std::optional<std::string> agent{};
+    std::int64_t limit{50};
+    bool json{false};
+};
+struct TailCommand {
+    std::optional<std::string> agent{};
+    std::int64_t limit{20};
+    bool json{false};
+    bool follow{false};
+    views::DisplayMode display{views::DisplayMode::Info};
+};
+struct EventsCommand {
+    std::optional<std::string> agent{};
+    std::int64_t after_seq{0};
+    std::int64_t limit{128};
+    bool follow{false};
+};
+struct AgentListCommand {
+    bool json{false};
+};
+
+struct AgentModelGetCommand {
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct AgentModelSetCommand {
+    std::string model;
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct AgentModelClearCommand {
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+
+struct PromptCommand {
+    std::string text;
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+// Starts a command as a task, or lists the tasks that are going on.
+struct TaskCommand {
+    service::TaskRequest request;
+    bool list{false};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+// Sets a timer, cancels one, or lists them.
+struct TimerCommand {
+    service::TimerRequest request;
+    std::optional<std::string> cancel{};
+    bool list{false};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct LifecycleCommand {
+    service::LifecycleAction action{service::LifecycleAction::Start};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct AbortCommand {
+    std::optional<std::string> agent{};
+    std::optional<std::string> run_id{};
+    bool json{false};
+};
+struct AgentCreateCommand {
+    std::string agent;
+    std::optional<std::string> template_name{};
+    bool json{false};
+};
+struct WorkspaceAttachCommand {
+    std::string path;
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct WorkspaceExitCommand {
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct WorkspaceDetachCommand {
+    std::string workspace_id;
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+enum class TriggerAction { Show, Rotate, Revoke };
+struct TriggerCommand {
+    TriggerAction action{TriggerAction::Show};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct DebugPromptCommand {
+    std::string text;
+    std::optional<std::string> agent{};
+    domain::TrustLevel trust{domain::TrustLevel::TrustedOperator};
+};
+struct DebugLatencyCommand {
+    std::optional<std::string> agent{};
+    std::int64_t limit{10};           // Turns.
+    std::int64_t events_limit{5000};  // The newest ones, which are looked at.
+};
+
+// What needs agents: those of the running runtime, or of the store when none runs.
+using Command =
+    std::variant<RunCommand, StatusCommand, TranscriptCommand, TailCommand, EventsCommand,
+                 AgentListCommand, AgentModelGetCommand, AgentModelSetCommand,
+                 AgentModelClearCommand, PromptCommand, TaskCommand, TimerCommand, LifecycleCommand,
+                 AbortCommand, AgentCreateCommand, WorkspaceAttachCommand, WorkspaceExitCommand,
+                 WorkspaceDetachCommand, TriggerCommand, DebugPromptCommand, DebugLatencyCommand>;
+
+// Whether the command is safe on the store when no runtime is up: it only reads, or what it writes
+// is one commit that the next runtime takes up.
+bool works_without_runtime(const Command& command);
+
+// The runtime itself, in the foreground.
+struct ServeCommand {
+    service::ServeOptions options;
+};
+struct DaemonStartCommand {
+    service::ServeOptions options;
+};
+struct DaemonStopCommand {};
+struct DaemonStatusCommand {};
+struct DaemonRestartCommand {
+    service::ServeOptions options;
+};
+struct DaemonLogsCommand {
+    std::int64_t tail{service::kTailLinesDefault};
+};
+struct DaemonCommand {
+    bool json{false};
+    std::variant<DaemonStartCommand, DaemonStopCommand, DaemonStatusCommand, DaemonRestartCommand,
+                 DaemonLogsCommand>
+        action{};
+};
+
+struct SettingGetCommand {
+    std::string key;
+};
+struct SettingSetCommand {
+    std::string key;
+    std::string value;
+};
+struct SettingUnsetCommand {
+    std::string key;
+};
+struct SettingListCommand {};
+struct SettingSchemaCommand {};
+struct ModelsCommand {};
+struct ProviderSetCommand {
+    service::ProviderChange change;
+};
+struct ProviderGetCommand {
+    std::string id;
+};
+struct ProviderListCommand {};
+struct ProviderRemoveCommand {
+    std::string id;
+};
+struct ProviderDoctorCommand {
+    std::string id;
+    bool probe{false};
+};
+struct CredentialSetCommand {
+    std::string profile;
+    std::string kind;
+    bool from_stdin{false};
+    std::optional<std::string> material{};
+};
+struct CredentialListCommand {};
+struct CredentialRemoveCommand {
+    std::string profile;
+};
+struct DoctorCommand {
+    bool probe{false};
+};
+
+// What needs the configuration only.
+struct SettingsCommand {
+    bool json{false};
+    std::variant<SettingGetCommand, SettingSetCommand, SettingUnsetCommand, SettingListCommand,
+                 SettingSchemaCommand, ModelsCommand, ProviderSetCommand, ProviderGetCommand,
+                 ProviderListCommand, ProviderRemoveCommand, ProviderDoctorCommand,
+                 CredentialSetCommand, CredentialListCommand, CredentialRemoveCommand,
+                 DoctorCommand>
+        action{};
+};
+
+// A plan and where it runs, as it was named on the command line.
+struct PlanSource {
+    std::string file{};  // "-": standard input. Empty for an action.
+    std::optional<std::string> action{};
+    std::optional<std::string> vault{};
+    std::vector<std::string> params{};  // name=value
+    std::optional<std::string> policy_file{};
+    std::optional<std::string> active_file{};
+    std::optional<std::string> selection{};  // start:end, in characters of the active file
+    std::optional<std::int64_t> cursor{};
+};
+struct PlanCheckCommand {
+    PlanSource source;
+};
+struct PlanPreviewCommand {
+    PlanSource source;
+};
+struct PlanRunCommand {
+    PlanSource source;
+    bool yes{false};
+    bool dry_run{false};
+};
+struct PlanMakeCommand {
+    service::PlanMakeRequest request;
+    std::optional<std::string> out{};   // The file for the plan.
+    std::optional<std::string> save{};  // The action to keep it as.
+};
+struct PlanApproveCommand {
+    std::string run;
+    std::int64_t hours{24};
+};
+struct PlanRejectCommand {
+    std::string run;
+    std::string reason{"rejected by the operator"};
+};
+struct PlanResumeCommand {
+    std::string run;
+    bool yes{false};
+};
+struct PlanCancelCommand {
+    std::string run;
+    std::string reason{"cancelled by the operator"};
+};
+struct PlanStatusCommand {
+    std::string run;
+};
+struct PlanListCommand {
+    std::int64_t limit{20};
+};
+struct PlanShowCommand {
+    std::string run;
+};
+struct PlanVerifyCommand {
+    std::string run;
+};
+struct PlanReplayCommand {
+    std::string run;
+};
+struct PlanRevertCommand {
+    std::string run;
+    bool yes{false};
+};
+struct PlanSaveCommand {
+    std::string name;
+    std::optional<std::string> run{};
+    std::optional<std::string> file{};
+    std::string description{};
+};
+struct PlanActionsCommand {};
+struct PlanExportCommand {
+    std::string name;
+};
+struct PlanImportCommand {
+    std::string file;
+    std::optional<std::string> name{};
+};
+struct PlanPruneCommand {
+    std::optional<std::string> older_than{};
+    bool dry_run{false};
+};
+struct PlanForgetCommand {
+    std::string name;
+};
+struct ToolsCommand {
+    std::optional<std::string> name{};
+};
+
+// What needs the tools and the store of plans.
+struct PlanCommand {
+    bool json{false};
+    std::variant<PlanCheckCommand, PlanPreviewCommand, PlanRunCommand, PlanMakeCommand,
+                 PlanApproveCommand, PlanRejectCommand, PlanResumeCommand, PlanCancelCommand,
+                 PlanStatusCommand, PlanListCommand, PlanShowCommand, PlanVerifyCommand,
+                 PlanReplayCommand, PlanRevertCommand, PlanSaveCommand, PlanActionsCommand,
+                 PlanExportCommand, PlanImportCommand, PlanForgetCommand, PlanPruneCommand,
+                 ToolsCommand>
+        action{};
+};
+
+struct GateCheckCommand {
+    std::string file;
+};
+struct GateListCommand {
+    std::optional<domain::GatePlace> place{};
+    std::int64_t limit{50};
+};
+struct GateShowCommand {
+    std::string document_id;
+};
+struct GateReleaseCommand {
+    std::string document_id;
+    std::string reason;
+};
+struct GatePurgeCommand {
+    service::PurgeRequest request;
+};
+
+// What needs the store and the folders of the gate.
+struct GateCommand {
+    bool json{false};
+    std::variant<GateCheckCommand, GateListCommand, GateShowCommand, GateReleaseCommand,
+                 GatePurgeCommand>
+        action{};
+};
+
+struct Invocation {
+    std::optional<std::string> home{};
+    std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand, GateCommand>
+        command{};
+};
+
+// Nothing to do but to print `text` and to end: help, version, or a usage error.
+struct Stop {
+    std::string text;
+    Exit exit{Exit::Success};
+};
+
+std::expected<Invocation, Stop> parse(int argc, const char* const* argv);
+
+}  // namespace cli

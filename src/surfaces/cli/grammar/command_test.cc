@@ -1,0 +1,277 @@
+#include "surfaces/cli/grammar/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::expected<Invocation, Stop> parsed(std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "holon");
+    return parse(static_cast<int>(arguments.size()), arguments.data());
+}
+
+template <class T>
+T action(std::vector<const char*> arguments) {
+    const auto invocation = parsed(std::move(arguments));
+    EXPECT_TRUE(invocation) << invocation.error().text;
+    const auto* command = invocation ? std::get_if<Command>(&invocation->command) : nullptr;
+    const T* found = command ? std::get_if<T>(command) : nullptr;
+    EXPECT_NE(found, nullptr);
+    return found ? *found : T{};
+}
+
+template <class T>
+T setting(std::vector<const char*> arguments) {
+    const auto invocation = parsed(std::move(arguments));
+    EXPECT_TRUE(invocation) << invocation.error().text;
+    const auto* command = invocation ? std::get_if<SettingsCommand>(&invocation->command) : nullptr;
+    const T* found = command ? std::get_if<T>(&command->action) : nullptr;
+    EXPECT_NE(found, nullptr);
+    return found ? *found : T{};
+}
+
+Stop stop(std::vector<const char*> arguments) {
+    const auto command = parsed(std::move(arguments));
+    EXPECT_FALSE(command);
+    return command ? Stop{} : command.error();
+}
+
+TEST(Parse, ARunTakesAllThatAPromptNeeds) {
+    const auto plain = action<RunCommand>({"run", "do it"});
+    EXPECT_EQ(base::to_json(plain.request), base::to_json(service::RunRequest{.text = "do it"}));
+    EXPECT_FALSE(plain.json);
+    const auto full = action<RunCommand>({"run", "--agent=a", "--create-agent", "--resume",
+                                          "--trust", "untrusted-external", "--max-turns", "3",
+                                          "--workspace-root", "/w", "--cwd", "sub", "--json", "x"});
+    EXPECT_EQ(base::to_json(full.request),
+              base::to_json(service::RunRequest{.text = "x",
+                                                .agent = "a",
+                                                .create_agent = true,
+                                                .resume = true,
+                                                .trust = domain::TrustLevel::UntrustedExternal,
+                                                .max_turns = 3,
+                                                .workspace_root = "/w",
+                                                .cwd = "sub"}));
+    EXPECT_TRUE(full.json);
+}
+
+TEST(Parse, AResumedRunNeedsAnAgentButNoText) {
+    EXPECT_EQ(action<RunCommand>({"run", "--resume", "--agent", "a"}).request.text, "");
+    EXPECT_EQ(stop({"run", "--resume"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"run"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"run", "--create-agent", "x"}).exit, Exit::Usage);
+}
+
+TEST(Parse, ReadersTakeAnAgentALimitAndAHome) {
+    EXPECT_EQ(action<StatusCommand>({"status"}).agent, std::nullopt);
+    const auto transcript = action<TranscriptCommand>({"transcript", "--agent", "a", "--json"});
+    EXPECT_EQ(transcript.agent, "a");
+    EXPECT_EQ(transcript.limit, 50);
+    EXPECT_TRUE(transcript.json);
+    EXPECT_EQ(action<TailCommand>({"tail", "--limit", "3"}).limit, 3);
+    const auto events = action<EventsCommand>({"events", "--after-seq", "7"});
+    EXPECT_EQ(events.after_seq, 7);
+    EXPECT_EQ(events.limit, 128);
+    EXPECT_EQ(parsed({"agent", "list", "--home", "/h"})->home, "/h");
+}
+
+// contract: MODEL-01
+TEST(Parse, TheModelIsChosenForAnAgentAndNotForAPrompt) {
+    EXPECT_EQ(stop({"run", "--model", "vllm/m", "x"}).exit, Exit::Usage);
+    EXPECT_THAT(base::json_text(base::to_json(service::RunRequest{})),
+                testing::Not(HasSubstr("model")));
+    const auto set = action<AgentModelSetCommand>({"agent", "model", "set", "vllm/m", "k"});
+    EXPECT_EQ(set.model, "vllm/m");
+    EXPECT_EQ(set.agent, "k");
+    EXPECT_EQ(action<AgentModelGetCommand>({"agent", "model", "get"}).agent, std::nullopt);
+    EXPECT_TRUE(action<AgentModelClearCommand>({"agent", "model", "clear", "k", "--json"}).json);
+    EXPECT_EQ(stop({"agent", "model", "set"}).exit, Exit::Usage);
+}
+
+TEST(Parse, TheConfigurationHasItsCommands) {
+    EXPECT_EQ(setting<SettingGetCommand>({"config", "get", "model.default"}).key, "model.default");
+    const auto set = setting<SettingSetCommand>({"config", "set", "model.default", "vllm/m"});
+    EXPECT_EQ(set.value, "vllm/m");
+    setting<SettingUnsetCommand>({"config", "unset", "model.default"});
+    setting<SettingListCommand>({"config", "list"});
+    setting<SettingSchemaCommand>({"config", "schema"});
+    setting<ModelsCommand>({"config", "models", "list"});
+    setting<ModelsCommand>({"models"});
+    EXPECT_FALSE(setting<DoctorCommand>({"config", "doctor"}).probe);
+    EXPECT_TRUE(setting<DoctorCommand>({"doctor", "--probe"}).probe);
+    EXPECT_TRUE(
+        setting<ProviderDoctorCommand>({"config", "providers", "doctor", "x", "--probe"}).probe);
+    const auto change =
+        setting<ProviderSetCommand>({"config", "providers", "set", "x", "--transport", "t",
+                                     "--base-url", "u", "--credential-source", "env",
+                                     "--credential-kind", "api_key", "--credential-env", "E"})
+            .change;
+    EXPECT_EQ(base::to_json(change),
+              base::to_json(service::ProviderChange{.id = "x",
+                                                    .transport = "t",
+                                                    .base_url = "u",
+                                                    .credential_source = "env",
+                                                    .credential_kind = "api_key",
+                                                    .credential_env = "E"}));
+    EXPECT_EQ(setting<ProviderGetCommand>({"config", "providers", "get", "x"}).id, "x");
+    setting<ProviderListCommand>({"config", "providers", "list"});
+    EXPECT_EQ(setting<ProviderRemoveCommand>({"config", "providers", "remove", "x"}).id, "x");
+    const auto credential = setting<CredentialSetCommand>(
+        {"config", "credentials", "set", "work", "--kind", "api_key", "--stdin"});
+    EXPECT_TRUE(credential.from_stdin);
+    setting<CredentialListCommand>({"config", "credentials", "list"});
+    setting<CredentialRemoveCommand>({"config", "credentials", "remove", "work"});
+    for (const std::vector<const char*>& bad : std::vector<std::vector<const char*>>{
+             {"config"},
+             {"config", "get"},
+             {"config", "providers"},
+             {"config", "credentials", "set", "work"},
+             {"config", "credentials", "set", "w", "--kind", "k", "--stdin", "--material", "m"}})
+        EXPECT_EQ(stop(bad).exit, Exit::Usage);
+}
+
+template <class T>
+T daemon(std::vector<const char*> arguments) {
+    const auto invocation = parsed(std::move(arguments));
+    EXPECT_TRUE(invocation) << invocation.error().text;
+    const auto* command = invocation ? std::get_if<DaemonCommand>(&invocation->command) : nullptr;
+    const T* found = command ? std::get_if<T>(&command->action) : nullptr;
+    EXPECT_NE(found, nullptr);
+    return found ? *found : T{};
+}
+
+TEST(Parse, ServeStartAndRestartTakeTheSameOptions) {
+    const std::vector<const char*> options{
+        "--access",  "lan",     "--host", "h",          "--port", "9",         "--advertise",
+        "https://h", "--token", "t",      "--tls-cert", "c",      "--tls-key", "k"};
+    const service::ServeOptions meant{.access = service::Access::Lan,
+                                      .host = "h",
+                                      .port = 9,
+                                      .advertise = "https://h",
+                                      .token = "t",
+                                      .tls_cert = "c",
+                                      .tls_key = "k"};
+    const auto with = [&](std::vector<const char*> words) {
+        words.insert(words.end(), options.begin(), options.end());
+        return words;
+    };
+    EXPECT_EQ(daemon<DaemonStartCommand>(with({"daemon", "start"})).options, meant);
+    EXPECT_EQ(daemon<DaemonRestartCommand>(with({"daemon", "restart"})).options, meant);
+    const auto serve = parsed(with({"serve"}));
+    ASSERT_TRUE(serve) << serve.error().text;
+    EXPECT_EQ(std::get<ServeCommand>(serve->command).options, meant);
+    daemon<DaemonStopCommand>({"daemon", "stop"});
+    daemon<DaemonStatusCommand>({"daemon", "status"});
+    EXPECT_EQ(daemon<DaemonLogsCommand>({"daemon", "logs"}).tail, 80);
+    for (const std::vector<const char*>& bad :
+         std::vector<std::vector<const char*>>{{"daemon"},
+                                               {"serve", "--port", "65536"},
+                                               {"serve", "--listen", "127.0.0.1:1", "--port", "2"},
+                                               {"serve", "--token", "a", "--token-file", "b"},
+                                               {"serve", "--access", "everyone"}})
+        EXPECT_EQ(stop(bad).exit, Exit::Usage);
+}
+
+TEST(Parse, ADisplayModeHasANameAndANumber) {
+    using views::DisplayMode;
+    for (const auto& [text, mode] : {std::pair{"info", DisplayMode::Info},
+                                     {"3", DisplayMode::Info},
+                                     {"verbose", DisplayMode::Verbose},
+                                     {"4", DisplayMode::Verbose},
+                                     {"DEBUG", DisplayMode::Debug},
+                                     {"5", DisplayMode::Debug}})
+        EXPECT_EQ(action<TailCommand>({"tail", "-f", "--display", text}).display, mode) << text;
+    for (const char* bad : {"trace", "9", ""})
+        EXPECT_EQ(stop({"tail", "-f", "--display", bad}).exit, Exit::Usage) << bad;
+    EXPECT_EQ(stop({"tail", "--display", "info"}).exit, Exit::Usage);
+}
+
+TEST(Parse, AgentsAloneAreListed) {
+    action<AgentListCommand>({"agent"});
+    action<AgentListCommand>({"agents"});
+    EXPECT_EQ(action<StatusCommand>({"agent", "status", "a"}).agent, "a");
+}
+
+TEST(Parse, OnlyWhatIsSafeOnTheStoreWorksWithoutARuntime) {
+    const auto works = [](std::vector<const char*> words) {
+        return works_without_runtime(std::get<Command>(parsed(std::move(words))->command));
+    };
+    for (const std::vector<const char*>& safe :
+         std::vector<std::vector<const char*>>{{"run", "x"},
+                                               {"status"},
+                                               {"tail"},
+                                               {"transcript"},
+                                               {"events"},
+                                               {"agent", "list"},
+                                               {"timer", "--list"},
+                                               {"debug", "latency"}})
+        EXPECT_TRUE(works(safe)) << safe[0];
+    for (const std::vector<const char*>& not_safe :
+         std::vector<std::vector<const char*>>{{"prompt", "x"},
+                                               {"tail", "-f"},
+                                               {"agent", "stop"},
+                                               {"timer", "--after-ms", "1"},
+                                               {"trigger", "show"},
+                                               {"workspace", "exit"}})
+        EXPECT_FALSE(works(not_safe)) << not_safe[0];
+}
+
+TEST(Parse, ValuesThatDoNotFitAreUsageErrors) {
+    EXPECT_EQ(stop({"run", "--max-turns", "0", "x"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"run", "--max-turns", "many", "x"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"run", "--trust", "trusted_operator", "x"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"tail", "--limit", "0"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"status", "--nonsense"}).exit, Exit::Usage);
+}
+
+TEST(Parse, AnUnknownCommandNamesTheNearest) {
+    const Stop unknown = stop({"statsu"});
+    EXPECT_EQ(unknown.exit, Exit::Usage);
+    EXPECT_THAT(unknown.text, AllOf(HasSubstr("no command 'statsu'"), HasSubstr("status")));
+    EXPECT_THAT(stop({"\x1b[2J"}).text, HasSubstr("\\x1b"));
+    EXPECT_EQ(stop({"plan", "runn", "x.yaml"}).text,
+              "Error: there is no command 'plan runn' (did you mean run?); see holon help plan\n");
+}
+
+TEST(Parse, HelpAndVersionSucceedAndNothingAtAllDoesNot) {
+    for (const char* word : {"help", "--help", "-h"}) {
+        const Stop help = stop({word});
+        EXPECT_EQ(help.exit, Exit::Success) << word;
+        EXPECT_THAT(help.text, AllOf(HasSubstr("Examples:"), HasSubstr("HOLON_MODEL"),
+                                     HasSubstr("Exit codes:")));
+    }
+    EXPECT_EQ(stop({"run", "--help"}).exit, Exit::Success);
+    EXPECT_THAT(stop({"run", "--help"}).text, HasSubstr("--max-turns"));
+    EXPECT_EQ(stop({"--version"}).text, "holon " HOLON_VERSION "\n");
+    EXPECT_EQ(stop({}).exit, Exit::Usage);
+    EXPECT_THAT(stop({"help", "daemon", "start"}).text, HasSubstr("--access"));
+    EXPECT_EQ(stop({"help", "nonsense"}).exit, Exit::Usage);
+}
+
+TEST(Manual, TellsOfEveryCommandAndOption) {
+    const auto page = stop({"help", "--man"});
+    EXPECT_EQ(page.exit, Exit::Success);
+    EXPECT_THAT(page.text, testing::StartsWith(".TH HOLON 1\n"));
+    for (const char* part :
+         {".SS holon daemon start", "\\-\\-access", ".SS holon config providers set",
+          "HOLON_CONTROL_TOKEN", "Exit codes:"})
+        EXPECT_THAT(page.text, HasSubstr(part));
+}
+
+TEST(Completion, KnowsTheCommandsOfEveryLevelForEachShell) {
+    for (const char* shell : {"bash", "zsh", "fish"}) {
+        const auto script = stop({"completion", shell});
+        EXPECT_EQ(script.exit, Exit::Success);
+        for (const char* word : {"daemon", "restart", "after-ms", "providers"})
+            EXPECT_THAT(script.text, HasSubstr(word)) << shell;
+    }
+    EXPECT_EQ(stop({"completion", "tcsh"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"completion"}).exit, Exit::Usage);
+}
+
+}  // namespace
+}  // namespace cli

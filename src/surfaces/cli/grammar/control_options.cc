@@ -1,0 +1,113 @@
+#include "surfaces/cli/grammar/options.h"
+
+namespace cli {
+namespace {
+
+void add_task(CLI::App& app, Invocation& invocation) {
+    const auto task = add_command<TaskCommand>(
+        app, invocation, "task", "Run a command beside the agent, which is told how it ended");
+    auto& request = task.action->request;
+    auto* summary = task.sub->add_option("summary", request.summary, "What it is for");
+    auto* cmd = task.sub->add_option("--cmd", request.cmd, "The command");
+    task.sub->add_option("--workdir", request.workdir, "Where it runs");
+    task.sub->add_option("--shell", request.shell, "The shell that runs it");
+    task.sub->add_option("--login", request.login, "As a login shell")->capture_default_str();
+    task.sub->add_flag("--tty", request.tty, "Give it a terminal");
+    task.sub->add_option("--yield-time-ms", request.yield_time_ms, "Wait this long for its end")
+        ->check(CLI::NonNegativeNumber);
+    task.sub->add_option("--max-output-tokens", request.max_output_tokens, "Show at most this much")
+        ->check(CLI::PositiveNumber);
+    auto* list =
+        task.sub->add_flag("--list", task.action->list, "Show the tasks that are going on");
+    task.sub->footer("\nExample:\n  holon task \"nightly tests\" --cmd \"make test\"");
+    task.sub->callback([&invocation, action = task.action, summary, cmd, list] {
+        if (list->count() == 0 && summary->count() == 0) throw CLI::RequiredError("SUMMARY");
+        if (list->count() == 0 && cmd->count() == 0) throw CLI::RequiredError("--cmd");
+        invocation.command = Command(*action);
+    });
+}
+
+void add_timer(CLI::App& app, Invocation& invocation) {
+    const auto timer =
+        add_command<TimerCommand>(app, invocation, "timer", "Wake an agent later, once or often");
+    auto& request = timer.action->request;
+    auto* after = timer.sub->add_option("--after-ms", request.duration_ms, "First after this long")
+                      ->check(CLI::NonNegativeNumber);
+    timer.sub->add_option("--every-ms", request.interval_ms, "And then every so often")
+        ->check(CLI::PositiveNumber);
+    timer.sub->add_option("--summary", request.summary, "What for");
+    auto* cancel = timer.sub->add_option("--cancel", timer.action->cancel, "Cancel this timer");
+    auto* list = timer.sub->add_flag("--list", timer.action->list, "Show the timers");
+    after->excludes(cancel)->excludes(list);
+    cancel->excludes(list);
+    timer.sub->footer(
+        "\nExamples:\n"
+        "  holon timer --after-ms 3600000 --summary \"look at the build\"\n"
+        "  holon timer --list");
+    timer.sub->callback([&invocation, action = timer.action, after, cancel, list] {
+        if (after->count() + cancel->count() + list->count() == 0)
+            throw CLI::RequiredError("--after-ms");
+        invocation.command = Command(*action);
+    });
+}
+
+void add_workspaces(CLI::App& app, Invocation& invocation) {
+    auto* workspace = app.add_subcommand("workspace", "Which project an agent works on");
+    workspace->require_subcommand(1);
+    workspace->footer("\nExample:\n  holon workspace attach ~/src/project --agent main");
+    const auto attach = add_command<WorkspaceAttachCommand>(*workspace, invocation, "attach",
+                                                            "Let an agent use a folder");
+    attach.sub->add_option("path", attach.action->path, "The folder")->required();
+    add_command<WorkspaceExitCommand>(*workspace, invocation, "exit",
+                                      "Go back to the agent's own folder");
+    const auto detach = add_command<WorkspaceDetachCommand>(*workspace, invocation, "detach",
+                                                            "Take a folder away again");
+    detach.sub->add_option("workspace_id", detach.action->workspace_id, "As attach printed it")
+        ->required();
+}
+
+void add_trigger(CLI::App& app, Invocation& invocation) {
+    auto* trigger = app.add_subcommand("trigger", "The URL by which others may wake an agent");
+    trigger->require_subcommand(1);
+    trigger->footer(
+        "\nExample:\n  curl -X POST \"$(holon trigger show --json | jq -r .trigger_url)\"");
+    struct Entry {
+        const char* name;
+        const char* help;
+        TriggerAction action;
+    };
+    for (const Entry& entry :
+         {Entry{"show", "Print it; whoever has it can wake the agent", TriggerAction::Show},
+          Entry{"rotate", "Replace it: the old one fails from now on", TriggerAction::Rotate},
+          Entry{"revoke", "Take it away", TriggerAction::Revoke}})
+        add_command<TriggerCommand>(*trigger, invocation, entry.name, entry.help).action->action =
+            entry.action;
+}
+
+// The old spelling of agent start, stop and abort.
+void add_old_control(CLI::App& app, Invocation& invocation) {
+    auto* control = app.add_subcommand("control", "Old form of holon agent start, stop, abort");
+    control->require_subcommand(1);
+    using service::LifecycleAction;
+    add_command<LifecycleCommand>(*control, invocation, "start", "See holon agent start")
+        .action->action = LifecycleAction::Start;
+    add_command<LifecycleCommand>(*control, invocation, "stop", "See holon agent stop")
+        .action->action = LifecycleAction::Stop;
+    add_command<AbortCommand>(*control, invocation, "abort", "See holon agent abort");
+}
+
+}  // namespace
+
+void add_control(CLI::App& app, Invocation& invocation) {
+    const auto prompt = add_command<PromptCommand>(
+        app, invocation, "prompt", "Say something to an agent of the running runtime");
+    prompt.sub->add_option("text", prompt.action->text, "What to say")->required();
+    prompt.sub->footer("\nExample:\n  holon prompt \"how far are you?\" && holon tail -f");
+    add_task(app, invocation);
+    add_timer(app, invocation);
+    add_workspaces(app, invocation);
+    add_trigger(app, invocation);
+    add_old_control(app, invocation);
+}
+
+}  // namespace cli

@@ -1,0 +1,69 @@
+// How each family of commands is spelled. Included by the parsers only: CLI11 is slow to compile.
+#pragma once
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "surfaces/cli/grammar/command.h"
+
+namespace cli {
+
+inline constexpr std::int64_t kListMax = 100'000;
+inline constexpr const char* kAgentHelp = "The agent (default: HOLON_AGENT_ID, else main)";
+inline constexpr const char* kJsonHelp = "Print JSON, also on a terminal";
+inline constexpr const char* kHomeHelp = "Use this folder instead of HOLON_HOME";
+
+// A command and what its options fill. The options that many commands share are there already:
+// those of --agent, --limit and --json that T has a member for.
+template <class T>
+struct Added {
+    CLI::App* sub;
+    std::shared_ptr<T> action;
+};
+enum class NamesAgent { ByOption, ByPlace };
+
+template <class T>
+Added<T> add_command(CLI::App& group, Invocation& invocation, const char* name, const char* help,
+                     NamesAgent names_agent = NamesAgent::ByOption) {
+    auto action = std::make_shared<T>();
+    auto* sub = group.add_subcommand(name, help);
+    if constexpr (requires { action->agent.has_value(); })
+        if (names_agent == NamesAgent::ByOption)
+            sub->add_option("--agent", action->agent, kAgentHelp);
+    if constexpr (requires { action->limit; })
+        sub->add_option("--limit", action->limit, "How many at most")
+            ->check(CLI::Range(std::int64_t{1}, kListMax))
+            ->capture_default_str();
+    if constexpr (requires { action->json; }) sub->add_flag("--json", action->json, kJsonHelp);
+    sub->add_option("--home", invocation.home, kHomeHelp);
+    sub->callback([&invocation, action] { invocation.command = Command(*action); });
+    return {sub, action};
+}
+
+// A command of a family that has its own list of actions: `Family{.json, .action}`.
+template <class Family, class T>
+Added<T> add_to(CLI::App& group, Invocation& invocation, const char* name, const char* help) {
+    auto action = std::make_shared<T>();
+    auto json = std::make_shared<bool>(false);
+    auto* sub = group.add_subcommand(name, help);
+    sub->add_flag("--json", *json, kJsonHelp);
+    sub->add_option("--home", invocation.home, kHomeHelp);
+    sub->callback([&invocation, action, json] {
+        invocation.command = Family{.json = *json, .action = *action};
+    });
+    return {sub, action};
+}
+
+void add_trust(CLI::App& sub, domain::TrustLevel& trust);
+
+// `invocation` must live as long as `app` parses.
+void add_readers(CLI::App& app, Invocation& invocation);
+void add_agents(CLI::App& app, Invocation& invocation);
+void add_control(CLI::App& app, Invocation& invocation);
+void add_daemon(CLI::App& app, Invocation& invocation);
+void add_settings(CLI::App& app, Invocation& invocation);
+void add_plans(CLI::App& app, Invocation& invocation);
+void add_gate(CLI::App& app, Invocation& invocation);
+
+}  // namespace cli

@@ -1,0 +1,61 @@
+#include "surfaces/cli/grammar/options.h"
+
+namespace cli {
+namespace {
+
+constexpr const char* kDisplayHelp =
+    "How much of it: info (results, 3), verbose (activity, 4) or debug (details, 5)";
+
+void add_tail(CLI::App& app, Invocation& invocation) {
+    const auto tail = add_command<TailCommand>(
+        app, invocation, "tail", "Show the newest briefs: what the agent told its operator");
+    auto* follow = tail.sub->add_flag("-f,--follow", tail.action->follow,
+                                      "Go on: show what happens as it happens, until Ctrl-C");
+    tail.sub
+        ->add_option_function<std::string>(
+            "--display",
+            [action = tail.action](const std::string& text) {
+                const auto mode = views::parse_display_mode(text);
+                if (!mode) throw CLI::ValidationError("--display", kDisplayHelp);
+                action->display = *mode;
+            },
+            kDisplayHelp)
+        ->needs(follow);
+    tail.sub->footer(
+        "\nExamples:\n"
+        "  holon tail --agent main\n"
+        "  holon tail -f --display verbose");
+}
+
+}  // namespace
+
+void add_readers(CLI::App& app, Invocation& invocation) {
+    add_command<StatusCommand>(app, invocation, "status",
+                               "Show an agent: status, workspace, model, token use");
+    add_tail(app, invocation);
+    add_command<TranscriptCommand>(app, invocation, "transcript",
+                                   "Show what was said and done, round by round");
+    const auto events = add_command<EventsCommand>(
+        app, invocation, "events", "Print an agent's events, one JSON object a line");
+    events.sub->add_option("--after-seq", events.action->after_seq, "Only events behind this one")
+        ->capture_default_str();
+    events.sub->add_flag("-f,--follow", events.action->follow, "Go on until Ctrl-C");
+    auto* debug = app.add_subcommand("debug", "Look inside");
+    debug->require_subcommand(1);
+    debug->footer(
+        "\nExamples:\n  holon debug prompt \"what would you be asked?\"\n"
+        "  holon debug latency --agent main");
+    const auto prompt = add_command<DebugPromptCommand>(
+        *debug, invocation, "prompt",
+        "Print the prompt that a text would be sent with; runs nothing");
+    prompt.sub->add_option("text", prompt.action->text, "What would be said")->required();
+    add_trust(*prompt.sub, prompt.action->trust);
+    const auto latency = add_command<DebugLatencyCommand>(
+        *debug, invocation, "latency", "Show where the newest turns spent their time");
+    latency.sub
+        ->add_option("--events-limit", latency.action->events_limit, "How many events to look at")
+        ->check(CLI::Range(std::int64_t{1}, kListMax))
+        ->capture_default_str();
+}
+
+}  // namespace cli

@@ -1,0 +1,51 @@
+// A run as a person watches it: what the model says, each command with its outcome, time and
+// tokens.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/time.h"
+#include "service/service.h"
+#include "surfaces/cli/view/terminal.h"
+
+namespace cli {
+
+// On a terminal a last line shows what is going on right now; elsewhere there are plain lines only.
+class RunView final : public service::Observer {
+public:
+    RunView(const Terminal& terminal, base::Clock& clock);
+    ~RunView() override;
+
+    void on_started(const std::string& agent_id, const std::string& model_ref) override;
+    void on_event(const domain::Event& event) override;
+    void on_text(std::string_view delta) override;
+    std::chrono::milliseconds tick_interval() const override;
+    void on_tick() override;
+
+    // After the run: one line that sums it up.
+    void finish(const service::RunResponse& response);
+
+private:
+    void line(const std::string& text);
+    void erase_live_line();
+    void draw_live_line();
+    void tool_line(const json::value& data, bool failed);
+
+    const Terminal& terminal_;
+    base::Clock& clock_;
+    base::Time started_at_{};
+    std::string activity_{"starting"};
+    base::Time activity_since_{};
+    std::string streamed_;  // Text of the round that is being written.
+    std::int64_t rounds_{0};
+    std::int64_t tasks_{0};  // Seen to begin and not to end.
+    std::int64_t tokens_{0};
+    std::size_t frame_{0};
+    bool live_line_shown_{false};
+};
+
+// Silence, for --json.
+class QuietView final : public service::Observer {};
+
+}  // namespace cli

@@ -1,0 +1,216 @@
+#include "surfaces/cli/view/terminal.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace cli {
+namespace {
+
+volatile std::sig_atomic_t caught = 0;
+
+// While it lives, what is typed is not shown. A signal that would end the program only interrupts
+// the reading, so that the terminal is put right first; it is raised again then.
+class NoEcho {
+public:
+    explicit NoEcho(int fd) : fd_(fd) {
+        caught = 0;
+        struct sigaction action{};
+        action.sa_handler = [](int signal) { caught = signal; };
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            sigaction(kSignals[i], &action, &former_actions_[i]);
+        is_set_ = tcgetattr(fd_, &former_) == 0;
+        if (!is_set_) return;
+        termios silent = former_;
+        silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+        silent.c_lflag |= ECHONL;
+        tcsetattr(fd_, TCSAFLUSH, &silent);
+    }
+    ~NoEcho() {
+        if (is_set_) tcsetattr(fd_, TCSAFLUSH, &former_);
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            sigaction(kSignals[i], &former_actions_[i], nullptr);
+        if (caught != 0) std::raise(caught);
+    }
+    NoEcho(const NoEcho&) = delete;
+    NoEcho& operator=(const NoEcho&) = delete;
+
+private:
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    int fd_;
+    bool is_set_{false};
+    termios former_{};
+    std::array<struct sigaction, kSignals.size()> former_actions_{};
+};
+
+// While it lives, a signal that would end the program can be read from a pipe instead, whichever
+// thread it met.
+class SignalPipe {
+public:
+    SignalPipe() {
+        if (pipe2(ends_.data(), O_CLOEXEC | O_NONBLOCK) != 0) return;
+        told_ = ends_[1];
+        struct sigaction action{};
+        action.sa_handler = [](int) {
+            const int before = errno;
+            [[maybe_unused]] const ssize_t written = write(told_, "!", 1);
+            errno = before;
+        };
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            sigaction(kSignals[i], &action, &former_[i]);
+    }
+    ~SignalPipe() {
+        if (ends_[0] < 0) return;
+        for (std::size_t i = 0; i < kSignals.size(); ++i)
+            sigaction(kSignals[i], &former_[i], nullptr);
+        close(ends_[0]);
+        close(ends_[1]);
+    }
+    SignalPipe(const SignalPipe&) = delete;
+    SignalPipe& operator=(const SignalPipe&) = delete;
+
+    // Waits until there is something to read; false when a signal came first.
+    bool wait_for(int fd) const {
+        std::array<pollfd, 2> both{pollfd{fd, POLLIN, 0}, pollfd{ends_[0], POLLIN, 0}};
+        while (poll(both.data(), both.size(), -1) < 0 && errno == EINTR) {
+        }
+        return both[1].revents == 0;
+    }
+
+private:
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+    static inline volatile std::sig_atomic_t told_ = -1;
+    std::array<int, 2> ends_{-1, -1};
+    std::array<struct sigaction, kSignals.size()> former_{};
+};
+
+base::Result<std::string> read_line(int fd) {
+    std::string line;
+    char c = 0;
+    while (true) {
+        const ssize_t got = read(fd, &c, 1);
+        if (got < 0 && errno == EINTR && caught == 0) continue;
+        if (got < 0) return base::fail_errno("read the credential");
+        if (got == 0 || c == '\n') break;
+        if (line.size() >= kSecretBytesMax)
+            return base::fail(base::ErrorCode::InvalidInput, "the line is too long");
+        line += c;
+    }
+    while (line.ends_with('\r')) line.pop_back();
+    return line;
+}
+
+}  // namespace
+
+base::Result<std::string> Terminal::read_secret(std::string_view prompt) const {
+    if (!in_is_terminal) return read_line(in);
+    std::fwrite(prompt.data(), 1, prompt.size(), err);
+    std::fflush(err);
+    const NoEcho quiet(in);
+    return read_line(in);
+}
+
+bool Terminal::confirm(std::string_view question) const {
+    std::fwrite(question.data(), 1, question.size(), err);
+    std::fflush(err);
+    const SignalPipe signals;
+    if (!signals.wait_for(in)) {
+        note("");
+        return false;
+    }
+    const auto line = read_line(in);
+    return line && (*line == "y" || *line == "Y" || *line == "yes");
+}
+
+Terminal Terminal::standard() {
+    Terminal terminal;
+    terminal.in_is_terminal = isatty(STDIN_FILENO) == 1;
+    terminal.out_is_terminal = isatty(STDOUT_FILENO) == 1;
+    terminal.err_is_terminal = isatty(STDERR_FILENO) == 1;
+    const char* no_colour = std::getenv("NO_COLOR");
+    terminal.colours = terminal.err_is_terminal && (no_colour == nullptr || *no_colour == '\0');
+    return terminal;
+}
+
+void Terminal::print(std::string_view text) const {
+    std::fwrite(text.data(), 1, text.size(), out);
+}
+
+void Terminal::print_line(std::string_view text) const {
+    print(text);
+    print("\n");
+    std::fflush(out);
+}
+
+void Terminal::note(std::string_view text) const {
+    std::fwrite(text.data(), 1, text.size(), err);
+    std::fputc('\n', err);
+    std::fflush(err);
+}
+
+bool Terminal::is_written() const {
+    return std::fflush(out) == 0 && std::ferror(out) == 0;
+}
+
+bool Terminal::out_is_pipe() const {
+    struct stat info{};
+    return fstat(fileno(out), &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+std::string styled(const Terminal& terminal, Style style, std::string_view text) {
+    if (!terminal.colours || style == Style::Plain) return std::string(text);
+    const char* code = "";
+    switch (style) {
+        case Style::Plain:
+            break;
+        case Style::Dim:
+            code = "2";
+            break;
+        case Style::Bold:
+            code = "1";
+            break;
+        case Style::Green:
+            code = "32";
+            break;
+        case Style::Red:
+            code = "31";
+            break;
+        case Style::Yellow:
+            code = "33";
+            break;
+    }
+    return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+std::string duration_text(std::int64_t milliseconds) {
+    if (milliseconds < 10'000)
+        return fmt::format("{:.1f}s", static_cast<double>(milliseconds) / 1000);
+    const std::int64_t seconds = milliseconds / 1000;
+    if (seconds < 60) return fmt::format("{}s", seconds);
+    if (seconds < 3600) return fmt::format("{}m {:02}s", seconds / 60, seconds % 60);
+    return fmt::format("{}h {:02}m", seconds / 3600, seconds / 60 % 60);
+}
+
+std::string count_text(std::int64_t number) {
+    if (number < 1000) return std::to_string(number);
+    if (number < 1'000'000) return fmt::format("{:.1f}k", static_cast<double>(number) / 1000);
+    return fmt::format("{:.1f}M", static_cast<double>(number) / 1'000'000);
+}
+
+std::string age_text(std::int64_t seconds) {
+    if (seconds < 5) return "just now";
+    if (seconds < 120) return fmt::format("{}s ago", seconds);
+    if (seconds < 7200) return fmt::format("{}m ago", seconds / 60);
+    if (seconds < 172'800) return fmt::format("{}h ago", seconds / 3600);
+    return fmt::format("{}d ago", seconds / 86'400);
+}
+
+}  // namespace cli

@@ -1,0 +1,169 @@
+#include "surfaces/http/api/answers.h"
+#include "surfaces/http/api/bodies.h"
+#include "surfaces/http/api/handlers.h"
+
+#include "base/text.h"
+
+namespace http_surface::controls {
+namespace {
+
+std::unexpected<base::Error> invalid(std::string message) {
+    return std::unexpected(base::Error{base::ErrorCode::InvalidInput, std::move(message)});
+}
+
+template <class T>
+Response told(const T& body) {
+    return json_response(base::to_json(body));
+}
+
+Answer show_trigger(const Context& context, const Request& request, bool rotate) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request, base::Unknown::Reject));
+    auto trigger = TRY(context.service.external_trigger(agent, rotate, caller_of(request)));
+    trigger["ok"] = true;
+    trigger["agent_id"] = agent;
+    return json_response(trigger);
+}
+
+}  // namespace
+
+Answer control(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<ControlBody>(request));
+    TRY(context.service.set_lifecycle(agent, body.action, caller_of(request)));
+    return told(Ok{});
+}
+
+Answer abort_run(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<AbortBody>(request));
+    const std::string mode = body.mode.value_or("stop_after_abort");
+    if (mode != "stop_after_abort" && mode != "pause_after_abort")
+        return invalid("mode is stop_after_abort (or its old name pause_after_abort)");
+    const auto aborted = TRY(context.service.abort_run(agent, body.run_id, caller_of(request)));
+    Aborted answer{.agent_id = agent,
+                   .run_id = body.run_id,
+                   .mode = "stop_after_abort",
+                   .admission_context = std::string(base::enum_name(request.rights.admission))};
+    if (const auto run = base::string_at(aborted, "run_id"); !run.empty()) answer.run_id = run;
+    if (body.trust) answer.provided_trust = base::enum_name(*body.trust);
+    return told(answer);
+}
+
+Answer create(const Context& context, const Request& request) {
+    const auto& name = request.params.find("agent_id")->second;
+    if (!domain::is_agent_id(name))
+        return invalid("an agent's name has letters, digits, '.', '-' and '_', at most 64");
+    const auto body = TRY(body_of<CreateBody>(request));
+    const auto identity =
+        TRY(context.service.create_agent(name, body.template_, caller_of(request)));
+    return told(identity);
+}
+
+Answer start_task(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<TaskBody>(request, base::Unknown::Reject));
+    const auto task = TRY(context.service.start_task(agent,
+                                                     {.summary = body.summary,
+                                                      .cmd = body.cmd,
+                                                      .workdir = body.workdir,
+                                                      .shell = body.shell,
+                                                      .login = body.login,
+                                                      .tty = body.tty,
+                                                      .accepts_input = body.accepts_input,
+                                                      .yield_time_ms = body.yield_time_ms,
+                                                      .max_output_tokens = body.max_output_tokens,
+                                                      .trust = body.trust},
+                                                     caller_of(request)));
+    return told(task);
+}
+
+Answer create_timer(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<TimerBody>(request));
+    if (body.duration_ms < 0 || body.interval_ms.value_or(1) < 1)
+        return std::unexpected(base::Error{
+            base::ErrorCode::InvalidInput,
+            "duration_ms has to be 0 or more, and interval_ms 1 or more", "invalid_body"});
+    const auto timer = TRY(context.service.create_timer(
+        agent,
+        {.duration_ms = body.duration_ms, .interval_ms = body.interval_ms, .summary = body.summary},
+        caller_of(request)));
+    return told(timer);
+}
+
+Answer cancel_timer(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request));
+    const auto& timer = request.params.find("timer_id")->second;
+    return told(TRY(context.service.cancel_timer(agent, timer, caller_of(request))));
+}
+
+Answer debug_prompt(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<DebugPromptBody>(request));
+    const auto trust = body.trust.value_or(domain::TrustLevel::TrustedOperator);
+    return told(PromptDump{.agent_id = agent,
+                           .dump = TRY(context.service.debug_prompt(agent, body.text, trust))});
+}
+
+Answer set_model(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<ModelBody>(request));
+    constexpr std::array<std::string_view, 4> kEfforts{"low", "medium", "high", "xhigh"};
+    if (body.reasoning_effort) {
+        if (std::ranges::find(kEfforts, *body.reasoning_effort) == kEfforts.end())
+            return invalid("reasoning_effort is low, medium, high or xhigh");
+        return std::unexpected(base::Error{base::ErrorCode::Unavailable,
+                                           "this runtime cannot set a reasoning effort yet",
+                                           "not_supported"});
+    }
+    return told(ModelChanged{.agent_id = agent,
+                             .model = TRY(context.service.set_model(agent, body.model))});
+}
+
+Answer clear_model(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request));
+    return told(ModelChanged{.agent_id = agent, .model = TRY(context.service.clear_model(agent))});
+}
+
+Answer attach_workspace(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<AttachBody>(request, base::Unknown::Reject));
+    const auto entry = TRY(context.service.attach_workspace(agent, body.path, caller_of(request)));
+    return told(Attached{.agent_id = agent,
+                         .workspace_id = entry.workspace_id,
+                         .workspace_anchor = entry.workspace_anchor});
+}
+
+Answer exit_workspace(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request, base::Unknown::Reject));
+    TRY(context.service.exit_workspace(agent, caller_of(request)));
+    return told(Done{.agent_id = agent});
+}
+
+Answer detach_workspace(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<DetachBody>(request, base::Unknown::Reject));
+    TRY(context.service.detach_workspace(agent, body.workspace_id, caller_of(request)));
+    return told(Detached{.agent_id = agent, .workspace_id = body.workspace_id});
+}
+
+Answer external_trigger(const Context& context, const Request& request) {
+    return show_trigger(context, request, false);
+}
+
+Answer rotate_trigger(const Context& context, const Request& request) {
+    return show_trigger(context, request, true);
+}
+
+Answer revoke_trigger(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request, base::Unknown::Reject));
+    TRY(context.service.revoke_trigger(agent, caller_of(request)));
+    return told(Done{.agent_id = agent});
+}
+
+}  // namespace http_surface::controls

@@ -1,0 +1,104 @@
+// The handlers of the routes, by what they touch, and what they share.
+#pragma once
+
+#include <string>
+
+#include "base/typed.h"
+#include "surfaces/http/server/errors.h"
+#include "surfaces/http/server/router.h"
+
+namespace http_surface {
+
+using Answer = base::Result<Response>;
+
+// The agent of the path, or the default one. NotFound when it can be no agent's name.
+base::Result<std::string> agent_of(const Context& context, const Request& request);
+
+// The JSON of a body. Unsupported types and broken text are errors with their kinds.
+base::Result<json::value> json_of(const Request& request);
+
+// A body as a T: the JSON has to be an object of its shape (invalid_body).
+template <class T>
+base::Result<T> body_of(const Request& request, base::Unknown unknown = base::Unknown::Ignore) {
+    const auto value = TRY(json_of(request));
+    auto body = base::from_json<T>(value, unknown);
+    if (!body) body.error().kind = "invalid_body";
+    return body;
+}
+
+// A query number; the fallback when it is absent. `kind` of a failure: invalid_query.
+base::Result<std::int64_t> number_of(const Request& request, std::string_view key,
+                                     std::int64_t fallback);
+base::Result<std::optional<std::int64_t>> cursor_of(const Request& request, std::string_view key);
+// Where a stream goes on. A reconnecting EventSource repeats its URL, so the id it saw last wins
+// over the URL's after_seq.
+base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request);
+// Fails when the query has other keys than these.
+base::Status only_keys(const Request& request, std::initializer_list<std::string_view> known);
+
+service::Caller caller_of(const Request& request);
+
+namespace reads {
+Answer root(const Context&, const Request&);
+Answer models(const Context&, const Request&);
+Answer agent_list(const Context&, const Request&);
+Answer status(const Context&, const Request&);
+Answer state(const Context&, const Request&);
+Answer briefs(const Context&, const Request&);
+Answer transcript(const Context&, const Request&);
+Answer tasks(const Context&, const Request&);
+Answer timers(const Context&, const Request&);
+Answer events(const Context&, const Request&);
+Answer event_stream(const Context&, const Request&);
+}  // namespace reads
+
+namespace deliveries {
+Answer enqueue(const Context&, const Request&);
+Answer webhook(const Context&, const Request&);
+Answer wake_callback(const Context&, const Request&);
+Answer enqueue_callback(const Context&, const Request&);
+Answer prompt(const Context&, const Request&);
+Answer wake(const Context&, const Request&);
+}  // namespace deliveries
+
+namespace controls {
+Answer control(const Context&, const Request&);
+Answer abort_run(const Context&, const Request&);
+Answer create(const Context&, const Request&);
+Answer start_task(const Context&, const Request&);
+Answer create_timer(const Context&, const Request&);
+Answer cancel_timer(const Context&, const Request&);
+Answer debug_prompt(const Context&, const Request&);
+Answer set_model(const Context&, const Request&);
+Answer clear_model(const Context&, const Request&);
+Answer attach_workspace(const Context&, const Request&);
+Answer exit_workspace(const Context&, const Request&);
+Answer detach_workspace(const Context&, const Request&);
+Answer external_trigger(const Context&, const Request&);
+Answer rotate_trigger(const Context&, const Request&);
+Answer revoke_trigger(const Context&, const Request&);
+}  // namespace controls
+
+namespace gates {
+Answer list(const Context&, const Request&);
+Answer show(const Context&, const Request&);
+Answer check(const Context&, const Request&);
+Answer release(const Context&, const Request&);
+Answer purge(const Context&, const Request&);
+}  // namespace gates
+
+namespace runtime {
+Answer handshake(const Context&, const Request&);
+Answer status(const Context&, const Request&);
+Answer readiness(const Context&, const Request&);
+Answer shutdown(const Context&, const Request&);
+Answer metrics(const Context&, const Request&);
+Answer healthz(const Context&, const Request&);
+Answer readyz(const Context&, const Request&);
+Answer openapi(const Context&, const Request&);
+}  // namespace runtime
+
+// For parts of the reference that this runtime does not have yet.
+Answer not_supported(const Context&, const Request&);
+
+}  // namespace http_surface

@@ -1,0 +1,371 @@
+// Plans over HTTP. Their JSON is camelCase, as everywhere on the plan surface.
+#include <pwd.h>
+
+#include "base/text.h"
+#include "service/plans_json.h"
+#include "surfaces/http/api/handlers.h"
+#include "surfaces/http/api/plan_bodies.h"
+#include "surfaces/http/api/route_table.h"
+
+namespace http_surface {
+namespace plans {
+namespace {
+
+using service::plan_json;
+
+constexpr std::int64_t kRunsShown = 20;
+constexpr std::int64_t kRunsShownMax = 1000;
+constexpr std::int64_t kRecordsShown = 128;
+constexpr std::int64_t kRecordsShownMax = 512;
+constexpr std::size_t kReasonCharsMax = 1000;
+constexpr std::size_t kPageBytesMax = std::size_t{4} * 1024 * 1024;
+constexpr std::chrono::hours kApprovalDefault{24};
+
+std::unexpected<base::Error> invalid(std::string message) {
+    return std::unexpected(
+        base::Error{base::ErrorCode::InvalidInput, std::move(message), "invalid_body"});
+}
+
+base::Result<service::Plans*> plans_of(const Context& context) {
+    if (context.plans) return context.plans;
+    return std::unexpected(base::Error{base::ErrorCode::Unavailable,
+                                       "this runtime carries no plans", "not_supported"});
+}
+
+// The id of the run that the path names.
+base::Result<std::string> run_of(service::Plans& plans, const Request& request) {
+    return TRY(plans.run(request.params.find("run_id")->second)).run_id.value;
+}
+
+template <class T>
+base::Result<T> plan_body(const Request& request) {
+    const auto value = TRY(json_of(request));
+    auto body = service::plan_from<T>(value, base::Unknown::Reject);
+    if (!body) body.error().kind = "invalid_body";
+    return body;
+}
+
+std::string user_name(uid_t uid) {
+    std::array<char, 4096> buffer{};
+    passwd entry{};
+    passwd* found = nullptr;
+    if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found)
+        return found->pw_name;
+    return fmt::format("uid {}", uid);
+}
+
+// Who answers for what is approved here: never what a body says.
+std::string approver_of(const Request& request) {
+    if (request.peer.uid) return user_name(*request.peer.uid);
+    return std::string(base::enum_name(request.rights.admission));
+}
+
+base::Result<std::string> reason_of(const Request& request, std::string_view fallback) {
+    const auto body = TRY(plan_body<ReasonBody>(request));
+    return base::ellipsize(body.reason.value_or(std::string(fallback)), kReasonCharsMax);
+}
+
+base::Status check_folder(const std::optional<std::string>& folder, std::string_view name) {
+    if (folder && !folder->starts_with('/'))
+        return invalid(fmt::format("'{}' has to be an absolute path", name));
+    return {};
+}
+
+template <class Body>
+base::Result<service::PlanRequest> with_place(const Body& body, service::PlanRequest request) {
+    TRY(check_folder(body.vault, "vault"));
+    request.vault = body.vault;
+    request.params = body.params.value_or(json::object{});
+    request.policy = body.policy.value_or(json::object{});
+    request.context = body.context.value_or(json::object{});
+    return request;
+}
+
+base::Result<service::PlanRequest> request_of(const Request& request) {
+    const auto body = TRY(plan_body<PlanBody>(request));
+    if (int{body.text.has_value()} + int{body.plan.has_value()} + int{body.action.has_value()} != 1)
+        return invalid("give one of 'text', 'plan' and 'action'");
+    service::PlanRequest out{.action = body.action};
+    if (body.text) out.text = *body.text;
+    if (body.plan) out.text = base::json_text(*body.plan);
+    return with_place(body, std::move(out));
+}
+
+template <class T>
+Response told(const T& value) {
+    return json_response(plan_json(value));
+}
+
+template <class T>
+Response told_list(const std::vector<T>& list) {
+    json::array out;
+    for (const auto& one : list) out.push_back(plan_json(one));
+    return json_response(out);
+}
+
+Answer check(const Context& context, const Request& request) {
+    return told(TRY(TRY(plans_of(context))->check(TRY(request_of(request)))));
+}
+
+Answer preview(const Context& context, const Request& request) {
+    return json_response(TRY(TRY(plans_of(context))->preview(TRY(request_of(request)))));
+}
+
+Answer create(const Context& context, const Request& request) {
+    return told(TRY(TRY(plans_of(context))->create(TRY(request_of(request)))));
+}
+
+Answer list(const Context& context, const Request& request) {
+    TRY(only_keys(request, {"limit"}));
+    const auto limit = std::min(TRY(number_of(request, "limit", kRunsShown)), kRunsShownMax);
+    return told_list(TRY(TRY(plans_of(context))->runs(limit)));
+}
+
+Answer status(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    const auto run = TRY(run_of(plans, request));
+    const bool carried = TRY(plans.is_executing(run));
+    return json_response(
+        json::object{{"run", plan_json(TRY(plans.run(run)))}, {"isCarried", carried}});
+}
+
+Answer show(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    return json_response(TRY(plans.show(TRY(run_of(plans, request)))));
+}
+
+Answer records(const Context& context, const Request& request) {
+    TRY(only_keys(request, {"after_seq", "limit"}));
+    auto& plans = *TRY(plans_of(context));
+    const auto run = TRY(run_of(plans, request));
+    const auto after = TRY(number_of(request, "after_seq", 0));
+    const auto limit = std::clamp(TRY(number_of(request, "limit", kRecordsShown)), std::int64_t{1},
+                                  kRecordsShownMax);
+    RecordPage page{.records = TRY(plans.records(run, after, limit))};
+    std::size_t bytes = 0;
+    const auto over = std::ranges::find_if(page.records, [&](const domain::PlanRecord& record) {
+        return (bytes += record.line.size()) > kPageBytesMax;
+    });
+    // One line at least, or a reader would never get past it.
+    if (over != page.records.end())
+        page.records.erase(std::max(over, page.records.begin() + 1), page.records.end());
+    if (!page.records.empty())
+        page.has_newer = TRY(plans.run(run)).last_seq > page.records.back().seq;
+    return told(page);
+}
+
+Answer stream(const Context& context, const Request& request) {
+    TRY(only_keys(request, {"after_seq"}));
+    auto& plans = *TRY(plans_of(context));
+    const auto id = TRY(run_of(plans, request));
+    const auto after = TRY(stream_cursor(request)).value_or(0);
+    // In this order: a run that has ended writes nothing more.
+    const bool has_ended = TRY(plans.has_ended(id));
+    const auto last = TRY(plans.run(id)).last_seq;
+    if (after > last)
+        return std::unexpected(base::Error{
+            base::ErrorCode::NotFound,
+            fmt::format("the journal of the run has no line {} yet; its last is {}", after, last),
+            "cursor_not_found",
+            {{"after_seq", after}, {"event_seq", last}}});
+    // Tells an EventSource not to come back.
+    if (has_ended && after == last) return Response{.status = 204};
+    return Response{.follow_run = FollowRun{id, after}};
+}
+
+Answer approve(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    const auto body = TRY(plan_body<ApproveBody>(request));
+    const auto lifetime = std::chrono::milliseconds(
+        body.lifetime_ms.value_or(std::chrono::milliseconds(kApprovalDefault).count()));
+    if (lifetime <= std::chrono::milliseconds(0))
+        return invalid("'lifetimeMs' has to be 1 or more");
+    return told(TRY(plans.approve(TRY(run_of(plans, request)), approver_of(request), lifetime)));
+}
+
+Answer reject(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    const auto reason = TRY(reason_of(request, "rejected"));
+    return told(TRY(plans.reject(TRY(run_of(plans, request)), approver_of(request), reason)));
+}
+
+Answer begin(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    TRY(plan_body<NoBody>(request));
+    return told(TRY(plans.begin(TRY(run_of(plans, request)))));
+}
+
+Answer cancel(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    const auto reason = TRY(reason_of(request, "cancelled"));
+    return told(TRY(plans.cancel(TRY(run_of(plans, request)), reason)));
+}
+
+Answer revert(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    TRY(plan_body<NoBody>(request));
+    return told(TRY(plans.make_revert(TRY(run_of(plans, request)), approver_of(request))));
+}
+
+base::Result<std::string> subject_of(service::Plans& plans, const Request& request) {
+    const auto body = TRY(plan_body<SubjectBody>(request));
+    if (body.run.has_value() == body.folder.has_value())
+        return invalid("give one of 'run' and 'folder'");
+    TRY(check_folder(body.folder, "folder"));
+    if (body.folder) return *body.folder;
+    return TRY(plans.run(*body.run)).run_id.value;
+}
+
+Answer verify(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    return told(TRY(plans.verify(TRY(subject_of(plans, request)))));
+}
+
+Answer replay(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    return told(TRY(plans.replay(TRY(subject_of(plans, request)))));
+}
+
+Answer actions(const Context& context, const Request& request) {
+    TRY(only_keys(request, {}));
+    return told_list(TRY(TRY(plans_of(context))->actions()));
+}
+
+Answer action(const Context& context, const Request& request) {
+    return told(TRY(TRY(plans_of(context))->action(request.params.find("name")->second)));
+}
+
+Answer save(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    const auto body = TRY(plan_body<SaveBody>(request));
+    if (body.run.has_value() == body.text.has_value())
+        return invalid("give one of 'run' and 'text'");
+    return told(TRY(plans.save(body.name, body.description.value_or(""), body.run, body.text)));
+}
+
+Answer remove_action(const Context& context, const Request& request) {
+    TRY(plan_body<NoBody>(request));
+    const auto& name = request.params.find("name")->second;
+    TRY(TRY(plans_of(context))->remove_action(name));
+    return told(Removed{.name = name});
+}
+
+// Begins at once where nobody has to be asked.
+Answer run_action(const Context& context, const Request& request) {
+    auto& plans = *TRY(plans_of(context));
+    const auto body = TRY(plan_body<ActionRunBody>(request));
+    const auto wanted = TRY(with_place(body, {.action = request.params.find("name")->second}));
+    auto created = TRY(plans.create(wanted));
+    if (created.run && !created.needs_approval)
+        created.run = TRY(plans.begin(created.run->run_id.value));
+    return told(created);
+}
+
+Answer tools(const Context& context, const Request& request) {
+    TRY(only_keys(request, {}));
+    return told_list(TRY(TRY(plans_of(context))->tools()));
+}
+
+}  // namespace
+}  // namespace plans
+
+namespace {
+
+// Answers may grow, bodies may not.
+void open_up(json::value& schema) {
+    if (auto* object = schema.if_object()) {
+        const auto* closed = object->if_contains("additionalProperties");
+        if (closed && closed->is_bool()) object->erase("additionalProperties");
+        for (auto& member : *object) open_up(member.value());
+    } else if (auto* array = schema.if_array()) {
+        for (auto& item : *array) open_up(item);
+    }
+}
+
+template <class T>
+json::object body() {
+    return service::camel_schema(base::schema_of<T>());
+}
+
+template <class T>
+json::object shown() {
+    json::value schema(body<T>());
+    open_up(schema);
+    return std::move(schema.get_object());
+}
+
+json::object some_json() {
+    return {{"type", "object"}};
+}
+
+template <class T>
+json::object shown_list() {
+    return {{"type", "array"}, {"items", shown<T>()}};
+}
+
+constexpr QueryDoc kRunsQuery[] = {
+    {"limit", "How many, the newest.",
+     R"({"type":"integer","minimum":0,"maximum":1000,"default":20})"}};
+constexpr QueryDoc kRecordsQuery[] = {
+    {"after_seq", "Only lines behind this one.", R"({"type":"integer","minimum":0,"default":0})"},
+    {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":512,"default":128})"}};
+constexpr QueryDoc kStreamQuery[] = {
+    {"after_seq", "Starts behind this line; 0 at the first. A Last-Event-ID header wins.",
+     R"({"type":"integer","minimum":0,"default":0})"}};
+
+#define RUN "/plans/runs/{run_id}"
+#define ACTION "/plans/actions/{name}"
+
+constexpr Route kPlanRoutes[] = {
+    post("/plans/check", "All faults of a plan at once; executes nothing.", plans::check,
+         body<PlanBody>, shown<service::PlanCheck>),
+    post("/plans/preview", "What a plan would do: reading tools are called, nothing else is.",
+         plans::preview, body<PlanBody>, some_json),
+    get("/plans/tools", "The tools that plans may use, with their schemas.", plans::tools,
+        shown_list<service::ToolView>),
+    get("/plans/runs", "Runs, newest first.", plans::list, shown_list<domain::PlanRun>, kRunsQuery),
+    post("/plans/runs", "Stores a run that has not begun, or says what is wrong with it.",
+         plans::create, body<PlanBody>, shown<service::PlanCreated>),
+    get(RUN, "Where a run stands.", plans::status, shown<RunShown>),
+    of_history(get(RUN "/show", "A run with its plan, calls, results and events.", plans::show,
+                   some_json)),
+    of_history(get(RUN "/records", "A page of the run's journal, its lines as its files have them.",
+                   plans::records, shown<RecordPage>, kRecordsQuery)),
+    of_history(get(RUN "/records/stream", "The run's journal as it is written; ends with the run.",
+                   plans::stream, nullptr, kStreamQuery)),
+    post(RUN "/approve", "Binds an approval, in the caller's name, to the plan and its policy.",
+         plans::approve, body<ApproveBody>, shown<domain::PlanRun>),
+    post(RUN "/reject", "Ends a run that has not begun.", plans::reject, body<ReasonBody>,
+         shown<domain::PlanRun>),
+    post(RUN "/begin", "Begins a run or goes on with it; the runtime carries it from then on.",
+         plans::begin, body<NoBody>, shown<domain::PlanRun>),
+    post(RUN "/cancel", "Ends a run and what it has under way; waits for it, for 20 s at most.",
+         plans::cancel, body<ReasonBody>, shown<domain::PlanRun>),
+    post(RUN "/revert",
+         "Stores, approved in the caller's name, the run that takes back what this one changed; "
+         "it has not begun.",
+         plans::revert, body<NoBody>, shown<service::PlanReverted>),
+    post("/plans/verify", "Proves order, pairing, approval and integrity of what a run recorded.",
+         plans::verify, body<SubjectBody>, shown<service::PlanVerdict>),
+    post("/plans/replay", "Decides a run again from what it recorded; executes nothing.",
+         plans::replay, body<SubjectBody>, shown<service::PlanReplay>),
+    get("/plans/actions", "Plans kept under a name.", plans::actions,
+        shown_list<domain::PlanAction>),
+    post("/plans/actions", "Keeps the plan of a run that succeeded, or another, under a name.",
+         plans::save, body<SaveBody>, shown<domain::PlanAction>),
+    get(ACTION, "One of them, with its plan.", plans::action, shown<domain::PlanAction>),
+    post(ACTION "/remove", "Forgets it.", plans::remove_action, body<NoBody>, shown<Removed>),
+    post(ACTION "/run", "Stores a run of it, and begins it unless it has to be approved.",
+         plans::run_action, body<ActionRunBody>, shown<service::PlanCreated>),
+};
+
+#undef RUN
+#undef ACTION
+
+}  // namespace
+
+std::span<const Route> plan_routes() {
+    return kPlanRoutes;
+}
+
+}  // namespace http_surface

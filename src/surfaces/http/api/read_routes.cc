@@ -1,0 +1,175 @@
+#include "surfaces/http/api/handlers.h"
+
+#include "surfaces/http/api/answers.h"
+
+namespace http_surface::reads {
+namespace {
+
+constexpr std::int64_t kBriefsShown = 20;
+constexpr std::int64_t kRecordsShown = 50;
+constexpr std::int64_t kRecordsShownMax = 10'000;
+constexpr std::int64_t kEventsShown = 128;
+constexpr std::int64_t kEventsShownMax = 512;
+
+// The reference has no upper bound here; ours keeps one answer from taking all memory.
+base::Result<std::int64_t> limit_of(const Request& request, std::int64_t fallback) {
+    return std::min(TRY(number_of(request, "limit", fallback)), kRecordsShownMax);
+}
+
+template <class T>
+Response list_response(const std::vector<T>& records) {
+    return json_response(base::to_json(records));
+}
+
+json::array objects(std::vector<json::object> list) {
+    json::array out;
+    out.reserve(list.size());
+    for (auto& one : list) out.emplace_back(std::move(one));
+    return out;
+}
+
+base::Result<views::ProjectionName> projection_of(const Request& request) {
+    const auto entry = request.query.find("projection");
+    if (entry == request.query.end()) return views::ProjectionName::Operator;
+    if (const auto name = base::enum_from<views::ProjectionName>(entry->second)) return *name;
+    return std::unexpected(base::Error{base::ErrorCode::InvalidInput,
+                                       "'projection' is operator or local_debug", "invalid_query"});
+}
+
+// What of an event page is asked for.
+struct PageQuery {
+    service::EventsQuery events;
+    views::ProjectionName projection{views::ProjectionName::Operator};
+};
+
+base::Result<PageQuery> page_query(const Request& request) {
+    TRY(only_keys(request, {"after_seq", "before_seq", "limit", "order", "projection"}));
+    PageQuery query;
+    query.events.after_seq = TRY(cursor_of(request, "after_seq"));
+    query.events.before_seq = TRY(cursor_of(request, "before_seq"));
+    query.events.limit = std::clamp(TRY(number_of(request, "limit", kEventsShown)), std::int64_t{1},
+                                    kEventsShownMax);
+    const auto order = request.query.find("order");
+    if (order != request.query.end() && order->second != "asc" && order->second != "desc")
+        return std::unexpected(
+            base::Error{base::ErrorCode::InvalidInput, "'order' is asc or desc", "invalid_query"});
+    query.events.newest_first = order == request.query.end() || order->second == "desc";
+    query.projection = TRY(projection_of(request));
+    return query;
+}
+
+// Whether events follow behind a page, in its direction.
+base::Result<bool> has_more(service::Service& service, const std::string& agent,
+                            service::EventsQuery query, const std::vector<domain::Event>& page) {
+    if (static_cast<std::int64_t>(page.size()) < query.limit) return false;
+    (query.newest_first ? query.before_seq : query.after_seq) = page.back().event_seq;
+    query.limit = 1;
+    // An event number of 1 has none before it, and 0 would mean "no bound".
+    if (query.newest_first && query.before_seq <= 1) return false;
+    return !TRY(service.event_page(agent, query)).empty();
+}
+
+std::unexpected<base::Error> cursor_not_found(std::int64_t after, std::int64_t newest) {
+    return std::unexpected(base::Error{
+        base::ErrorCode::NotFound,
+        fmt::format("event {} is not a point from which events can be replayed; read /state and "
+                    "follow from its event_seq",
+                    after),
+        "cursor_not_found",
+        {{"after_seq", after}, {"event_seq", newest}}});
+}
+
+}  // namespace
+
+Answer root(const Context& context, const Request&) {
+    return json_response(base::to_json(Root{.default_agent = context.facts.default_agent}));
+}
+
+Answer models(const Context& context, const Request&) {
+    Models models{.model_availability = TRY(context.settings.models())};
+    for (const auto& model : models.model_availability) {
+        const std::string source = base::string_at(model.policy, "source");
+        if (source == "built_in_catalog" || source == "conservative_builtin")
+            models.available_models.push_back(model.policy);
+    }
+    return json_response(base::to_json(models));
+}
+
+Answer agent_list(const Context& context, const Request&) {
+    return json_response(objects(TRY(context.service.agent_list())));
+}
+
+Answer status(const Context& context, const Request& request) {
+    return json_response(TRY(context.service.status(TRY(agent_of(context, request)))));
+}
+
+// The cursor is read before the state: a client that follows from it may see an event twice in its
+// effects, but never misses one.
+Answer state(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto newest = TRY(context.service.newest_event(agent));
+    auto body = TRY(context.service.state(agent));
+    body["event_seq"] = newest;
+    return json_response(body);
+}
+
+Answer briefs(const Context& context, const Request& request) {
+    const auto limit = TRY(limit_of(request, kBriefsShown));
+    return list_response(TRY(context.service.briefs(TRY(agent_of(context, request)), limit)));
+}
+
+Answer transcript(const Context& context, const Request& request) {
+    const auto limit = TRY(limit_of(request, kRecordsShown));
+    return list_response(TRY(context.service.transcript(TRY(agent_of(context, request)), limit)));
+}
+
+Answer tasks(const Context& context, const Request& request) {
+    const auto limit = TRY(limit_of(request, kRecordsShown));
+    return list_response(TRY(context.service.tasks(TRY(agent_of(context, request)), limit)));
+}
+
+Answer timers(const Context& context, const Request& request) {
+    const auto limit = TRY(limit_of(request, kRecordsShown));
+    return list_response(TRY(context.service.timers(TRY(agent_of(context, request)), limit)));
+}
+
+Answer events(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto query = TRY(page_query(request));
+    const auto found = TRY(context.service.event_page(agent, query.events));
+    const bool more = TRY(has_more(context.service, agent, query.events, found));
+    const bool desc = query.events.newest_first;
+    EventPage page{.has_older = desc && more,
+                   .has_newer = !desc && more,
+                   .order = desc ? EventOrder::Desc : EventOrder::Asc,
+                   .limit = query.events.limit};
+    for (const auto& event : found)
+        page.events.push_back(views::envelope({agent}, event, query.projection));
+    if (!found.empty()) {
+        page.oldest_seq = (desc ? found.back() : found.front()).event_seq;
+        page.newest_seq = (desc ? found.front() : found.back()).event_seq;
+    }
+    return json_response(base::to_json(page));
+}
+
+Answer event_stream(const Context& context, const Request& request) {
+    TRY(only_keys(request, {"after_seq", "limit", "projection"}));
+    TRY(number_of(request, "limit", kEventsShown));
+    TRY(projection_of(request));
+    const auto agent = TRY(agent_of(context, request));
+    const auto after = TRY(stream_cursor(request));
+    const auto newest = TRY(context.service.newest_event(agent));
+    if (after && !request.rights.replay)
+        return refusal(403, "replay_not_allowed", "this token may follow, not read history");
+    if (!after) return Response{.follow = Follow{agent, newest, newest}};
+    if (*after > newest) return cursor_not_found(*after, newest);
+    if (*after == newest) return Response{.follow = Follow{agent, newest, newest}};
+    // The event behind the cursor has to be there still; 0 stands for the oldest that is.
+    const auto next = TRY(
+        context.service.event_page(agent, {.after_seq = after, .limit = 1, .newest_first = false}));
+    if (next.empty() || (*after != 0 && next.front().event_seq != *after + 1))
+        return cursor_not_found(*after, newest);
+    return Response{.follow = Follow{agent, next.front().event_seq - 1, newest}};
+}
+
+}  // namespace http_surface::reads

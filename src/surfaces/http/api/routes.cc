@@ -1,0 +1,223 @@
+// The table of routes.
+#include "domain/agent.h"
+#include "service/gate.h"
+#include "surfaces/http/api/answers.h"
+#include "surfaces/http/api/bodies.h"
+#include "surfaces/http/api/handlers.h"
+#include "surfaces/http/api/route_table.h"
+
+namespace http_surface {
+namespace {
+
+// Answers may grow, so their schemas name what is there and forbid nothing.
+void open_up(json::value& schema) {
+    if (auto* object = schema.if_object()) {
+        if (const auto* closed = object->if_contains("additionalProperties");
+            closed && closed->is_bool())
+            object->erase("additionalProperties");
+        for (auto& member : *object) open_up(member.value());
+    } else if (auto* array = schema.if_array()) {
+        for (auto& item : *array) open_up(item);
+    }
+}
+
+template <class T>
+json::object answer_schema() {
+    json::value schema = base::schema_of<T>();
+    open_up(schema);
+    return std::move(schema.as_object());
+}
+
+template <class T>
+json::object body_schema() {
+    return answer_schema<T>();
+}
+template <class T>
+json::object strict_schema() {
+    return base::schema_of<T>();
+}
+json::object any_json() {
+    return {};
+}
+
+constexpr QueryDoc kLimit20[] = {
+    {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":20})"}};
+constexpr QueryDoc kLimit50[] = {
+    {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":50})"}};
+constexpr QueryDoc kGateQuery[] = {
+    {"place", "Only those in this place.",
+     R"({"enum":["outbox","inbound","quarantine","purged"]})"},
+    {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":50})"}};
+constexpr QueryDoc kPageQuery[] = {
+    {"after_seq", "Only events behind this one.", R"({"type":"integer","minimum":0})"},
+    {"before_seq", "Only events before this one.", R"({"type":"integer","minimum":0})"},
+    {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":512,"default":128})"},
+    {"order", "Newest or oldest first.", R"({"enum":["asc","desc"],"default":"desc"})"},
+    {"projection", "Both carry the whole payload.",
+     R"({"enum":["operator","local_debug"],"default":"operator"})"}};
+constexpr QueryDoc kStreamQuery[] = {
+    {"after_seq",
+     "Replays from behind this event, then follows; 0 from the oldest that is kept. Without it, "
+     "only new events. A Last-Event-ID header wins.",
+     R"({"type":"integer","minimum":0})"},
+    {"limit", "Accepted for older clients.", R"({"type":"integer","minimum":1,"maximum":512})"},
+    {"projection", "As for pages.", R"({"enum":["operator","local_debug"]})"}};
+
+constexpr Route snapshot(Route route) {
+    route.is_snapshot = true;
+    return route;
+}
+constexpr Route open(Route route) {
+    route.guard = Guard::Open;
+    return route;
+}
+constexpr Route capability(Route route) {
+    route.guard = Guard::Capability;
+    route.body = BodyRule::Bytes;
+    return route;
+}
+constexpr Route later(Method method, std::string_view pattern, std::string_view summary) {
+    return {.method = method,
+            .pattern = pattern,
+            .summary = summary,
+            .handle = not_supported,
+            .supported = false};
+}
+
+#define AGENT "/agents/{agent_id}"
+#define CONTROL "/control/agents/{agent_id}"
+
+constexpr auto kSummary = answer_schema<AgentSummary>;
+constexpr auto kState = answer_schema<AgentStateSnapshot>;
+constexpr auto kBriefs = answer_schema<std::vector<domain::Brief>>;
+constexpr auto kTranscript = answer_schema<std::vector<domain::TranscriptEntry>>;
+
+constexpr Route kRoutes[] = {
+    get("/", "Is this a holon?", reads::root, answer_schema<Root>),
+    get("/handshake", "What this listener speaks and asks for.", runtime::handshake,
+        answer_schema<Handshake>),
+    get("/models", "The models that are known, and whether they can be asked.", reads::models,
+        answer_schema<Models>),
+    get("/agents/list", "Active public agents, briefly: for choosing one.", reads::agent_list,
+        answer_schema<std::vector<AgentListEntry>>),
+    snapshot(get(AGENT "/status", "One agent, concisely. Its shape is a promise.", reads::status,
+                 kSummary)),
+    snapshot(get("/status", "The same of the default agent.", reads::status, kSummary)),
+    get(AGENT "/state",
+        "First-party bootstrap: everything a console shows, and the cursor to follow from.",
+        reads::state, kState),
+    get("/state", "The same of the default agent.", reads::state, kState),
+    of_history(get(AGENT "/briefs", "What the agent told its operator, oldest first.",
+                   reads::briefs, kBriefs, kLimit20)),
+    of_history(get("/briefs", "The same of the default agent.", reads::briefs, kBriefs, kLimit20)),
+    of_history(get(AGENT "/transcript", "What was said, oldest first.", reads::transcript,
+                   kTranscript, kLimit50)),
+    of_history(get("/transcript", "The same of the default agent.", reads::transcript, kTranscript,
+                   kLimit50)),
+    get(AGENT "/tasks", "Active tasks, newest change first.", reads::tasks,
+        answer_schema<std::vector<domain::Task>>, kLimit50),
+    get(AGENT "/timers", "Timers, oldest first.", reads::timers,
+        answer_schema<std::vector<domain::Timer>>, kLimit50),
+    of_history(get(AGENT "/events", "A page of the agent's events.", reads::events,
+                   answer_schema<EventPage>, kPageQuery)),
+    get(AGENT "/events/stream", "The agent's events as they happen.", reads::event_stream, nullptr,
+        kStreamQuery),
+    get("/control/runtime/status", "The process, and what it is doing.", runtime::status,
+        answer_schema<RuntimeStatus>),
+    get("/control/runtime/readiness", "The process.", runtime::readiness,
+        answer_schema<RuntimeStatus>),
+    get("/metrics", "Counters of this server, for Prometheus.", runtime::metrics, nullptr),
+    get("/openapi.json", "This document.", runtime::openapi, any_json),
+    open(get("/healthz", "Does the process live?", runtime::healthz, answer_schema<Ok>)),
+    open(get("/readyz", "Does the runtime answer?", runtime::readyz, answer_schema<Ok>)),
+
+    of_history(get("/control/gate/documents",
+                   "Result documents, newest first; what waits is judged before.", gates::list,
+                   answer_schema<std::vector<domain::GateDocument>>, kGateQuery)),
+    of_history(get("/control/gate/documents/{document_id}", "One document, with all reasons.",
+                   gates::show, answer_schema<service::GateView>)),
+    post("/control/gate/check", "What the gate would say of a document; nothing is moved.",
+         gates::check, strict_schema<GateCheckBody>, answer_schema<service::GateVerdict>),
+    post("/control/gate/documents/{document_id}/release",
+         "Lets a rejected document in, and tells its agent.", gates::release,
+         strict_schema<GateReleaseBody>, answer_schema<domain::GateDocument>),
+    post("/control/gate/purge", "Deletes rejected documents: one, or those of some age.",
+         gates::purge, strict_schema<service::PurgeRequest>,
+         answer_schema<std::vector<domain::GateDocument>>),
+
+    post(AGENT "/enqueue", "Content from outside, as evidence.", deliveries::enqueue,
+         body_schema<EnqueueBody>, answer_schema<Delivered>),
+    post("/enqueue", "The same for the default agent.", deliveries::enqueue,
+         body_schema<EnqueueBody>, answer_schema<Delivered>),
+    open(post("/webhooks/generic/{agent_id}", "Any JSON, as evidence.", deliveries::webhook,
+              any_json, answer_schema<Delivered>)),
+    capability(post("/callbacks/wake/{token}", "Something changed: wakes whoever waits for it.",
+                    deliveries::wake_callback, nullptr, answer_schema<CalledBack>)),
+    capability(post("/callbacks/enqueue/{token}", "The old form of the same.",
+                    deliveries::enqueue_callback, nullptr, answer_schema<CalledBack>)),
+    post(CONTROL "/prompt", "What the operator says.", deliveries::prompt, body_schema<PromptBody>,
+         answer_schema<Delivered>),
+    post(CONTROL "/wake", "Asks the agent to look again.", deliveries::wake, body_schema<WakeBody>,
+         answer_schema<Woken>),
+    post(CONTROL "/control", "Starts, stops, pauses or resumes the agent.", controls::control,
+         body_schema<ControlBody>, answer_schema<Ok>),
+    post(CONTROL "/current-run/abort", "Ends the current run and leaves the agent stopped.",
+         controls::abort_run, body_schema<AbortBody>, answer_schema<Aborted>),
+    post(CONTROL "/create", "Makes the agent, or returns the one there is.", controls::create,
+         body_schema<CreateBody>, answer_schema<domain::AgentIdentity>),
+    post(CONTROL "/tasks", "Starts a command beside the agent.", controls::start_task,
+         strict_schema<TaskBody>, answer_schema<domain::Task>),
+    post(CONTROL "/timers", "Sets a timer.", controls::create_timer, body_schema<TimerBody>,
+         answer_schema<domain::Timer>),
+    post(CONTROL "/timers/{timer_id}/cancel", "Cancels a timer.", controls::cancel_timer,
+         body_schema<TrustBody>, answer_schema<domain::Timer>),
+    post(CONTROL "/debug-prompt", "Shows the prompt that a text would be sent with; runs nothing.",
+         controls::debug_prompt, body_schema<DebugPromptBody>, answer_schema<PromptDump>),
+    post(CONTROL "/model", "Gives the agent a model of its own.", controls::set_model,
+         body_schema<ModelBody>, answer_schema<ModelChanged>),
+    post(CONTROL "/model/clear", "Back to the default model.", controls::clear_model,
+         body_schema<TrustBody>, answer_schema<ModelChanged>),
+    post(CONTROL "/workspace/attach", "Makes a folder known to the agent.",
+         controls::attach_workspace, strict_schema<AttachBody>, answer_schema<Attached>),
+    post(CONTROL "/workspace/exit", "Leaves the active workspace.", controls::exit_workspace,
+         strict_schema<TrustBody>, answer_schema<Done>),
+    post(CONTROL "/workspace/detach", "Forgets a folder.", controls::detach_workspace,
+         strict_schema<DetachBody>, answer_schema<Detached>),
+    post(CONTROL "/external-trigger", "The agent's wake URL, which is a secret.",
+         controls::external_trigger, strict_schema<TrustBody>, answer_schema<Done>),
+    post(CONTROL "/external-trigger/rotate", "A new wake URL; the old one fails from now on.",
+         controls::rotate_trigger, strict_schema<TrustBody>, answer_schema<Done>),
+    post(CONTROL "/external-trigger/revoke", "The wake URL fails from now on.",
+         controls::revoke_trigger, strict_schema<TrustBody>, answer_schema<Done>),
+    {.method = Method::Post,
+     .pattern = "/control/runtime/shutdown",
+     .summary = "Asks the process to end. Agents are not stopped by it.",
+     .handle = runtime::shutdown,
+     .response_schema = answer_schema<ShutdownRequested>},
+
+    later(Method::Get, AGENT "/worktree-summary", "The agent's worktrees."),
+    later(Method::Get, "/worktree-summary", "The same of the default agent."),
+    later(Method::Get, AGENT "/skills", "Installed skills."),
+    later(Method::Post, CONTROL "/skills/install", "Installs a skill."),
+    later(Method::Post, CONTROL "/skills/uninstall", "Removes a skill."),
+    later(Method::Post, CONTROL "/work-items", "Makes a work item."),
+    later(Method::Post, CONTROL "/operator-bindings", "Binds an operator transport."),
+    later(Method::Post, CONTROL "/operator-ingress", "What an operator says over a transport."),
+};
+
+#undef AGENT
+#undef CONTROL
+
+}  // namespace
+
+std::span<const Route> routes() {
+    static const auto all = [] {
+        std::vector<Route> list(std::begin(kRoutes), std::end(kRoutes));
+        const auto plans = plan_routes();
+        list.insert(list.end(), plans.begin(), plans.end());
+        return list;
+    }();
+    return all;
+}
+
+}  // namespace http_surface

@@ -1,5 +1,0 @@
-// Boost.Beast and the TLS part of Boost.Asio are compiled once, here.
-#include "surfaces/http/beast.h"
-
-#include <boost/asio/ssl/impl/src.hpp>
-#include <boost/beast/src.hpp>

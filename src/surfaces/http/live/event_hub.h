@@ -1,0 +1,92 @@
+// Live events for many readers: each event is read and encoded once, whoever follows.
+//
+// An agent that somebody follows has a channel: a ring of its newest frames, filled when the
+// service says that there are more. A reader behind the ring reads pages of its own, at its own
+// pace. Nothing is polled, and a reader that stalls holds no more than its cursor and one page.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/os/loop.h"
+#include "base/result.h"
+#include "service/service.h"
+#include "surfaces/http/live/bell.h"
+#include "surfaces/http/live/frame_stream.h"
+#include "surfaces/http/server/exchange.h"
+
+namespace http_surface {
+
+struct Frame {
+    std::int64_t seq{0};
+    FrameText text;
+};
+
+// "id: 42\nevent: kind\ndata: {envelope}\n\n"
+std::string encode_frame(const std::string& agent, const domain::Event& event);
+
+inline constexpr std::size_t kRingFramesMax = 1024;
+inline constexpr std::size_t kRingBytesMax = 1024 * 1024;
+inline constexpr std::int64_t kPageEvents = 256;
+inline constexpr std::size_t kPageBytesMax = 256 * 1024;
+
+class EventHub;
+class Channel;
+
+// One reader's place in the events of one agent. Lives on the hub's loop.
+class Subscription final : public FrameStream {
+public:
+    ~Subscription() override;
+    Subscription(const Subscription&) = delete;
+    Subscription& operator=(const Subscription&) = delete;
+
+    std::vector<FrameText> take(std::size_t bytes_max) override;
+    bool is_over() const override { return failure_.has_value(); }
+
+    // Set when events can no longer be read, or those after the cursor are no longer kept.
+    const std::optional<base::Error>& failure() const { return failure_; }
+
+private:
+    friend class EventHub;
+    friend class Channel;
+    Subscription(EventHub& hub, std::shared_ptr<Channel> channel, std::int64_t after_seq,
+                 std::function<void()> wake);
+    void read_page();
+
+    EventHub& hub_;
+    std::shared_ptr<Channel> channel_;
+    std::int64_t cursor_;
+    std::function<void()> wake_;
+    std::deque<Frame> page_;
+    bool reading_{false};
+    std::optional<base::Error> failure_;
+    std::shared_ptr<Subscription*> self_;  // Emptied when this goes; page reads may come later.
+};
+
+// All members on the loop's thread. `submit` runs a task on a thread that may block.
+class EventHub {
+public:
+    using Submit = std::function<void(base::Job)>;
+    EventHub(service::Service& service, base::Loop& loop, Submit submit);
+    ~EventHub();  // All subscriptions are gone by then.
+
+    // Frames behind `follow.after_seq`, which the caller has found to be a valid cursor. `wake`
+    // must only make a note of it.
+    std::unique_ptr<Subscription> subscribe(const Follow& follow, std::function<void()> wake);
+    std::size_t channel_count() const { return channels_.size(); }
+
+private:
+    friend class Subscription;
+    friend class Channel;
+    service::Service& service_;
+    Submit submit_;
+    std::shared_ptr<Bell> bell_;
+    std::map<std::string, std::weak_ptr<Channel>, std::less<>> channels_;
+};
+
+}  // namespace http_surface

@@ -1,0 +1,38 @@
+// Sockets to accept on, made safely.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <sys/types.h>
+
+#include "base/os/files.h"
+#include "base/result.h"
+
+namespace http_surface {
+
+inline constexpr int kBacklog = 1024;
+
+// A listening socket at `path` that only its owner can open, from its first moment on. A socket
+// that nobody listens at is replaced; anything else there is a Conflict and stays.
+class UnixSocket {
+public:
+    static base::Result<UnixSocket> listen(const std::filesystem::path& path);
+    ~UnixSocket();  // Removes the file, unless another socket has taken its place.
+    UnixSocket(UnixSocket&&) = default;
+    UnixSocket& operator=(UnixSocket&&) = delete;
+
+    // Gives the descriptor away; the file stays ours.
+    int release() { return fd_.release(); }
+
+private:
+    UnixSocket(base::Fd fd, std::filesystem::path path, ino_t inode, dev_t device)
+        : fd_(std::move(fd)), path_(std::move(path)), inode_(inode), device_(device) {}
+
+    base::Fd fd_;
+    std::filesystem::path path_;
+    ino_t inode_{0};
+    dev_t device_{0};
+};
+
+}  // namespace http_surface

@@ -1,0 +1,60 @@
+#include "tests/e2e/daemon/daemon_world.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "service/daemon/background.h"
+
+namespace e2e {
+
+int free_port() {
+    const base::Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    CHECK(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) == 0, "bind");
+    CHECK(getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0, "getsockname");
+    return ntohs(address.sin_port);
+}
+
+DaemonWorld::DaemonWorld() : port_(free_port()) {
+    environment["HOLON_HTTP_ADDR"] = fmt::format("127.0.0.1:{}", port_);
+    script({says("Done.")});
+}
+
+DaemonWorld::~DaemonWorld() {
+    const pid_t left = pid();
+    // A runtime in a namespace of its own wrote a number that means another process here.
+    std::error_code failed;
+    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", left), failed);
+    if (left <= 0 || program != std::filesystem::canonical(HOLON_PROGRAM)) return;
+    const service::OtherProcess process(left);
+    (void)process.send(SIGKILL);
+    (void)process.ends_within(kPatience);
+}
+
+pid_t DaemonWorld::pid() const {
+    const std::string text = read(run_folder() / "holon.pid");
+    return text.empty() ? 0 : std::stoi(text);
+}
+
+json::value DaemonWorld::daemon(std::vector<std::string> words) {
+    words.insert(words.begin(), "daemon");
+    return json_of(words);
+}
+
+bool is_alive(pid_t pid) {
+    const service::OtherProcess process(pid);
+    return process.exists() && !process.ends_within(std::chrono::milliseconds(0));
+}
+
+bool ends_within(pid_t pid, std::chrono::milliseconds limit) {
+    return service::OtherProcess(pid).ends_within(limit);
+}
+
+}  // namespace e2e

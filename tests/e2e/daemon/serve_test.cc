@@ -1,0 +1,187 @@
+// holon serve in the foreground: what it says, and how it ends.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/e2e/daemon/daemon_world.h"
+
+namespace e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A service manager that waits to be told.
+class Manager {
+public:
+    explicit Manager(const std::filesystem::path& path)
+        : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+        std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+        CHECK(bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0, "bind");
+        const timeval limit{.tv_sec = 30, .tv_usec = 0};
+        setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    }
+    std::string next() {
+        char text[1024];
+        const ssize_t size = recv(fd_.get(), text, sizeof text, 0);
+        return {text, size > 0 ? static_cast<std::size_t>(size) : 0};
+    }
+    // Until a message starts with `words`; empty when none comes.
+    std::string wait_for(std::string_view words) {
+        while (true) {
+            auto text = next();
+            if (text.empty() || text.starts_with(words)) return text;
+        }
+    }
+
+private:
+    base::Fd fd_;
+};
+
+class Serve : public testing::Test {
+protected:
+    Serve() : manager(world.folder() / "notify") {
+        world.environment["NOTIFY_SOCKET"] = (world.folder() / "notify").string();
+    }
+    Running serve(std::vector<std::string> words = {}) {
+        words.insert(words.begin(), "serve");
+        auto running = world.start(words);
+        EXPECT_THAT(manager.wait_for("READY=1"), HasSubstr("STATUS=listening"))
+            << running.err_so_far();
+        return running;
+    }
+
+    DaemonWorld world;
+    Manager manager;
+};
+
+TEST_F(Serve, SaysWhereItListensAndDrainsOnATermSignal) {
+    auto running = serve();
+    EXPECT_TRUE(world.by_socket().get("/handshake"));
+    running.send(SIGTERM);
+    EXPECT_THAT(manager.wait_for("STOPPING=1"), StartsWith("STOPPING=1"));
+    const auto finished = running.wait();
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    const auto lines = base::split_lines(finished.out);
+    ASSERT_EQ(lines.size(), 3U) << finished.out;
+    EXPECT_THAT(std::string(lines[0]), StartsWith("fd limits:"));
+    EXPECT_EQ(lines[1], fmt::format("Holon listening on 127.0.0.1:{}", world.port()));
+    EXPECT_EQ(lines[2], "Holon control socket on " + world.socket().string());
+    EXPECT_FALSE(std::filesystem::exists(world.socket()));
+    EXPECT_FALSE(std::filesystem::exists(world.run_folder() / "daemon.json"));
+}
+
+TEST_F(Serve, EndsAtOnceWhenItIsToldTwice) {
+    Signpost reached(world.folder() / "reached");
+    world.script({runs(fmt::format("trap '' TERM INT HUP; echo $$ > {}; while :; do sleep 1; done",
+                                   reached.path().string()))});
+    auto running = serve();
+    EXPECT_EQ(world.run({"prompt", "go"}).exit_code, 0);
+    const pid_t group = std::stoi("0" + reached.wait());
+    running.send(SIGTERM);
+    manager.wait_for("STOPPING=1");
+    running.send(SIGTERM);
+    EXPECT_EQ(running.wait().exit_code, 130);
+    if (group > 0) kill(-group, SIGKILL);
+    EXPECT_EQ(world.daemon({"start"}).at("state").as_string(), "running");
+}
+
+// contract: DIAG-07
+TEST_F(Serve, ShowsWhyItCannotStartOnItsTerminal) {
+    world.environment["HOLON_MODEL"] = "nobody/knows";
+    const auto failed = world.run({"serve"});
+    EXPECT_EQ(failed.exit_code, 1);
+    EXPECT_THAT(failed.err, HasSubstr("nobody"));
+}
+
+TEST_F(Serve, IsTheOnlyRuntimeOfItsHome) {
+    auto running = serve();
+    const auto second = world.run({"serve", "--port", std::to_string(free_port())});
+    EXPECT_EQ(second.exit_code, 1);
+    EXPECT_THAT(second.err, HasSubstr(fmt::format("pid {}", running.pid())));
+    EXPECT_TRUE(world.by_socket().get("/handshake"));
+    EXPECT_FALSE(std::filesystem::exists(world.run_folder() / "startup_failure.json"));
+    // The daemon's commands are about the very same runtime.
+    const auto status = world.daemon({"status"});
+    EXPECT_EQ(base::int_at(status, "pid"), running.pid());
+    EXPECT_TRUE(base::bool_at(status, "config_fingerprint_match"));
+    world.daemon({"stop"});
+    EXPECT_EQ(running.wait().exit_code, 0);
+}
+
+TEST_F(Serve, OpensItsLogAnewWhenItIsTold) {
+    const auto log = world.folder() / "holon.log";
+    auto running = serve({"--log-file", log.string()});
+    std::filesystem::rename(log, world.folder() / "holon.log.old");
+    running.send(SIGHUP);
+    running.send(SIGTERM);
+    EXPECT_EQ(running.wait().exit_code, 0);
+    EXPECT_THAT(world.read(log), HasSubstr("the runtime has ended"));
+    EXPECT_THAT(world.read(world.folder() / "holon.log.old"), HasSubstr("serves"));
+}
+
+// contract: DAEMON-06
+TEST_F(Serve, IsReachedByTheUrlThatItAdvertises) {
+    auto running = serve({"--advertise", "https://h.example/"});
+    const auto shake = world.by_tcp().get("/handshake");
+    ASSERT_TRUE(shake) << shake.error().message;
+    EXPECT_EQ(base::string_at(shake->at("runtime"), "advertise_url"), "https://h.example");
+    const auto status = world.by_socket().get("/control/runtime/readiness");
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(base::string_at(status->at("startup_surface"), "callback_base_url"),
+              "https://h.example");
+    ASSERT_TRUE(world.by_socket().post("/control/agents/k/create", json::object{}));
+    const auto trigger =
+        world.by_socket().post("/control/agents/k/external-trigger", json::object{});
+    ASSERT_TRUE(trigger) << trigger.error().message;
+    EXPECT_THAT(base::string_at(*trigger, "trigger_url"),
+                StartsWith("https://h.example/callbacks/wake/cb_"));
+    running.send(SIGTERM);
+    EXPECT_THAT(running.wait().out, HasSubstr("Holon advertised at https://h.example\n"));
+}
+
+TEST_F(Serve, SpeaksTlsWithTheFilesItIsGiven) {
+    auto maker = world.start_command(
+        {"/bin/sh", "-c",
+         "exec openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+         "-subj /CN=holon -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"});
+    const auto made = maker.wait();
+    if (made.exit_code != 0) GTEST_SKIP() << "needs openssl: " << made.err;
+    auto running = serve({"--tls-cert", "cert.pem", "--tls-key", "key.pem"});
+    const service::Client secure({.url = fmt::format("https://127.0.0.1:{}", world.port()),
+                                  .ca_file = world.repo() / "cert.pem"});
+    const auto shake = secure.get("/handshake");
+    EXPECT_TRUE(shake) << shake.error().message;
+    EXPECT_FALSE(world.by_tcp().get("/handshake"));  // In the clear: not understood.
+    // Without trust in its certificate nobody is talked to.
+    const service::Client distrustful({.url = fmt::format("https://127.0.0.1:{}", world.port())});
+    EXPECT_FALSE(distrustful.get("/handshake"));
+    running.send(SIGTERM);
+    EXPECT_EQ(running.wait().exit_code, 0);
+}
+
+// As the first process of a container: signals reach the runtime, orphans are reaped.
+TEST_F(Serve, WorksAsTheFirstProcess) {
+    if (geteuid() != 0) GTEST_SKIP() << "needs the right to make a pid namespace";
+    auto running = world.start_command(
+        {"/usr/bin/unshare", "--pid", "--fork", "--kill-child", HOLON_PROGRAM, "serve"});
+    if (running.ends_within(std::chrono::milliseconds(0))) GTEST_SKIP() << running.err_so_far();
+    ASSERT_THAT(manager.wait_for("READY=1"), HasSubstr("READY=1")) << running.err_so_far();
+    const auto status = world.by_socket().get("/control/runtime/readiness");
+    ASSERT_TRUE(status) << status.error().message;
+    // Of the children of unshare the first is the init, which passes the signal on.
+    const auto children = world.read(fmt::format("/proc/{0}/task/{0}/children", running.pid()));
+    ASSERT_EQ(kill(std::stoi("0" + children), SIGTERM), 0);
+    EXPECT_EQ(running.wait().exit_code, 0);
+}
+
+}  // namespace
+}  // namespace e2e
