@@ -51,8 +51,8 @@ using BeforeChange = std::function<base::Status(std::int64_t version)>;
 // there. Several processes may call this on one database at the same time.
 //
 // `before` is called once, outside of a transaction, when a database that has steps is about to get
-// more, and before the first of them; a failure of it is returned, and no step is applied. It is not
-// called again when an interrupted step continues.
+// more, and before the first of them; a failure of it is returned, and no step is applied. It is
+// not called again when an interrupted step continues.
 base::Status migrate(sql::Connection& connection, std::span<const Step> known = steps(),
                      const BeforeChange& before = {});
 

@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::string_view kAutomaticMark = "-schema-";
 
-// The copy under a name of its own until it is whole; gone with this object unless it was published.
+// The copy under a name of its own until it is whole; gone with this object unless it was
+// published.
 class Draft {
 public:
     explicit Draft(path file) : file_(std::move(file)) {}

@@ -29,8 +29,8 @@ base::Result<BackupMade> back_up(const std::filesystem::path& from,
 std::string backup_name(base::Time now);
 
 // Copies `from` to `folder` (made with mode 0700 where it is missing) under backup_name() and
-// `version`, and then removes all such copies but the newest kAutomaticBackupsMax. Copies with other
-// names are never removed.
+// `version`, and then removes all such copies but the newest kAutomaticBackupsMax. Copies with
+// other names are never removed.
 base::Status back_up_before_migration(const std::filesystem::path& from,
                                       const std::filesystem::path& folder, std::int64_t version,
                                       base::Time now);

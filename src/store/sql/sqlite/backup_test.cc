@@ -47,11 +47,11 @@ protected:
     }
     // A database as an earlier program left it.
     void make_older() {
-        const auto newer = std::ranges::find(migrations::steps(), kOlder, &migrations::Step::number);
+        const auto newer =
+            std::ranges::find(migrations::steps(), kOlder, &migrations::Step::number);
         const auto count = static_cast<std::size_t>(newer - migrations::steps().begin()) + 1;
         std::filesystem::remove(database.file());
-        ASSERT_TRUE(
-            migrations::migrate(*open(database.file()), migrations::steps().first(count)));
+        ASSERT_TRUE(migrations::migrate(*open(database.file()), migrations::steps().first(count)));
     }
     std::int64_t version(const std::filesystem::path& file) {
         return number(*open(file), "SELECT MAX(number) FROM schema_migrations");

@@ -325,10 +325,9 @@ void Connection::checkpoint() {
 
 Status Connection::copy_to(const std::filesystem::path& target) {
     sqlite3* raw = nullptr;
-    const int opened = sqlite3_open_v2(target.c_str(), &raw,
-                                       SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                                           SQLITE_OPEN_READWRITE,
-                                       nullptr);
+    const int opened = sqlite3_open_v2(
+        target.c_str(), &raw, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_READWRITE,
+        nullptr);
     Connection copy(std::unique_ptr<sqlite3, CloseDatabase>(raw), target.string());
     if (opened != SQLITE_OK) return copy.failure(opened);
     // A copy that is cut short is thrown away, so it needs no journal, and the caller syncs it.
