@@ -56,14 +56,20 @@ domain::TranscriptEntry incoming(events::Log& log, const domain::Message& messag
             .data = std::move(data)};
 }
 
-base::Status begin_record(events::Log& log, const domain::Message& message,
-                          const domain::RunId& run) {
-    const auto earlier = TRY(log.tx().transcript_of(message.id));
-    if (earlier.empty()) return log.tx().append_transcript(incoming(log, message, run));
-    const bool has_rounds = std::ranges::any_of(earlier, [](const auto& entry) {
+// The transcript of the message, with what this attempt adds to it.
+base::Result<std::vector<domain::TranscriptEntry>> begin_record(events::Log& log,
+                                                                const domain::Message& message,
+                                                                const domain::RunId& run) {
+    auto transcript = TRY(log.tx().transcript_of(message.id));
+    if (transcript.empty()) {
+        transcript.push_back(incoming(log, message, run));
+        TRY(log.tx().append_transcript(transcript.back()));
+        return transcript;
+    }
+    const bool has_rounds = std::ranges::any_of(transcript, [](const auto& entry) {
         return entry.kind == domain::TranscriptKind::AssistantRound;
     });
-    if (!has_rounds) return {};
+    if (!has_rounds) return transcript;
     domain::TranscriptEntry note{.id = log.ids().uuid(),
                                  .agent_id = message.agent_id,
                                  .run_id = run,
@@ -71,7 +77,9 @@ base::Status begin_record(events::Log& log, const domain::Message& message,
                                  .kind = domain::TranscriptKind::ContinuationPrompt,
                                  .related_message_id = message.id};
     note.data = json::object{{"text", kResumeNote}, {"reason", "interrupted"}};
-    return log.tx().append_transcript(note);
+    TRY(log.tx().append_transcript(note));
+    transcript.push_back(std::move(note));
+    return transcript;
 }
 
 std::size_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
@@ -173,6 +181,35 @@ base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, cons
     return Outcome{Idle{spent.text}};
 }
 
+base::Result<std::optional<domain::ExternalTriggerId>> capability_of(store::Tx& tx,
+                                                                     const domain::AgentId& agent) {
+    const auto trigger = TRY(tx.active_trigger(agent));
+    if (!trigger) return std::nullopt;
+    return trigger->external_trigger_id;
+}
+
+base::Result<PlannedFrame> planned_frame(store::Tx& tx, const domain::Agent& agent,
+                                         const domain::Message& message, const OpenInput& input) {
+    const base::Time started = input.now();
+    PlannedFrame planned{.message_id = message.id,
+                         .workspace = agent.active_workspace_entry.value(),
+                         .capability = TRY(capability_of(tx, agent.agent_id)),
+                         .frame = TRY(plan_frame(tx, agent, message, input))};
+    planned.build_ms = base::millis_between(started, input.now());
+    return planned;
+}
+
+// The prompt that was planned before, if it still holds; else it is planned now.
+base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
+                                     const domain::Message& message, const OpenInput& input) {
+    const auto& ahead = input.planned;
+    if (ahead && ahead->message_id == message.id && input.workspace_notice.empty() &&
+        ahead->workspace == agent.active_workspace_entry &&
+        ahead->capability == TRY(capability_of(tx, agent.agent_id)))
+        return *ahead;
+    return planned_frame(tx, agent, message, input);
+}
+
 }  // namespace
 
 base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agent,
@@ -196,9 +233,18 @@ base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agen
                                        .newest_first = true}));
     for (auto entry = briefs.rbegin(); entry != briefs.rend(); ++entry)
         facts.recent_briefs.push_back(std::move(entry->record));
-    if (const auto trigger = TRY(tx.active_trigger(agent.agent_id)))
-        facts.capability = context::Capability{trigger->external_trigger_id};
+    if (auto capability = TRY(capability_of(tx, agent.agent_id)))
+        facts.capability = context::Capability{std::move(*capability)};
     return context::build_frame(facts);
+}
+
+base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
+                                                     const OpenInput& input) {
+    const auto next = TRY(tx.next_message(agent.agent_id));
+    if (!next || input.vanished) return std::nullopt;
+    agent.execution = input.execution;
+    if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
+    return TRY(planned_frame(tx, agent, next->message, input));
 }
 
 base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
@@ -278,21 +324,20 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .opened_at = log.now()};
     if (taken.wall_ms_max)
         opened.attempt.deadline = log.now() + std::chrono::milliseconds(*taken.wall_ms_max);
-    const base::Time building = input.now();
-    const auto frame = TRY(plan_frame(log.tx(), agent, message, here));
-    const auto build_ms = base::millis_between(building, input.now());
-    TRY(begin_record(log, message, opened.attempt.run_id));
+    const auto planned = TRY(frame_for(log.tx(), agent, message, here));
+    const auto& frame = planned.frame;
+    auto transcript = TRY(begin_record(log, message, opened.attempt.run_id));
     TRY(log.tx().open_attempt(opened.attempt));
     TRY(queue::resolve_waits(log, message, opened.attempt.run_id));
     TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));
-    TRY(record_opening(log, opened, frame, build_ms));
+    TRY(record_opening(log, opened, frame, planned.build_ms));
     if (claimed->entry.tries == 0)
         TRY(briefs::publish(log, opened.agent, briefs::ack(agent, message)));
     TRY(log.tx().put_agent(opened.agent));
     const std::vector<turn::Effect> effects{turn::AskModel{1}};
     TRY(turn::put_effects(log, opened.attempt, effects));
     TRY(identity::record_state(log, agent_id, identity::status_of(before)));
-    return Outcome{Opened{std::move(opened), frame, effects}};
+    return Outcome{Opened{std::move(opened), frame, std::move(transcript), effects}};
 }
 
 }  // namespace scheduler

@@ -77,30 +77,48 @@ public:
     base::Status write_now(const base::Lifetime::Watch& owner,
                            const std::function<base::Status(Log&)>& work);
 
-    // Loads from a snapshot, in the background, and calls `then` once on the loop, unless the owner
-    // is gone. Work that throws arrives as Internal.
+    // Runs `work` in the background, where it may block, and calls `then` once on the loop with its
+    // result, unless the owner is gone. `work` captures values only; what it throws arrives as
+    // Internal. Both are destroyed on the loop. Called on the loop.
     template <class T>
-    void load(const base::Lifetime& owner,
-              std::move_only_function<base::Result<T>(store::Tx&)> work, Then<T> then) {
-        struct Loading {
-            std::move_only_function<base::Result<T>(store::Tx&)> work;
+    void background(const base::Lifetime& owner, std::move_only_function<base::Result<T>()> work,
+                    Then<T> then) {
+        struct Working {
+            std::move_only_function<base::Result<T>()> work;
             Then<T> then;
             std::optional<base::Result<T>> result;
         };
-        auto loading =
-            std::make_unique<Loading>(Loading{std::move(work), std::move(then), std::nullopt});
-        auto* const inside = loading.get();
+        auto working =
+            std::make_unique<Working>(Working{std::move(work), std::move(then), std::nullopt});
+        auto* const inside = working.get();
         parts_.loop.offload(
-            [inside, &store = parts_.store] {
-                const auto status = store.read([inside](store::Tx& tx) -> base::Status {
-                    inside->result = inside->work(tx);
-                    return {};
-                });
-                if (!status) inside->result = std::unexpected(status.error());
+            [inside] {
+                try {
+                    inside->result = inside->work();
+                } catch (const std::exception& error) {
+                    inside->result = base::fail(base::ErrorCode::Internal, "{}", error.what());
+                }
             },
-            [watch = owner.watch(), loading = std::move(loading)] {
-                if (!watch.expired()) loading->then(std::move(*loading->result));
+            [watch = owner.watch(), working = std::move(working)]() mutable {
+                if (!watch.expired()) working->then(std::move(*working->result));
             });
+    }
+
+    // Loads from a snapshot of the store, in the background; else as background().
+    template <class T>
+    void load(const base::Lifetime& owner,
+              std::move_only_function<base::Result<T>(store::Tx&)> work, Then<T> then) {
+        background<T>(
+            owner,
+            [&store = parts_.store, work = std::move(work)]() mutable -> base::Result<T> {
+                std::optional<T> result;
+                TRY(store.read([&](store::Tx& tx) -> base::Status {
+                    result = TRY(work(tx));
+                    return {};
+                }));
+                return std::move(*result);
+            },
+            std::move(then));
     }
 
 private:

@@ -20,8 +20,7 @@ class WeakStore final : public store::Store {
 public:
     store::Status write(store::Durability durability, store::Work work) override {
         ++writes;
-        if (failures > 0 && failures-- > 0)
-            return base::fail(code, "the disk is full");
+        if (failures > 0 && failures-- > 0) return base::fail(code, "the disk is full");
         return inner_->write(durability, std::move(work));
     }
     void write_async(store::Durability durability, store::Work work,
@@ -161,6 +160,13 @@ TEST_F(CommitterTest, LoadsFromASnapshotAndContinuesOnTheLoop) {
     EXPECT_THAT(seen_, IsEmpty());
     loop_.run();
     EXPECT_THAT(seen_, ElementsAre("event one", "seq 1"));
+}
+
+TEST_F(CommitterTest, ReportsWhatBackgroundWorkThrowsAsAnError) {
+    committer_.background<std::int64_t>(
+        *owner_, []() -> base::Result<std::int64_t> { throw std::runtime_error("a bug"); }, note());
+    loop_.run();
+    EXPECT_THAT(seen_, ElementsAre("a bug"));
 }
 
 TEST_F(CommitterTest, LoadsNothingForAnOwnerThatIsGone) {
