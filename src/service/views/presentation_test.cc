@@ -82,7 +82,7 @@ TEST(Presentation, FitsAColumnAndALineForEveryKind) {
 TEST(Presentation, PutsEachKindInItsCategory) {
     EXPECT_EQ(category_of("operator_notification_requested"), Category::OperatorNotification);
     EXPECT_EQ(category_of("message_enqueued"), Category::Message);
-    EXPECT_EQ(category_of("work_item_picked"), Category::WorkItem);
+    EXPECT_EQ(category_of("work_item_written"), Category::WorkItem);
     EXPECT_EQ(category_of("task_result_received"), Category::Task);
     EXPECT_EQ(category_of("timer_fired"), Category::Waiting);
     EXPECT_EQ(category_of("task_worktree_something_new"), Category::Workspace);
