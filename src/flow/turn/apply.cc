@@ -3,6 +3,8 @@
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
 #include "agent/workspace/workspace.h"
+#include "domain/events/scheduler.h"
+#include "domain/events/turn.h"
 #include "flow/admission/admission.h"
 #include "flow/admission/rejoin.h"
 #include "flow/ingress/ingress.h"
@@ -52,14 +54,22 @@ base::Status drop_read_result(events::Log& log, const Facts& facts, const domain
         wait.updated_at = log.now();
         TRY(log.tx().put_wait(wait));
     }
-    return log.append(agent, "scheduler_decision",
-                      {{"decision", "ReduceMessageOnly"},
-                       {"reason", "task_result_already_read"},
-                       {"model_reentry", false},
-                       {"liveness_only", false},
-                       {"message_id", id->value},
-                       {"task_id", task.value},
-                       {"boundary", "message_processing"}});
+    return log.append(agent,
+                      domain::events::SchedulerDecision{.decision = "ReduceMessageOnly",
+                                                        .reason = "task_result_already_read",
+                                                        .message_id = *id,
+                                                        .task_id = task,
+                                                        .boundary = "message_processing"});
+}
+
+// What became of a request to sleep.
+domain::events::SchedulerPostureDecision posture(std::string reason, domain::AgentStatus next,
+                                                 json::value evidence) {
+    return {.boundary = "lifecycle_sleep",
+            .reason = std::move(reason),
+            .previous_status = domain::AgentStatus::AwakeRunning,
+            .next_status = next,
+            .evidence = std::move(evidence)};
 }
 
 // Deliberate rest: recorded with its reason, and with the timer that ends it when it has one. Input
@@ -69,22 +79,18 @@ base::Status rest(events::Log& log, domain::Agent& agent, const domain::SleepReq
     const std::int64_t pending = TRY(log.tx().pending_count(agent.agent_id));
     if (pending > 0)
         return log.append(
-            agent.agent_id, "scheduler_posture_decision",
-            {{"boundary", "lifecycle_sleep"},
-             {"reason", "sleep_overridden_runnable_work"},
-             {"previous_status", "awake_running"},
-             {"next_status", "awake_idle"},
-             {"evidence", json::array{fmt::format("{} messages are waiting", pending)}}});
+            agent.agent_id,
+            posture("sleep_overridden_runnable_work", domain::AgentStatus::AwakeIdle,
+                    json::array{fmt::format("{} messages are waiting", pending)}));
     const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
     if (identity::is_blocked_by_task(facts) || facts.pending_wake_hint)
-        return log.append(
-            agent.agent_id, "scheduler_posture_decision",
-            {{"boundary", "lifecycle_sleep"},
-             {"reason", "sleep_overridden_runnable_work"},
-             {"previous_status", "awake_running"},
-             {"next_status", facts.pending_wake_hint ? "awake_idle" : "awaiting_task"},
-             {"evidence", json::array{facts.pending_wake_hint ? "a wake hint is waiting"
-                                                              : "a task's result is awaited"}}});
+        return log.append(agent.agent_id,
+                          posture("sleep_overridden_runnable_work",
+                                  facts.pending_wake_hint ? domain::AgentStatus::AwakeIdle
+                                                          : domain::AgentStatus::AwaitingTask,
+                                  json::array{facts.pending_wake_hint
+                                                  ? "a wake hint is waiting"
+                                                  : "a task's result is awaited"}));
     agent.rest = domain::Sleep{.since = log.now(), .reason = wish.reason, .trust = trust};
     json::object evidence{{"reason", wish.reason}, {"since", base::to_text(log.now())}};
     if (wish.duration_ms) {
@@ -106,12 +112,8 @@ base::Status rest(events::Log& log, domain::Agent& agent, const domain::SleepReq
                                .created_at = log.now(),
                                .updated_at = log.now()}));
     }
-    return log.append(agent.agent_id, "scheduler_posture_decision",
-                      {{"boundary", "lifecycle_sleep"},
-                       {"reason", "sleep"},
-                       {"previous_status", "awake_running"},
-                       {"next_status", "asleep"},
-                       {"evidence", std::move(evidence)}});
+    return log.append(agent.agent_id,
+                      posture("sleep", domain::AgentStatus::Asleep, std::move(evidence)));
 }
 
 // What a closed turn still wanted done is no longer wanted.
@@ -124,9 +126,9 @@ base::Status drop_effects(store::Tx& tx, const domain::Attempt& attempt) {
 
 base::Status record_closed(events::Log& log, const domain::Agent& agent) {
     const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
-    TRY(log.append(agent.agent_id, "closure_decided",
-                   {{"agent_id", agent.agent_id.value},
-                    {"closure", base::to_json(identity::decide_closure(facts))}}));
+    TRY(log.append(agent.agent_id,
+                   domain::events::ClosureDecided{.agent_id = agent.agent_id,
+                                                  .closure = identity::decide_closure(facts)}));
     // Control may have come before the end: then it was running no more to those who looked.
     const identity::AgentFacts before{.agent = agent, .open_attempt = domain::Attempt{}};
     return identity::record_state(log, agent.agent_id, identity::status_of(before));
@@ -208,7 +210,7 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
         entry.created_at = log.now();
         TRY(tx.append_transcript(entry));
     }
-    for (auto& draft : step.events) TRY(log.append(agent_id, draft.kind, std::move(draft.data)));
+    for (auto& draft : step.events) TRY(log.append(agent_id, std::move(draft)));
     for (const auto& follow_up : step.follow_ups) TRY(append_follow_up(log, facts, follow_up));
     for (const auto& task : step.results_read) TRY(drop_read_result(log, facts, task));
     for (const auto& entry : step.workspaces)

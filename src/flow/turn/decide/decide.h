@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "domain/agent.h"
+#include "domain/events/payload.h"
 #include "domain/message.h"
-#include "domain/record.h"
 #include "domain/tool.h"
 #include "domain/turn.h"
 #include "exec/tools/dispatcher.h"
@@ -105,11 +105,7 @@ struct WaitUntil {
 };
 using Effect = std::variant<AskModel, RunTool, WaitUntil>;
 
-struct EventDraft {
-    std::string kind;
-    json::object data;
-    friend bool operator==(const EventDraft&, const EventDraft&) = default;
-};
+using EventDraft = domain::events::Draft;
 struct Release {
     domain::QueueStatus status{domain::QueueStatus::Processed};
     std::optional<std::string> reason{};

@@ -5,6 +5,7 @@
 #include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
 #include "base/text.h"
+#include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/refusals.h"
 
@@ -25,8 +26,8 @@ void count_latency(domain::Agent& agent, const domain::ToolResult& result) {
 
 void enter(Step& step, const tools::WorkspaceUse& use) {
     for (auto& note : workspace::move_to(step.agent, use.entry))
-        step.events.push_back({std::move(note.kind), std::move(note.data)});
-    step.events.push_back({"workspace_used", workspace::place_of(use.entry)});
+        step.events.push_back(std::move(note));
+    step.events.push_back(workspace::place_of(use.entry));
     if (use.entry.workspace_id != workspace::agent_home_id(step.agent.agent_id))
         step.workspaces.push_back(use.entry);
 }
@@ -55,9 +56,7 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
     // Of the latest turn that was told its usage; one that was told none says nothing about it.
     if (step.attempt.token_usage != domain::TokenUsage{})
         step.agent.last_turn_token_usage = step.attempt.token_usage;
-    json::object data = base::to_json(terminal).as_object();
-    data["run_id"] = facts.attempt.run_id.value;
-    step.events.push_back({"turn_terminal", std::move(data)});
+    step.events.push_back(domain::events::TurnTerminal{terminal, facts.attempt.run_id});
     step.effects.clear();
 }
 
