@@ -57,6 +57,35 @@ TEST(Kinds, EachHasASchemaThatNamesItsMembers) {
     }
 }
 
+// Is the message what the event is about? turn_started only refers to it.
+bool is_about_a_message(const Kind& kind) {
+    if (kind.name == TurnStarted::kKind) return false;
+    const auto schema = kind.schema();
+    return kind.name.starts_with("message_") || kind.category == Category::Message ||
+           schema.at("properties").as_object().contains("message_kind");
+}
+
+// contract: AUDIT-05, AUDIT-06, AUDIT-07, AUDIT-08
+TEST(Kinds, ThatAreAboutAMessageAllKeepItsIdAndLabels) {
+    std::vector<std::string_view> found;
+    for (const auto& kind : kinds()) {
+        if (!is_about_a_message(kind)) continue;
+        found.push_back(kind.name);
+        const auto schema = kind.schema();
+        const auto& required = schema.at("required").as_array();
+        const auto has = [&](std::string_view name) {
+            return std::ranges::find(required, json::value(name)) != required.end();
+        };
+        EXPECT_TRUE(has("message_id") || has("id")) << kind.name;
+        for (const auto* label : {"origin", "trust", "priority"})
+            EXPECT_TRUE(has(label)) << kind.name << " " << label;
+    }
+    EXPECT_THAT(found, testing::IsSupersetOf({"message_admitted", "message_enqueued",
+                                              "message_processing_aborted",
+                                              "message_processing_started", "message_quarantined",
+                                              "operator_interjection_admitted", "runtime_error"}));
+}
+
 Event event(std::string_view kind, json::value data) {
     return {.kind = std::string(kind), .data = std::move(data)};
 }

@@ -5,13 +5,6 @@
 
 namespace events {
 
-base::Status Log::append(const domain::AgentId& agent, std::string_view kind, json::object data) {
-    domain::events::Draft draft;
-    draft.kind = kind;
-    draft.data = std::move(data);
-    return append(agent, std::move(draft));
-}
-
 base::Status Log::append(const domain::AgentId& agent, domain::events::Draft draft) {
     domain::Event event{.id = ids_.fresh<domain::EventId>(),
                         .created_at = now_,

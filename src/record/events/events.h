@@ -27,7 +27,6 @@ public:
     // payload of any kind: append(agent, domain::events::TurnStarted{...}). Fails as the
     // transaction does; then nothing is appended.
     base::Status append(const domain::AgentId& agent, domain::events::Draft draft);
-    base::Status append(const domain::AgentId& agent, std::string_view kind, json::object data);
     // What was appended so far, in order; afterwards the log holds none of it.
     std::vector<Committed> take() { return std::move(appended_); }
 
