@@ -213,7 +213,6 @@ TEST(DisplayModes, AreThreeAndTraceIsNone) {
     EXPECT_EQ(parse_display_mode("9"), std::nullopt);
 }
 
-// contract: EVENT-11
 TEST(DisplayModes, LetTwoSurfacesDeliverDifferentPartsOfTheSameEvents) {
     std::vector<std::string> pager, log;
     for (const auto& one : turn_with_tools()) {
