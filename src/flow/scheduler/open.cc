@@ -101,7 +101,7 @@ base::Status record_opening(events::Log& log, const turn::Facts& facts, const co
                           .rendered_system_chars = chars_of(frame.system_blocks)});
 }
 
-// Idle ends because there is something to do; its timer and the wait for it end with it.
+// Sleep ends because there is something to do; its timer and the wait for it end with it.
 base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::Message& message) {
     auto& agent = facts.agent;
     agent.last_wake_reason = std::string(base::enum_name(message.kind));
