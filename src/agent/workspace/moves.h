@@ -4,20 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "domain/agent.h"
+#include "domain/events/workspace.h"
 
 namespace workspace {
 
 // An event to be, in order.
-struct Note {
-    std::string kind;
-    json::object data;
-    friend bool operator==(const Note&, const Note&) = default;
-};
+using Note = domain::events::Draft;
 
 // An entry as events show it.
-json::object place_of(const domain::WorkspaceEntry& entry);
+domain::events::WorkspaceUsed place_of(const domain::WorkspaceEntry& entry);
 
 // Attaches the entry's workspace, unless it is the agent's home or attached.
 std::vector<Note> attach(domain::Agent& agent, const domain::WorkspaceEntry& entry);

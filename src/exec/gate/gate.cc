@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/os/files.h"
 #include "base/text.h"
+#include "domain/events/control.h"
 
 namespace gate {
 
@@ -85,19 +86,18 @@ base::Result<std::string> read_document(const fs::path& folder, const std::strin
     return text;
 }
 
-json::object event_data(const GateDocument& document) {
-    json::array reasons;
+domain::events::GateVerdict recorded(const GateDocument& document) {
+    domain::events::GateVerdict verdict{.document_id = document.document_id,
+                                        .document_sha256 = document.document_sha256,
+                                        .place = document.place,
+                                        .reason_count = std::ssize(document.reasons)};
     for (domain::GateReason reason : document.reasons) {
-        if (reasons.size() >= kEventReasonsMax) break;
+        if (verdict.reasons.size() >= kEventReasonsMax) break;
         // Histories are read by many; only the row keeps words of the result.
         reason.excerpt.reset();
-        reasons.push_back(base::to_json(reason));
+        verdict.reasons.push_back(std::move(reason));
     }
-    return {{"document_id", document.document_id},
-            {"document_sha256", document.document_sha256},
-            {"place", base::enum_name(document.place)},
-            {"reason_count", document.reasons.size()},
-            {"reasons", std::move(reasons)}};
+    return verdict;
 }
 
 std::string fenced(std::string_view name, const std::string& text, const std::string& fence) {
@@ -229,9 +229,10 @@ base::Result<GateDocument> Gate::commit_verdict(GateDocument document, Verdicts 
         }
         events::Log log(tx, parts_.clock.now(), parts_.ids);
         TRY(tx.put_gate_document(document));
-        TRY(log.append(document.agent_id,
-                       document.outcome == GateOutcome::Accept ? "gate_accepted" : "gate_rejected",
-                       event_data(document)));
+        if (document.outcome == GateOutcome::Accept)
+            TRY(log.append(document.agent_id, domain::events::GateAccepted{recorded(document)}));
+        else
+            TRY(log.append(document.agent_id, domain::events::GateRejected{recorded(document)}));
         committed = log.take();
         return {};
     }));
@@ -383,12 +384,10 @@ base::Result<GateDocument> Gate::release(const std::string& document_id,
         return fail(ErrorCode::Refused, "the document {} has changed since it was judged",
                     document_id);
     TRY(commit_way_out(row, [&](events::Log& log) -> base::Status {
-        auto data = event_data(row);
-        data["release_reason"] = *row.release_reason;
-        data["agent_is_notified"] =
+        domain::events::GateReleased released{recorded(row), *row.release_reason};
+        released.agent_is_notified =
             parts_.tell && TRY(parts_.tell(log, row, released_text(row, text)));
-        TRY(log.append(row.agent_id, "gate_released", std::move(data)));
-        return {};
+        return log.append(row.agent_id, released);
     }));
     TRY(advance(row, GatePlace::Quarantine));
     return row;
@@ -399,8 +398,7 @@ base::Result<GateDocument> Gate::purge(const std::string& document_id) {
     row.place = GatePlace::Purged;
     row.purged_at = parts_.clock.now();
     TRY(commit_way_out(row, [&](events::Log& log) -> base::Status {
-        TRY(log.append(row.agent_id, "gate_purged", event_data(row)));
-        return {};
+        return log.append(row.agent_id, domain::events::GatePurged{recorded(row)});
     }));
     TRY(advance(row, GatePlace::Quarantine));
     return row;

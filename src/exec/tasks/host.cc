@@ -5,6 +5,7 @@
 
 #include "base/log/log.h"
 #include "base/os/files.h"
+#include "domain/events/tasks.h"
 #include "exec/sandbox/denials.h"
 #include "exec/sandbox/permit.h"
 #include "exec/tasks/commits.h"
@@ -351,7 +352,7 @@ void Host::stop(const domain::AgentId& agent, const domain::TaskId& id,
                 return base::fail(ErrorCode::Conflict,
                                   "task {} is over; TaskOutput shows how it ended", id);
             TRY(log.tx().put_task(ordered->task));
-            TRY(log.append(agent, "task_status_updated", event_data(ordered->task)));
+            TRY(log.append(agent, domain::events::TaskStatusUpdated(ordered->task)));
             receipt = {std::move(ordered->task), ordered->force};
             return {};
         },
@@ -398,11 +399,12 @@ void Host::input(const domain::AgentId& agent, const domain::TaskId& id, std::st
             store::Durability::Process,
             [shared](events::Log& log, int&) -> base::Status {
                 const auto& told = shared->task;
-                return log.append(told.agent_id, "task_input_delivered",
-                                  {{"task_id", told.id.value},
-                                   {"task_kind", base::enum_name(told.kind)},
-                                   {"bytes_written", *shared->bytes_written},
-                                   {"input_target", detail_of(told).input_target.value_or("")}});
+                return log.append(told.agent_id,
+                                  domain::events::TaskInputDelivered{
+                                      .task_id = told.id,
+                                      .task_kind = told.kind,
+                                      .bytes_written = *shared->bytes_written,
+                                      .input_target = detail_of(told).input_target.value_or("")});
             },
             [shared, done = std::move(done)](base::Status status, int) mutable {
                 if (!status) return done(std::unexpected(status.error()));

@@ -22,8 +22,7 @@ public:
     template <class T>
         requires(!std::is_same_v<std::remove_cvref_t<T>, Mutation>)
     Mutation(T value)
-        : value_(std::move(value)),
-          equals_([](const std::any& a, const std::any& b) {
+        : value_(std::move(value)), equals_([](const std::any& a, const std::any& b) {
               return std::any_cast<const T&>(a) == std::any_cast<const T&>(b);
           }) {
         if constexpr (requires { T::kNeedsVisibleResult; })

@@ -115,11 +115,13 @@ Dispatched without_running(const domain::ToolCall& call, domain::ToolError error
 
 domain::ToolError unknown_outcome(const domain::ToolCall& call) {
     return {.kind = "tool_outcome_unknown",
-            .message = "The runtime stopped while this call was running. Whether it took effect, "
-                       "fully or in part, is unknown.",
+            .message =
+                "The runtime stopped while this call was running. Whether it took effect, "
+                "fully or in part, is unknown.",
             .details = json::object{{"tool_name", call.tool}, {"call_id", call.call_id.value}},
-            .recovery_hint = "Look at the world first (files, processes, services); then decide "
-                             "whether to make the call again."};
+            .recovery_hint =
+                "Look at the world first (files, processes, services); then decide "
+                "whether to make the call again."};
 }
 
 domain::ToolError not_made(std::string_view why) {

@@ -1,5 +1,6 @@
 #include "flow/queue/read_results.h"
 
+#include "domain/events/scheduler.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
 
@@ -19,14 +20,11 @@ base::Status drop_read_result(events::Log& log, const domain::Attempt& attempt,
         wait.updated_at = log.now();
         TRY(log.tx().put_wait(wait));
     }
-    return log.append(agent, "scheduler_decision",
-                      {{"decision", "ReduceMessageOnly"},
-                       {"reason", "task_result_already_read"},
-                       {"model_reentry", false},
-                       {"liveness_only", false},
-                       {"message_id", id->value},
-                       {"task_id", task.value},
-                       {"boundary", "message_processing"}});
+    return log.append(agent, domain::events::SchedulerDecision{.decision = "ReduceMessageOnly",
+                                                               .reason = "task_result_already_read",
+                                                               .message_id = *id,
+                                                               .task_id = task,
+                                                               .boundary = "message_processing"});
 }
 
 }  // namespace queue

@@ -4,6 +4,7 @@
 
 #include "agent/workspace/workspace.h"
 #include "base/os/files.h"
+#include "domain/events/waiting.h"
 #include "flow/scheduler/timers.h"
 
 namespace scheduler {
@@ -463,8 +464,8 @@ void Scheduler::give_up_timer(const domain::Timer& timer, const base::Error& err
             ended.status = domain::TimerStatus::Cancelled;
             ended.next_fire_at.reset();
             TRY(log.tx().put_timer(ended));
-            TRY(log.append(timer.agent_id, "timer_fire_failed",
-                           {{"timer_id", timer.id.value}, {"error", error.message}}));
+            TRY(log.append(timer.agent_id, domain::events::TimerFireFailed{
+                                               .timer_id = timer.id, .error = error.message}));
             return Done{};
         },
         [this](const base::Result<Done>& done) { fired(done.has_value()); });

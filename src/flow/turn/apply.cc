@@ -2,6 +2,8 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
+#include "domain/events/scheduler.h"
+#include "domain/events/turn.h"
 #include "flow/admission/rejoin.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
@@ -11,29 +13,34 @@
 namespace turn {
 namespace {
 
+// What became of a request to sleep.
+domain::events::SchedulerPostureDecision posture(std::string reason, domain::AgentStatus next,
+                                                 json::value evidence) {
+    return {.boundary = "lifecycle_sleep",
+            .reason = std::move(reason),
+            .previous_status = domain::AgentStatus::AwakeRunning,
+            .next_status = next,
+            .evidence = std::move(evidence)};
+}
+
 // Deliberate sleep: recorded with its reason, and with the timer that ends it when it has one.
 // Input that is already waiting comes first.
 base::Status sleep(events::Log& log, domain::Agent& agent, const domain::SleepRequest& request,
                    domain::TrustLevel trust) {
     const std::int64_t pending = TRY(log.tx().pending_count(agent.agent_id));
     if (pending > 0)
-        return log.append(
-            agent.agent_id, "scheduler_posture_decision",
-            {{"boundary", "lifecycle_sleep"},
-             {"reason", "sleep_overridden_runnable_work"},
-             {"previous_status", "awake_running"},
-             {"next_status", "awake_idle"},
-             {"evidence", json::array{fmt::format("{} messages are waiting", pending)}}});
+        return log.append(agent.agent_id,
+                          posture("sleep_overridden_runnable_work", domain::AgentStatus::AwakeIdle,
+                                  json::array{fmt::format("{} messages are waiting", pending)}));
     const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
     if (identity::is_blocked_by_task(facts) || facts.pending_wake_hint)
         return log.append(
-            agent.agent_id, "scheduler_posture_decision",
-            {{"boundary", "lifecycle_sleep"},
-             {"reason", "sleep_overridden_runnable_work"},
-             {"previous_status", "awake_running"},
-             {"next_status", facts.pending_wake_hint ? "awake_idle" : "awaiting_task"},
-             {"evidence", json::array{facts.pending_wake_hint ? "a wake hint is waiting"
-                                                              : "a task's result is awaited"}}});
+            agent.agent_id,
+            posture("sleep_overridden_runnable_work",
+                    facts.pending_wake_hint ? domain::AgentStatus::AwakeIdle
+                                            : domain::AgentStatus::AwaitingTask,
+                    json::array{facts.pending_wake_hint ? "a wake hint is waiting"
+                                                        : "a task's result is awaited"}));
     agent.rest = domain::Sleep{.since = log.now(), .reason = request.reason, .trust = trust};
     json::object evidence{{"reason", request.reason}, {"since", base::to_text(log.now())}};
     if (request.duration_ms) {
@@ -55,12 +62,8 @@ base::Status sleep(events::Log& log, domain::Agent& agent, const domain::SleepRe
                                .created_at = log.now(),
                                .updated_at = log.now()}));
     }
-    return log.append(agent.agent_id, "scheduler_posture_decision",
-                      {{"boundary", "lifecycle_sleep"},
-                       {"reason", "sleep"},
-                       {"previous_status", "awake_running"},
-                       {"next_status", "asleep"},
-                       {"evidence", std::move(evidence)}});
+    return log.append(agent.agent_id,
+                      posture("sleep", domain::AgentStatus::Asleep, std::move(evidence)));
 }
 
 // What a closed turn still wanted done is no longer wanted.
@@ -73,9 +76,9 @@ base::Status drop_effects(store::Tx& tx, const domain::Attempt& attempt) {
 
 base::Status record_closed(events::Log& log, const domain::Agent& agent) {
     const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
-    TRY(log.append(agent.agent_id, "closure_decided",
-                   {{"agent_id", agent.agent_id.value},
-                    {"closure", base::to_json(identity::decide_closure(facts))}}));
+    TRY(log.append(agent.agent_id,
+                   domain::events::ClosureDecided{.agent_id = agent.agent_id,
+                                                  .closure = identity::decide_closure(facts)}));
     // Control may have come before the end: then it was running no more to those who looked.
     const identity::AgentFacts before{.agent = agent, .open_attempt = domain::Attempt{}};
     return identity::record_state(log, agent.agent_id, identity::status_of(before));
@@ -172,7 +175,7 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
         entry.created_at = log.now();
         TRY(tx.append_transcript(entry));
     }
-    for (auto& draft : step.events) TRY(log.append(agent_id, draft.kind, std::move(draft.data)));
+    for (auto& draft : step.events) TRY(log.append(agent_id, std::move(draft)));
     Written written{log, step.agent, step.attempt, facts.message};
     for (const auto& mutation : step.mutations)
         if (const auto write = rules_of(mutation).write) TRY(write(written, mutation));

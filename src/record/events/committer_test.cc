@@ -54,7 +54,9 @@ protected:
     // Appends an event and gives back its number.
     static Committer::Work<std::int64_t> append(std::string kind) {
         return [kind = std::move(kind)](Log& log) -> base::Result<std::int64_t> {
-            TRY(log.append({"main"}, kind, {}));
+            domain::events::Draft draft;
+            draft.kind = kind;
+            TRY(log.append({"main"}, std::move(draft)));
             return TRY(log.tx().last_event_seq({"main"}));
         };
     }

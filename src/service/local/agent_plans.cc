@@ -1,6 +1,7 @@
 #include "service/local/agent_plans.h"
 
 #include "base/log/log.h"
+#include "domain/events/tasks.h"
 #include "exec/plan/entry/receipt.h"
 #include "exec/tasks/plan_task.h"
 #include "exec/tasks/snapshot.h"
@@ -17,12 +18,6 @@ using domain::TaskStatus;
 
 domain::RunId run_of(const domain::ToolCallId& call) {
     return {call.value};
-}
-
-json::object event_data(const domain::Task& task) {
-    json::object data = base::to_json(task).as_object();
-    data["task_id"] = task.id.value;
-    return data;
 }
 
 tasks::PlanDetail detail_of(const PlanRun& run) {
@@ -143,7 +138,7 @@ base::Result<std::optional<domain::Task>> AgentPlans::promote(const domain::RunI
         }
         task = tasks::plan_task(facts, log.now());
         TRY(tx.put_task(*task));
-        TRY(log.append(task->agent_id, "task_created", event_data(*task)));
+        TRY(log.append(task->agent_id, domain::events::TaskCreated(*task)));
         told = log.take();
         return {};
     }));
@@ -161,19 +156,19 @@ base::Status AgentPlans::committing(store::Tx& tx, const PlanRun& run) {
         *task = tasks::plan_running(std::move(*task), std::string(base::enum_name(run.status)),
                                     log.now());
         TRY(tx.put_task(*task));
-        TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
+        TRY(log.append(task->agent_id, domain::events::TaskStatusUpdated(*task)));
     } else {
         const auto end = end_of(run, TRY(plan::receipt_in(tx, run)));
         *task = tasks::plan_ended(std::move(*task), end, log.now());
         TRY(tx.put_task(*task));
-        TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
+        TRY(log.append(task->agent_id, domain::events::TaskStatusUpdated(*task)));
         const auto rejoined = parts_.rejoin(
             log, tasks::result_message(*task, {end.receipt, false},
                                        log.ids().fresh<domain::MessageId>(), log.now()));
         // An agent that takes no messages any more must not keep its run from ending.
         if (!rejoined && rejoined.error().code != ErrorCode::Refused)
             return std::unexpected(rejoined.error());
-        TRY(log.append(task->agent_id, "task_result_received", event_data(*task)));
+        TRY(log.append(task->agent_id, domain::events::TaskResultReceived(*task)));
     }
     const std::lock_guard lock(mutex_);
     pending_[run.run_id.value] = {log.take(), !run.is_open()};

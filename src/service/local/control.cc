@@ -8,6 +8,8 @@
 #include "agent/workspace/workspace.h"
 #include "base/hash.h"
 #include "base/os/files.h"
+#include "domain/events/control.h"
+#include "domain/events/workspace.h"
 #include "flow/scheduler/lifecycle.h"
 #include "flow/scheduler/timers.h"
 #include "service/local/local_service.h"
@@ -65,7 +67,7 @@ base::Result<domain::Attempt> current_run(store::Tx& tx, const domain::AgentId& 
 
 base::Status append(events::Log& log, const domain::AgentId& agent,
                     std::vector<workspace::Note> notes) {
-    for (auto& note : notes) TRY(log.append(agent, note.kind, std::move(note.data)));
+    for (auto& note : notes) TRY(log.append(agent, std::move(note)));
     return {};
 }
 
@@ -85,10 +87,10 @@ base::Result<domain::Agent> LocalService::make_agent(events::Log& log, const dom
     }
     agent.active_workspace_entry = workspace::agent_home(id, parts_.turn.home_of(id));
     TRY(log.append(
-        id, "agent_created",
-        {{"target_agent_id", id.value},
-         {"admission_context", admission},
-         {"boundary", workspace::boundary(agent.execution, *agent.active_workspace_entry)}}));
+        id, domain::events::AgentCreated{
+                .target_agent_id = id,
+                .admission_context = std::string(admission),
+                .boundary = workspace::boundary(agent.execution, *agent.active_workspace_entry)}));
     if (!temporary && !parts_.trigger_key.empty())
         TRY(scheduler::provision(log, id, token_hash_of()));
     return agent;
@@ -174,10 +176,9 @@ base::Result<json::object> LocalService::abort_run(const std::string& agent,
         // On record before anything is stopped: a crash in between ends the turn all the same.
         attempt.is_aborted = true;
         TRY(log.tx().put_attempt(attempt));
-        TRY(log.append(id, "run_abort_requested",
-                       {{"agent_id", agent},
-                        {"run_id", run.value},
-                        {"admission_context", base::enum_name(caller.admission)}}));
+        TRY(log.append(id,
+                       domain::events::RunAbortRequested{
+                           .agent_id = id, .run_id = run, .admission_context = caller.admission}));
         TRY(scheduler::apply_control(log, id, scheduler::Control::Stop, commander(caller)));
         return {};
     }));
@@ -330,8 +331,8 @@ base::Status LocalService::detach_workspace(const std::string& agent,
                         "to AgentHome: holon workspace exit --agent {0}",
                         agent, workspace_id);
         TRY(log.tx().put_agent(known));
-        return log.append(known.agent_id, "workspace_detached",
-                          {{"agent_id", agent}, {"workspace_id", workspace_id}});
+        return log.append(known.agent_id, domain::events::WorkspaceDetached{
+                                              .agent_id = {agent}, .workspace_id = workspace_id});
     });
 }
 

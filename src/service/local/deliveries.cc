@@ -1,6 +1,7 @@
 // What reaches an agent: prompts, events from outside, hints.
 #include "base/hash.h"
 #include "base/text.h"
+#include "domain/events/waiting.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 #include "flow/scheduler/hints.h"
@@ -47,27 +48,18 @@ bool is_by_hand(const Caller& caller) {
            caller.admission == domain::AdmissionContext::LocalProcess;
 }
 
-json::object delivered(const domain::ExternalTrigger& trigger, const CallbackRequest& request,
-                       std::string_view disposition) {
-    const bool is_old =
-        trigger.delivery_mode == domain::DeliveryMode::EnqueueMessage || request.mode == "enqueue";
-    json::object data{{"agent_id", trigger.target_agent_id.value},
-                      {"waiting_intent_id", nullptr},
-                      {"work_item_id", nullptr},
-                      {"external_trigger_id", trigger.external_trigger_id.value},
-                      {"scope", base::enum_name(trigger.scope)},
-                      {"delivery_mode", "wake_hint"},
-                      {"descriptor_delivery_mode", base::enum_name(trigger.delivery_mode)},
-                      {"deprecated_enqueue_message_mapped_to_wake_hint", is_old},
-                      {"source", nullptr},
-                      {"resource", nullptr},
-                      {"trigger_count", trigger.delivery_count},
-                      {"origin", "callback"},
-                      {"delivery_surface", "http_callback_wake"},
-                      {"disposition", disposition},
-                      {"admission_context", "external_trigger_capability"},
-                      {"authority_class", "integration_signal"}};
-    return data;
+domain::events::CallbackDelivered delivered(const domain::ExternalTrigger& trigger,
+                                            const CallbackRequest& request,
+                                            std::string disposition) {
+    return {.agent_id = trigger.target_agent_id,
+            .external_trigger_id = trigger.external_trigger_id,
+            .scope = trigger.scope,
+            .descriptor_delivery_mode = trigger.delivery_mode,
+            .deprecated_enqueue_message_mapped_to_wake_hint =
+                trigger.delivery_mode == domain::DeliveryMode::EnqueueMessage ||
+                request.mode == "enqueue",
+            .trigger_count = trigger.delivery_count,
+            .disposition = std::move(disposition)};
 }
 
 }  // namespace
@@ -155,10 +147,9 @@ base::Result<json::object> LocalService::wake(const std::string& agent, const Wa
         TRY(check_receives(TRY(known_agent(log.tx(), id))));
         const std::string reason =
             base::ellipsize(base::to_utf8(request.reason), kWakeReasonCharsMax);
-        TRY(log.append(id, "wake_requested",
-                       {{"target_agent_id", agent},
-                        {"reason", reason},
-                        {"admission_context", base::enum_name(caller.admission)}}));
+        TRY(log.append(id, domain::events::WakeRequested{.target_agent_id = id,
+                                                         .reason = reason,
+                                                         .admission_context = caller.admission}));
         answer = TRY(take_hint(log, {.target_agent_id = id,
                                      .reason = reason,
                                      .source = request.source,
@@ -202,7 +193,7 @@ base::Result<json::object> LocalService::callback(const CallbackRequest& request
         answer["external_trigger_id"] = trigger->external_trigger_id.value;
         answer["scope"] = base::enum_name(trigger->scope);
         answer["delivery_mode"] = "wake_hint";
-        return log.append(agent, "callback_delivered", delivered(*trigger, request, disposition));
+        return log.append(agent, delivered(*trigger, request, disposition));
     }));
     wake_agent(agent);
     return answer;

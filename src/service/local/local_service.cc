@@ -277,7 +277,7 @@ base::Status LocalService::prepare_agent(const RunRequest& request, const domain
         if (entry) {
             TRY(log.tx().put_workspace(*entry));
             for (auto& note : workspace::move_to(*agent, *entry))
-                TRY(log.append(id, note.kind, std::move(note.data)));
+                TRY(log.append(id, std::move(note)));
         }
         return log.tx().put_agent(*agent);
     });

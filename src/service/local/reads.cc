@@ -3,6 +3,7 @@
 
 #include "agent/identity/closure.h"
 #include "agent/workspace/workspace.h"
+#include "domain/events/control.h"
 #include "flow/ingress/ingress.h"
 #include "service/local/local_service.h"
 #include "service/local/state_view.h"
@@ -86,11 +87,14 @@ base::Result<json::object> LocalService::put_model(const std::string& agent,
         facts.agent.model_override = model_ref;
         state = identity::model_state(facts.agent, parts_.models);
         if (!is_changed) return {};
-        TRY(log.append(facts.agent.agent_id,
-                       model_ref ? "agent_model_override_set" : "agent_model_override_cleared",
-                       {{"agent_id", agent},
-                        {"model", identity::effective_model(facts.agent, parts_.models)},
-                        {"pending_next_turn", facts.open_attempt.has_value()}}));
+        const domain::events::ModelOverride change{
+            .agent_id = facts.agent.agent_id,
+            .model = identity::effective_model(facts.agent, parts_.models),
+            .pending_next_turn = facts.open_attempt.has_value()};
+        if (model_ref)
+            TRY(log.append(change.agent_id, domain::events::AgentModelOverrideSet{change}));
+        else
+            TRY(log.append(change.agent_id, domain::events::AgentModelOverrideCleared{change}));
         return log.tx().put_agent(facts.agent);
     }));
     return state;

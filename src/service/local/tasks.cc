@@ -3,6 +3,8 @@
 
 #include "agent/workspace/workspace.h"
 #include "base/log/log.h"
+#include "domain/events/tasks.h"
+#include "domain/events/tools.h"
 #include "exec/sandbox/denials.h"
 #include "exec/tasks/plan_task.h"
 #include "service/local/local_service.h"
@@ -54,13 +56,13 @@ base::Result<domain::Task> LocalService::start_task(const std::string& agent,
         place.workspace =
             known.active_workspace_entry.value_or(workspace::agent_home(id, place.agent_home));
         return log.append(
-            id, "task_create_requested",
-            {{"target_agent_id", agent},
-             {"task_id", task.value},
-             {"admission_context", base::enum_name(caller.admission)},
-             {"provided_trust",
-              base::enum_name(request.trust.value_or(domain::TrustLevel::TrustedOperator))},
-             {"boundary", workspace::boundary(parts_.turn.execution_of(id), place.workspace)}});
+            id,
+            domain::events::TaskCreateRequested{
+                .target_agent_id = id,
+                .task_id = task,
+                .admission_context = caller.admission,
+                .provided_trust = request.trust.value_or(domain::TrustLevel::TrustedOperator),
+                .boundary = workspace::boundary(parts_.turn.execution_of(id), place.workspace)});
     }));
     const auto refused = [&](const base::Error& error) -> base::Result<domain::Task> {
         if (base::enum_from<sandbox::Rule>(error.kind)) TRY(note_denial(id, task, error.kind));
@@ -90,13 +92,11 @@ base::Result<domain::Task> LocalService::start_task(const std::string& agent,
 base::Status LocalService::note_denial(const domain::AgentId& agent, const domain::TaskId& task,
                                        const std::string& rule) {
     return write([&](events::Log& log) {
-        return log.append(agent, "sandbox_denied",
-                          {{"agent_id", agent.value},
-                           {"tool", "task"},
-                           {"task_id", task.value},
-                           {"rule", rule},
-                           {"what", "a command"},
-                           {"count", 1}});
+        return log.append(agent, domain::events::SandboxDenied{.agent_id = agent,
+                                                               .tool = "task",
+                                                               .task_id = task,
+                                                               .rule = rule,
+                                                               .what = "a command"});
     });
 }
 

@@ -9,33 +9,20 @@
 #include <string_view>
 
 #include "base/typed.h"
+#include "domain/events/kinds.h"
 #include "domain/record.h"
 
 namespace views {
 
-// From what an operator has to act on to what only diagnosis needs; levels 1 to 5.
-enum class Visibility { ActionRequired, WorkDone, TurnResult, Progress, Trace };
-BOOST_DESCRIBE_ENUM(Visibility, ActionRequired, WorkDone, TurnResult, Progress, Trace)
+using domain::events::Category;
+using domain::events::category_of;
+using domain::events::DisplayMode;
+using domain::events::Visibility;
+
+// 1 to 5
 constexpr int level_of(Visibility visibility) {
     return static_cast<int>(visibility) + 1;
 }
-
-enum class Category {
-    OperatorNotification,
-    Brief,
-    Message,
-    WorkItem,
-    Task,
-    Waiting,
-    Workspace,
-    Runtime,
-    AssistantProgress,
-    Tool,
-    StateSync,
-    Trace,
-};
-BOOST_DESCRIBE_ENUM(Category, OperatorNotification, Brief, Message, WorkItem, Task, Waiting,
-                    Workspace, Runtime, AssistantProgress, Tool, StateSync, Trace)
 
 inline constexpr std::size_t kTitleChars = 32;
 inline constexpr std::size_t kSummaryChars = 120;
@@ -52,13 +39,8 @@ struct PresentedEvent {
 BOOST_DESCRIBE_STRUCT(PresentedEvent, (),
                       (visibility, category, title, body, summary, source_event_kind))
 
-Category category_of(std::string_view kind);
 PresentedEvent present(const domain::Event& event);
 
-// What the main conversation shows: results; activity, too; or execution in detail. The raw record
-// is no mode: it is what the events themselves are for.
-enum class DisplayMode { Info, Verbose, Debug };
-BOOST_DESCRIBE_ENUM(DisplayMode, Info, Verbose, Debug)
 // 3, 4, 5
 constexpr int number_of(DisplayMode mode) {
     return static_cast<int>(mode) + 3;

@@ -77,7 +77,7 @@ std::string hang_at(const Signpost& signpost) {
     return fmt::format("echo $$ > {}; sleep 600", signpost.path().string());
 }
 
-// contract: EVENT-01
+// contract: EVENT-01, EVENT-11, EVENT-23
 TEST(Client, SaysFollowsAndReads) {
     DaemonWorld world;
     world.script({runs("echo from the tool"), says("All is well.")});
@@ -85,6 +85,7 @@ TEST(Client, SaysFollowsAndReads) {
     EXPECT_EQ(base::string_at(world.json_of({"agent", "create", "k"}), "agent_id"), "k");
     Following tail(world, {"tail", "-f", "--agent", "k"});
     Following verbose(world, {"tail", "-f", "--agent", "k", "--display", "verbose"});
+    Following debug(world, {"tail", "-f", "--agent", "k", "--display", "debug"});
     const auto said = world.json_of({"prompt", "--agent", "k", "how is it?"});
     EXPECT_THAT(keys_of(said), ElementsAre("agent_id", "message_id", "ok"));
     EXPECT_THAT(tail.wait_for("All is well."), HasSubstr("turn_result"));
@@ -96,12 +97,24 @@ TEST(Client, SaysFollowsAndReads) {
                 base::string_at(base::parse_json(line).value_or(nullptr), "source_event_kind"));
         return set;
     };
+    debug.wait_for("All is well.");
     EXPECT_THAT(kinds(verbose.lines()), Contains("tool_executed"));
     EXPECT_THAT(kinds(tail.lines()), Not(Contains("tool_executed")));
-    // The log has the very sentence.
+    EXPECT_THAT(kinds(verbose.lines()), Not(Contains("provider_round_completed")));
+    EXPECT_THAT(kinds(debug.lines()), Contains("provider_round_completed"));
+    // The log has the very sentence of the result, and by a rule of its own none of the tool.
     const auto row = base::parse_json(tail.lines().back()).value_or(nullptr);
-    EXPECT_THAT(world.read(world.run_folder() / "daemon.log"),
-                HasSubstr(base::string_at(row, "summary")));
+    const std::string log = world.read(world.run_folder() / "daemon.log");
+    EXPECT_THAT(log, HasSubstr(base::string_at(row, "summary")));
+    EXPECT_THAT(log, Not(HasSubstr("ExecCommand: echo from the tool")));
+    EXPECT_THAT(verbose.lines(), Contains(HasSubstr("ExecCommand: echo from the tool")));
+    // Whatever was displayed, the record has every event, once and with its payload.
+    const auto raw = world.events("k");
+    EXPECT_GT(raw.size(), debug.lines().size());
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+        EXPECT_EQ(base::int_at(raw[i], "event_seq"), static_cast<std::int64_t>(i + 1));
+        EXPECT_FALSE(raw[i].at("data").as_object().empty());
+    }
     tail.running().send(SIGINT);
     EXPECT_EQ(tail.running().wait().signal, SIGINT);
 
@@ -365,7 +378,7 @@ TEST(Client, AFollowerOutlivesARestart) {
     EXPECT_THAT(tail.running().err_so_far(), HasSubstr("waiting for it to come back"));
 }
 
-// contract: DAEMON-28, DAEMON-29, DAEMON-41, DIAG-02, DIAG-03, DIAG-11, DIAG-12
+// contract: DAEMON-28, DAEMON-29, DAEMON-41, DIAG-02, DIAG-11, DIAG-12
 TEST(Client, TroubleIsFoundInTheOrderThatTheBookNames) {
     DaemonWorld world;
     json::object broken = says("");

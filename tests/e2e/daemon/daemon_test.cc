@@ -205,6 +205,21 @@ TEST(Daemon, AsksBeforeItSignalsAndLivesWithARuntimeThatTellsLess) {
     EXPECT_THAT(stub.requests(), testing::Contains("POST /control/runtime/shutdown"));
 }
 
+// contract: DIAG-03
+TEST(Daemon, StatusSaysWhetherTheRuntimeIsUpEvenWhenItDoesNotAnswer) {
+    DaemonWorld world;
+    EXPECT_EQ(text_at(world.daemon({"status"}), "state"), "stopped");
+    world.daemon({"start"});
+    EXPECT_EQ(text_at(world.daemon({"status"}), "state"), "running");
+    const pid_t pid = world.pid();
+    ASSERT_EQ(kill(pid, SIGSTOP), 0);
+    const auto frozen = world.daemon({"status"});
+    ASSERT_EQ(kill(pid, SIGCONT), 0);
+    EXPECT_EQ(text_at(frozen, "state"), "unresponsive");
+    EXPECT_FALSE(base::bool_at(frozen, "healthy", true));
+    EXPECT_EQ(text_at(world.daemon({"status"}), "state"), "running");
+}
+
 // contract: DAEMON-21, DAEMON-24
 TEST(Daemon, EndsARuntimeThatDoesNotAnswer) {
     DaemonWorld world;

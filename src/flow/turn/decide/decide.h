@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "domain/agent.h"
+#include "domain/events/payload.h"
 #include "domain/message.h"
-#include "domain/record.h"
 #include "domain/tool.h"
 #include "domain/turn.h"
 #include "exec/tools/outcomes.h"

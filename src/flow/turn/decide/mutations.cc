@@ -28,9 +28,8 @@ base::Status drop_read_result(Written& step, const tools::Mutation& mutation) {
 
 void enter_workspace(Decided& step, const tools::Mutation& mutation) {
     const auto& entry = mutation.as<tools::WorkspaceUse>()->entry;
-    for (auto& note : workspace::move_to(step.agent, entry))
-        step.events.push_back({std::move(note.kind), std::move(note.data)});
-    step.events.push_back({"workspace_used", workspace::place_of(entry)});
+    for (auto& note : workspace::move_to(step.agent, entry)) step.events.push_back(std::move(note));
+    step.events.push_back(workspace::place_of(entry));
 }
 
 base::Status remember_workspace(Written& step, const tools::Mutation& mutation) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "domain/agent.h"
+#include "domain/events/payload.h"
 #include "domain/message.h"
 #include "domain/turn.h"
 #include "exec/tools/mutation.h"
@@ -13,11 +14,7 @@
 
 namespace turn {
 
-struct EventDraft {
-    std::string kind;
-    json::object data;
-    friend bool operator==(const EventDraft&, const EventDraft&) = default;
-};
+using EventDraft = domain::events::Draft;
 
 // What a mutation may change when the step is decided.
 struct Decided {

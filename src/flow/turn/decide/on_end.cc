@@ -1,6 +1,7 @@
 // The turn is stopped from outside, or found open by a new process.
 #include <algorithm>
 
+#include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/settle.h"
 
@@ -52,12 +53,11 @@ void limit_rounds(domain::Attempt& attempt, std::int64_t rounds_done, const Resu
 // Counts the pick-up. False when the turn has been picked up too often and is to be given up.
 bool pick_up(Step& step, const Facts& facts, std::int64_t round) {
     ++step.attempt.restarts;
-    step.events.push_back({"attempt_resumed",
-                           {{"agent_id", facts.agent.agent_id.value},
-                            {"run_id", facts.attempt.run_id.value},
-                            {"message_id", facts.message.id.value},
-                            {"round", round},
-                            {"restarts", step.attempt.restarts}}});
+    step.events.push_back(domain::events::AttemptResumed{.agent_id = facts.agent.agent_id,
+                                                         .run_id = facts.attempt.run_id,
+                                                         .message_id = facts.message.id,
+                                                         .round = round,
+                                                         .restarts = step.attempt.restarts});
     return step.attempt.restarts <= kRestartsMax;
 }
 

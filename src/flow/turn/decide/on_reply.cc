@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/settle.h"
 #include "provider/classify.h"
@@ -164,14 +165,14 @@ void park(Step& step, const Facts& facts, const domain::Thinking& state,
     ++step.attempt.parks;
     step.attempt.state = domain::Parked{state.round, until, state.continues_text};
     step.effects.push_back(WaitUntil{state.round, until});
-    step.events.push_back({"turn_parked",
-                           {{"agent_id", facts.agent.agent_id.value},
-                            {"run_id", facts.attempt.run_id.value},
-                            {"message_id", facts.message.id.value},
-                            {"round", state.round},
-                            {"until", base::to_text(until)},
-                            {"reason", failure.message},
-                            {"provider_attempt_timeline", base::to_json(failure.timeline)}}});
+    step.events.push_back(
+        domain::events::TurnParked{.agent_id = facts.agent.agent_id,
+                                   .run_id = facts.attempt.run_id,
+                                   .message_id = facts.message.id,
+                                   .round = state.round,
+                                   .until = until,
+                                   .reason = failure.message,
+                                   .provider_attempt_timeline = failure.timeline});
 }
 
 }  // namespace
@@ -195,9 +196,8 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& r
         ++step.attempt.output_limit_recoveries;
         step.transcript.push_back(
             continuation_entry(facts, state.round, kContinuePrompt, "max_output_tokens"));
-        step.events.push_back({"max_output_tokens_recovery",
-                               {{"agent_id", facts.agent.agent_id.value},
-                                {"attempt", step.attempt.output_limit_recoveries}}});
+        step.events.push_back(domain::events::MaxOutputTokensRecovery{
+            .agent_id = facts.agent.agent_id, .attempt = step.attempt.output_limit_recoveries});
         step.attempt.state = domain::Thinking{state.round + 1, true};
         step.effects.push_back(AskModel{state.round + 1});
         return step;
@@ -235,10 +235,8 @@ Step on(const Facts& facts, const domain::Parked& state, const WaitOver& over, c
     if (over.round != state.round) return step;
     step.attempt.state = domain::Thinking{state.round, state.continues_text};
     step.effects.push_back(AskModel{state.round});
-    step.events.push_back({"turn_wait_over",
-                           {{"agent_id", facts.agent.agent_id.value},
-                            {"run_id", facts.attempt.run_id.value},
-                            {"round", state.round}}});
+    step.events.push_back(domain::events::TurnWaitOver{
+        .agent_id = facts.agent.agent_id, .run_id = facts.attempt.run_id, .round = state.round});
     return step;
 }
 Step on(const Facts& facts, const domain::Thinking&, const WaitOver&, const Input&) {

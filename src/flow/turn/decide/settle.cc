@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/refusals.h"
 
@@ -45,9 +46,7 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
     // Of the latest turn that was told its usage; one that was told none says nothing about it.
     if (step.attempt.token_usage != domain::TokenUsage{})
         step.agent.last_turn_token_usage = step.attempt.token_usage;
-    json::object data = base::to_json(terminal).as_object();
-    data["run_id"] = facts.attempt.run_id.value;
-    step.events.push_back({"turn_terminal", std::move(data)});
+    step.events.push_back(domain::events::TurnTerminal{terminal, facts.attempt.run_id});
     step.effects.clear();
 }
 

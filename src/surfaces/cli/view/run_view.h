@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "domain/events/tools.h"
 #include "service/service.h"
 #include "surfaces/cli/view/terminal.h"
 
@@ -30,7 +31,8 @@ private:
     void line(const std::string& text);
     void erase_live_line();
     void draw_live_line();
-    void tool_line(const json::value& data, bool failed);
+    void tool_line(const domain::events::ToolExecuted& done);
+    void tool_line(const domain::events::ToolExecutionFailed& failed);
 
     const Terminal& terminal_;
     base::Clock& clock_;
