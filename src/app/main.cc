@@ -171,7 +171,7 @@ cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
         return over_there(command, *address, config, terminal);
     const auto runtime = app::Runtime::open(config, tools_of(command));
     if (!runtime) return cli::report(terminal, runtime.error());
-    return cli::execute(command, {.plans = (*runtime)->plans(),
+    return cli::execute(command, {.plans = (*runtime)->plan_service(),
                                   .terminal = terminal,
                                   .clock = (*runtime)->clock(),
                                   .drafts = config.home / "plan-drafts",

@@ -14,7 +14,7 @@ Resident::Resident(const std::filesystem::path& folder)
           return sqlite::open({.file = folder / "holon.db"}).value();
       }()),
       dispatcher_({.registry = with_tools(), .clock = clock_, .ids = ids_}) {
-    plans_.emplace(service::PlanParts{.store = *store_,
+    plans_.emplace(plans::Parts{.store = *store_,
                                       .loop = loop_,
                                       .clock = clock_,
                                       .ids = ids_,
@@ -23,6 +23,7 @@ Resident::Resident(const std::filesystem::path& folder)
                                       .vault = vault(),
                                       .run_loop = [] {},
                                       .stop_loop = [] {}});
+    service_.emplace(*plans_);
     CHECK(plans_->host().stay().has_value(), "it stays");
     thread_ = std::jthread([this] { loop_.run(); });
 }
@@ -30,6 +31,7 @@ Resident::Resident(const std::filesystem::path& folder)
 Resident::~Resident() {
     loop_.stop();
     thread_.join();
+    service_.reset();
     plans_.reset();
 }
 

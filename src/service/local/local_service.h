@@ -17,7 +17,7 @@
 #include "exec/tasks/host.h"
 #include "flow/scheduler/scheduler.h"
 #include "flow/turn/runner.h"
-#include "service/local/agent_lock.h"
+#include "agent/identity/agent_lock.h"
 #include "service/service.h"
 
 namespace service {
@@ -180,7 +180,7 @@ private:
 
     LocalParts parts_;
     std::string callback_base_url_;
-    AgentLocks locks_;
+    identity::AgentLocks locks_;
     std::shared_ptr<LocalService*> self_;
     std::shared_ptr<void> subscription_;
     scheduler::Scheduler scheduler_;

@@ -1,4 +1,4 @@
-#include "service/local/agent_lock.h"
+#include "agent/identity/agent_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-namespace service {
+namespace identity {
 
 namespace {
 
@@ -107,4 +107,4 @@ base::Result<std::shared_ptr<void>> AgentLocks::take(const std::filesystem::path
     return taken;
 }
 
-}  // namespace service
+}  // namespace identity

@@ -2,9 +2,9 @@
 #include "exec/plan/language/params.h"
 #include "exec/plan/language/parse.h"
 #include "exec/plan/language/wire.h"
-#include "service/local/local_plans.h"
+#include "flow/plans/plans.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 using base::ErrorCode;
@@ -20,7 +20,7 @@ bool is_action_name(std::string_view name) {
 
 }  // namespace
 
-base::Result<domain::PlanAction> LocalPlans::save(const std::string& name,
+base::Result<domain::PlanAction> Plans::save(const std::string& name,
                                                   const std::string& description,
                                                   const std::optional<std::string>& run,
                                                   const std::optional<std::string>& text) {
@@ -56,7 +56,7 @@ base::Result<domain::PlanAction> LocalPlans::save(const std::string& name,
     return action;
 }
 
-base::Result<std::vector<domain::PlanAction>> LocalPlans::actions() {
+base::Result<std::vector<domain::PlanAction>> Plans::actions() {
     std::vector<domain::PlanAction> list;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
         list = TRY(tx.plan_actions(kActionsMax));
@@ -65,7 +65,7 @@ base::Result<std::vector<domain::PlanAction>> LocalPlans::actions() {
     return list;
 }
 
-base::Result<domain::PlanAction> LocalPlans::action(const std::string& name) {
+base::Result<domain::PlanAction> Plans::action(const std::string& name) {
     std::optional<domain::PlanAction> found;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
         found = TRY(tx.plan_action(name));
@@ -76,24 +76,24 @@ base::Result<domain::PlanAction> LocalPlans::action(const std::string& name) {
     return std::move(*found);
 }
 
-base::Status LocalPlans::remove_action(const std::string& name) {
+base::Status Plans::remove_action(const std::string& name) {
     TRY(action(name));
     return parts_.store.write(store::Durability::Disk,
                               [&](store::Tx& tx) { return tx.erase_plan_action(name); });
 }
 
-base::Result<PlanPruned> LocalPlans::prune(std::optional<std::chrono::milliseconds> older_than,
+base::Result<domain::PlanPruned> Plans::prune(std::optional<std::chrono::milliseconds> older_than,
                                            bool dry_run) {
     const auto retention = older_than ? std::optional(plan::Retention{.max_age = older_than})
                                       : configured_retention(parts_.settings.retention);
     if (!retention)
         return fail(ErrorCode::Refused,
                     "plan.retention.enabled is off; say what to remove with --older-than");
-    return service::prune(parts_, *retention, kPrunedMax, dry_run);
+    return plans::prune(parts_, *retention, kPrunedMax, dry_run);
 }
 
-base::Result<std::vector<ToolView>> LocalPlans::tools() {
-    std::vector<ToolView> list;
+std::vector<domain::ToolView> Plans::tools() const {
+    std::vector<domain::ToolView> list;
     for (const auto* spec : parts_.dispatcher.registry().all())
         list.push_back({.name = spec->name,
                         .description = spec->description,
@@ -105,4 +105,4 @@ base::Result<std::vector<ToolView>> LocalPlans::tools() {
     return list;
 }
 
-}  // namespace service
+}  // namespace plans

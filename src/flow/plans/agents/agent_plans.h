@@ -13,9 +13,9 @@
 #include "exec/plan/entry/run_plan_tool.h"
 #include "exec/tasks/host.h"
 #include "exec/tools/proposals.h"
-#include "service/local/local_plans.h"
+#include "flow/plans/plans.h"
 
-namespace service {
+namespace plans {
 
 struct AgentPlanParts {
     store::Store& store;
@@ -25,7 +25,7 @@ struct AgentPlanParts {
     events::Feed& feed;
     tasks::Host& tasks;
     tasks::Rejoin rejoin;
-    LocalPlans& plans;
+    Plans& plans;
 };
 
 class AgentPlans final : public plan::AgentPlans, public tools::Proposals, public RunOwners {
@@ -48,7 +48,7 @@ public:
 private:
     class PlanCall;
     // Stores the run of a call, or finds it.
-    base::Result<PlanCreated> make(const PlanRequest& request, const domain::ToolCall& call,
+    base::Result<domain::PlanCreated> make(const domain::PlanRequest& request, const domain::ToolCall& call,
                                    const tools::Place& place,
                                    std::optional<domain::PolicySnapshot> policy);
     // Makes a task of a run that is still open. Nothing when it has ended.
@@ -75,4 +75,4 @@ private:
     std::map<std::string, Pending> pending_;
 };
 
-}  // namespace service
+}  // namespace plans

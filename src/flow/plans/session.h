@@ -9,10 +9,10 @@
 #include "exec/plan/run/approval.h"
 #include "exec/plan/run/journal.h"
 #include "provider/provider.h"
-#include "service/local/plan_feed.h"
-#include "service/plans.h"
+#include "flow/plans/feed.h"
+#include "domain/plan_views.h"
 
-namespace service {
+namespace plans {
 
 // Who is asked for plans. Without a provider nobody is.
 struct PlannerParts {
@@ -32,7 +32,7 @@ public:
     virtual void committed(const domain::PlanRun& run) = 0;
 };
 
-struct PlanParts {
+struct Parts {
     store::Store& store;
     base::Loop& loop;
     base::Clock& clock;
@@ -45,7 +45,7 @@ struct PlanParts {
     std::function<void()> stop_loop;
     PlannerParts planner{};
     RunOwners* owners{nullptr};
-    std::shared_ptr<PlanFeed> feed{std::make_shared<PlanFeed>()};
+    std::shared_ptr<Feed> feed{std::make_shared<Feed>()};
     config::Plans settings{};
 
     plan::Joins joins() const {
@@ -71,24 +71,24 @@ base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& run);
 
 // Where a run works, and with whose rights: everything that its calls are judged by besides its
 // policy. Decided here alone, from the run as it is stored.
-struct PlanContext {
+struct ExecutionContext {
     tools::Place place;
     domain::ProfilePreset profile{domain::ProfilePreset::PublicNamed};
 };
-base::Result<PlanContext> execution_context(const PlanParts& parts, const domain::PlanRun& run);
+base::Result<ExecutionContext> execution_context(const Parts& parts, const domain::PlanRun& run);
 
 // A stored run, ready to be carried: its plan checked again, its state read from its journal.
 struct ReadyRun {
-    PlanContext standing;
+    ExecutionContext standing;
     plan::State state;
 };
-base::Result<ReadyRun> ready_run(const PlanParts& parts, const StoredRun& stored);
+base::Result<ReadyRun> ready_run(const Parts& parts, const StoredRun& stored);
 
 // A run's files, written from what was committed. They are for people: one that cannot be written
 // is logged and does not stop the run.
 class RunWriter {
 public:
-    RunWriter(const PlanParts& parts, const StoredRun& stored);
+    RunWriter(const Parts& parts, const StoredRun& stored);
     void add(const plan::Commit& commit);
 
 private:
@@ -98,10 +98,10 @@ private:
 };
 
 // Appends to a run that nobody carries, and writes its files anew.
-base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan::RunEvent& event);
+base::Status record_event(const Parts& parts, StoredRun& stored, const plan::RunEvent& event);
 
 // A process that died after its last commit left files that do not know of the end; they are
 // written anew. Files that claim an end are left alone, whatever they say: verify is there to tell.
-base::Status heal_files(const PlanParts& parts, const StoredRun& stored);
+base::Status heal_files(const Parts& parts, const StoredRun& stored);
 
-}  // namespace service
+}  // namespace plans

@@ -1,12 +1,12 @@
 #include "base/log/log.h"
-#include "service/local/agent_lock.h"
-#include "service/local/local_plans.h"
+#include "agent/identity/agent_lock.h"
+#include "flow/plans/plans.h"
 
-namespace service {
+namespace plans {
 
 using domain::PlanRunStatus;
 
-base::Result<PlanCreated> LocalPlans::create_for(const PlanRequest& request, ForAgent agent) {
+base::Result<domain::PlanCreated> Plans::create_for(const domain::PlanRequest& request, ForAgent agent) {
     auto prepared = TRY(prepare(request));
     for (std::size_t i = 0; prepared.plan && i < prepared.plan->plan.steps.size(); ++i) {
         const auto& name = prepared.plan->plan.steps[i].tool;
@@ -16,7 +16,7 @@ base::Result<PlanCreated> LocalPlans::create_for(const PlanRequest& request, For
                 {fmt::format("/steps/{}/tool", i),
                  fmt::format("this agent's profile does not include {}", name)});
     }
-    if (!prepared.faults.empty()) return PlanCreated{.faults = prepared.faults};
+    if (!prepared.faults.empty()) return domain::PlanCreated{.faults = prepared.faults};
     if (agent.policy) prepared.policy = *agent.policy;
     const auto authority = agent.owner.authority_class;
     if (authority != domain::AuthorityClass::OperatorInstruction &&
@@ -25,12 +25,12 @@ base::Result<PlanCreated> LocalPlans::create_for(const PlanRequest& request, For
     agent.planner_version = plan::planner_version("agent " + agent.owner.agent_id.value);
     auto run = TRY(store_new(prepared, std::nullopt, &agent));
     const bool needs = plan::needs_approval(run);
-    return PlanCreated{.run = std::move(run), .needs_approval = needs};
+    return domain::PlanCreated{.run = std::move(run), .needs_approval = needs};
 }
 
-base::Status LocalPlans::end(const domain::RunId& run, const std::string& reason) {
+base::Status Plans::end(const domain::RunId& run, const std::string& reason) {
     {
-        const auto lock = TRY(lock_folder(parts_.folder(run), "run " + run.value));
+        const auto lock = TRY(identity::lock_folder(parts_.folder(run), "run " + run.value));
         auto stored = TRY(load_run(parts_.store, run));
         if (!stored.run.is_open()) return {};
         if (stored.run.status == PlanRunStatus::AwaitingApproval) {
@@ -42,11 +42,11 @@ base::Status LocalPlans::end(const domain::RunId& run, const std::string& reason
     return {};
 }
 
-void LocalPlans::begin_if_owned(const domain::PlanRun& run) {
+void Plans::begin_if_owned(const domain::PlanRun& run) {
     if (!run.owner || !host_.stays()) return;
     if (const auto carried = host_.execute(run.run_id, {}); !carried)
         base::log_warn("run {} is approved and does not begin: {} Go on with: holon plan resume {}",
                        run.run_id, carried.error().message, run.run_id);
 }
 
-}  // namespace service
+}  // namespace plans

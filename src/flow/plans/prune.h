@@ -2,9 +2,9 @@
 #pragma once
 
 #include "exec/plan/record/retention.h"
-#include "service/local/plan_session.h"
+#include "flow/plans/session.h"
 
-namespace service {
+namespace plans {
 
 // What the operator has set; nothing is ever removed by itself when that is off.
 std::optional<plan::Retention> configured_retention(const config::PlanRetention& set);
@@ -12,10 +12,10 @@ std::optional<plan::Retention> configured_retention(const config::PlanRetention&
 // Removes at most `runs_max` of the oldest runs that `retention` lets go and nobody needs or
 // carries, and what crashes have left of runs and previews. A crash in between is made up for by
 // the next call.
-base::Result<PlanPruned> prune(const PlanParts& parts, const plan::Retention& retention,
+base::Result<domain::PlanPruned> prune(const Parts& parts, const plan::Retention& retention,
                                std::size_t runs_max, bool dry_run);
 
 // The same as configured, for a program that has other things to do: bounded, and never an error.
-void sweep(const PlanParts& parts);
+void sweep(const Parts& parts);
 
-}  // namespace service
+}  // namespace plans

@@ -1,11 +1,11 @@
-#include "service/local/plan_prune.h"
+#include "flow/plans/prune.h"
 
 #include <algorithm>
 
 #include "base/log/log.h"
-#include "service/local/agent_lock.h"
+#include "agent/identity/agent_lock.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,9 +48,9 @@ base::Status erase_dropped(store::Store& store) {
 }
 
 // False when some process is at it.
-base::Result<bool> remove_run(const PlanParts& parts, const domain::RunId& run) {
+base::Result<bool> remove_run(const Parts& parts, const domain::RunId& run) {
     const auto folder = parts.folder(run);
-    const auto lock = lock_folder(folder, "run " + run.value);
+    const auto lock = identity::lock_folder(folder, "run " + run.value);
     if (!lock) return false;
     // The rows first: a folder without rows is nobody's, rows without files would claim a run.
     TRY(parts.store.write(store::Durability::Disk,
@@ -61,7 +61,7 @@ base::Result<bool> remove_run(const PlanParts& parts, const domain::RunId& run) 
 }
 
 // Folders that no run owns: of previews that were killed, and of runs whose removal was cut off.
-void remove_strays(const PlanParts& parts) {
+void remove_strays(const Parts& parts) {
     std::size_t removed = 0;
     std::error_code failed;
     for (fs::directory_iterator entry(parts.home / "plans", failed);
@@ -87,7 +87,7 @@ struct Found {
     plan::Totals totals;
 };
 
-base::Result<Found> find(const PlanParts& parts, bool needs_bytes) {
+base::Result<Found> find(const Parts& parts, bool needs_bytes) {
     Found found;
     std::vector<domain::PlanRun> ended;
     std::vector<domain::PlanAction> actions;
@@ -117,10 +117,10 @@ std::optional<plan::Retention> configured_retention(const config::PlanRetention&
                            .max_bytes = set.max_bytes};
 }
 
-base::Result<PlanPruned> prune(const PlanParts& parts, const plan::Retention& retention,
+base::Result<domain::PlanPruned> prune(const Parts& parts, const plan::Retention& retention,
                                std::size_t runs_max, bool dry_run) {
     const auto found = TRY(find(parts, retention.max_bytes.has_value()));
-    PlanPruned out;
+    domain::PlanPruned out;
     for (const auto& one : plan::expired(found.runs, retention, found.totals, parts.clock.now())) {
         if (out.removed.size() == runs_max) {
             out.has_more = true;
@@ -136,7 +136,7 @@ base::Result<PlanPruned> prune(const PlanParts& parts, const plan::Retention& re
     return out;
 }
 
-void sweep(const PlanParts& parts) {
+void sweep(const Parts& parts) {
     const auto retention = configured_retention(parts.settings.retention);
     if (!retention) return;
     const auto swept = prune(parts, *retention, kSweepRunsMax, false);
@@ -148,4 +148,4 @@ void sweep(const PlanParts& parts) {
                        swept->bytes);
 }
 
-}  // namespace service
+}  // namespace plans

@@ -1,16 +1,16 @@
-#include "service/local/plan_session.h"
+#include "flow/plans/session.h"
 
 #include "agent/workspace/workspace.h"
 #include "base/log/log.h"
 #include "exec/plan/record/chain.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 using base::ErrorCode;
 using base::fail;
 
-base::Result<plan::CheckedPlan> checked_again(const PlanParts& parts, const StoredRun& stored) {
+base::Result<plan::CheckedPlan> checked_again(const Parts& parts, const StoredRun& stored) {
     auto checked = plan::check(stored.document, parts.dispatcher.registry());
     if (!checked)
         return fail(ErrorCode::Refused,
@@ -36,20 +36,20 @@ base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& id) {
     return stored;
 }
 
-base::Result<PlanContext> execution_context(const PlanParts& parts, const domain::PlanRun& run) {
+base::Result<ExecutionContext> execution_context(const Parts& parts, const domain::PlanRun& run) {
     if (run.owner)
-        return PlanContext{.place = {.agent_id = run.owner->agent_id,
+        return ExecutionContext{.place = {.agent_id = run.owner->agent_id,
                                      .agent_home = parts.folder(run.run_id),
                                      .workspace = run.owner->workspace,
                                      .context = run.context},
                            .profile = run.owner->profile};
-    return PlanContext{.place = {.agent_id = {"plan"},
+    return ExecutionContext{.place = {.agent_id = {"plan"},
                                  .agent_home = parts.folder(run.run_id),
                                  .workspace = TRY(workspace::enter(run.vault, "")),
                                  .context = run.context}};
 }
 
-base::Result<ReadyRun> ready_run(const PlanParts& parts, const StoredRun& stored) {
+base::Result<ReadyRun> ready_run(const Parts& parts, const StoredRun& stored) {
     const auto checked = TRY(checked_again(parts, stored));
     return ReadyRun{.standing = TRY(execution_context(parts, stored.run)),
                     .state = stored.run.pass == 0 ? plan::State(stored.run, checked)
@@ -57,7 +57,7 @@ base::Result<ReadyRun> ready_run(const PlanParts& parts, const StoredRun& stored
                                                         stored.run, checked, stored.records))};
 }
 
-RunWriter::RunWriter(const PlanParts& parts, const StoredRun& stored) {
+RunWriter::RunWriter(const Parts& parts, const StoredRun& stored) {
     auto opened = plan::RunFolder::open(parts.folder(stored.run.run_id), stored.run,
                                         stored.document, stored.records);
     if (opened)
@@ -84,7 +84,7 @@ void RunWriter::complain(const base::Error& error) {
     folder_.reset();
 }
 
-base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan::RunEvent& event) {
+base::Status record_event(const Parts& parts, StoredRun& stored, const plan::RunEvent& event) {
     auto& run = stored.run;
     stored.records.push_back(plan::seal(run.last_seq, run.last_hash, domain::PlanRecordKind::Event,
                                         plan::event_json(run.run_id, event)));
@@ -99,7 +99,7 @@ base::Status record_event(const PlanParts& parts, StoredRun& stored, const plan:
     return {};
 }
 
-base::Status heal_files(const PlanParts& parts, const StoredRun& stored) {
+base::Status heal_files(const Parts& parts, const StoredRun& stored) {
     if (stored.run.is_open()) return {};
     const auto folder = parts.folder(stored.run.run_id);
     const auto files = plan::read_folder(folder);
@@ -109,4 +109,4 @@ base::Status heal_files(const PlanParts& parts, const StoredRun& stored) {
     return {};
 }
 
-}  // namespace service
+}  // namespace plans

@@ -12,9 +12,9 @@
 #include <mutex>
 #include <set>
 
-#include "service/local/plan_session.h"
+#include "flow/plans/session.h"
 
-namespace service {
+namespace plans {
 
 // How many runs one process carries at once.
 inline constexpr std::size_t kRunsExecutingMax = 64;
@@ -31,17 +31,17 @@ struct ExecutionCallbacks {
 };
 
 // Work of the loop that is no run, while somebody waits for it.
-struct PlanWork {
+struct Work {
     std::function<void()> stop;  // On the loop. It still comes to its end, soon.
     bool is_stopped{false};      // The loop's.
 };
 
-class PlanHost {
+class Host {
 public:
-    explicit PlanHost(PlanParts parts);
-    ~PlanHost();  // Not while the loop runs. Runs stay open.
-    PlanHost(const PlanHost&) = delete;
-    PlanHost& operator=(const PlanHost&) = delete;
+    explicit Host(Parts parts);
+    ~Host();  // Not while the loop runs. Runs stay open.
+    Host(const Host&) = delete;
+    Host& operator=(const Host&) = delete;
 
     // From here on this process stays: runs that it begins are taken up again by the next one.
     // Those that the last one left open are taken up now, as there is room.
@@ -65,13 +65,13 @@ public:
     // Here, by this very process.
     bool is_executing(const domain::RunId& run) const;
     std::size_t executing_count() const;
-    PlanTotals totals() const;
+    domain::PlanTotals totals() const;
 
     // Posts `begin`, and stops the work if the process is about to end before leave(). Unavailable
     // when it is ending already.
-    base::Status attend(const std::shared_ptr<PlanWork>& work, base::Job begin);
+    base::Status attend(const std::shared_ptr<Work>& work, base::Job begin);
     // The work is over. Unavailable when it was stopped. On the loop.
-    base::Status leave(const std::shared_ptr<PlanWork>& work);
+    base::Status leave(const std::shared_ptr<Work>& work);
     std::size_t attended_count() const;
 
     // Starts nothing more, waits for the calls under way, up to kDrainGrace, and leaves the runs
@@ -98,12 +98,12 @@ private:
     void notify_drained();
     void post(const domain::RunId& run, std::function<void(Carried&)> task);
 
-    PlanParts parts_;
+    Parts parts_;
     std::atomic<bool> stays_{false};
     mutable std::mutex mutex_;
     // Null while a run is being loaded; what is in it is the loop's.
     std::map<std::string, std::shared_ptr<Carried>> executing_;
-    std::set<std::shared_ptr<PlanWork>> work_;
+    std::set<std::shared_ptr<Work>> work_;
     bool is_draining_{false};
     std::atomic<std::int64_t> runs_ended_{0};
     std::atomic<std::int64_t> calls_ended_{0};
@@ -111,7 +111,7 @@ private:
     std::move_only_function<void()> drained_;
     base::Loop::TimerHandle grace_{base::Loop::TimerHandle::None};
     // Tasks that outlive the host find this expired and do nothing.
-    std::shared_ptr<PlanHost*> self_;
+    std::shared_ptr<Host*> self_;
 };
 
-}  // namespace service
+}  // namespace plans

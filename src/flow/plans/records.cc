@@ -3,17 +3,17 @@
 #include "exec/plan/record/verify.h"
 #include "exec/plan/run/replay.h"
 #include "exec/plan/run/revert.h"
-#include "service/local/agent_lock.h"
-#include "service/local/local_plans.h"
-#include "service/local/plan_request.h"
+#include "agent/identity/agent_lock.h"
+#include "flow/plans/plans.h"
+#include "flow/plans/request.h"
 
-namespace service {
+namespace plans {
 
 using base::ErrorCode;
 using base::fail;
 using domain::PlanRun;
 
-base::Result<PlanRun> LocalPlans::run(const std::string& run) {
+base::Result<PlanRun> Plans::run(const std::string& run) {
     const auto id = TRY(name_run(run));
     std::optional<PlanRun> found;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
@@ -24,12 +24,12 @@ base::Result<PlanRun> LocalPlans::run(const std::string& run) {
     return std::move(*found);
 }
 
-base::Result<bool> LocalPlans::is_executing(const std::string& run) {
+base::Result<bool> Plans::is_executing(const std::string& run) {
     const auto id = TRY(name_run(run));
-    return host_.is_executing(id) || TRY(lock_holder(parts_.folder(id))).has_value();
+    return host_.is_executing(id) || TRY(identity::lock_holder(parts_.folder(id))).has_value();
 }
 
-base::Result<std::vector<PlanRun>> LocalPlans::runs(std::int64_t limit) {
+base::Result<std::vector<PlanRun>> Plans::runs(std::int64_t limit) {
     std::vector<PlanRun> list;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
         list = TRY(tx.plan_runs(limit));
@@ -38,7 +38,7 @@ base::Result<std::vector<PlanRun>> LocalPlans::runs(std::int64_t limit) {
     return list;
 }
 
-base::Result<json::object> LocalPlans::show(const std::string& run) {
+base::Result<json::object> Plans::show(const std::string& run) {
     const auto stored = TRY(load_run(parts_.store, TRY(name_run(run))));
     json::array lists[3];
     for (const auto& record : stored.records)
@@ -50,7 +50,7 @@ base::Result<json::object> LocalPlans::show(const std::string& run) {
                         {"events", std::move(lists[2])}};
 }
 
-base::Result<std::vector<domain::PlanRecord>> LocalPlans::records(const std::string& run,
+base::Result<std::vector<domain::PlanRecord>> Plans::records(const std::string& run,
                                                                   std::int64_t after_seq,
                                                                   std::int64_t limit) {
     const auto id = TRY(name_run(run));
@@ -63,7 +63,7 @@ base::Result<std::vector<domain::PlanRecord>> LocalPlans::records(const std::str
 }
 
 // The folder that `run` names.
-base::Result<std::filesystem::path> LocalPlans::folder_of(const std::string& run) {
+base::Result<std::filesystem::path> Plans::folder_of(const std::string& run) {
     std::error_code ignored;
     if (std::filesystem::is_directory(run, ignored)) return std::filesystem::path(run);
     const auto id = TRY(name_run(run));
@@ -71,10 +71,10 @@ base::Result<std::filesystem::path> LocalPlans::folder_of(const std::string& run
     return parts_.folder(id);
 }
 
-base::Result<PlanVerdict> LocalPlans::verify(const std::string& run) {
+base::Result<domain::PlanVerdict> Plans::verify(const std::string& run) {
     const auto folder = TRY(folder_of(run));
     const auto files = plan::read_folder(folder);
-    if (!files) return PlanVerdict{.faults = {files.error().message}};
+    if (!files) return domain::PlanVerdict{.faults = {files.error().message}};
     std::optional<PlanRun> stored;
     // Its own folder, however it was named, has to say what the store does.
     std::error_code ignored;
@@ -85,7 +85,7 @@ base::Result<PlanVerdict> LocalPlans::verify(const std::string& run) {
         }));
     auto verdict = plan::verify(*files, stored && !stored->is_open() ? &*stored : nullptr,
                                 parts_.dispatcher.registry());
-    return PlanVerdict{.ok = verdict.faults.empty(),
+    return domain::PlanVerdict{.ok = verdict.faults.empty(),
                        .faults = std::move(verdict.faults),
                        .calls = verdict.calls,
                        .events = verdict.events,
@@ -93,7 +93,7 @@ base::Result<PlanVerdict> LocalPlans::verify(const std::string& run) {
                        .unknown_outcomes = std::move(verdict.unknown_outcomes)};
 }
 
-base::Result<PlanReplay> LocalPlans::replay(const std::string& run) {
+base::Result<domain::PlanReplay> Plans::replay(const std::string& run) {
     const auto files = TRY(plan::read_folder(TRY(folder_of(run))));
     const auto checked = plan::check(files.document, parts_.dispatcher.registry());
     if (!checked)
@@ -102,21 +102,21 @@ base::Result<PlanReplay> LocalPlans::replay(const std::string& run) {
                     plan::faults_text(checked.error()));
     if (files.run.is_open())
         return fail(ErrorCode::Conflict, "run {} has not ended", files.run.run_id);
-    if (files.run.pass == 0) return PlanReplay{.ok = true, .status = files.run.status};
+    if (files.run.pass == 0) return domain::PlanReplay{.ok = true, .status = files.run.status};
     auto replayed = plan::replay(files, *checked, parts_.dispatcher, parts_.ids);
-    return PlanReplay{.ok = replayed.divergences.empty(),
+    return domain::PlanReplay{.ok = replayed.divergences.empty(),
                       .divergences = std::move(replayed.divergences),
                       .served = replayed.served,
                       .status = replayed.status};
 }
 
-base::Result<PlanReverted> LocalPlans::make_revert(const std::string& run,
+base::Result<domain::PlanReverted> Plans::make_revert(const std::string& run,
                                                    const std::string& approver) {
     const auto stored = TRY(load_run(parts_.store, TRY(name_run(run))));
     if (stored.run.is_open())
         return fail(ErrorCode::Conflict, "run {} has not ended; cancel it first",
                     stored.run.run_id);
-    PlanReverted out{.no_way_back = plan::irrevertible(stored.records)};
+    domain::PlanReverted out{.no_way_back = plan::irrevertible(stored.records)};
     const auto document = TRY(plan::revert_plan(stored.run, stored.records));
     if (!document) return out;
     const auto checked = plan::check(*document, parts_.dispatcher.registry());
@@ -125,7 +125,7 @@ base::Result<PlanReverted> LocalPlans::make_revert(const std::string& run,
                     stored.run.run_id, plan::faults_text(checked.error()));
     Prepared prepared{.plan = *checked,
                       .vault = stored.run.vault,
-                      .policy = default_plan_policy(stored.run.vault, parts_.settings.policy)};
+                      .policy = default_policy(stored.run.vault, parts_.settings.policy)};
     // In order: a later change has to be gone before the one before it can be.
     prepared.policy.limits.max_concurrency = 1;
     const auto made = TRY(store_new(prepared, stored.run.run_id));
@@ -133,4 +133,4 @@ base::Result<PlanReverted> LocalPlans::make_revert(const std::string& run,
     return out;
 }
 
-}  // namespace service
+}  // namespace plans

@@ -1,12 +1,12 @@
-#include "service/local/agent_plans.h"
+#include "flow/plans/agents/agent_plans.h"
 
 #include "base/log/log.h"
 #include "exec/plan/entry/receipt.h"
 #include "exec/tasks/plan_task.h"
 #include "exec/tasks/snapshot.h"
-#include "service/local/agent_lock.h"
+#include "agent/identity/agent_lock.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 using base::ErrorCode;
@@ -93,7 +93,7 @@ bool AgentPlans::knows(const domain::ToolCallId& call) const {
     return status && known;
 }
 
-base::Result<PlanCreated> AgentPlans::make(const PlanRequest& request, const domain::ToolCall& call,
+base::Result<domain::PlanCreated> AgentPlans::make(const domain::PlanRequest& request, const domain::ToolCall& call,
                                            const tools::Place& place,
                                            std::optional<domain::PolicySnapshot> policy) {
     std::optional<PlanRun> known;
@@ -115,7 +115,7 @@ base::Result<PlanCreated> AgentPlans::make(const PlanRequest& request, const dom
         return {};
     }));
     if (known)
-        return PlanCreated{.run = known,
+        return domain::PlanCreated{.run = known,
                            .needs_approval = plan::needs_approval(*known) && !known->approval};
     return parts_.plans.create_for(
         request,
@@ -250,7 +250,7 @@ private:
     }
 
     First make_and_begin() {
-        PlanRequest request{.action = ask_.action,
+        domain::PlanRequest request{.action = ask_.action,
                             .params = ask_.params,
                             .vault = ask_.place.workspace.execution_root};
         if (ask_.plan) request.text = base::json_text(*ask_.plan);
@@ -339,4 +339,4 @@ std::shared_ptr<tools::Running> AgentPlans::start(
     return asking;
 }
 
-}  // namespace service
+}  // namespace plans

@@ -1,8 +1,8 @@
-#include "service/local/plan_feed.h"
+#include "flow/plans/feed.h"
 
-namespace service {
+namespace plans {
 
-std::shared_ptr<void> PlanFeed::watch(const domain::RunId& run, Changed changed) {
+std::shared_ptr<void> Feed::watch(const domain::RunId& run, Changed changed) {
     auto watcher = std::make_shared<Changed>(std::move(changed));
     const std::lock_guard lock(mutex_);
     for (auto& [name, list] : watchers_)
@@ -12,16 +12,16 @@ std::shared_ptr<void> PlanFeed::watch(const domain::RunId& run, Changed changed)
     return watcher;
 }
 
-void PlanFeed::publish(const domain::RunId& run, std::int64_t newest_seq) {
-    std::vector<std::shared_ptr<Changed>> told;
+void Feed::publish(const domain::RunId& run, std::int64_t newest_seq) {
+    std::vector<std::shared_ptr<Changed>> watching;
     {
         const std::lock_guard lock(mutex_);
         const auto found = watchers_.find(run.value);
         if (found == watchers_.end()) return;
         for (const auto& entry : found->second)
-            if (auto watcher = entry.lock()) told.push_back(std::move(watcher));
+            if (auto watcher = entry.lock()) watching.push_back(std::move(watcher));
     }
-    for (const auto& watcher : told) (*watcher)(newest_seq);
+    for (const auto& watcher : watching) (*watcher)(newest_seq);
 }
 
-}  // namespace service
+}  // namespace plans

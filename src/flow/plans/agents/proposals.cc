@@ -1,8 +1,8 @@
 // A call that only the operator may allow, as a run of one step that waits for them.
 #include "exec/plan/language/refs.h"
-#include "service/local/agent_plans.h"
+#include "flow/plans/agents/agent_plans.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 using base::ErrorCode;
@@ -44,7 +44,7 @@ base::Result<json::object> plan_of(const domain::ToolCall& call) {
         {"steps", json::array{json::object{{"id", "call"}, {"tool", call.tool}, {"args", args}}}}};
 }
 
-std::string text_of(const std::vector<PlanFault>& faults) {
+std::string text_of(const std::vector<domain::PlanFault>& faults) {
     std::string text;
     for (const auto& fault : faults)
         text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fault.path, fault.message);
@@ -66,4 +66,4 @@ base::Result<std::string> AgentPlans::propose(const domain::ToolCall& call,
     return created.run->run_id.value;
 }
 
-}  // namespace service
+}  // namespace plans

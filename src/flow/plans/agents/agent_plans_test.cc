@@ -112,7 +112,6 @@ protected:
     World world;
     std::optional<Life> life;
     std::shared_ptr<tools::Running> running;
-    service::PlanObserver nobody;
 };
 
 TEST_F(AgentPlansTest, APlanThatIsOverInTimeIsAnsweredDirectly) {
@@ -236,14 +235,14 @@ TEST_F(AgentPlansTest, APutCallIsOneRunOfExactlyThisCallMadeOnceAfterApproval) {
     EXPECT_EQ(life->agent_plans().propose(asked, place()).value(), "p1");
     EXPECT_THAT(life->plans().runs(9).value(), SizeIs(1));
     EXPECT_EQ(run("p1").status, PlanRunStatus::AwaitingApproval);
-    EXPECT_FALSE(life->plans().execute("p1", nobody).has_value()) << "not without approval";
+    EXPECT_FALSE(life->plans().execute("p1").has_value()) << "not without approval";
     EXPECT_TRUE(world.files().empty());
     ASSERT_TRUE(life->plans().approve("p1", "op", 1h));
-    ASSERT_TRUE(life->plans().execute("p1", nobody));
+    ASSERT_TRUE(life->plans().execute("p1"));
     EXPECT_EQ(world.files().at("a.md"), base::string_at(args, "content"));
     const auto made = life->plans().show("p1").value();
     EXPECT_EQ(base::string_at(made.at("calls").at(0), "argsHash"), asked.args_hash);
-    EXPECT_FALSE(life->plans().execute("p1", nobody).has_value()) << "once";
+    EXPECT_FALSE(life->plans().execute("p1").has_value()) << "once";
     pass(1s);
     ASSERT_THAT(told(), SizeIs(1));
     const auto recovery = tasks::recovery_of(*task("p1")).value();

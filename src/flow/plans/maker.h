@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "exec/plan/entry/planner.h"
-#include "service/local/plan_session.h"
+#include "flow/plans/session.h"
 
-namespace service {
+namespace plans {
 
 struct MadePlan {
     plan::CheckedPlan plan{};           // Null when the last try had faults, too.
@@ -17,9 +17,9 @@ struct MadePlan {
 };
 
 // On its way. cancel() ends the request; `done` still comes, with an error.
-class PlanMaking {
+class Making {
 public:
-    virtual ~PlanMaking() = default;
+    virtual ~Making() = default;
     virtual void cancel() = 0;
 };
 
@@ -33,7 +33,7 @@ struct MakerParts {
 
 // From the loop's thread. `done` is called once, on the loop; an error is a model that could not
 // be asked. Nothing is executed.
-std::shared_ptr<PlanMaking> make_plan(MakerParts parts, const plan::Wish& wish,
+std::shared_ptr<Making> make_plan(MakerParts parts, const plan::Wish& wish,
                                       std::move_only_function<void(base::Result<MadePlan>)> done);
 
-}  // namespace service
+}  // namespace plans

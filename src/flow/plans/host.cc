@@ -1,11 +1,11 @@
-#include "service/local/plan_host.h"
+#include "flow/plans/host.h"
 
 #include <ranges>
 
 #include "base/log/log.h"
-#include "service/local/agent_lock.h"
+#include "agent/identity/agent_lock.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 using base::ErrorCode;
@@ -61,9 +61,9 @@ base::Status check_not_reverted(store::Store& store, const domain::RunId& run) {
 }  // namespace
 
 // One run under way, with everything that it needs. Made anywhere, used and destroyed on the loop.
-class PlanHost::Carried {
+class Host::Carried {
 public:
-    Carried(const PlanParts& parts, base::Fd lock, const StoredRun& stored, ReadyRun ready,
+    Carried(const Parts& parts, base::Fd lock, const StoredRun& stored, ReadyRun ready,
             ExecutionCallbacks calls_made, std::atomic<std::int64_t>& calls_ended)
         : calls(std::move(calls_made)),
           calls_ended_(calls_ended),
@@ -112,9 +112,9 @@ public:
 };
 
 // The right to carry one run here, given back unless it is used.
-class PlanHost::Slot {
+class Host::Slot {
 public:
-    Slot(PlanHost& host, domain::RunId run) : host_(&host), run(std::move(run)) {}
+    Slot(Host& host, domain::RunId run) : host_(&host), run(std::move(run)) {}
     Slot(Slot&& other) noexcept
         : host_(std::exchange(other.host_, nullptr)), run(std::move(other.run)) {}
     ~Slot() {
@@ -131,20 +131,20 @@ public:
     }
 
 private:
-    PlanHost* host_;
+    Host* host_;
 
 public:
     domain::RunId run;
 };
 
-PlanHost::PlanHost(PlanParts parts)
-    : parts_(std::move(parts)), self_(std::make_shared<PlanHost*>(this)) {}
+Host::Host(Parts parts)
+    : parts_(std::move(parts)), self_(std::make_shared<Host*>(this)) {}
 
-PlanHost::~PlanHost() {
+Host::~Host() {
     parts_.loop.cancel(grace_);
 }
 
-base::Result<PlanHost::Slot> PlanHost::take_slot(const domain::RunId& run) {
+base::Result<Host::Slot> Host::take_slot(const domain::RunId& run) {
     const std::lock_guard lock(mutex_);
     if (is_draining_) return ending(run);
     if (executing_.contains(run.value))
@@ -160,7 +160,7 @@ base::Result<PlanHost::Slot> PlanHost::take_slot(const domain::RunId& run) {
     return Slot(*this, run);
 }
 
-void PlanHost::give_back(const domain::RunId& run) {
+void Host::give_back(const domain::RunId& run) {
     {
         const std::lock_guard lock(mutex_);
         executing_.erase(run.value);
@@ -169,7 +169,7 @@ void PlanHost::give_back(const domain::RunId& run) {
     check_drained();
 }
 
-base::Status PlanHost::attend(const std::shared_ptr<PlanWork>& work, base::Job begin) {
+base::Status Host::attend(const std::shared_ptr<Work>& work, base::Job begin) {
     const std::lock_guard lock(mutex_);
     if (is_draining_) return ending();
     work_.insert(work);
@@ -177,7 +177,7 @@ base::Status PlanHost::attend(const std::shared_ptr<PlanWork>& work, base::Job b
     return {};
 }
 
-base::Status PlanHost::leave(const std::shared_ptr<PlanWork>& work) {
+base::Status Host::leave(const std::shared_ptr<Work>& work) {
     {
         const std::lock_guard lock(mutex_);
         work_.erase(work);
@@ -187,14 +187,14 @@ base::Status PlanHost::leave(const std::shared_ptr<PlanWork>& work) {
     return {};
 }
 
-std::size_t PlanHost::attended_count() const {
+std::size_t Host::attended_count() const {
     const std::lock_guard lock(mutex_);
     return work_.size();
 }
 
-base::Result<PlanRun> PlanHost::execute(const domain::RunId& run, ExecutionCallbacks calls) {
+base::Result<PlanRun> Host::execute(const domain::RunId& run, ExecutionCallbacks calls) {
     auto slot = TRY(take_slot(run));
-    auto lock = TRY(lock_folder(parts_.folder(run), lock_name(run)));
+    auto lock = TRY(identity::lock_folder(parts_.folder(run), lock_name(run)));
     auto stored = TRY(load_run(parts_.store, run));
     TRY(heal_files(parts_, stored));
     if (stored.run.status == PlanRunStatus::Succeeded)
@@ -206,10 +206,10 @@ base::Result<PlanRun> PlanHost::execute(const domain::RunId& run, ExecutionCallb
     return start(std::move(slot), std::move(lock), std::move(stored), std::move(calls));
 }
 
-base::Result<PlanRun> PlanHost::end(const domain::RunId& run, const std::string& reason,
+base::Result<PlanRun> Host::end(const domain::RunId& run, const std::string& reason,
                                     ExecutionCallbacks calls) {
     auto slot = TRY(take_slot(run));
-    auto lock = TRY(lock_folder(parts_.folder(run), lock_name(run)));
+    auto lock = TRY(identity::lock_folder(parts_.folder(run), lock_name(run)));
     auto stored = TRY(load_run(parts_.store, run));
     if (stored.run.status != PlanRunStatus::Running)
         return fail(ErrorCode::Conflict, "run {} is not under way: {}", run,
@@ -218,7 +218,7 @@ base::Result<PlanRun> PlanHost::end(const domain::RunId& run, const std::string&
     return start(std::move(slot), std::move(lock), std::move(stored), std::move(calls));
 }
 
-base::Result<PlanRun> PlanHost::start(Slot slot, base::Fd lock, StoredRun stored,
+base::Result<PlanRun> Host::start(Slot slot, base::Fd lock, StoredRun stored,
                                       ExecutionCallbacks calls) {
     const domain::RunId run = slot.run;
     stored.run.carrier =
@@ -237,20 +237,20 @@ base::Result<PlanRun> PlanHost::start(Slot slot, base::Fd lock, StoredRun stored
     return std::move(stored.run);
 }
 
-void PlanHost::post(const domain::RunId& run, std::function<void(Carried&)> task) {
+void Host::post(const domain::RunId& run, std::function<void(Carried&)> task) {
     parts_.loop.post([this, run, task = std::move(task), alive = std::weak_ptr(self_)] {
         if (!alive.lock()) return;
         if (const auto carried = find(run)) task(*carried);
     });
 }
 
-std::shared_ptr<PlanHost::Carried> PlanHost::find(const domain::RunId& run) const {
+std::shared_ptr<Host::Carried> Host::find(const domain::RunId& run) const {
     const std::lock_guard lock(mutex_);
     const auto found = executing_.find(run.value);
     return found == executing_.end() ? nullptr : found->second;
 }
 
-bool PlanHost::cancel(const domain::RunId& run, const std::string& reason,
+bool Host::cancel(const domain::RunId& run, const std::string& reason,
                       std::function<void()> ended) {
     if (!is_executing(run)) return false;
     parts_.loop.post([this, run, reason, ended = std::move(ended), alive = std::weak_ptr(self_)] {
@@ -259,7 +259,7 @@ bool PlanHost::cancel(const domain::RunId& run, const std::string& reason,
     return true;
 }
 
-void PlanHost::stop(const domain::RunId& run, const std::string& reason,
+void Host::stop(const domain::RunId& run, const std::string& reason,
                     const std::function<void()>& ended) {
     const auto carried = find(run);
     if (carried) {
@@ -276,24 +276,24 @@ void PlanHost::stop(const domain::RunId& run, const std::string& reason,
     });
 }
 
-bool PlanHost::is_executing(const domain::RunId& run) const {
+bool Host::is_executing(const domain::RunId& run) const {
     const std::lock_guard lock(mutex_);
     return executing_.contains(run.value);
 }
 
-PlanTotals PlanHost::totals() const {
+domain::PlanTotals Host::totals() const {
     return {.runs_open = static_cast<std::int64_t>(executing_count()),
             .runs_ended = runs_ended_,
             .calls_ended = calls_ended_};
 }
 
-std::size_t PlanHost::executing_count() const {
+std::size_t Host::executing_count() const {
     const std::lock_guard lock(mutex_);
     return executing_.size();
 }
 
 // Whoever is told that the run is over finds its lock free.
-void PlanHost::run_ended(const domain::RunId& run, base::Result<PlanRun> how) {
+void Host::run_ended(const domain::RunId& run, base::Result<PlanRun> how) {
     std::shared_ptr<Carried> carried;
     {
         const std::lock_guard lock(mutex_);
@@ -312,7 +312,7 @@ void PlanHost::run_ended(const domain::RunId& run, base::Result<PlanRun> how) {
     notify_drained();
 }
 
-base::Status PlanHost::stay() {
+base::Status Host::stay() {
     stays_ = true;
     std::vector<PlanRun> open;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
@@ -332,7 +332,7 @@ base::Status PlanHost::stay() {
 }
 
 // One at a time, so that others get their turn of the loop in between.
-void PlanHost::resume_next() {
+void Host::resume_next() {
     if (to_resume_.empty() || executing_count() >= kRunsExecutingMax) return;
     const domain::RunId run = to_resume_.back();
     to_resume_.pop_back();
@@ -343,7 +343,7 @@ void PlanHost::resume_next() {
     });
 }
 
-void PlanHost::drain(std::move_only_function<void()> done) {
+void Host::drain(std::move_only_function<void()> done) {
     drained_ = std::move(done);
     to_resume_.clear();
     std::vector<std::shared_ptr<Carried>> all;
@@ -364,7 +364,7 @@ void PlanHost::drain(std::move_only_function<void()> done) {
 }
 
 // Posted: work that has not begun yet does so first.
-void PlanHost::stop_work() {
+void Host::stop_work() {
     const std::lock_guard lock(mutex_);
     for (const auto& work : work_)
         parts_.loop.post([this, work, alive = std::weak_ptr(self_)] {
@@ -379,7 +379,7 @@ void PlanHost::stop_work() {
 }
 
 // What is still under way is cut off, as by a crash.
-void PlanHost::let_all_go() {
+void Host::let_all_go() {
     std::vector<domain::RunId> left;
     {
         const std::lock_guard lock(mutex_);
@@ -389,13 +389,13 @@ void PlanHost::let_all_go() {
     for (const auto& run : left) run_ended(run, ending(run));
 }
 
-void PlanHost::check_drained() {
+void Host::check_drained() {
     parts_.loop.post([this, alive = std::weak_ptr(self_)] {
         if (alive.lock()) notify_drained();
     });
 }
 
-void PlanHost::notify_drained() {
+void Host::notify_drained() {
     {
         const std::lock_guard lock(mutex_);
         if (!is_draining_ || !executing_.empty() || !work_.empty()) return;
@@ -404,4 +404,4 @@ void PlanHost::notify_drained() {
     if (drained_) std::exchange(drained_, nullptr)();
 }
 
-}  // namespace service
+}  // namespace plans

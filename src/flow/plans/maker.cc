@@ -1,8 +1,8 @@
-#include "service/local/plan_maker.h"
+#include "flow/plans/maker.h"
 
 #include "base/text.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 using base::ErrorCode;
@@ -10,9 +10,9 @@ using base::fail;
 
 constexpr std::size_t kFailureCharsMax = 600;
 
-class Making final : public PlanMaking, public std::enable_shared_from_this<Making> {
+class Asking final : public Making, public std::enable_shared_from_this<Asking> {
 public:
-    Making(MakerParts parts, const plan::Wish& wish,
+    Asking(MakerParts parts, const plan::Wish& wish,
            std::move_only_function<void(base::Result<MadePlan>)> done)
         : parts_(std::move(parts)),
           done_(std::move(done)),
@@ -37,7 +37,7 @@ private:
         if (is_cancelled_)
             return done_(std::unexpected(base::Error{.code = ErrorCode::Unavailable,
                                                      .message = "interrupted; no plan was made",
-                                                     .kind = std::string(kInterrupted)}));
+                                                     .kind = std::string(domain::kPlanInterrupted)}));
         if (!outcome) return done_(failure(outcome.error()));
         made_.model_ref = outcome->timeline.winning_model_ref.value_or(request_.model_ref);
         auto read = plan::read_answer(*outcome, parts_.registry);
@@ -71,11 +71,11 @@ private:
 
 }  // namespace
 
-std::shared_ptr<PlanMaking> make_plan(MakerParts parts, const plan::Wish& wish,
+std::shared_ptr<Making> make_plan(MakerParts parts, const plan::Wish& wish,
                                       std::move_only_function<void(base::Result<MadePlan>)> done) {
-    auto making = std::make_shared<Making>(std::move(parts), wish, std::move(done));
+    auto making = std::make_shared<Asking>(std::move(parts), wish, std::move(done));
     making->ask();
     return making;
 }
 
-}  // namespace service
+}  // namespace plans

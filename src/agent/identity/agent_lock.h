@@ -14,7 +14,7 @@
 #include "base/os/files.h"
 #include "base/result.h"
 
-namespace service {
+namespace identity {
 
 // Held until destroyed. Conflict, naming the holder, when another process has the agent.
 base::Result<base::Fd> lock_agent(const std::filesystem::path& agent_home,
@@ -42,4 +42,4 @@ base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& fold
 base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder,
                                      std::chrono::milliseconds bound);
 
-}  // namespace service
+}  // namespace identity

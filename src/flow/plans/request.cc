@@ -1,10 +1,10 @@
-#include "service/local/plan_request.h"
+#include "flow/plans/request.h"
 
 #include <algorithm>
 
 #include "exec/plan/language/params.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,7 +37,7 @@ std::vector<std::string> vault_names(const fs::path& vault, std::size_t names_ma
     return names;
 }
 
-domain::PolicySnapshot default_plan_policy(const fs::path& vault, const config::PlanPolicy& set) {
+domain::PolicySnapshot default_policy(const fs::path& vault, const config::PlanPolicy& set) {
     domain::PolicySnapshot policy{.confirmations_required = true};
     policy.sandbox = {.enabled = true, .allowed_roots = {vault.string()}, .deny_patterns = {"://"}};
     policy.limits = {.max_concurrency = kMaxConcurrency,
@@ -51,7 +51,7 @@ domain::PolicySnapshot default_plan_policy(const fs::path& vault, const config::
 }
 
 json::object bind_context(const plan::Plan& plan, const json::object& given, const fs::path& vault,
-                          const config::Plans& settings, std::vector<PlanFault>& faults) {
+                          const config::Plans& settings, std::vector<domain::PlanFault>& faults) {
     json::object bound;
     for (std::size_t i = 0; i < plan.context_requests.size(); ++i) {
         const auto kind = plan.context_requests[i].kind;
@@ -93,7 +93,7 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
 }
 
 json::object check_params(const plan::Checked& plan, const tools::Registry& registry,
-                          const json::object& given, std::vector<PlanFault>& faults) {
+                          const json::object& given, std::vector<domain::PlanFault>& faults) {
     json::object out = given;
     for (const auto& [name, type] : plan::param_types(plan, registry)) {
         const auto* value = given.if_contains(name);
@@ -120,10 +120,10 @@ json::object check_params(const plan::Checked& plan, const tools::Registry& regi
     return out;
 }
 
-std::vector<PlanFault> shown(const std::vector<plan::Fault>& faults) {
-    std::vector<PlanFault> list;
+std::vector<domain::PlanFault> shown(const std::vector<plan::Fault>& faults) {
+    std::vector<domain::PlanFault> list;
     for (const auto& fault : faults) list.push_back({fault.path, fault.message, fault.hint});
     return list;
 }
 
-}  // namespace service
+}  // namespace plans

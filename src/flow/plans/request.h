@@ -3,13 +3,13 @@
 
 #include "config/sections/plans.h"
 #include "exec/plan/language/check.h"
-#include "service/plans.h"
+#include "domain/plan_views.h"
 
-namespace service {
+namespace plans {
 
 // What plans may do unless a run says otherwise: what the operator has set, and else changes are
 // approved and stay in the vault.
-domain::PolicySnapshot default_plan_policy(const std::filesystem::path& vault,
+domain::PolicySnapshot default_policy(const std::filesystem::path& vault,
                                            const config::PlanPolicy& set);
 
 // Names of files below the vault without those in hidden folders, sorted: some, when there are
@@ -20,13 +20,13 @@ std::vector<std::string> vault_names(const std::filesystem::path& vault, std::si
 // cannot be bound is a fault.
 json::object bind_context(const plan::Plan& plan, const json::object& given,
                           const std::filesystem::path& vault, const config::Plans& settings,
-                          std::vector<PlanFault>& faults);
+                          std::vector<domain::PlanFault>& faults);
 
 // Every parameter the plan names has to be given, as the type its uses ask for, and no other.
 // Returns them as those types.
 json::object check_params(const plan::Checked& plan, const tools::Registry& registry,
-                          const json::object& given, std::vector<PlanFault>& faults);
+                          const json::object& given, std::vector<domain::PlanFault>& faults);
 
-std::vector<PlanFault> shown(const std::vector<plan::Fault>& faults);
+std::vector<domain::PlanFault> shown(const std::vector<plan::Fault>& faults);
 
-}  // namespace service
+}  // namespace plans

@@ -1,4 +1,4 @@
-// Tells whoever watches a run that its journal has grown, or that it has ended. Any thread.
+// Reports to the watchers of a run that its journal has grown, or that it has ended. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,16 @@
 
 #include "domain/ids.h"
 
-namespace service {
+namespace plans {
 
-class PlanFeed {
+class Feed {
 public:
     using Changed = std::function<void(std::int64_t newest_seq)>;
 
-    // Until the token is dropped; a call that has begun by then may still be on its way.
+    // Calls `changed` after each publish() of `run`, on the publishing thread, until the token is
+    // dropped; a call that has begun by then may still be running.
     [[nodiscard]] std::shared_ptr<void> watch(const domain::RunId& run, Changed changed);
+    // Returns when every watcher of `run` has been called.
     void publish(const domain::RunId& run, std::int64_t newest_seq);
 
 private:
@@ -26,4 +28,4 @@ private:
     std::map<std::string, std::vector<std::weak_ptr<Changed>>> watchers_;
 };
 
-}  // namespace service
+}  // namespace plans

@@ -42,7 +42,7 @@ struct Seen {
     std::vector<domain::PlanRecord> records{};
     std::optional<base::Result<domain::PlanRun>> ended{};
 
-    service::ExecutionCallbacks calls() {
+    plans::ExecutionCallbacks calls() {
         return {
             .on_begun = [this](const domain::PlanRun& run) { begun = run; },
             .on_record = [this](const domain::PlanRecord& record) { records.push_back(record); },
@@ -84,8 +84,7 @@ TEST(PlanHost, TellsWatchersOfEveryCommitAndOfTheEnd) {
         told.push_back(newest);
         is_executing_at_end = life.plans().host().is_executing({run});
     });
-    service::PlanObserver nobody;
-    const auto ended = life.plans().execute(run, nobody).value();
+    const auto ended = life.plans().execute(run).value();
     ASSERT_GT(told.size(), 2U);
     EXPECT_TRUE(std::ranges::is_sorted(told));
     EXPECT_EQ(told.back(), ended.last_seq);
@@ -129,7 +128,7 @@ TEST(PlanHost, WhoeverWaitsForAPreviewIsToldThatTheRuntimeEnds) {
     auto& host = life.plans().host();
     ASSERT_TRUE(host.stay());
     life.loop().run();
-    const service::PlanRequest request{.text = base::json_text(loop_plan("test.stuck", 1))};
+    const domain::PlanRequest request{.text = base::json_text(loop_plan("test.stuck", 1))};
     base::Result<json::object> told;
     bool drained = false;
     {
@@ -166,7 +165,7 @@ TEST(PlanHost, LetsGoOfCallsThatDoNotEndInTime) {
     bool drained = false;
     host.drain([&] { drained = true; });
     ASSERT_TRUE(life.loop().run_until([&] { return drained; }));
-    EXPECT_EQ(life.loop().now() - began, service::kDrainGrace);
+    EXPECT_EQ(life.loop().now() - began, plans::kDrainGrace);
     EXPECT_EQ(life.plans().run(run)->status, PlanRunStatus::Running);
 }
 
@@ -219,7 +218,7 @@ TEST(PlanHost, BoundsHowManyRunsItCarries) {
     World world;
     Life life(world);
     auto& host = life.plans().host();
-    for (std::size_t i = 0; i < service::kRunsExecutingMax; ++i)
+    for (std::size_t i = 0; i < plans::kRunsExecutingMax; ++i)
         ASSERT_TRUE(host.execute({create(life, loop_plan("test.slow", 1))}, {}));
     const std::string late = create(life, loop_plan("test.slow", 1));
     const auto refused = host.execute({late}, {});

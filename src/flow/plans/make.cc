@@ -1,16 +1,16 @@
 #include "agent/workspace/workspace.h"
 #include "base/text.h"
-#include "service/local/local_plans.h"
-#include "service/local/plan_maker.h"
-#include "service/local/plan_request.h"
+#include "flow/plans/plans.h"
+#include "flow/plans/maker.h"
+#include "flow/plans/request.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 using base::ErrorCode;
 using base::fail;
 
-plan::Wish request_of(const PlanMakeRequest& request, std::string model,
+plan::Wish request_of(const domain::PlanMakeRequest& request, std::string model,
                       const std::filesystem::path& vault) {
     plan::Wish wish{.goal = request.goal, .model_ref = std::move(model)};
     auto names = vault_names(vault, plan::kVaultNamesMax + 1);
@@ -28,7 +28,7 @@ plan::Wish request_of(const PlanMakeRequest& request, std::string model,
 // What is asked for with the run and is not there: nobody gives a made plan a selection.
 std::vector<plan::Fault> unbound(const plan::Checked& plan, const std::filesystem::path& vault,
                                  const config::Plans& settings) {
-    std::vector<PlanFault> faults;
+    std::vector<domain::PlanFault> faults;
     bind_context(plan.plan, {}, vault, settings, faults);
     std::vector<plan::Fault> out;
     for (auto& fault : faults)
@@ -39,7 +39,7 @@ std::vector<plan::Fault> unbound(const plan::Checked& plan, const std::filesyste
 
 }  // namespace
 
-base::Result<PlanMade> LocalPlans::make(const PlanMakeRequest& request) {
+base::Result<domain::PlanMade> Plans::make(const domain::PlanMakeRequest& request) {
     const auto& planner = parts_.planner;
     if (base::trim(request.goal).empty())
         return fail(ErrorCode::InvalidInput, "say what the plan is to do");
@@ -53,7 +53,7 @@ base::Result<PlanMade> LocalPlans::make(const PlanMakeRequest& request) {
     auto wish = request_of(request, TRY(planner.model_of(request.model)), entry.execution_root);
     wish.max_output_tokens = planner.max_output_tokens_of(wish.model_ref);
     const auto made = TRY(ask_planner(wish, entry.execution_root));
-    PlanMade out{.faults = shown(made.faults), .tries = made.tries};
+    domain::PlanMade out{.faults = shown(made.faults), .tries = made.tries};
     out.planner_version = plan::planner_version(made.model_ref);
     if (!made.plan) return out;
     out.ok = true;
@@ -66,11 +66,11 @@ base::Result<PlanMade> LocalPlans::make(const PlanMakeRequest& request) {
     return out;
 }
 
-base::Result<MadePlan> LocalPlans::ask_planner(const plan::Wish& wish,
+base::Result<MadePlan> Plans::ask_planner(const plan::Wish& wish,
                                                const std::filesystem::path& vault) {
-    std::shared_ptr<PlanMaking> making;  // The loop's.
+    std::shared_ptr<Making> making;  // The loop's.
     return await_work<MadePlan>(
-        [&](const Told<MadePlan>& told) {
+        [&](const Done<MadePlan>& done) {
             making = make_plan({.provider = *parts_.planner.provider,
                                 .ids = parts_.ids,
                                 .registry = parts_.dispatcher.registry(),
@@ -78,11 +78,11 @@ base::Result<MadePlan> LocalPlans::ask_planner(const plan::Wish& wish,
                                     [this, vault](const plan::Checked& plan) {
                                         return unbound(plan, vault, parts_.settings);
                                     }},
-                               wish, [told](base::Result<MadePlan> one) { told(std::move(one)); });
+                               wish, [done](base::Result<MadePlan> one) { done(std::move(one)); });
         },
         [&](const std::string&) {
             if (making) making->cancel();
         });
 }
 
-}  // namespace service
+}  // namespace plans

@@ -1,4 +1,4 @@
-#include "service/local/local_plans.h"
+#include "flow/plans/plans.h"
 
 #include <csignal>
 
@@ -11,10 +11,10 @@
 #include "exec/plan/language/wire.h"
 #include "exec/plan/record/chain.h"
 #include "exec/plan/run/preview.h"
-#include "service/local/agent_lock.h"
-#include "service/local/plan_request.h"
+#include "agent/identity/agent_lock.h"
+#include "flow/plans/request.h"
 
-namespace service {
+namespace plans {
 namespace {
 
 using base::ErrorCode;
@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kPreviewTimeMax{30};  // Where others wait for th
 
 // A run that only pretends, on the loop.
 struct Pretended {
-    Pretended(const PlanParts& parts, const PlanContext& standing, plan::State state)
+    Pretended(const Parts& parts, const ExecutionContext& standing, plan::State state)
         : journal(parts.loop),
           performer(parts.dispatcher, standing.place, standing.profile),
           runner({.loop = parts.loop,
@@ -65,64 +65,64 @@ private:
 }  // namespace
 
 // Forgets the way to interrupt a run when the run is over, however it ends.
-class LocalPlans::Reset {
+class Plans::Reset {
 public:
-    explicit Reset(LocalPlans& plans) : plans_(plans) {}
+    explicit Reset(Plans& plans) : plans_(plans) {}
     ~Reset() { plans_.interrupt_by(nullptr); }
     Reset(const Reset&) = delete;
     Reset& operator=(const Reset&) = delete;
 
 private:
-    LocalPlans& plans_;
+    Plans& plans_;
 };
 
-void LocalPlans::interrupt(const std::string& reason) {
+void Plans::interrupt(const std::string& reason) {
     if (interrupt_) interrupt_(reason);
 }
 
 // Signals end a process that stays, not one of its runs.
-void LocalPlans::interrupt_by(std::function<void(const std::string&)> how) {
+void Plans::interrupt_by(std::function<void(const std::string&)> how) {
     if (!host_.stays()) interrupt_ = std::move(how);
 }
 
 template <class T>
-base::Result<T> LocalPlans::await(const std::function<base::Status(Told<T>)>& start) {
+base::Result<T> Plans::await(const std::function<base::Status(Done<T>)>& start) {
     if (host_.stays()) {
-        const auto told = std::make_shared<std::promise<base::Result<T>>>();
-        TRY(start([told](base::Result<T> result) { told->set_value(std::move(result)); }));
-        return told->get_future().get();
+        const auto ended = std::make_shared<std::promise<base::Result<T>>>();
+        TRY(start([ended](base::Result<T> result) { ended->set_value(std::move(result)); }));
+        return ended->get_future().get();
     }
-    std::optional<base::Result<T>> told;
+    std::optional<base::Result<T>> ended;
     TRY(start([&](base::Result<T> result) {
-        told = std::move(result);
+        ended = std::move(result);
         parts_.stop_loop();
     }));
     parts_.run_loop();
-    if (!told) return fail(ErrorCode::Internal, "the loop was stopped before its work was done");
-    return std::move(*told);
+    if (!ended) return fail(ErrorCode::Internal, "the loop was stopped before its work was done");
+    return std::move(*ended);
 }
 
 template <class T>
-base::Result<T> LocalPlans::await_work(const std::function<void(Told<T>)>& begin,
+base::Result<T> Plans::await_work(const std::function<void(Done<T>)>& begin,
                                        const std::function<void(const std::string& reason)>& stop) {
     const Reset reset(*this);
     interrupt_by(stop);
-    return await<T>([&](const Told<T>& told) -> base::Status {
+    return await<T>([&](const Done<T>& done) -> base::Status {
         const auto work =
-            std::make_shared<PlanWork>(PlanWork{.stop = [&stop] { stop("the runtime ends"); }});
-        return host_.attend(work, [this, &begin, work, told] {
-            begin([this, work, told](base::Result<T> result) {
+            std::make_shared<Work>(Work{.stop = [&stop] { stop("the runtime ends"); }});
+        return host_.attend(work, [this, &begin, work, done] {
+            begin([this, work, done](base::Result<T> result) {
                 const auto left = host_.leave(work);
-                told(left ? std::move(result) : std::unexpected(left.error()));
+                done(left ? std::move(result) : std::unexpected(left.error()));
             });
         });
     });
 }
 
-template base::Result<MadePlan> LocalPlans::await_work<MadePlan>(
-    const std::function<void(Told<MadePlan>)>&, const std::function<void(const std::string&)>&);
+template base::Result<MadePlan> Plans::await_work<MadePlan>(
+    const std::function<void(Done<MadePlan>)>&, const std::function<void(const std::string&)>&);
 
-base::Result<domain::RunId> LocalPlans::name_run(const std::string& run) {
+base::Result<domain::RunId> Plans::name_run(const std::string& run) {
     std::vector<PlanRun> all;
     bool exact = false;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
@@ -142,7 +142,7 @@ base::Result<domain::RunId> LocalPlans::name_run(const std::string& run) {
                 run);
 }
 
-base::Result<LocalPlans::Prepared> LocalPlans::prepare(const PlanRequest& request) {
+base::Result<Plans::Prepared> Plans::prepare(const domain::PlanRequest& request) {
     Prepared out;
     json::value document;
     if (request.action) {
@@ -165,22 +165,22 @@ base::Result<LocalPlans::Prepared> LocalPlans::prepare(const PlanRequest& reques
     const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
     out.vault = entry.execution_root;
     out.policy = TRY(
-        plan::policy_from(request.policy, default_plan_policy(out.vault, parts_.settings.policy)));
+        plan::policy_from(request.policy, default_policy(out.vault, parts_.settings.policy)));
     out.context =
         bind_context(out.plan->plan, request.context, out.vault, parts_.settings, out.faults);
     out.params = check_params(*out.plan, parts_.dispatcher.registry(), request.params, out.faults);
     return out;
 }
 
-base::Result<PlanCheck> LocalPlans::check(const PlanRequest& request) {
+base::Result<domain::PlanCheck> Plans::check(const domain::PlanRequest& request) {
     json::value document;
     if (request.action) document = TRY(action(*request.action)).plan;
     const auto checked = request.action
                              ? plan::check(document, parts_.dispatcher.registry())
                              : plan::check_text(request.text, parts_.dispatcher.registry());
-    if (!checked) return PlanCheck{.faults = shown(checked.error())};
+    if (!checked) return domain::PlanCheck{.faults = shown(checked.error())};
     const auto& one = **checked;
-    return PlanCheck{.ok = true,
+    return domain::PlanCheck{.ok = true,
                      .plan_hash = one.hash,
                      .goal = one.plan.goal,
                      .risk_level = std::string(plan::risk_name(one.risk)),
@@ -189,7 +189,7 @@ base::Result<PlanCheck> LocalPlans::check(const PlanRequest& request) {
                      .param_types = plan::param_types(one, parts_.dispatcher.registry())};
 }
 
-base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
+base::Result<json::object> Plans::preview(const domain::PlanRequest& request) {
     auto prepared = TRY(prepare(request));
     if (!prepared.faults.empty()) {
         json::array faults;
@@ -211,15 +211,15 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
     const auto standing = TRY(execution_context(parts_, created.run));
     auto pretended = std::make_unique<Pretended>(parts_, standing, plan::State(created.run, plan));
     return await_work<json::object>(
-        [&](const Told<json::object>& told) {
-            pretended->runner.on_ended = [&, told] {
-                parts_.loop.post([&, told] {
+        [&](const Done<json::object>& done) {
+            pretended->runner.on_ended = [&, done] {
+                parts_.loop.post([&, done] {
                     auto out = plan::preview_json(prepared.plan, pretended->journal.records,
                                                   pretended->performer);
                     out["ok"] = true;
                     out["vault"] = prepared.vault;
                     pretended.reset();  // Here: its timers are the loop's.
-                    told(std::move(out));
+                    done(std::move(out));
                 });
             };
             pretended->runner.begin();
@@ -227,7 +227,7 @@ base::Result<json::object> LocalPlans::preview(const PlanRequest& request) {
         [&](const std::string& reason) { pretended->runner.cancel(reason); });
 }
 
-base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,
+base::Result<PlanRun> Plans::store_new(const Prepared& prepared,
                                             std::optional<domain::RunId> reverts,
                                             const ForAgent* agent) {
     std::optional<domain::PlanOrigin> origin;
@@ -263,18 +263,18 @@ base::Result<PlanRun> LocalPlans::store_new(const Prepared& prepared,
     return run;
 }
 
-base::Result<PlanCreated> LocalPlans::create(const PlanRequest& request) {
+base::Result<domain::PlanCreated> Plans::create(const domain::PlanRequest& request) {
     const auto prepared = TRY(prepare(request));
-    if (!prepared.faults.empty()) return PlanCreated{.faults = prepared.faults};
+    if (!prepared.faults.empty()) return domain::PlanCreated{.faults = prepared.faults};
     auto run = TRY(store_new(prepared, std::nullopt));
     const bool needs = plan::needs_approval(run);
-    return PlanCreated{.run = std::move(run), .needs_approval = needs};
+    return domain::PlanCreated{.run = std::move(run), .needs_approval = needs};
 }
 
-base::Result<PlanRun> LocalPlans::approve(const std::string& run, const std::string& approver,
+base::Result<PlanRun> Plans::approve(const std::string& run, const std::string& approver,
                                           std::chrono::milliseconds lifetime) {
     const auto id = TRY(name_run(run));
-    auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
+    auto lock = TRY(identity::lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
     const auto event = TRY(plan::approve(
         stored.run, stored.document,
@@ -286,42 +286,42 @@ base::Result<PlanRun> LocalPlans::approve(const std::string& run, const std::str
     return stored.run;
 }
 
-base::Result<PlanRun> LocalPlans::reject(const std::string& run, const std::string& by,
+base::Result<PlanRun> Plans::reject(const std::string& run, const std::string& by,
                                          const std::string& reason) {
     const auto id = TRY(name_run(run));
-    const auto lock = TRY(lock_folder(parts_.folder(id), "run " + id.value));
+    const auto lock = TRY(identity::lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
     const auto event = TRY(plan::reject(stored.run, by, reason, parts_.clock.now()));
     TRY(record_event(parts_, stored, event));
     return stored.run;
 }
 
-base::Result<PlanRun> LocalPlans::execute(const std::string& run, PlanObserver& observer) {
-    auto ended = execute_locked(run, observer);
+base::Result<PlanRun> Plans::execute(const std::string& run, const OnRecord& on_record) {
+    auto ended = execute_locked(run, on_record);
     if (ended) sweep();
     return ended;
 }
 
-base::Result<PlanRun> LocalPlans::execute_locked(const std::string& run, PlanObserver& observer) {
+base::Result<PlanRun> Plans::execute_locked(const std::string& run, const OnRecord& on_record) {
     const auto id = TRY(name_run(run));
     const Reset reset(*this);
     interrupt_by([this, id](const std::string& reason) { host_.cancel(id, reason); });
-    return await<PlanRun>([&](const Told<PlanRun>& told) -> base::Status {
+    return await<PlanRun>([&](const Done<PlanRun>& done) -> base::Status {
         TRY(host_.execute(
-            id, {.on_record = [&](const domain::PlanRecord& record) { observer.on_record(record); },
-                 .on_end = [told](base::Result<PlanRun> how) { told(std::move(how)); }}));
+            id, {.on_record = on_record,
+                 .on_end = [done](base::Result<PlanRun> how) { done(std::move(how)); }}));
         return {};
     });
 }
 
-base::Result<PlanRun> LocalPlans::begin(const std::string& run) {
+base::Result<PlanRun> Plans::begin(const std::string& run) {
     const auto id = TRY(name_run(run));
     if (!host_.stays())
         return fail(ErrorCode::Refused,
                     "no runtime stays here to carry run {}; start one with holon daemon start", id);
-    return await<PlanRun>([&](const Told<PlanRun>& told) -> base::Status {
-        auto once = [told, is_told = std::make_shared<bool>(false)](base::Result<PlanRun> how) {
-            if (!std::exchange(*is_told, true)) told(std::move(how));
+    return await<PlanRun>([&](const Done<PlanRun>& done) -> base::Status {
+        auto once = [done, is_done = std::make_shared<bool>(false)](base::Result<PlanRun> how) {
+            if (!std::exchange(*is_done, true)) done(std::move(how));
         };
         TRY(host_.execute(
             id, {.on_begun = once, .on_end = [once](base::Result<PlanRun> how) { once(how); }}));
@@ -329,26 +329,26 @@ base::Result<PlanRun> LocalPlans::begin(const std::string& run) {
     });
 }
 
-base::Result<std::shared_ptr<void>> LocalPlans::watch(const std::string& run,
-                                                      std::function<void(std::int64_t)> changed) {
+base::Result<std::shared_ptr<void>> Plans::watch(const std::string& run,
+                                                      Feed::Changed changed) {
     return parts_.feed->watch(TRY(name_run(run)), std::move(changed));
 }
 
-base::Result<PlanRun> LocalPlans::cancel(const std::string& run, const std::string& reason) {
+base::Result<PlanRun> Plans::cancel(const std::string& run, const std::string& reason) {
     const auto id = TRY(name_run(run));
     const auto ended = std::make_shared<std::promise<void>>();
     if (host_.cancel(id, reason, [ended] { ended->set_value(); })) {
-        ended->get_future().wait_for(kCancelWait);
+        ended->get_future().wait_for(domain::kPlanCancelWait);
         return this->run(id.value);
     }
     const auto folder = parts_.folder(id);
-    if (const auto holder = TRY(lock_holder(folder))) {
+    if (const auto holder = TRY(identity::lock_holder(folder))) {
         if (::kill(*holder, SIGINT) != 0)
             return base::fail_errno(fmt::format("stop process {}", *holder));
-        const auto lock = TRY(wait_for_lock(folder, kCancelWait));
+        const auto lock = TRY(identity::wait_for_lock(folder, domain::kPlanCancelWait));
         return this->run(id.value);
     }
-    auto lock = TRY(lock_folder(folder, "run " + id.value));
+    auto lock = TRY(identity::lock_folder(folder, "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
     if (!stored.run.is_open())
         return fail(ErrorCode::Conflict, "run {} has ended: {}", id,
@@ -359,11 +359,11 @@ base::Result<PlanRun> LocalPlans::cancel(const std::string& run, const std::stri
         return stored.run;
     }
     lock = base::Fd();
-    return await<PlanRun>([&](const Told<PlanRun>& told) -> base::Status {
+    return await<PlanRun>([&](const Done<PlanRun>& done) -> base::Status {
         TRY(host_.end(id, reason,
-                      {.on_end = [told](base::Result<PlanRun> how) { told(std::move(how)); }}));
+                      {.on_end = [done](base::Result<PlanRun> how) { done(std::move(how)); }}));
         return {};
     });
 }
 
-}  // namespace service
+}  // namespace plans

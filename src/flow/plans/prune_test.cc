@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "service/local/agent_lock.h"
+#include "agent/identity/agent_lock.h"
 #include "tests/plans/world.h"
 
 namespace plans_test {
@@ -28,7 +28,7 @@ protected:
         const auto created = life.plans().create({.text = base::json_text(plan)}).value();
         const std::string id = created.run->run_id.value;
         if (created.needs_approval) EXPECT_TRUE(life.plans().approve(id, "ada", hours(1)));
-        EXPECT_TRUE(life.plans().execute(id, nobody));
+        EXPECT_TRUE(life.plans().execute(id));
         return id;
     }
     std::vector<std::string> kept() {
@@ -43,7 +43,6 @@ protected:
     }
 
     World world;
-    service::PlanObserver nobody;
 };
 
 TEST_F(PruneTest, TheEndOfARunRemovesTheOldestBeyondTheNumberAndTheRestStillProves) {
@@ -87,7 +86,7 @@ TEST_F(PruneTest, NothingThatIsStillNeededGoes) {
                       .run->run_id.value;
         ASSERT_TRUE(life.plans().approve(failed, "ada", hours(24 * 20)));
     }
-    const auto lock = service::lock_folder(world.home() / "plans" / carried, "run").value();
+    const auto lock = identity::lock_folder(world.home() / "plans" / carried, "run").value();
     Life life(world);
     life.loop().after(hours(24 * 10), [] {});
     life.loop().run();
