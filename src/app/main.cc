@@ -21,7 +21,7 @@
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/route.h"
-#include "service/local/local_settings.h"
+#include "service/local/settings/local_settings.h"
 #include "service/remote/remote_gate.h"
 #include "service/remote/remote_plans.h"
 #include "service/remote/remote_service.h"

@@ -1,11 +1,13 @@
-// What operators read. Nothing here starts an agent or makes one.
+#include "service/local/agents/reads.h"
+
 #include <algorithm>
 
 #include "agent/identity/closure.h"
 #include "agent/workspace/workspace.h"
 #include "flow/ingress/ingress.h"
-#include "service/local/local_service.h"
-#include "service/local/state_view.h"
+#include "flow/scheduler/open.h"
+#include "flow/scheduler/scheduler.h"
+#include "service/local/agents/state_view.h"
 
 namespace service {
 namespace {
@@ -37,17 +39,46 @@ base::Result<std::optional<json::object>> last_failure(store::Tx& tx) {
 
 }  // namespace
 
-base::Result<domain::Agent> known_agent(store::Tx& tx, const domain::AgentId& id) {
-    auto agent = TRY(tx.agent(id));
-    if (!agent || agent->identity.status == domain::IdentityStatus::Archived)
-        return base::fail(base::ErrorCode::NotFound,
-                          "there is no agent '{}'; create it with: holon agent create {}", id, id);
-    return std::move(*agent);
+struct LocalReads::Watcher {
+    std::function<void(std::int64_t)> changed;
+    std::int64_t newest{0};  // Events of two commits may be published in either order.
+};
+
+LocalReads::LocalReads(Parts parts)
+    : parts_(parts),
+      subscription_(parts_.turn.feed.subscribe(
+          [this](const events::Committed& committed) { notify(committed); })) {}
+
+std::shared_ptr<void> LocalReads::watch(const std::string& agent,
+                                        std::function<void(std::int64_t)> changed) {
+    auto watcher = std::make_shared<Watcher>(Watcher{std::move(changed)});
+    const std::lock_guard lock(watchers_mutex_);
+    for (auto& [name, list] : watchers_)
+        std::erase_if(list, [](const auto& entry) { return entry.expired(); });
+    std::erase_if(watchers_, [](const auto& entry) { return entry.second.empty(); });
+    watchers_[agent].push_back(watcher);
+    return watcher;
 }
 
-base::Result<json::object> LocalService::status(const std::string& agent) {
+void LocalReads::notify(const events::Committed& committed) {
+    std::vector<std::shared_ptr<Watcher>> watching;
+    {
+        const std::lock_guard lock(watchers_mutex_);
+        const auto found = watchers_.find(committed.agent_id.value);
+        if (found == watchers_.end()) return;
+        for (const auto& entry : found->second)
+            if (auto watcher = entry.lock()) watching.push_back(std::move(watcher));
+    }
+    for (const auto& watcher : watching) {
+        if (committed.event.event_seq <= watcher->newest) continue;
+        watcher->newest = committed.event.event_seq;
+        watcher->changed(watcher->newest);
+    }
+}
+
+base::Result<json::object> LocalReads::status(const std::string& agent) const {
     json::object summary;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         summary = TRY(summary_of(tx, domain::AgentId{agent},
                                  parts_.turn.execution_of(domain::AgentId{agent}), parts_.models));
         return {};
@@ -56,9 +87,9 @@ base::Result<json::object> LocalService::status(const std::string& agent) {
     return summary;
 }
 
-base::Result<json::object> LocalService::model(const std::string& agent) {
+base::Result<json::object> LocalReads::model(const std::string& agent) const {
     json::object state;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         const auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
         state = identity::model_state(facts.agent, parts_.models);
         return {};
@@ -66,49 +97,19 @@ base::Result<json::object> LocalService::model(const std::string& agent) {
     return state;
 }
 
-base::Result<json::object> LocalService::set_model(const std::string& agent,
-                                                   const std::string& model_ref) {
-    return put_model(agent, TRY(parts_.name_model(model_ref)));
-}
-
-base::Result<json::object> LocalService::clear_model(const std::string& agent) {
-    return put_model(agent, std::nullopt);
-}
-
-// Needs no lock on the agent: a turn keeps the model that its attempt was opened with, and reads
-// the agent afresh in each of its transactions.
-base::Result<json::object> LocalService::put_model(const std::string& agent,
-                                                   const std::optional<std::string>& model_ref) {
-    json::object state;
-    TRY(write([&](events::Log& log) -> base::Status {
-        auto facts = TRY(identity::load_facts(log.tx(), domain::AgentId{agent}));
-        const bool is_changed = facts.agent.model_override != model_ref;
-        facts.agent.model_override = model_ref;
-        state = identity::model_state(facts.agent, parts_.models);
-        if (!is_changed) return {};
-        TRY(log.append(facts.agent.agent_id,
-                       model_ref ? "agent_model_override_set" : "agent_model_override_cleared",
-                       {{"agent_id", agent},
-                        {"model", identity::effective_model(facts.agent, parts_.models)},
-                        {"pending_next_turn", facts.open_attempt.has_value()}}));
-        return log.tx().put_agent(facts.agent);
-    }));
-    return state;
-}
-
-base::Result<std::vector<std::string>> LocalService::agents() {
+base::Result<std::vector<std::string>> LocalReads::agents() const {
     std::vector<std::string> list;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         for (const auto& id : TRY(tx.agents(kAgentsListMax))) list.push_back(id.value);
         return {};
     }));
     return list;
 }
 
-base::Result<std::vector<domain::TranscriptEntry>> LocalService::transcript(
-    const std::string& agent, std::int64_t limit) {
+base::Result<std::vector<domain::TranscriptEntry>> LocalReads::transcript(
+    const std::string& agent, std::int64_t limit) const {
     std::vector<domain::TranscriptEntry> list;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
         for (auto& entry :
              TRY(tx.transcript(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
@@ -119,10 +120,10 @@ base::Result<std::vector<domain::TranscriptEntry>> LocalService::transcript(
     return list;
 }
 
-base::Result<std::vector<domain::Brief>> LocalService::briefs(const std::string& agent,
-                                                              std::int64_t limit) {
+base::Result<std::vector<domain::Brief>> LocalReads::briefs(const std::string& agent,
+                                                            std::int64_t limit) const {
     std::vector<domain::Brief> list;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
         for (auto& entry :
              TRY(tx.briefs(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
@@ -133,11 +134,11 @@ base::Result<std::vector<domain::Brief>> LocalService::briefs(const std::string&
     return list;
 }
 
-base::Result<std::vector<domain::Event>> LocalService::events(const std::string& agent,
-                                                              std::int64_t after_seq,
-                                                              std::int64_t limit) {
+base::Result<std::vector<domain::Event>> LocalReads::events(const std::string& agent,
+                                                            std::int64_t after_seq,
+                                                            std::int64_t limit) const {
     std::vector<domain::Event> list;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
         list = TRY(tx.events(domain::AgentId{agent}, {.after_seq = after_seq, .limit = limit}));
         return {};
@@ -145,9 +146,9 @@ base::Result<std::vector<domain::Event>> LocalService::events(const std::string&
     return list;
 }
 
-base::Result<std::vector<json::object>> LocalService::agent_list() {
+base::Result<std::vector<json::object>> LocalReads::agent_list() const {
     std::vector<json::object> list;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         for (const auto& id : TRY(tx.listed_agents({}, kAgentsListMax)))
             list.push_back(
                 identity::agent_list_entry(TRY(identity::load_facts(tx, id)), parts_.models));
@@ -156,9 +157,9 @@ base::Result<std::vector<json::object>> LocalService::agent_list() {
     return list;
 }
 
-base::Result<json::object> LocalService::state(const std::string& agent) {
+base::Result<json::object> LocalReads::state(const std::string& agent) const {
     json::object view;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         view = TRY(state_view(tx, domain::AgentId{agent},
                               parts_.turn.execution_of(domain::AgentId{agent}), parts_.models));
         return {};
@@ -167,10 +168,10 @@ base::Result<json::object> LocalService::state(const std::string& agent) {
     return view;
 }
 
-base::Result<std::vector<domain::Task>> LocalService::tasks(const std::string& agent,
-                                                            std::int64_t limit) {
+base::Result<std::vector<domain::Task>> LocalReads::tasks(const std::string& agent,
+                                                          std::int64_t limit) const {
     std::vector<domain::Task> list;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
         list = TRY(tx.active_tasks(domain::AgentId{agent}));
         return {};
@@ -178,10 +179,10 @@ base::Result<std::vector<domain::Task>> LocalService::tasks(const std::string& a
     return newest_changed(std::move(list), limit);
 }
 
-base::Result<std::vector<domain::Timer>> LocalService::timers(const std::string& agent,
-                                                              std::int64_t limit) {
+base::Result<std::vector<domain::Timer>> LocalReads::timers(const std::string& agent,
+                                                            std::int64_t limit) const {
     std::vector<domain::Timer> list;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
         list = TRY(tx.timers(domain::AgentId{agent}, std::min(limit, kListMax)));
         return {};
@@ -189,10 +190,10 @@ base::Result<std::vector<domain::Timer>> LocalService::timers(const std::string&
     return list;
 }
 
-base::Result<json::object> LocalService::activity() {
+base::Result<json::object> LocalReads::activity() const {
     store::Counts counts;
     std::optional<json::object> failure;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         counts = TRY(tx.counts());
         failure = TRY(last_failure(tx));
         return {};
@@ -209,9 +210,9 @@ base::Result<json::object> LocalService::activity() {
     return activity;
 }
 
-base::Result<std::string> LocalService::debug_prompt(const std::string& agent,
-                                                     const std::string& text,
-                                                     domain::TrustLevel trust) {
+base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
+                                                   const std::string& text,
+                                                   domain::TrustLevel trust) const {
     const domain::AgentId id{agent};
     const auto message = TRY(ingress::receive({.agent_id = id,
                                                .origin = domain::OperatorOrigin{"debug_prompt"},
@@ -222,7 +223,7 @@ base::Result<std::string> LocalService::debug_prompt(const std::string& agent,
                                               parts_.turn.clock.now(), parts_.turn.ids));
     context::Frame frame;
     const auto home = parts_.turn.home_of(id);
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         auto known = TRY(known_agent(tx, id));
         if (!known.active_workspace_entry)
             known.active_workspace_entry = workspace::agent_home(id, home);
@@ -234,17 +235,18 @@ base::Result<std::string> LocalService::debug_prompt(const std::string& agent,
         frame = TRY(scheduler::plan_frame(tx, known, message, input));
         return {};
     }));
-    context::reveal(frame.context_blocks, [this](const auto& trigger) { return url_of(trigger); });
+    context::reveal(frame.context_blocks,
+                    [this](const auto& trigger) { return parts_.capabilities.url_of(trigger); });
     std::string dump;
     for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
         for (const auto& block : *blocks) dump += block.text + "\n\n";
     return dump;
 }
 
-base::Result<std::vector<domain::Event>> LocalService::event_page(const std::string& agent,
-                                                                  const EventsQuery& query) {
+base::Result<std::vector<domain::Event>> LocalReads::event_page(const std::string& agent,
+                                                                const EventsQuery& query) const {
     std::vector<domain::Event> list;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
         list = TRY(tx.events(domain::AgentId{agent},
                              {.after_seq = query.after_seq.value_or(0),
@@ -256,9 +258,9 @@ base::Result<std::vector<domain::Event>> LocalService::event_page(const std::str
     return list;
 }
 
-base::Result<std::int64_t> LocalService::newest_event(const std::string& agent) {
+base::Result<std::int64_t> LocalReads::newest_event(const std::string& agent) const {
     std::int64_t newest = 0;
-    TRY(read([&](store::Tx& tx) -> base::Status {
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
         newest = TRY(tx.last_event_seq(domain::AgentId{agent}));
         return {};

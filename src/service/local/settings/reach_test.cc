@@ -1,4 +1,4 @@
-#include "service/local/reach.h"
+#include "service/local/settings/reach.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

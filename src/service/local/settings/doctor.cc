@@ -6,8 +6,8 @@
 #include "provider/openai_codex/wire.h"
 #include "provider/openai_responses/wire.h"
 #include "provider/retry.h"
-#include "service/local/local_settings.h"
-#include "service/local/reach.h"
+#include "service/local/settings/local_settings.h"
+#include "service/local/settings/reach.h"
 
 namespace service {
 namespace {

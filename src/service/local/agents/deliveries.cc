@@ -1,10 +1,10 @@
-// What reaches an agent: prompts, events from outside, hints.
+#include "service/local/agents/deliveries.h"
+
 #include "base/hash.h"
 #include "base/text.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 #include "flow/scheduler/hints.h"
-#include "service/local/local_service.h"
 
 namespace service {
 namespace {
@@ -70,12 +70,18 @@ json::object delivered(const domain::ExternalTrigger& trigger, const CallbackReq
     return data;
 }
 
+base::Result<json::object> take_hint(events::Log& log, domain::WakeHint hint) {
+    hint.created_at = log.now();
+    const auto disposition = TRY(scheduler::submit(log, std::move(hint)));
+    return json::object{{"disposition", base::enum_name(disposition)}};
+}
+
 }  // namespace
 
-base::Status LocalService::deliver(const domain::Message& message,
-                                   const std::optional<std::string>& dedupe_key,
-                                   std::string& message_id) {
-    TRY(write([&](events::Log& log) -> base::Status {
+base::Result<std::string> LocalDeliveries::deliver(const domain::Message& message,
+                                                   const std::optional<std::string>& dedupe_key) {
+    std::string message_id;
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         const auto outcome = TRY(admission::admit(log, message, dedupe_key));
         if (const auto* refuse = std::get_if<admission::Refuse>(&outcome))
             return refused(*refuse, message.agent_id);
@@ -83,11 +89,11 @@ base::Status LocalService::deliver(const domain::Message& message,
         message_id = known ? known->message_id.value : message.id.value;
         return {};
     }));
-    return {};
+    return message_id;
 }
 
-base::Result<std::string> LocalService::prompt(const std::string& agent, const std::string& text,
-                                               const Caller& caller) {
+base::Result<std::string> LocalDeliveries::prompt(const std::string& agent, const std::string& text,
+                                                  const Caller& caller) {
     if (base::trim(text).empty())
         return fail(ErrorCode::InvalidInput, "the prompt is empty; say what is to be done");
     // Only the control surface asks for this, over its socket or over TCP.
@@ -99,16 +105,14 @@ base::Result<std::string> LocalService::prompt(const std::string& agent, const s
                      .admission = caller.admission,
                      .priority = domain::Priority::Interject,
                      .metadata = json::object{{"control", true}}};
-    const auto message =
-        TRY(ingress::receive(std::move(raw), parts_.turn.clock.now(), parts_.turn.ids));
-    std::string id;
-    TRY(deliver(message, std::nullopt, id));
-    wake_agent(message.agent_id);
+    const auto message = TRY(ingress::receive(std::move(raw), parts_.clock.now(), parts_.ids));
+    auto id = TRY(deliver(message, std::nullopt));
+    parts_.wake(message.agent_id);
     return id;
 }
 
-base::Result<std::string> LocalService::enqueue(const std::string& agent,
-                                                const EnqueueRequest& request) {
+base::Result<std::string> LocalDeliveries::enqueue(const std::string& agent,
+                                                   const EnqueueRequest& request) {
     if (request.kind != domain::MessageKind::WebhookEvent &&
         request.kind != domain::MessageKind::ChannelEvent)
         return fail(ErrorCode::Refused,
@@ -129,29 +133,21 @@ base::Result<std::string> LocalService::enqueue(const std::string& agent,
                      .correlation_id = request.correlation_id,
                      .causation_id = request.causation_id,
                      .dedupe_key = request.dedupe_key};
-    const auto message =
-        TRY(ingress::receive(std::move(raw), parts_.turn.clock.now(), parts_.turn.ids));
-    std::string id;
-    TRY(deliver(message, request.dedupe_key, id));
-    wake_agent(message.agent_id);
+    const auto message = TRY(ingress::receive(std::move(raw), parts_.clock.now(), parts_.ids));
+    auto id = TRY(deliver(message, request.dedupe_key));
+    parts_.wake(message.agent_id);
     return id;
 }
 
-base::Result<json::object> LocalService::take_hint(events::Log& log, domain::WakeHint hint) {
-    hint.created_at = log.now();
-    const auto disposition = TRY(scheduler::submit(log, std::move(hint)));
-    return json::object{{"disposition", base::enum_name(disposition)}};
-}
-
-base::Result<json::object> LocalService::wake(const std::string& agent, const WakeRequest& request,
-                                              const Caller& caller) {
+base::Result<json::object> LocalDeliveries::wake(const std::string& agent,
+                                                 const WakeRequest& request, const Caller& caller) {
     const domain::AgentId id{agent};
     if (!is_by_hand(caller))
         return fail(ErrorCode::Refused, "only the operator may wake an agent by name");
     if (base::trim(request.reason).empty())
         return fail(ErrorCode::InvalidInput, "a wake needs a reason: say what has changed");
     json::object answer;
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(check_receives(TRY(known_agent(log.tx(), id))));
         const std::string reason =
             base::ellipsize(base::to_utf8(request.reason), kWakeReasonCharsMax);
@@ -166,15 +162,15 @@ base::Result<json::object> LocalService::wake(const std::string& agent, const Wa
                                      .causation_id = request.causation_id}));
         return {};
     }));
-    wake_agent(id);
+    parts_.wake(id);
     return answer;
 }
 
-base::Result<json::object> LocalService::callback(const CallbackRequest& request) {
+base::Result<json::object> LocalDeliveries::callback(const CallbackRequest& request) {
     if (request.mode != "wake" && request.mode != "enqueue") return capability_refused();
     json::object answer;
     domain::AgentId agent;
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         auto trigger = TRY(log.tx().trigger_by_token(base::sha256_hex(request.token)));
         if (!trigger || trigger->status != domain::TriggerStatus::Active)
             return capability_refused();
@@ -204,7 +200,7 @@ base::Result<json::object> LocalService::callback(const CallbackRequest& request
         answer["delivery_mode"] = "wake_hint";
         return log.append(agent, "callback_delivered", delivered(*trigger, request, disposition));
     }));
-    wake_agent(agent);
+    parts_.wake(agent);
     return answer;
 }
 

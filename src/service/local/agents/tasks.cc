@@ -1,49 +1,25 @@
-// The tasks of agents, as the service looks after them.
+// Tasks that operators start, and the end of an agent's tasks.
 #include <future>
 
 #include "agent/workspace/workspace.h"
-#include "base/log/log.h"
 #include "exec/sandbox/denials.h"
-#include "exec/tasks/plan_task.h"
-#include "service/local/local_service.h"
+#include "service/local/agents/control.h"
 
 namespace service {
 namespace {
 
-// Agents whose tasks are taken up when the service starts.
-constexpr std::int64_t kRecoveredAgentsMax = 100'000;
-// How long whoever starts a task waits for its record. The loop may be ending by then.
+// How long the caller that starts a task waits for its record. The loop may be ending by then.
 constexpr std::chrono::seconds kTaskStartMax{30};
-// How long tasks of an agent that is about to go may take to end, softly and then by force.
-constexpr std::chrono::milliseconds kTasksSettleMax{2000};
 
 }  // namespace
 
-LocalService::Left LocalService::left(const domain::AgentId& agent) {
-    Left left = Left::Nothing;
-    // One look at both: a task that ends between two would be seen in neither.
-    const auto status = read([&](store::Tx& tx) -> base::Status {
-        if (TRY(tx.pending_count(agent)) > 0)
-            left = Left::Result;
-        else if (!std::ranges::all_of(TRY(tx.active_tasks(agent)), tasks::is_put_off))
-            left = Left::Task;
-        return {};
-    });
-    return status ? left : Left::Nothing;
-}
-
-bool LocalService::has_active_tasks(const domain::AgentId& agent) const {
-    const auto active = parts_.tasks.active(agent);
-    return active && !active->empty();
-}
-
-base::Result<domain::Task> LocalService::start_task(const std::string& agent,
+base::Result<domain::Task> LocalControl::start_task(const std::string& agent,
                                                     const TaskRequest& request,
                                                     const Caller& caller) {
     const domain::AgentId id{agent};
     const domain::TaskId task = parts_.turn.ids.fresh<domain::TaskId>();
     tools::Place place{.agent_id = id, .agent_home = parts_.turn.home_of(id)};
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         const auto known = TRY(known_agent(log.tx(), id));
         if (known.stopped)
             return std::unexpected(
@@ -72,7 +48,7 @@ base::Result<domain::Task> LocalService::start_task(const std::string& agent,
     // loop drops with its last tasks would throw here.
     const auto started = std::make_shared<std::promise<base::Result<domain::Task>>>();
     auto answer = started->get_future();
-    post([this, started, command = std::move(*command)]() mutable {
+    parts_.transactions.post([this, started, command = std::move(*command)]() mutable {
         parts_.tasks.create(std::move(command), [started](base::Result<domain::Task> record) {
             started->set_value(std::move(record));
         });
@@ -87,9 +63,9 @@ base::Result<domain::Task> LocalService::start_task(const std::string& agent,
 }
 
 // A task that was not started, for the audit.
-base::Status LocalService::note_denial(const domain::AgentId& agent, const domain::TaskId& task,
+base::Status LocalControl::note_denial(const domain::AgentId& agent, const domain::TaskId& task,
                                        const std::string& rule) {
-    return write([&](events::Log& log) {
+    return parts_.transactions.write([&](events::Log& log) {
         return log.append(agent, "sandbox_denied",
                           {{"agent_id", agent.value},
                            {"tool", "task"},
@@ -100,41 +76,14 @@ base::Status LocalService::note_denial(const domain::AgentId& agent, const domai
     });
 }
 
-void LocalService::recover_tasks() {
-    std::vector<domain::AgentId> agents;
-    const auto status = read([&](store::Tx& tx) -> base::Status {
-        agents = TRY(tx.agents_with_active_tasks(kRecoveredAgentsMax));
-        return {};
-    });
-    if (!status) base::log_error("tasks cannot be taken up: {}", status.error().message);
-    if (!agents.empty()) parts_.tasks.recover(agents);
-}
-
-void LocalService::order_stops(const domain::AgentId& agent) {
-    post([this, agent] {
+void LocalControl::order_stops(const domain::AgentId& agent) {
+    parts_.transactions.post([this, agent] {
         const auto active = parts_.tasks.active(agent);
         if (!active) return;
-        // Why one could not be stopped is of no use: whoever is left ends by itself.
+        // Why one could not be stopped is of no use: a task that is left ends by itself.
         for (const auto& task : *active)
             parts_.tasks.stop(agent, task.id, [](const base::Result<tasks::StopReceipt>&) {});
     });
-}
-
-void LocalService::stop_tasks(const domain::AgentId& agent) {
-    if (!has_active_tasks(agent)) return;
-    order_stops(agent);
-    if (is_resident_) return;
-    // The agent is not woken any more by what comes back.
-    const auto woken = std::exchange(parts_.tasks.on_result, [this, agent](const domain::AgentId&) {
-        if (!has_active_tasks(agent)) parts_.stop_loop();
-    });
-    auto& loop = parts_.turn.loop;
-    const auto force = loop.after(kTasksSettleMax, [this, agent] { order_stops(agent); });
-    const auto give_up = loop.after(2 * kTasksSettleMax, [this] { parts_.stop_loop(); });
-    parts_.run_loop();
-    loop.cancel(force);
-    loop.cancel(give_up);
-    parts_.tasks.on_result = woken;
 }
 
 }  // namespace service

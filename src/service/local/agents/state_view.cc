@@ -1,9 +1,9 @@
-#include "service/local/state_view.h"
+#include "service/local/agents/state_view.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "service/local/local_service.h"
+#include "service/local/agents/transactions.h"
 
 namespace service {
 namespace {

@@ -1,4 +1,5 @@
-// What operators do to agents. Each is on record; none of it is a message.
+#include "service/local/agents/control.h"
+
 #include <algorithm>
 
 #include "agent/identity/closure.h"
@@ -6,11 +7,9 @@
 #include "agent/workspace/choose.h"
 #include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
-#include "base/hash.h"
 #include "base/os/files.h"
 #include "flow/scheduler/lifecycle.h"
 #include "flow/scheduler/timers.h"
-#include "service/local/local_service.h"
 
 namespace service {
 namespace {
@@ -73,7 +72,7 @@ base::Status append(events::Log& log, const domain::AgentId& agent,
 
 // Agents ----------------------------------------------------------------------------------------
 
-base::Result<domain::Agent> LocalService::make_agent(events::Log& log, const domain::AgentId& id,
+base::Result<domain::Agent> LocalControl::make_agent(events::Log& log, const domain::AgentId& id,
                                                      bool temporary, std::string_view admission) {
     domain::Agent agent{.agent_id = id, .execution = parts_.turn.execution_of(id)};
     agent.identity = {.agent_id = id, .created_at = log.now(), .updated_at = log.now()};
@@ -89,16 +88,16 @@ base::Result<domain::Agent> LocalService::make_agent(events::Log& log, const dom
         {{"target_agent_id", id.value},
          {"admission_context", admission},
          {"boundary", workspace::boundary(agent.execution, *agent.active_workspace_entry)}}));
-    if (!temporary && !parts_.trigger_key.empty())
-        TRY(scheduler::provision(log, id, token_hash_of()));
+    if (!temporary && parts_.capabilities.is_available())
+        TRY(scheduler::provision(log, id, parts_.capabilities.token_hash_of()));
     return agent;
 }
 
-base::Status LocalService::boot(const domain::AgentId& agent) {
+base::Status LocalControl::boot(const domain::AgentId& agent) const {
     return base::make_folders(parts_.turn.home_of(agent), 0700);
 }
 
-base::Result<domain::AgentIdentity> LocalService::create_agent(
+base::Result<domain::AgentIdentity> LocalControl::create_agent(
     const std::string& agent, const std::optional<std::string>& template_name,
     const Caller& caller) {
     TRY(check_operator(caller));
@@ -111,7 +110,7 @@ base::Result<domain::AgentIdentity> LocalService::create_agent(
     if (template_name)
         return fail(ErrorCode::Unavailable, "this build has no agent templates; leave it out");
     domain::Agent made;
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         if (auto known = TRY(log.tx().agent(id))) {
             made = std::move(*known);
             return {};
@@ -121,9 +120,10 @@ base::Result<domain::AgentIdentity> LocalService::create_agent(
         return log.tx().put_agent(made);
     }));
     if (!made.booting) return made.identity;
-    // A crash before the second commit leaves it booting; the scheduler or the next caller goes on.
+    // A crash before the second commit leaves it booting; the scheduler or the next caller
+    // continues.
     TRY(boot(id));
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         auto known = TRY(log.tx().agent(id));
         if (!known || !known->booting) return {};
         known->booting = false;
@@ -133,13 +133,13 @@ base::Result<domain::AgentIdentity> LocalService::create_agent(
     return made.identity;
 }
 
-base::Status LocalService::set_lifecycle(const std::string& agent, LifecycleAction action,
+base::Status LocalControl::set_lifecycle(const std::string& agent, LifecycleAction action,
                                          const Caller& caller) {
     TRY(check_operator(caller));
     const domain::AgentId id{agent};
     const auto command = command_of(action);
     scheduler::Controlled step;
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(known_agent(log.tx(), id));
         step = TRY(scheduler::apply_control(log, id, command, commander(caller)));
         return {};
@@ -148,26 +148,26 @@ base::Status LocalService::set_lifecycle(const std::string& agent, LifecycleActi
         return conflict("agent_stopped", fmt::format("agent {} is stopped already", id),
                         {{"agent_id", agent}, {"hint", "holon agent start " + agent}});
     if (command == scheduler::Control::Resume)
-        post([this, id] {
-            scheduler_.release(id);
-            scheduler_.wake(id);
+        parts_.transactions.post([this, id] {
+            parts_.scheduler.release(id);
+            parts_.scheduler.wake(id);
         });
     else if (step.ends_turn)
-        post([this, id, stopped = step.stopped] {
-            scheduler_.halt(id, stopped ? "agent_stopped" : "agent_paused",
-                            turn::StopKind::Interrupt);
+        parts_.transactions.post([this, id, stopped = step.stopped] {
+            parts_.scheduler.halt(id, stopped ? "agent_stopped" : "agent_paused",
+                                  turn::StopKind::Interrupt);
         });
     if (action == LifecycleAction::Stop) order_stops(id);
     return {};
 }
 
-base::Result<json::object> LocalService::abort_run(const std::string& agent,
+base::Result<json::object> LocalControl::abort_run(const std::string& agent,
                                                    const std::optional<std::string>& run_id,
                                                    const Caller& caller) {
     TRY(check_operator(caller));
     const domain::AgentId id{agent};
     domain::RunId run;
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(known_agent(log.tx(), id));
         auto attempt = TRY(current_run(log.tx(), id, run_id));
         run = attempt.run_id;
@@ -181,8 +181,8 @@ base::Result<json::object> LocalService::abort_run(const std::string& agent,
         TRY(scheduler::apply_control(log, id, scheduler::Control::Stop, commander(caller)));
         return {};
     }));
-    post([this, id] {
-        scheduler_.halt(id, std::string(domain::kReasonAborted), turn::StopKind::Abort);
+    parts_.transactions.post([this, id] {
+        parts_.scheduler.halt(id, std::string(domain::kReasonAborted), turn::StopKind::Abort);
     });
     order_stops(id);
     return json::object{{"aborted", true},
@@ -192,14 +192,46 @@ base::Result<json::object> LocalService::abort_run(const std::string& agent,
                         {"admission_context", base::enum_name(caller.admission)}};
 }
 
+// Models ----------------------------------------------------------------------------------------
+
+base::Result<json::object> LocalControl::set_model(const std::string& agent,
+                                                   const std::string& model_ref) {
+    return put_model(agent, TRY(parts_.name_model(model_ref)));
+}
+
+base::Result<json::object> LocalControl::clear_model(const std::string& agent) {
+    return put_model(agent, std::nullopt);
+}
+
+// Needs no lock on the agent: a turn keeps the model that its attempt was opened with, and reads
+// the agent afresh in each of its transactions.
+base::Result<json::object> LocalControl::put_model(const std::string& agent,
+                                                   const std::optional<std::string>& model_ref) {
+    json::object state;
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
+        auto facts = TRY(identity::load_facts(log.tx(), domain::AgentId{agent}));
+        const bool is_changed = facts.agent.model_override != model_ref;
+        facts.agent.model_override = model_ref;
+        state = identity::model_state(facts.agent, parts_.models);
+        if (!is_changed) return {};
+        TRY(log.append(facts.agent.agent_id,
+                       model_ref ? "agent_model_override_set" : "agent_model_override_cleared",
+                       {{"agent_id", agent},
+                        {"model", identity::effective_model(facts.agent, parts_.models)},
+                        {"pending_next_turn", facts.open_attempt.has_value()}}));
+        return log.tx().put_agent(facts.agent);
+    }));
+    return state;
+}
+
 // Timers ----------------------------------------------------------------------------------------
 
-base::Result<domain::Timer> LocalService::create_timer(const std::string& agent,
+base::Result<domain::Timer> LocalControl::create_timer(const std::string& agent,
                                                        const TimerRequest& request,
                                                        const Caller& caller) {
     TRY(check_operator(caller));
     domain::Timer timer;
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(known_agent(log.tx(), domain::AgentId{agent}));
         timer = TRY(scheduler::create_timer(log, {.agent_id = {agent},
                                                   .duration_ms = request.duration_ms,
@@ -207,64 +239,48 @@ base::Result<domain::Timer> LocalService::create_timer(const std::string& agent,
                                                   .summary = request.summary}));
         return {};
     }));
-    post([this] { scheduler_.timers_changed(); });
+    parts_.transactions.post([this] { parts_.scheduler.timers_changed(); });
     return timer;
 }
 
-base::Result<domain::Timer> LocalService::cancel_timer(const std::string& agent,
+base::Result<domain::Timer> LocalControl::cancel_timer(const std::string& agent,
                                                        const std::string& timer,
                                                        const Caller& caller) {
     TRY(check_operator(caller));
     domain::Timer cancelled;
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(known_agent(log.tx(), domain::AgentId{agent}));
         cancelled = TRY(scheduler::cancel_timer(log, {agent}, domain::TimerId{timer}));
         return {};
     }));
-    post([this] { scheduler_.timers_changed(); });
+    parts_.transactions.post([this] { parts_.scheduler.timers_changed(); });
     return cancelled;
 }
 
 // External triggers -----------------------------------------------------------------------------
 
-// Derived, so that nothing secret is stored; see docs/decisions/0002-capability-tokens.md.
-std::string LocalService::token_of(const domain::ExternalTriggerId& id) const {
-    constexpr std::size_t kTokenHexDigits = 32;
-    return "cb_" + base::hmac_sha256_hex(parts_.trigger_key, "external-trigger:" + id.value)
-                       .substr(0, kTokenHexDigits);
-}
-
-std::string LocalService::url_of(const domain::ExternalTriggerId& id) const {
-    return callback_base_url_ + "/callbacks/wake/" + token_of(id);
-}
-
-scheduler::TokenHash LocalService::token_hash_of() const {
-    if (parts_.trigger_key.empty()) return nullptr;
-    return [this](const domain::ExternalTriggerId& id) { return base::sha256_hex(token_of(id)); };
-}
-
-base::Result<json::object> LocalService::external_trigger(const std::string& agent, bool rotate,
+base::Result<json::object> LocalControl::external_trigger(const std::string& agent, bool rotate,
                                                           const Caller& caller) {
     TRY(check_operator(caller));
-    if (parts_.trigger_key.empty())
+    if (!parts_.capabilities.is_available())
         return fail(ErrorCode::Unavailable, "this runtime has no key for external triggers");
     domain::ExternalTrigger trigger;
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(known_agent(log.tx(), domain::AgentId{agent}));
         if (rotate) TRY(scheduler::revoke(log, {agent}));
-        trigger = TRY(scheduler::ensure_trigger(log, {agent}, token_hash_of()));
+        trigger = TRY(scheduler::ensure_trigger(log, {agent}, parts_.capabilities.token_hash_of()));
         return {};
     }));
     return json::object{{"external_trigger_id", trigger.external_trigger_id.value},
-                        {"trigger_url", url_of(trigger.external_trigger_id)},
+                        {"trigger_url", parts_.capabilities.url_of(trigger.external_trigger_id)},
                         {"target_agent_id", agent},
                         {"delivery_mode", "wake_hint"},
                         {"status", base::enum_name(trigger.status)}};
 }
 
-base::Status LocalService::revoke_trigger(const std::string& agent, const Caller& caller) {
+base::Status LocalControl::revoke_trigger(const std::string& agent, const Caller& caller) {
     TRY(check_operator(caller));
-    return write([&](events::Log& log) -> base::Status {
+    return parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(known_agent(log.tx(), domain::AgentId{agent}));
         return scheduler::revoke(log, {agent});
     });
@@ -272,12 +288,12 @@ base::Status LocalService::revoke_trigger(const std::string& agent, const Caller
 
 // Workspaces ------------------------------------------------------------------------------------
 
-base::Result<domain::WorkspaceEntry> LocalService::attach_workspace(const std::string& agent,
+base::Result<domain::WorkspaceEntry> LocalControl::attach_workspace(const std::string& agent,
                                                                     const std::string& path,
                                                                     const Caller& caller) {
     TRY(check_operator(caller));
     auto entry = TRY(workspace::enter(path, ""));
-    TRY(write([&](events::Log& log) -> base::Status {
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
         TRY(log.tx().put_workspace(entry));
         auto notes = workspace::attach(known, entry);
@@ -292,9 +308,9 @@ base::Result<domain::WorkspaceEntry> LocalService::attach_workspace(const std::s
     return entry;
 }
 
-base::Status LocalService::exit_workspace(const std::string& agent, const Caller& caller) {
+base::Status LocalControl::exit_workspace(const std::string& agent, const Caller& caller) {
     TRY(check_operator(caller));
-    return write([&](events::Log& log) -> base::Status {
+    return parts_.transactions.write([&](events::Log& log) -> base::Status {
         auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
         const auto home =
             workspace::agent_home(known.agent_id, parts_.turn.home_of(known.agent_id));
@@ -309,10 +325,10 @@ base::Status LocalService::exit_workspace(const std::string& agent, const Caller
     });
 }
 
-base::Status LocalService::detach_workspace(const std::string& agent,
+base::Status LocalControl::detach_workspace(const std::string& agent,
                                             const std::string& workspace_id, const Caller& caller) {
     TRY(check_operator(caller));
-    return write([&](events::Log& log) -> base::Status {
+    return parts_.transactions.write([&](events::Log& log) -> base::Status {
         auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
         if (workspace_id == workspace::kAgentHome ||
             workspace_id == workspace::agent_home_id(known.agent_id))

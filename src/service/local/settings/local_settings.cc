@@ -1,4 +1,4 @@
-#include "service/local/local_settings.h"
+#include "service/local/settings/local_settings.h"
 
 #include <algorithm>
 
