@@ -75,14 +75,14 @@ double rate(const std::filesystem::path& folder, bool chained, std::int64_t conc
     registry.add(std::make_unique<Noop>());
     tools::Dispatcher dispatcher({.registry = registry, .clock = clock, .ids = ids});
     plans::Plans plans({.store = *store,
-                               .loop = loop,
-                               .clock = clock,
-                               .ids = ids,
-                               .dispatcher = dispatcher,
-                               .home = folder,
-                               .vault = folder,
-                               .run_loop = [&] { loop.run(); },
-                               .stop_loop = [&] { loop.stop(); }});
+                        .loop = loop,
+                        .clock = clock,
+                        .ids = ids,
+                        .dispatcher = dispatcher,
+                        .home = folder,
+                        .vault = folder,
+                        .run_loop = [&] { loop.run(); },
+                        .stop_loop = [&] { loop.stop(); }});
     domain::PlanRequest request{.text = plan_text(chained)};
     request.policy["limits"] = json::object{{"maxConcurrency", concurrency}};
     const auto created = plans.create(request);

@@ -59,14 +59,14 @@ Millis ours(const fs::path& folder, int files) {
     plan_tools::add_all(registry, {.loop = loop, .shell = shell});
     tools::Dispatcher dispatcher({.registry = registry, .clock = clock, .ids = ids});
     plans::Plans plans({.store = *store,
-                               .loop = loop,
-                               .clock = clock,
-                               .ids = ids,
-                               .dispatcher = dispatcher,
-                               .home = folder / "home",
-                               .vault = folder / "vault",
-                               .run_loop = [&] { loop.run(); },
-                               .stop_loop = [&] { loop.stop(); }});
+                        .loop = loop,
+                        .clock = clock,
+                        .ids = ids,
+                        .dispatcher = dispatcher,
+                        .home = folder / "home",
+                        .vault = folder / "vault",
+                        .run_loop = [&] { loop.run(); },
+                        .stop_loop = [&] { loop.stop(); }});
     json::array names;
     for (int i = 0; i < files; ++i) names.emplace_back(fmt::format("f{}", i));
     domain::PlanRequest request{.text = plan_text()};

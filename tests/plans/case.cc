@@ -80,8 +80,8 @@ private:
 
     domain::PlanRequest request() const {
         domain::PlanRequest request{.params = object_at("params"),
-                                     .policy = object_at("policy"),
-                                     .context = object_at("context")};
+                                    .policy = object_at("policy"),
+                                    .context = object_at("context")};
         const auto* plan = base::find(what_, "plan");
         request.text = plan ? base::json_text(*plan) : base::string_at(what_, "text");
         return request;

@@ -20,7 +20,8 @@ inline json::object step(std::string_view id, std::string_view tool, json::objec
     return {{"id", id}, {"tool", tool}, {"args", std::move(args)}};
 }
 
-inline json::object write_step(std::string_view id, std::string_view path, std::string_view content) {
+inline json::object write_step(std::string_view id, std::string_view path,
+                               std::string_view content) {
     return step(id, "test.write", {{"path", path}, {"content", content}});
 }
 
@@ -98,7 +99,8 @@ protected:
     }
     static Line& call_of(std::vector<Line>& lines, std::string_view step) {
         return *std::ranges::find_if(lines, [&](const Line& line) {
-            return line.kind == domain::PlanRecordKind::Call && line.body.at("stepId") == json::value(step);
+            return line.kind == domain::PlanRecordKind::Call &&
+                   line.body.at("stepId") == json::value(step);
         });
     }
     static auto confirmed(std::vector<Line>& lines) {

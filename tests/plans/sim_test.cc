@@ -29,7 +29,7 @@ std::string start_of(const json::object& plan, World& world, json::object policy
     return run;
 }
 
-// Carries the run through one process for each fault, and then to its end. True when it got there.
+// Executes the run in one process for each fault, and then to its end. True when it got there.
 bool live_through(World& world, const std::string& run, const std::vector<sim::FaultPlan>& faults,
                   int& cancel_after) {
     for (std::size_t i = 0; i <= faults.size(); ++i) {

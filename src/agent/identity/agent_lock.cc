@@ -44,7 +44,7 @@ base::Result<base::Fd> lock_agent(const std::filesystem::path& agent_home,
 }
 
 base::Result<base::Fd> lock_folder(const std::filesystem::path& folder, const std::string& what) {
-    // Whoever only asks who holds the lock has it for a moment.
+    // A process that only asks who holds the lock has it for a moment.
     constexpr int kTries = 5;
     constexpr std::chrono::milliseconds kMoment{2};
     auto fd = TRY(open_lock(folder));
@@ -78,7 +78,7 @@ base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& fold
 
 base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder,
                                      std::chrono::milliseconds bound) {
-    // The kernel tells nobody that a lock came free without making him wait for it forever.
+    // The kernel reports a free lock only to a caller that waits for it without a bound.
     constexpr std::chrono::milliseconds kLook{20};
     auto fd = TRY(open_lock(folder));
     for (auto waited = kLook; flock(fd.get(), LOCK_EX | LOCK_NB) != 0; waited += kLook) {
@@ -86,7 +86,7 @@ base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder,
             return base::fail_errno("lock " + folder.string());
         if (waited > bound)
             return base::fail(base::ErrorCode::Conflict,
-                              "process {} has not let go of {} yet; look again later",
+                              "process {} has not released {} yet; try again later",
                               base::printable(written_pid(fd)), folder.string());
         std::this_thread::sleep_for(kLook);
     }

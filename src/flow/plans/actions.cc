@@ -21,9 +21,9 @@ bool is_action_name(std::string_view name) {
 }  // namespace
 
 base::Result<domain::PlanAction> Plans::save(const std::string& name,
-                                                  const std::string& description,
-                                                  const std::optional<std::string>& run,
-                                                  const std::optional<std::string>& text) {
+                                             const std::string& description,
+                                             const std::optional<std::string>& run,
+                                             const std::optional<std::string>& text) {
     if (!is_action_name(name))
         return fail(
             ErrorCode::InvalidInput,
@@ -83,7 +83,7 @@ base::Status Plans::remove_action(const std::string& name) {
 }
 
 base::Result<domain::PlanPruned> Plans::prune(std::optional<std::chrono::milliseconds> older_than,
-                                           bool dry_run) {
+                                              bool dry_run) {
     const auto retention = older_than ? std::optional(plan::Retention{.max_age = older_than})
                                       : configured_retention(parts_.settings.retention);
     if (!retention)

@@ -1,12 +1,13 @@
-#include "base/log/log.h"
 #include "agent/identity/agent_lock.h"
+#include "base/log/log.h"
 #include "flow/plans/plans.h"
 
 namespace plans {
 
 using domain::PlanRunStatus;
 
-base::Result<domain::PlanCreated> Plans::create_for(const domain::PlanRequest& request, ForAgent agent) {
+base::Result<domain::PlanCreated> Plans::create_for(const domain::PlanRequest& request,
+                                                    ForAgent agent) {
     auto prepared = TRY(prepare(request));
     for (std::size_t i = 0; prepared.plan && i < prepared.plan->plan.steps.size(); ++i) {
         const auto& name = prepared.plan->plan.steps[i].tool;
@@ -44,9 +45,10 @@ base::Status Plans::end(const domain::RunId& run, const std::string& reason) {
 
 void Plans::begin_if_owned(const domain::PlanRun& run) {
     if (!run.owner || !host_.stays()) return;
-    if (const auto carried = host_.execute(run.run_id, {}); !carried)
-        base::log_warn("run {} is approved and does not begin: {} Go on with: holon plan resume {}",
-                       run.run_id, carried.error().message, run.run_id);
+    if (const auto begun = host_.execute(run.run_id, {}); !begun)
+        base::log_warn(
+            "run {} is approved and does not begin: {} Continue with: holon plan resume {}",
+            run.run_id, begun.error().message, run.run_id);
 }
 
 }  // namespace plans

@@ -12,11 +12,11 @@ constexpr std::size_t kFailureCharsMax = 600;
 
 class Asking final : public Making, public std::enable_shared_from_this<Asking> {
 public:
-    Asking(MakerParts parts, const plan::Wish& wish,
+    Asking(MakerParts parts, const plan::PlanningRequest& request,
            std::move_only_function<void(base::Result<MadePlan>)> done)
         : parts_(std::move(parts)),
           done_(std::move(done)),
-          request_(plan::planner_request(wish, parts_.registry, parts_.ids.uuid())) {}
+          request_(plan::planner_request(request, parts_.registry, parts_.ids.uuid())) {}
 
     void ask() {
         ++made_.tries;
@@ -35,9 +35,10 @@ public:
 private:
     void answered(provider::Outcome outcome) {
         if (is_cancelled_)
-            return done_(std::unexpected(base::Error{.code = ErrorCode::Unavailable,
-                                                     .message = "interrupted; no plan was made",
-                                                     .kind = std::string(domain::kPlanInterrupted)}));
+            return done_(
+                std::unexpected(base::Error{.code = ErrorCode::Unavailable,
+                                            .message = "interrupted; no plan was made",
+                                            .kind = std::string(domain::kPlanInterrupted)}));
         if (!outcome) return done_(failure(outcome.error()));
         made_.model_ref = outcome->timeline.winning_model_ref.value_or(request_.model_ref);
         auto read = plan::read_answer(*outcome, parts_.registry);
@@ -47,7 +48,7 @@ private:
             return done_(std::move(made_));
         }
         if (made_.tries >= plan::kPlannerTriesMax) return done_(std::move(made_));
-        plan::tell_faults(request_, *outcome, made_.faults);
+        plan::return_faults(request_, *outcome, made_.faults);
         request_.request_id = parts_.ids.uuid();
         ask();
     }
@@ -71,9 +72,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<Making> make_plan(MakerParts parts, const plan::Wish& wish,
-                                      std::move_only_function<void(base::Result<MadePlan>)> done) {
-    auto making = std::make_shared<Asking>(std::move(parts), wish, std::move(done));
+std::shared_ptr<Making> make_plan(MakerParts parts, const plan::PlanningRequest& request,
+                                  std::move_only_function<void(base::Result<MadePlan>)> done) {
+    auto making = std::make_shared<Asking>(std::move(parts), request, std::move(done));
     making->ask();
     return making;
 }

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "exec/plan/entry/planner.h"
-#include "flow/plans/session.h"
+#include "flow/plans/execution/session.h"
 
 namespace plans {
 
@@ -33,7 +33,7 @@ struct MakerParts {
 
 // From the loop's thread. `done` is called once, on the loop; an error is a model that could not
 // be asked. Nothing is executed.
-std::shared_ptr<Making> make_plan(MakerParts parts, const plan::Wish& wish,
-                                      std::move_only_function<void(base::Result<MadePlan>)> done);
+std::shared_ptr<Making> make_plan(MakerParts parts, const plan::PlanningRequest& request,
+                                  std::move_only_function<void(base::Result<MadePlan>)> done);
 
 }  // namespace plans

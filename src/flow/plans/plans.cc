@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <future>
 
+#include "agent/identity/agent_lock.h"
 #include "agent/workspace/workspace.h"
 #include "exec/plan/language/params.h"
 #include "exec/plan/language/parse.h"
 #include "exec/plan/language/wire.h"
 #include "exec/plan/record/chain.h"
 #include "exec/plan/run/preview.h"
-#include "agent/identity/agent_lock.h"
 #include "flow/plans/request.h"
 
 namespace plans {
@@ -23,20 +23,19 @@ using domain::PlanRun;
 using domain::PlanRunStatus;
 
 constexpr std::int64_t kRunsLookedAt = 1000;
-constexpr std::chrono::seconds kPreviewTimeMax{30};  // Where others wait for the same runtime.
+constexpr std::chrono::seconds kPreviewTimeMax{30};  // Where others wait for the same daemon.
 
 // A run that only pretends, on the loop.
 struct Pretended {
-    Pretended(const Parts& parts, const ExecutionContext& standing, plan::State state)
+    Pretended(const Parts& parts, const ExecutionContext& context, plan::State state)
         : journal(parts.loop),
-          performer(parts.dispatcher, standing.place, standing.profile),
+          performer(parts.dispatcher, context.place, context.profile),
           runner({.loop = parts.loop,
                   .clock = parts.clock,
-                  .ids = parts.ids,
                   .dispatcher = parts.dispatcher,
                   .journal = journal,
                   .performer = performer,
-                  .place = standing.place},
+                  .place = context.place},
                  std::move(state)) {}
     plan::MemoryJournal journal;
     plan::PreviewPerformer performer;
@@ -64,7 +63,7 @@ private:
 
 }  // namespace
 
-// Forgets the way to interrupt a run when the run is over, however it ends.
+// Drops the way to interrupt an operation when it is over, however it ends.
 class Plans::Reset {
 public:
     explicit Reset(Plans& plans) : plans_(plans) {}
@@ -80,7 +79,7 @@ void Plans::interrupt(const std::string& reason) {
     if (interrupt_) interrupt_(reason);
 }
 
-// Signals end a process that stays, not one of its runs.
+// Signals end a daemon, not one of its runs.
 void Plans::interrupt_by(std::function<void(const std::string&)> how) {
     if (!host_.stays()) interrupt_ = std::move(how);
 }
@@ -104,7 +103,7 @@ base::Result<T> Plans::await(const std::function<base::Status(Done<T>)>& start) 
 
 template <class T>
 base::Result<T> Plans::await_work(const std::function<void(Done<T>)>& begin,
-                                       const std::function<void(const std::string& reason)>& stop) {
+                                  const std::function<void(const std::string& reason)>& stop) {
     const Reset reset(*this);
     interrupt_by(stop);
     return await<T>([&](const Done<T>& done) -> base::Status {
@@ -164,8 +163,8 @@ base::Result<Plans::Prepared> Plans::prepare(const domain::PlanRequest& request)
     out.plan = *checked;
     const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
     out.vault = entry.execution_root;
-    out.policy = TRY(
-        plan::policy_from(request.policy, default_policy(out.vault, parts_.settings.policy)));
+    out.policy =
+        TRY(plan::policy_from(request.policy, default_policy(out.vault, parts_.settings.policy)));
     out.context =
         bind_context(out.plan->plan, request.context, out.vault, parts_.settings, out.faults);
     out.params = check_params(*out.plan, parts_.dispatcher.registry(), request.params, out.faults);
@@ -181,12 +180,12 @@ base::Result<domain::PlanCheck> Plans::check(const domain::PlanRequest& request)
     if (!checked) return domain::PlanCheck{.faults = shown(checked.error())};
     const auto& one = **checked;
     return domain::PlanCheck{.ok = true,
-                     .plan_hash = one.hash,
-                     .goal = one.plan.goal,
-                     .risk_level = std::string(plan::risk_name(one.risk)),
-                     .steps = static_cast<std::int64_t>(one.plan.steps.size()),
-                     .params = one.params,
-                     .param_types = plan::param_types(one, parts_.dispatcher.registry())};
+                             .plan_hash = one.hash,
+                             .goal = one.plan.goal,
+                             .risk_level = std::string(plan::risk_name(one.risk)),
+                             .steps = static_cast<std::int64_t>(one.plan.steps.size()),
+                             .params = one.params,
+                             .param_types = plan::param_types(one, parts_.dispatcher.registry())};
 }
 
 base::Result<json::object> Plans::preview(const domain::PlanRequest& request) {
@@ -196,7 +195,7 @@ base::Result<json::object> Plans::preview(const domain::PlanRequest& request) {
         for (const auto& fault : prepared.faults) faults.push_back(base::to_json(fault));
         return json::object{{"ok", false}, {"faults", std::move(faults)}};
     }
-    // Nothing is changed, so nobody has to approve it.
+    // Nothing is changed, so no approval is needed.
     prepared.policy.confirmations_required = false;
     const auto plan = plan::without_stops(prepared.plan);
     auto created = plan::create_run({.run_id = {"preview-" + parts_.ids.hex32()},
@@ -208,28 +207,33 @@ base::Result<json::object> Plans::preview(const domain::PlanRequest& request) {
                                     parts_.clock.now());
     if (host_.stays()) shorten(created.run.policy.limits.run_timeout_ms, kPreviewTimeMax);
     const Scratch scratch(parts_.folder(created.run.run_id));
-    const auto standing = TRY(execution_context(parts_, created.run));
-    auto pretended = std::make_unique<Pretended>(parts_, standing, plan::State(created.run, plan));
+    const auto context = TRY(execution_context(parts_, created.run));
+    std::unique_ptr<Pretended>
+        pretended;  // Made and dropped on the loop: its timers are the loop's.
     return await_work<json::object>(
         [&](const Done<json::object>& done) {
+            pretended =
+                std::make_unique<Pretended>(parts_, context, plan::State(created.run, plan));
             pretended->runner.on_ended = [&, done] {
                 parts_.loop.post([&, done] {
                     auto out = plan::preview_json(prepared.plan, pretended->journal.records,
                                                   pretended->performer);
                     out["ok"] = true;
                     out["vault"] = prepared.vault;
-                    pretended.reset();  // Here: its timers are the loop's.
+                    pretended.reset();
                     done(std::move(out));
                 });
             };
             pretended->runner.begin();
         },
-        [&](const std::string& reason) { pretended->runner.cancel(reason); });
+        [&](const std::string& reason) {
+            if (pretended) pretended->runner.cancel(reason);
+        });
 }
 
 base::Result<PlanRun> Plans::store_new(const Prepared& prepared,
-                                            std::optional<domain::RunId> reverts,
-                                            const ForAgent* agent) {
+                                       std::optional<domain::RunId> reverts,
+                                       const ForAgent* agent) {
     std::optional<domain::PlanOrigin> origin;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
         origin = TRY(tx.plan_origin(prepared.plan->hash));
@@ -272,7 +276,7 @@ base::Result<domain::PlanCreated> Plans::create(const domain::PlanRequest& reque
 }
 
 base::Result<PlanRun> Plans::approve(const std::string& run, const std::string& approver,
-                                          std::chrono::milliseconds lifetime) {
+                                     std::chrono::milliseconds lifetime) {
     const auto id = TRY(name_run(run));
     auto lock = TRY(identity::lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
@@ -287,7 +291,7 @@ base::Result<PlanRun> Plans::approve(const std::string& run, const std::string& 
 }
 
 base::Result<PlanRun> Plans::reject(const std::string& run, const std::string& by,
-                                         const std::string& reason) {
+                                    const std::string& reason) {
     const auto id = TRY(name_run(run));
     const auto lock = TRY(identity::lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
@@ -307,9 +311,9 @@ base::Result<PlanRun> Plans::execute_locked(const std::string& run, const OnReco
     const Reset reset(*this);
     interrupt_by([this, id](const std::string& reason) { host_.cancel(id, reason); });
     return await<PlanRun>([&](const Done<PlanRun>& done) -> base::Status {
-        TRY(host_.execute(
-            id, {.on_record = on_record,
-                 .on_end = [done](base::Result<PlanRun> how) { done(std::move(how)); }}));
+        TRY(host_.execute(id, {.on_record = on_record, .on_end = [done](base::Result<PlanRun> how) {
+                                   done(std::move(how));
+                               }}));
         return {};
     });
 }
@@ -318,7 +322,8 @@ base::Result<PlanRun> Plans::begin(const std::string& run) {
     const auto id = TRY(name_run(run));
     if (!host_.stays())
         return fail(ErrorCode::Refused,
-                    "no runtime stays here to carry run {}; start one with holon daemon start", id);
+                    "no daemon serves here to execute run {}; start one with holon daemon start",
+                    id);
     return await<PlanRun>([&](const Done<PlanRun>& done) -> base::Status {
         auto once = [done, is_done = std::make_shared<bool>(false)](base::Result<PlanRun> how) {
             if (!std::exchange(*is_done, true)) done(std::move(how));
@@ -329,8 +334,7 @@ base::Result<PlanRun> Plans::begin(const std::string& run) {
     });
 }
 
-base::Result<std::shared_ptr<void>> Plans::watch(const std::string& run,
-                                                      Feed::Changed changed) {
+base::Result<std::shared_ptr<void>> Plans::watch(const std::string& run, Feed::Changed changed) {
     return parts_.feed->watch(TRY(name_run(run)), std::move(changed));
 }
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "domain/plan_views.h"
-#include "flow/plans/host.h"
+#include "flow/plans/execution/host.h"
 #include "flow/plans/maker.h"
 #include "flow/plans/prune.h"
 
@@ -110,7 +110,8 @@ private:
     template <class T>
     using Done = std::function<void(base::Result<T>)>;
 
-    base::Result<MadePlan> ask_planner(const plan::Wish& wish, const std::filesystem::path& vault);
+    base::Result<MadePlan> ask_planner(const plan::PlanningRequest& request,
+                                       const std::filesystem::path& vault);
     void interrupt_by(std::function<void(const std::string&)> how);
     template <class T>
     base::Result<T> await(const std::function<base::Status(Done<T>)>& start);

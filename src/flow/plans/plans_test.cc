@@ -63,7 +63,7 @@ TEST_F(PlansTest, ARunThatIsCancelledBeforeItBeginsNeverDoes) {
         EXPECT_EQ(cancelled->status, PlanRunStatus::Cancelled);
         EXPECT_EQ(cancelled->cancel_reason, "changed my mind");
 
-        // Whoever comes later finds it over, and changes nothing about that.
+        // A later cancellation finds it over, and changes nothing about that.
         EXPECT_EQ(life.plans().approve(id, "ada", std::chrono::hours(1)).error().code,
                   ErrorCode::Conflict);
         EXPECT_EQ(life.plans().reject(id, "ada", "no").error().code, ErrorCode::Conflict);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/log/log.h"
 #include "agent/identity/agent_lock.h"
+#include "base/log/log.h"
 
 namespace plans {
 namespace {
@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kRunsPage = 1024;
 constexpr std::int64_t kActionsMax = 1000;
-constexpr std::int64_t kRowsAtOnce = 2000;  // So that nobody waits long for the writer.
+constexpr std::int64_t kRowsAtOnce = 2000;  // So that other writes do not wait long.
 constexpr int kRowRoundsMax = 1000;
 constexpr std::size_t kEntriesMax = 100'000;  // Files looked at for their size.
 constexpr std::size_t kSweepRunsMax = 64;
@@ -52,7 +52,7 @@ base::Result<bool> remove_run(const Parts& parts, const domain::RunId& run) {
     const auto folder = parts.folder(run);
     const auto lock = identity::lock_folder(folder, "run " + run.value);
     if (!lock) return false;
-    // The rows first: a folder without rows is nobody's, rows without files would claim a run.
+    // The rows first: a folder without rows is a stray, rows without files would claim a run.
     TRY(parts.store.write(store::Durability::Disk,
                           [&](store::Tx& tx) { return tx.drop_plan_run(run); }));
     std::error_code ignored;
@@ -118,7 +118,7 @@ std::optional<plan::Retention> configured_retention(const config::PlanRetention&
 }
 
 base::Result<domain::PlanPruned> prune(const Parts& parts, const plan::Retention& retention,
-                               std::size_t runs_max, bool dry_run) {
+                                       std::size_t runs_max, bool dry_run) {
     const auto found = TRY(find(parts, retention.max_bytes.has_value()));
     domain::PlanPruned out;
     for (const auto& one : plan::expired(found.runs, retention, found.totals, parts.clock.now())) {

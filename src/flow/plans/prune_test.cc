@@ -66,14 +66,14 @@ TEST_F(PruneTest, RoomIsMadeFromTheOldest) {
     world.settings.retention.max_bytes = 1;
     const std::string b = run("b.md");
     EXPECT_FALSE(has_folder(a));
-    EXPECT_FALSE(has_folder(b)) << "the budget is what was said, not a wish";
+    EXPECT_FALSE(has_folder(b)) << "the budget holds exactly";
 }
 
 TEST_F(PruneTest, NothingThatIsStillNeededGoes) {
     world.settings.retention.max_age_days = 5;
     const std::string origin = run("a.md");
     const std::string failed = run("b.md", "test.remove");
-    const std::string carried = run("c.md");
+    const std::string executing = run("c.md");
     const std::string plain = run("d.md");
     std::string waiting;
     {
@@ -86,7 +86,7 @@ TEST_F(PruneTest, NothingThatIsStillNeededGoes) {
                       .run->run_id.value;
         ASSERT_TRUE(life.plans().approve(failed, "ada", hours(24 * 20)));
     }
-    const auto lock = identity::lock_folder(world.home() / "plans" / carried, "run").value();
+    const auto lock = identity::lock_folder(world.home() / "plans" / executing, "run").value();
     Life life(world);
     life.loop().after(hours(24 * 10), [] {});
     life.loop().run();
@@ -96,7 +96,7 @@ TEST_F(PruneTest, NothingThatIsStillNeededGoes) {
     EXPECT_THAT(pruned.removed, ElementsAre(plain));
     EXPECT_THAT(would.removed, testing::Contains(plain));
     EXPECT_GT(pruned.bytes, 0);
-    EXPECT_THAT(kept(), ElementsAre(origin, failed, carried, waiting));
+    EXPECT_THAT(kept(), ElementsAre(origin, failed, executing, waiting));
     EXPECT_THAT(life.plans().prune(std::nullopt, false)->removed, IsEmpty());
 }
 

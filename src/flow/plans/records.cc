@@ -1,9 +1,9 @@
 // What a run left behind: shown, proved, replayed and taken back.
+#include "agent/identity/agent_lock.h"
 #include "exec/plan/language/wire.h"
 #include "exec/plan/record/verify.h"
 #include "exec/plan/run/replay.h"
 #include "exec/plan/run/revert.h"
-#include "agent/identity/agent_lock.h"
 #include "flow/plans/plans.h"
 #include "flow/plans/request.h"
 
@@ -51,8 +51,8 @@ base::Result<json::object> Plans::show(const std::string& run) {
 }
 
 base::Result<std::vector<domain::PlanRecord>> Plans::records(const std::string& run,
-                                                                  std::int64_t after_seq,
-                                                                  std::int64_t limit) {
+                                                             std::int64_t after_seq,
+                                                             std::int64_t limit) {
     const auto id = TRY(name_run(run));
     std::vector<domain::PlanRecord> list;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
@@ -86,11 +86,11 @@ base::Result<domain::PlanVerdict> Plans::verify(const std::string& run) {
     auto verdict = plan::verify(*files, stored && !stored->is_open() ? &*stored : nullptr,
                                 parts_.dispatcher.registry());
     return domain::PlanVerdict{.ok = verdict.faults.empty(),
-                       .faults = std::move(verdict.faults),
-                       .calls = verdict.calls,
-                       .events = verdict.events,
-                       .approved_calls = verdict.approved_calls,
-                       .unknown_outcomes = std::move(verdict.unknown_outcomes)};
+                               .faults = std::move(verdict.faults),
+                               .calls = verdict.calls,
+                               .events = verdict.events,
+                               .approved_calls = verdict.approved_calls,
+                               .unknown_outcomes = std::move(verdict.unknown_outcomes)};
 }
 
 base::Result<domain::PlanReplay> Plans::replay(const std::string& run) {
@@ -103,15 +103,15 @@ base::Result<domain::PlanReplay> Plans::replay(const std::string& run) {
     if (files.run.is_open())
         return fail(ErrorCode::Conflict, "run {} has not ended", files.run.run_id);
     if (files.run.pass == 0) return domain::PlanReplay{.ok = true, .status = files.run.status};
-    auto replayed = plan::replay(files, *checked, parts_.dispatcher, parts_.ids);
+    auto replayed = plan::replay(files, *checked, parts_.dispatcher);
     return domain::PlanReplay{.ok = replayed.divergences.empty(),
-                      .divergences = std::move(replayed.divergences),
-                      .served = replayed.served,
-                      .status = replayed.status};
+                              .divergences = std::move(replayed.divergences),
+                              .served = replayed.served,
+                              .status = replayed.status};
 }
 
 base::Result<domain::PlanReverted> Plans::make_revert(const std::string& run,
-                                                   const std::string& approver) {
+                                                      const std::string& approver) {
     const auto stored = TRY(load_run(parts_.store, TRY(name_run(run))));
     if (stored.run.is_open())
         return fail(ErrorCode::Conflict, "run {} has not ended; cancel it first",

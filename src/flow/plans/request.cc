@@ -87,7 +87,7 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
                      "Give it with the run, for instance --active-file or --selection."});
         }
     }
-    // What nobody asked for is still there for the editor's tools.
+    // What the plan did not ask for is still there for the editor's tools.
     for (const auto& member : given) bound.emplace(member.key(), member.value());
     return bound;
 }

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "config/sections/plans.h"
-#include "exec/plan/language/check.h"
 #include "domain/plan_views.h"
+#include "exec/plan/language/check.h"
 
 namespace plans {
 
 // What plans may do unless a run says otherwise: what the operator has set, and else changes are
 // approved and stay in the vault.
 domain::PolicySnapshot default_policy(const std::filesystem::path& vault,
-                                           const config::PlanPolicy& set);
+                                      const config::PlanPolicy& set);
 
 // Names of files below the vault without those in hidden folders, sorted: some, when there are
 // more than `names_max`.

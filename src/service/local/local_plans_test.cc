@@ -72,6 +72,29 @@ TEST_F(RevertTest, WhatIsLeftOfARunIsNotDoneOnceTheRestIsTakenBack) {
     EXPECT_EQ(execute(id).status, PlanRunStatus::Succeeded);
 }
 
+TEST_F(RevertTest, ARevertIsFoundBehindThousandsOfNewerRuns) {
+    const std::string id = run(plan_of({write_step("w", "a.md", "x"),
+                                        {{"id", "f"},
+                                         {"tool", "test.fail"},
+                                         {"dependsOn", json::array{"w"}},
+                                         {"args", {{"times", 1}, {"code", "NOT_FOUND"}}}}}));
+    ASSERT_TRUE(revert(id));
+    const auto newer = life.loop().now() + std::chrono::seconds(1);
+    const auto added =
+        life.store().write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
+            for (int i = 0; i < 2000; ++i)
+                TRY(tx.add_plan_run({.run_id = {fmt::format("later-{}", i)},
+                                     .status = PlanRunStatus::Succeeded,
+                                     .created_at = newer},
+                                    "{}"));
+            return {};
+        });
+    ASSERT_TRUE(added);
+    const auto refused = life.plans().execute(id);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::Conflict);
+}
+
 TEST_F(RevertTest, RevertLeavesAloneWhatChangedSinceAndSaysSo) {
     world.put("a.md", "one");
     world.put("b.md", "one");
@@ -94,8 +117,7 @@ TEST_F(RevertTest, ADamagedOrForeignArtifactIsNotWrittenIntoTheVault) {
     for (const auto& entry :
          std::filesystem::directory_iterator(world.home() / "plans" / id / "tool-artifacts"))
         write(entry.path(), "forged");
-    EXPECT_THAT(revert(id)->not_restored.at(0),
-                HasSubstr("has lost the copy"));
+    EXPECT_THAT(revert(id)->not_restored.at(0), HasSubstr("has lost the copy"));
     write(world.home() / "secret", "s");
     const std::string undo =
         run(plan_of({step("u", "plan.undo",

@@ -1,10 +1,10 @@
 #include "flow/plans/agents/agent_plans.h"
 
+#include "agent/identity/agent_lock.h"
 #include "base/log/log.h"
 #include "exec/plan/entry/receipt.h"
 #include "exec/tasks/plan_task.h"
 #include "exec/tasks/snapshot.h"
-#include "agent/identity/agent_lock.h"
 
 namespace plans {
 namespace {
@@ -58,30 +58,9 @@ domain::ToolError failed(const base::Error& error) {
 
 }  // namespace
 
-AgentPlans::AgentPlans(AgentPlanParts parts) : parts_(std::move(parts)) {
+AgentPlans::AgentPlans(AgentPlanParts parts) : parts_(std::move(parts)), background_(parts_.loop) {
     parts_.tasks.stop_plan = [this](const domain::Task& task) { stop(task); };
     parts_.tasks.resume_plan = [this](const domain::Task& task) { resume(task); };
-}
-
-AgentPlans::~AgentPlans() {
-    std::unique_lock lock(latch_->mutex);
-    latch_->is_closed = true;
-    latch_->quiet.wait(lock, [this] { return latch_->running == 0; });
-}
-
-void AgentPlans::beside(base::Job work, base::Job then) {
-    parts_.loop.offload(
-        [latch = latch_, work = std::move(work)]() mutable {
-            {
-                const std::lock_guard lock(latch->mutex);
-                if (latch->is_closed) return;
-                ++latch->running;
-            }
-            work();
-            const std::lock_guard lock(latch->mutex);
-            if (--latch->running == 0) latch->quiet.notify_all();
-        },
-        std::move(then));
 }
 
 bool AgentPlans::knows(const domain::ToolCallId& call) const {
@@ -93,9 +72,10 @@ bool AgentPlans::knows(const domain::ToolCallId& call) const {
     return status && known;
 }
 
-base::Result<domain::PlanCreated> AgentPlans::make(const domain::PlanRequest& request, const domain::ToolCall& call,
-                                           const tools::Place& place,
-                                           std::optional<domain::PolicySnapshot> policy) {
+base::Result<domain::PlanCreated> AgentPlans::make(const domain::PlanRequest& request,
+                                                   const domain::ToolCall& call,
+                                                   const tools::Place& place,
+                                                   std::optional<domain::PolicySnapshot> policy) {
     std::optional<PlanRun> known;
     domain::PlanOwner owner{.agent_id = place.agent_id,
                             .task_id = {call.call_id.value},
@@ -115,8 +95,8 @@ base::Result<domain::PlanCreated> AgentPlans::make(const domain::PlanRequest& re
         return {};
     }));
     if (known)
-        return domain::PlanCreated{.run = known,
-                           .needs_approval = plan::needs_approval(*known) && !known->approval};
+        return domain::PlanCreated{
+            .run = known, .needs_approval = plan::needs_approval(*known) && !known->approval};
     return parts_.plans.create_for(
         request,
         {.run_id = run_of(call.call_id), .owner = std::move(owner), .policy = std::move(policy)});
@@ -124,7 +104,7 @@ base::Result<domain::PlanCreated> AgentPlans::make(const domain::PlanRequest& re
 
 base::Result<std::optional<domain::Task>> AgentPlans::promote(const domain::RunId& id) {
     std::optional<domain::Task> task;
-    std::vector<events::Committed> told;
+    std::vector<events::Committed> committed;
     TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         const auto run = TRY(tx.plan_run(id));
         task = TRY(tx.task({id.value}));
@@ -144,10 +124,10 @@ base::Result<std::optional<domain::Task>> AgentPlans::promote(const domain::RunI
         task = tasks::plan_task(facts, log.now());
         TRY(tx.put_task(*task));
         TRY(log.append(task->agent_id, "task_created", event_data(*task)));
-        told = log.take();
+        committed = log.take();
         return {};
     }));
-    parts_.loop.post([this, told = std::move(told)] { parts_.feed.publish(told); });
+    parts_.loop.post([this, committed = std::move(committed)] { parts_.feed.publish(committed); });
     return task;
 }
 
@@ -199,7 +179,7 @@ void AgentPlans::stop(const domain::Task& task) {
     const domain::RunId run{tasks::plan_detail_of(task).run_id};
     const std::string reason = "stopped by its agent or with it";
     if (parts_.plans.host().cancel(run, reason)) return;
-    beside(
+    background_.run(
         [this, run, reason] {
             if (const auto ended = parts_.plans.end(run, reason); !ended)
                 base::log_warn("run {} could not be ended: {}", run, ended.error().message);
@@ -207,17 +187,17 @@ void AgentPlans::stop(const domain::Task& task) {
         [] {});
 }
 
-// A run that waits for the operator is left alone; any other goes on from its journal.
+// A run that waits for the operator is left alone; any other is resumed from its journal.
 void AgentPlans::resume(const domain::Task& task) {
     if (task.status == TaskStatus::Cancelling) return stop(task);
     if (tasks::is_put_off(task)) return;
     const domain::RunId run{tasks::plan_detail_of(task).run_id};
     if (parts_.plans.host().is_executing(run)) return;
-    beside(
+    background_.run(
         [this, run] {
-            const auto carried = parts_.plans.host().execute(run, {});
-            if (!carried && carried.error().code != ErrorCode::Conflict)
-                base::log_warn("run {} is not taken up: {}", run, carried.error().message);
+            const auto resumed = parts_.plans.host().execute(run, {});
+            if (!resumed && resumed.error().code != ErrorCode::Conflict)
+                base::log_warn("run {} is not resumed: {}", run, resumed.error().message);
         },
         [] {});
 }
@@ -231,7 +211,7 @@ public:
         : plans_(plans), ask_(std::move(ask)), done_(std::move(done)) {}
 
     void begin() {
-        beside([this] { first_ = make_and_begin(); }, [this] { made(); });
+        in_background([this] { first_ = make_and_begin(); }, [this] { made(); });
     }
 
     void cancel() override {
@@ -244,15 +224,15 @@ private:
     using First = std::variant<std::monostate, plan::PlanAnswer>;
 
     template <class Work, class Then>
-    void beside(Work work, Then then) {
-        plans_.beside([self = shared_from_this(), work]() mutable { work(); },
-                      [self = shared_from_this(), then]() mutable { then(); });
+    void in_background(Work work, Then then) {
+        plans_.background_.run([self = shared_from_this(), work]() mutable { work(); },
+                               [self = shared_from_this(), then]() mutable { then(); });
     }
 
     First make_and_begin() {
         domain::PlanRequest request{.action = ask_.action,
-                            .params = ask_.params,
-                            .vault = ask_.place.workspace.execution_root};
+                                    .params = ask_.params,
+                                    .vault = ask_.place.workspace.execution_root};
         if (ask_.plan) request.text = base::json_text(*ask_.plan);
         const auto created = plans_.make(request, ask_.call, ask_.place, std::nullopt);
         if (!created) return plan::PlanAnswer(failed(created.error()));
@@ -264,12 +244,12 @@ private:
         }
         run_ = created->run->run_id;
         if (!created->run->is_open() || created->needs_approval) return as_it_stands();
-        const auto carried = plans_.parts_.plans.host().execute(
+        const auto begun = plans_.parts_.plans.host().execute(
             run_,
             {.on_end = [self = shared_from_this()](base::Result<PlanRun>) { self->ended(); }});
-        // Another part of the runtime has taken it up already: its end comes as a message.
-        if (!carried && carried.error().code == ErrorCode::Conflict) return as_it_stands();
-        if (!carried) return plan::PlanAnswer(failed(carried.error()));
+        // Another part of the process executes it already: its end comes as a message.
+        if (!begun && begun.error().code == ErrorCode::Conflict) return as_it_stands();
+        if (!begun) return plan::PlanAnswer(failed(begun.error()));
         is_executing_ = true;
         return std::monostate{};
     }
@@ -287,7 +267,7 @@ private:
         });
         if (!read) return failed(read.error());
         if (!run.is_open()) return plan::PlanOver{std::move(receipt), run.status};
-        return plan::PlanGoesOn{std::move(receipt), tasks::handle(**task)};
+        return plan::PlanContinues{std::move(receipt), tasks::handle(**task)};
     }
 
     void made() {
@@ -311,8 +291,8 @@ private:
 
     void answer_in_background() {
         if (std::exchange(is_answering_, true)) return;
-        beside([this] { first_ = as_it_stands(); },
-               [this] { finish(std::move(std::get<plan::PlanAnswer>(first_))); });
+        in_background([this] { first_ = as_it_stands(); },
+                      [this] { finish(std::move(std::get<plan::PlanAnswer>(first_))); });
     }
 
     void finish(plan::PlanAnswer answer) {

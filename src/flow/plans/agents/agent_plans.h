@@ -2,17 +2,18 @@
 // allow.
 //
 // A run of an agent is a task of it from the moment it outlives its call. The record of the task
-// moves in the transactions of the run, so that neither knows more than the other; the end of both,
-// and the message that tells the agent, are one commit. The ids of call, run and task are the same.
+// moves in the transactions of the run, so that neither knows more than the other; the end of both
+// and the message that reports it to the agent are one commit. The ids of call, run and task are
+// the same.
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <mutex>
 
 #include "exec/plan/entry/run_plan_tool.h"
 #include "exec/tasks/host.h"
 #include "exec/tools/proposals.h"
+#include "flow/plans/execution/background.h"
 #include "flow/plans/plans.h"
 
 namespace plans {
@@ -31,7 +32,8 @@ struct AgentPlanParts {
 class AgentPlans final : public plan::AgentPlans, public tools::Proposals, public RunOwners {
 public:
     explicit AgentPlans(AgentPlanParts parts);
-    ~AgentPlans() override;  // Not while the loop runs; waits for what is done beside it.
+    // Waits for what it does in the background. Not while the loop runs.
+    ~AgentPlans() override = default;
     AgentPlans(const AgentPlans&) = delete;
     AgentPlans& operator=(const AgentPlans&) = delete;
 
@@ -48,31 +50,23 @@ public:
 private:
     class PlanCall;
     // Stores the run of a call, or finds it.
-    base::Result<domain::PlanCreated> make(const domain::PlanRequest& request, const domain::ToolCall& call,
-                                   const tools::Place& place,
-                                   std::optional<domain::PolicySnapshot> policy);
+    base::Result<domain::PlanCreated> make(const domain::PlanRequest& request,
+                                           const domain::ToolCall& call, const tools::Place& place,
+                                           std::optional<domain::PolicySnapshot> policy);
     // Makes a task of a run that is still open. Nothing when it has ended.
     base::Result<std::optional<domain::Task>> promote(const domain::RunId& run);
-    void beside(base::Job work, base::Job then);
     void stop(const domain::Task& task);
     void resume(const domain::Task& task);
 
     AgentPlanParts parts_;
-    // Work beside the loop that is under way; none begins once it is closed.
-    struct Latch {
-        std::mutex mutex;
-        std::condition_variable quiet;
-        int running{0};
-        bool is_closed{false};
-    };
-    std::shared_ptr<Latch> latch_{std::make_shared<Latch>()};
     std::mutex mutex_;
-    // What the transaction on its way will have appended, by run.
+    // What the transaction under way will have appended, by run.
     struct Pending {
         std::vector<events::Committed> events;
         bool has_ended{false};
     };
     std::map<std::string, Pending> pending_;
+    Background background_;  // Last: its work uses the rest.
 };
 
 }  // namespace plans

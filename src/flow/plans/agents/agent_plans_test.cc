@@ -1,4 +1,5 @@
-// Plans that agents have run: by RunPlan, and single calls that were put to the operator.
+// Plans that agents have run: by RunPlan, and single calls that were sent to the operator for
+// approval.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,14 +76,14 @@ protected:
         std::string_view id, json::object plan,
         AuthorityClass authority = AuthorityClass::OperatorInstruction,
         std::chrono::milliseconds patience = 20s) {
-        const auto told = std::make_shared<std::optional<plan::PlanAnswer>>();
-        running = life->agent_plans().start(
-            {.call = call(id, "RunPlan", json::object(), authority),
-             .place = place(),
-             .plan = std::move(plan)},
-            [told](plan::PlanAnswer answer) { *told = std::move(answer); });
+        const auto answer = std::make_shared<std::optional<plan::PlanAnswer>>();
+        running =
+            life->agent_plans().start({.call = call(id, "RunPlan", json::object(), authority),
+                                       .place = place(),
+                                       .plan = std::move(plan)},
+                                      [answer](plan::PlanAnswer one) { *answer = std::move(one); });
         pass(patience);
-        return *told;
+        return *answer;
     }
     void pass(std::chrono::milliseconds time) {
         const auto until = life->loop().now() + time;
@@ -98,8 +99,8 @@ protected:
         });
         return found;
     }
-    // What the agent was told.
-    std::vector<domain::Message> told() {
+    // What the agent received.
+    std::vector<domain::Message> received() {
         std::vector<domain::Message> list;
         write([&](store::Tx& tx) -> base::Status {
             for (const auto& one : TRY(tx.messages(kAgent, {.limit = 99})))
@@ -122,38 +123,38 @@ TEST_F(AgentPlansTest, APlanThatIsOverInTimeIsAnsweredDirectly) {
     EXPECT_EQ(over.status, PlanRunStatus::Succeeded);
     EXPECT_THAT(base::string_at(over.receipt, "output"), HasSubstr("hello"));
     EXPECT_EQ(task("c1"), std::nullopt);
-    EXPECT_THAT(told(), SizeIs(0));
+    EXPECT_THAT(received(), SizeIs(0));
     EXPECT_EQ(run("c1").owner->agent_id, kAgent);
     EXPECT_EQ(run("c1").owner->authority_class, AuthorityClass::ExternalEvidence);
     EXPECT_THAT(*run("c1").planner_version, HasSubstr("agent ada"));
 }
 
-TEST_F(AgentPlansTest, ALongOneGoesOnAsATaskAndItsEndIsToldOnce) {
+TEST_F(AgentPlansTest, ALongOneContinuesAsATaskAndItsEndIsReportedOnce) {
     const auto answer = ask("c1", slow_plan());
     ASSERT_TRUE(answer);
-    const auto& continues = std::get<plan::PlanGoesOn>(*answer);
+    const auto& continues = std::get<plan::PlanContinues>(*answer);
     EXPECT_EQ(base::string_at(continues.task, "task_kind"), "plan_task");
     EXPECT_EQ(task("c1")->status, TaskStatus::Running);
     pass(120s);
     EXPECT_EQ(task("c1")->status, TaskStatus::Completed);
-    ASSERT_THAT(told(), SizeIs(1));
-    EXPECT_EQ(told()[0].kind, domain::MessageKind::TaskResult);
-    EXPECT_THAT(domain::readable(told()[0].body), HasSubstr("\"status\": \"succeeded\""));
-    EXPECT_THAT(domain::readable(told()[0].body), HasSubstr("carries no authority"));
+    ASSERT_THAT(received(), SizeIs(1));
+    EXPECT_EQ(received()[0].kind, domain::MessageKind::TaskResult);
+    EXPECT_THAT(domain::readable(received()[0].body), HasSubstr("\"status\": \"succeeded\""));
+    EXPECT_THAT(domain::readable(received()[0].body), HasSubstr("carries no authority"));
 }
 
-TEST_F(AgentPlansTest, FaultsAreAllToldAndNothingIsStored) {
+TEST_F(AgentPlansTest, FaultsAreAllReportedAndNothingIsStored) {
     const auto answer = ask("c1", plan_of({step("a", "test.nothing", {}), step("a", "Rest", {})}));
     ASSERT_TRUE(answer);
     EXPECT_GE(std::get<plan::PlanRefused>(*answer).faults.size(), 2u);
     EXPECT_FALSE(life->agent_plans().knows({"c1"}));
 }
 
-TEST_F(AgentPlansTest, WhatWritesWaitsForTheOperatorAndThenBeginsWhereARuntimeStays) {
+TEST_F(AgentPlansTest, WhatWritesWaitsForTheOperatorAndThenBeginsInADaemon) {
     ASSERT_TRUE(life->plans().host().stay());
     const auto answer = ask("c1", write_plan());
     ASSERT_TRUE(answer);
-    EXPECT_THAT(base::string_at(std::get<plan::PlanGoesOn>(*answer).receipt, "next_step"),
+    EXPECT_THAT(base::string_at(std::get<plan::PlanContinues>(*answer).receipt, "next_step"),
                 HasSubstr("holon plan approve c1"));
     EXPECT_EQ(task("c1")->status, TaskStatus::Queued);
     EXPECT_TRUE(world.files().empty());
@@ -162,21 +163,21 @@ TEST_F(AgentPlansTest, WhatWritesWaitsForTheOperatorAndThenBeginsWhereARuntimeSt
     EXPECT_EQ(run("c1").status, PlanRunStatus::Succeeded);
     EXPECT_EQ(world.files().at("a.md"), "x");
     EXPECT_EQ(task("c1")->status, TaskStatus::Completed);
-    ASSERT_THAT(told(), SizeIs(1));
-    EXPECT_THAT(domain::readable(told()[0].body), HasSubstr("a.md"));
+    ASSERT_THAT(received(), SizeIs(1));
+    EXPECT_THAT(domain::readable(received()[0].body), HasSubstr("a.md"));
 }
 
-TEST_F(AgentPlansTest, ARejectedPlanIsToldItsAgentAndLeavesNoTrace) {
+TEST_F(AgentPlansTest, ARejectedPlanIsReportedToItsAgentAndLeavesNoTrace) {
     ask("c1", write_plan());
     ASSERT_TRUE(life->plans().reject("c1", "op", "not today"));
     pass(1s);
     EXPECT_EQ(task("c1")->status, TaskStatus::Cancelled);
-    ASSERT_THAT(told(), SizeIs(1));
-    EXPECT_THAT(domain::readable(told()[0].body), HasSubstr("not today"));
+    ASSERT_THAT(received(), SizeIs(1));
+    EXPECT_THAT(domain::readable(received()[0].body), HasSubstr("not today"));
     EXPECT_TRUE(world.files().empty());
 }
 
-TEST_F(AgentPlansTest, StoppingTheTaskEndsTheRunWhetherItWaitsOrGoesOn) {
+TEST_F(AgentPlansTest, StoppingTheTaskEndsTheRunWhetherItWaitsOrExecutes) {
     ask("waits", write_plan());
     ask("goes", slow_plan());
     for (const auto* id : {"waits", "goes"})
@@ -188,7 +189,7 @@ TEST_F(AgentPlansTest, StoppingTheTaskEndsTheRunWhetherItWaitsOrGoesOn) {
         EXPECT_EQ(run(id).status, PlanRunStatus::Cancelled) << id;
         EXPECT_EQ(task(id)->status, TaskStatus::Cancelled) << id;
     }
-    EXPECT_THAT(told(), SizeIs(2));
+    EXPECT_THAT(received(), SizeIs(2));
 }
 
 TEST_F(AgentPlansTest, CancellingTheCallEndsTheRunAndLeavesNoTask) {
@@ -198,7 +199,7 @@ TEST_F(AgentPlansTest, CancellingTheCallEndsTheRunAndLeavesNoTask) {
     pass(5s);
     EXPECT_EQ(run("c1").status, PlanRunStatus::Cancelled);
     EXPECT_EQ(task("c1"), std::nullopt);
-    EXPECT_THAT(told(), SizeIs(0));
+    EXPECT_THAT(received(), SizeIs(0));
 }
 
 TEST_F(AgentPlansTest, ACrashLosesNeitherTheRunNorItsEnd) {
@@ -208,26 +209,26 @@ TEST_F(AgentPlansTest, ACrashLosesNeitherTheRunNorItsEnd) {
     pass(300s);
     EXPECT_EQ(run("c1").status, PlanRunStatus::Succeeded);
     EXPECT_EQ(task("c1")->status, TaskStatus::Completed);
-    EXPECT_THAT(told(), SizeIs(1));
+    EXPECT_THAT(received(), SizeIs(1));
     begin();
     life->tasks().recover({kAgent});
     pass(300s);
-    EXPECT_THAT(told(), SizeIs(1));
+    EXPECT_THAT(received(), SizeIs(1));
 }
 
-TEST_F(AgentPlansTest, TheSameCallAfterACrashGoesOnWithTheRunItHadMade) {
+TEST_F(AgentPlansTest, TheSameCallAfterACrashContinuesTheRunItHadMade) {
     ASSERT_FALSE(ask("c1", slow_plan(), AuthorityClass::OperatorInstruction, 1s));
     begin();
     EXPECT_TRUE(life->agent_plans().knows({"c1"}));
     const auto answer = ask("c1", slow_plan());
     ASSERT_TRUE(answer);
-    EXPECT_TRUE(std::holds_alternative<plan::PlanGoesOn>(*answer));
+    EXPECT_TRUE(std::holds_alternative<plan::PlanContinues>(*answer));
     pass(300s);
     EXPECT_EQ(run("c1").status, PlanRunStatus::Succeeded);
     EXPECT_THAT(life->plans().runs(9).value(), SizeIs(1));
 }
 
-TEST_F(AgentPlansTest, APutCallIsOneRunOfExactlyThisCallMadeOnceAfterApproval) {
+TEST_F(AgentPlansTest, AProposedCallIsOneRunOfExactlyThisCallMadeOnceAfterApproval) {
     const json::object args{{"path", "a.md"},
                             {"content", "pay $$steps.x and $vars.y {{i}} {$steps.z}"}};
     auto asked = call("p1", "test.write", args, AuthorityClass::ExternalEvidence);
@@ -244,13 +245,13 @@ TEST_F(AgentPlansTest, APutCallIsOneRunOfExactlyThisCallMadeOnceAfterApproval) {
     EXPECT_EQ(base::string_at(made.at("calls").at(0), "argsHash"), asked.args_hash);
     EXPECT_FALSE(life->plans().execute("p1").has_value()) << "once";
     pass(1s);
-    ASSERT_THAT(told(), SizeIs(1));
+    ASSERT_THAT(received(), SizeIs(1));
     const auto recovery = tasks::recovery_of(*task("p1")).value();
     EXPECT_EQ(std::get<tasks::PlanRecovery>(*recovery).trust,
               domain::TrustLevel::UntrustedExternal);
 }
 
-TEST_F(AgentPlansTest, CallsThatArePutToTheOperatorAreBounded) {
+TEST_F(AgentPlansTest, CallsThatWaitForTheOperatorAreBounded) {
     for (std::size_t i = 0; i < tasks::kCommandTasksPerAgentMax; ++i)
         ASSERT_TRUE(life->agent_plans().propose(call(fmt::format("p{}", i), "test.write",
                                                      json::object{{"path", "a"}, {"content", "x"}}),

@@ -8,7 +8,8 @@ namespace {
 using base::ErrorCode;
 using base::fail;
 
-// Text in a plan can hold references; a call that is put to the operator means what it says.
+// Text in a plan can hold references; a call that is sent to the operator for approval means what
+// it says.
 json::value verbatim(const json::value& value) {
     if (value.is_string()) {
         std::string text(std::string_view(value.get_string()));

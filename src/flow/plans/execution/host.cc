@@ -1,9 +1,9 @@
-#include "flow/plans/host.h"
+#include "flow/plans/execution/host.h"
 
 #include <ranges>
 
-#include "base/log/log.h"
 #include "agent/identity/agent_lock.h"
+#include "base/log/log.h"
 
 namespace plans {
 namespace {
@@ -13,8 +13,7 @@ using base::fail;
 using domain::PlanRun;
 using domain::PlanRunStatus;
 
-constexpr std::int64_t kTakenUpMax = 10'000;
-constexpr std::int64_t kRevertsLookedAt = 1000;
+constexpr std::int64_t kResumedMax = 10'000;
 constexpr std::chrono::milliseconds kLoading{5};
 constexpr std::string_view kEnding = "runtime_ending";
 
@@ -25,13 +24,13 @@ std::string lock_name(const domain::RunId& run) {
 std::unexpected<base::Error> ending(const domain::RunId& run) {
     return std::unexpected(base::Error{
         ErrorCode::Unavailable,
-        fmt::format("the runtime is ending; run {} stays open and goes on when it is back", run),
+        fmt::format("the daemon is ending; run {} stays open and is resumed when it is back", run),
         std::string(kEnding)});
 }
 
 std::unexpected<base::Error> ending() {
     return std::unexpected(base::Error{ErrorCode::Unavailable,
-                                       "the runtime is ending; try again when it is back",
+                                       "the daemon is ending; try again when it is back",
                                        std::string(kEnding)});
 }
 
@@ -46,12 +45,13 @@ const PlanRun* reverting(const std::vector<PlanRun>& runs, const domain::RunId& 
 // What is left of a run builds on what it did; once that is taken back, only the whole plan makes
 // sense.
 base::Status check_not_reverted(store::Store& store, const domain::RunId& run) {
-    std::vector<PlanRun> newest;
+    std::vector<PlanRun> all;
     TRY(store.read([&](store::Tx& tx) -> base::Status {
-        newest = TRY(tx.plan_runs(kRevertsLookedAt));
+        // All of them: a revert that is missed here lets a run build on what is gone.
+        all = TRY(tx.plan_runs(TRY(tx.plan_run_count())));
         return {};
     }));
-    if (const auto* other = reverting(newest, run))
+    if (const auto* other = reverting(all, run))
         return fail(ErrorCode::Conflict,
                     "run {} was taken back by run {}; run its plan anew instead", run,
                     other->run_id);
@@ -60,26 +60,33 @@ base::Status check_not_reverted(store::Store& store, const domain::RunId& run) {
 
 }  // namespace
 
-// One run under way, with everything that it needs. Made anywhere, used and destroyed on the loop.
-class Host::Carried {
+// What a run is started from: values that any thread may make and drop.
+struct Host::Start {
+    base::Fd lock;
+    StoredRun stored;
+    ReadyRun ready;
+    RunWriter files;
+    ExecutionCallbacks calls;
+};
+
+// One run under way, with everything that it needs. Made, used and destroyed on the loop.
+class Host::Execution {
 public:
-    Carried(const Parts& parts, base::Fd lock, const StoredRun& stored, ReadyRun ready,
-            ExecutionCallbacks calls_made, std::atomic<std::int64_t>& calls_ended)
-        : calls(std::move(calls_made)),
+    Execution(const Parts& parts, Start start, std::atomic<std::int64_t>& calls_ended)
+        : calls(std::move(start.calls)),
           calls_ended_(calls_ended),
-          lock_(std::move(lock)),
-          files_(parts, stored),
+          lock_(std::move(start.lock)),
+          files_(std::move(start.files)),
           journal_(parts.store, parts.loop, parts.joins()),
-          performer_(parts.dispatcher, ready.standing.place, ready.standing.profile),
-          continues_(stored.run.status == PlanRunStatus::Running),
+          performer_(parts.dispatcher, start.ready.context.place, start.ready.context.profile),
+          continues_(start.stored.run.status == PlanRunStatus::Running),
           runner({.loop = parts.loop,
                   .clock = parts.clock,
-                  .ids = parts.ids,
                   .dispatcher = parts.dispatcher,
                   .journal = journal_,
                   .performer = performer_,
-                  .place = ready.standing.place},
-                 std::move(ready.state)) {
+                  .place = start.ready.context.place},
+                 std::move(start.ready.state)) {
         runner.on_commit = [this, feed = parts.feed, &parts](const plan::Commit& commit) {
             files_.add(commit);
             parts.notify_owner(commit.run);
@@ -111,7 +118,7 @@ public:
     plan::Runner runner;  // Last: it uses the rest.
 };
 
-// The right to carry one run here, given back unless it is used.
+// The right to execute one run here, given back unless it is used.
 class Host::Slot {
 public:
     Slot(Host& host, domain::RunId run) : host_(&host), run(std::move(run)) {}
@@ -120,13 +127,16 @@ public:
     ~Slot() {
         if (host_) host_->give_back(run);
     }
-    // It begins. False when the process has begun to end meanwhile.
-    bool fill(std::shared_ptr<Carried> carried) {
+    // Has the run begin on the loop. False when the process has begun to end meanwhile.
+    bool use(Start start) {
         const std::lock_guard lock(host_->mutex_);
         if (host_->is_draining_) return false;
-        host_->executing_[run.value] = std::move(carried);
-        // Under the lock: whoever cancels the run does so after it has begun.
-        std::exchange(host_, nullptr)->post(run, [](Carried& one) { one.begin(); });
+        // Posted under the lock: a cancellation comes after it.
+        Host* host = std::exchange(host_, nullptr);
+        host->parts_.loop.post([host, run = run, start = std::move(start),
+                                alive = std::weak_ptr(host->self_)]() mutable {
+            if (alive.lock()) host->begin(run, std::move(start));
+        });
         return true;
     }
 
@@ -138,7 +148,7 @@ public:
 };
 
 Host::Host(Parts parts)
-    : parts_(std::move(parts)), self_(std::make_shared<Host*>(this)) {}
+    : parts_(std::move(parts)), self_(std::make_shared<Host*>(this)), background_(parts_.loop) {}
 
 Host::~Host() {
     parts_.loop.cancel(grace_);
@@ -148,11 +158,11 @@ base::Result<Host::Slot> Host::take_slot(const domain::RunId& run) {
     const std::lock_guard lock(mutex_);
     if (is_draining_) return ending(run);
     if (executing_.contains(run.value))
-        return fail(ErrorCode::Conflict, "run {} is being carried already", run);
+        return fail(ErrorCode::Conflict, "run {} is executing already", run);
     if (executing_.size() >= kRunsExecutingMax)
         return std::unexpected(base::Error{
             ErrorCode::Unavailable,
-            fmt::format("{} runs are being carried, as many as one process takes; try again when "
+            fmt::format("{} runs are executing, as many as one process may; try again when "
                         "one has ended",
                         kRunsExecutingMax),
             "overloaded"});
@@ -173,7 +183,7 @@ base::Status Host::attend(const std::shared_ptr<Work>& work, base::Job begin) {
     const std::lock_guard lock(mutex_);
     if (is_draining_) return ending();
     work_.insert(work);
-    parts_.loop.post(std::move(begin));  // Under the lock: before whatever stops it.
+    parts_.loop.post(std::move(begin));  // Under the lock: before the job that stops it.
     return {};
 }
 
@@ -207,7 +217,7 @@ base::Result<PlanRun> Host::execute(const domain::RunId& run, ExecutionCallbacks
 }
 
 base::Result<PlanRun> Host::end(const domain::RunId& run, const std::string& reason,
-                                    ExecutionCallbacks calls) {
+                                ExecutionCallbacks calls) {
     auto slot = TRY(take_slot(run));
     auto lock = TRY(identity::lock_folder(parts_.folder(run), lock_name(run)));
     auto stored = TRY(load_run(parts_.store, run));
@@ -219,39 +229,59 @@ base::Result<PlanRun> Host::end(const domain::RunId& run, const std::string& rea
 }
 
 base::Result<PlanRun> Host::start(Slot slot, base::Fd lock, StoredRun stored,
-                                      ExecutionCallbacks calls) {
+                                  ExecutionCallbacks calls) {
     const domain::RunId run = slot.run;
     stored.run.carrier =
         stays_ || stored.run.owner ? domain::PlanCarrier::Runtime : domain::PlanCarrier::Command;
     auto ready = TRY(ready_run(parts_, stored));
-    auto carried = std::make_shared<Carried>(parts_, std::move(lock), stored, std::move(ready),
-                                             std::move(calls), calls_ended_);
-    // Posted: the runner is in the midst of itself when it says so.
-    carried->runner.on_ended = [this, run] {
-        post(run, [this, run](Carried& one) { run_ended(run, one.runner.state().run); });
-    };
-    carried->runner.on_stuck = [this, run](const base::Error& error) {
-        post(run, [this, run, error](Carried&) { run_ended(run, std::unexpected(error)); });
-    };
-    if (!slot.fill(std::move(carried))) return ending(run);
-    return std::move(stored.run);
+    RunWriter files(parts_, stored);
+    PlanRun begun = stored.run;
+    if (!slot.use({.lock = std::move(lock),
+                   .stored = std::move(stored),
+                   .ready = std::move(ready),
+                   .files = std::move(files),
+                   .calls = std::move(calls)}))
+        return ending(run);
+    return begun;
 }
 
-void Host::post(const domain::RunId& run, std::function<void(Carried&)> task) {
-    parts_.loop.post([this, run, task = std::move(task), alive = std::weak_ptr(self_)] {
+void Host::begin(const domain::RunId& run, Start start) {
+    std::unique_lock lock(mutex_);
+    if (is_draining_) {
+        executing_.erase(run.value);
+        lock.unlock();
+        start.lock = base::Fd();
+        if (start.calls.on_end) start.calls.on_end(ending(run));
+        return notify_drained();
+    }
+    const auto execution = std::make_shared<Execution>(parts_, std::move(start), calls_ended_);
+    executing_[run.value] = execution;
+    lock.unlock();
+    // Posted: the runner still works on itself when it reports.
+    execution->runner.on_ended = [this, run] {
+        post(run, [this, run](Execution& one) { run_ended(run, one.runner.state().run); });
+    };
+    execution->runner.on_stuck = [this, run](const base::Error& error) {
+        post(run, [this, run, error](Execution&) { run_ended(run, std::unexpected(error)); });
+    };
+    execution->begin();
+}
+
+void Host::post(const domain::RunId& run, std::function<void(Execution&)> job) {
+    parts_.loop.post([this, run, job = std::move(job), alive = std::weak_ptr(self_)] {
         if (!alive.lock()) return;
-        if (const auto carried = find(run)) task(*carried);
+        if (const auto execution = find(run)) job(*execution);
     });
 }
 
-std::shared_ptr<Host::Carried> Host::find(const domain::RunId& run) const {
+std::shared_ptr<Host::Execution> Host::find(const domain::RunId& run) const {
     const std::lock_guard lock(mutex_);
     const auto found = executing_.find(run.value);
     return found == executing_.end() ? nullptr : found->second;
 }
 
 bool Host::cancel(const domain::RunId& run, const std::string& reason,
-                      std::function<void()> ended) {
+                  std::function<void()> ended) {
     if (!is_executing(run)) return false;
     parts_.loop.post([this, run, reason, ended = std::move(ended), alive = std::weak_ptr(self_)] {
         if (alive.lock()) stop(run, reason, ended);
@@ -260,17 +290,17 @@ bool Host::cancel(const domain::RunId& run, const std::string& reason,
 }
 
 void Host::stop(const domain::RunId& run, const std::string& reason,
-                    const std::function<void()>& ended) {
-    const auto carried = find(run);
-    if (carried) {
-        if (ended) carried->on_gone.push_back(ended);
-        return carried->runner.cancel(reason);
+                const std::function<void()>& ended) {
+    const auto execution = find(run);
+    if (execution) {
+        if (ended) execution->on_gone.push_back(ended);
+        return execution->runner.cancel(reason);
     }
     if (!is_executing(run)) {
         if (ended) ended();
         return;
     }
-    // It is being loaded, on some other thread.
+    // It is being loaded on another thread.
     parts_.loop.after(kLoading, [this, run, reason, ended, alive = std::weak_ptr(self_)] {
         if (alive.lock()) stop(run, reason, ended);
     });
@@ -292,22 +322,22 @@ std::size_t Host::executing_count() const {
     return executing_.size();
 }
 
-// Whoever is told that the run is over finds its lock free.
+// The lock is free before anybody learns that the run has ended.
 void Host::run_ended(const domain::RunId& run, base::Result<PlanRun> how) {
-    std::shared_ptr<Carried> carried;
+    std::shared_ptr<Execution> execution;
     {
         const std::lock_guard lock(mutex_);
         const auto found = executing_.find(run.value);
-        carried = std::move(found->second);
+        execution = std::move(found->second);
         executing_.erase(found);
     }
-    carried->release();
+    execution->release();
     if (how) ++runs_ended_;
     if (!how && how.error().kind != kEnding)
-        base::log_warn("run {} is no longer carried here: {}", run, how.error().message);
-    if (carried->calls.on_end) carried->calls.on_end(std::move(how));
-    for (const auto& told : carried->on_gone) told();
-    parts_.feed->publish(run, carried->runner.state().run.last_seq);
+        base::log_warn("run {} is no longer executed here: {}", run, how.error().message);
+    if (execution->calls.on_end) execution->calls.on_end(std::move(how));
+    for (const auto& gone : execution->on_gone) gone();
+    parts_.feed->publish(run, execution->runner.state().run.last_seq);
     resume_next();
     notify_drained();
 }
@@ -316,7 +346,7 @@ base::Status Host::stay() {
     stays_ = true;
     std::vector<PlanRun> open;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        open = TRY(tx.open_plan_runs(kTakenUpMax));
+        open = TRY(tx.open_plan_runs(kResumedMax));
         return {};
     }));
     std::vector<domain::RunId> left;
@@ -331,39 +361,45 @@ base::Status Host::stay() {
     return {};
 }
 
-// One at a time, so that others get their turn of the loop in between.
+// One at a time and in the background: loading a run reads the store and writes files.
 void Host::resume_next() {
-    if (to_resume_.empty() || executing_count() >= kRunsExecutingMax) return;
+    if (is_resuming_ || to_resume_.empty() || executing_count() >= kRunsExecutingMax) return;
+    is_resuming_ = true;
     const domain::RunId run = to_resume_.back();
     to_resume_.pop_back();
-    if (const auto taken = execute(run, {}); !taken)
-        base::log_warn("run {} was cut off and is not taken up: {}", run, taken.error().message);
-    parts_.loop.post([this, alive = std::weak_ptr(self_)] {
-        if (alive.lock()) resume_next();
-    });
+    background_.run(
+        [this, run] {
+            if (const auto resumed = execute(run, {}); !resumed)
+                base::log_warn("run {} was cut off and is not resumed: {}", run,
+                               resumed.error().message);
+        },
+        [this] {
+            is_resuming_ = false;
+            resume_next();
+        });
 }
 
 void Host::drain(std::move_only_function<void()> done) {
     drained_ = std::move(done);
     to_resume_.clear();
-    std::vector<std::shared_ptr<Carried>> all;
+    std::vector<std::shared_ptr<Execution>> all;
     {
         const std::lock_guard lock(mutex_);
         is_draining_ = true;
-        for (const auto& [id, carried] : executing_)
-            if (carried) all.push_back(carried);
+        for (const auto& [id, execution] : executing_)
+            if (execution) all.push_back(execution);
     }
-    for (const auto& carried : all) {
-        const domain::RunId run = carried->runner.state().run.run_id;
-        carried->runner.hold(
-            [this, run] { post(run, [this, run](Carried&) { run_ended(run, ending(run)); }); });
+    for (const auto& execution : all) {
+        const domain::RunId run = execution->runner.state().run.run_id;
+        execution->runner.hold(
+            [this, run] { post(run, [this, run](Execution&) { run_ended(run, ending(run)); }); });
     }
     stop_work();
-    grace_ = parts_.loop.after(kDrainGrace, [this] { let_all_go(); });
+    grace_ = parts_.loop.after(kDrainGrace, [this] { release_all(); });
     notify_drained();
 }
 
-// Posted: work that has not begun yet does so first.
+// Posted: work that has not begun begins first.
 void Host::stop_work() {
     const std::lock_guard lock(mutex_);
     for (const auto& work : work_)
@@ -379,12 +415,12 @@ void Host::stop_work() {
 }
 
 // What is still under way is cut off, as by a crash.
-void Host::let_all_go() {
+void Host::release_all() {
     std::vector<domain::RunId> left;
     {
         const std::lock_guard lock(mutex_);
-        for (const auto& [id, carried] : executing_)
-            if (carried) left.push_back({id});
+        for (const auto& [id, execution] : executing_)
+            if (execution) left.push_back({id});
     }
     for (const auto& run : left) run_ended(run, ending(run));
 }

@@ -5,16 +5,16 @@
 #include <functional>
 
 #include "config/sections/plans.h"
+#include "domain/plan_views.h"
 #include "exec/plan/record/folder.h"
 #include "exec/plan/run/approval.h"
 #include "exec/plan/run/journal.h"
+#include "flow/plans/execution/feed.h"
 #include "provider/provider.h"
-#include "flow/plans/feed.h"
-#include "domain/plan_views.h"
 
 namespace plans {
 
-// Who is asked for plans. Without a provider nobody is.
+// The model that is asked for plans; none without a provider.
 struct PlannerParts {
     provider::Provider* provider{nullptr};
     // The full name of a model that can be asked: the one that was named, else the configured one.
@@ -22,13 +22,13 @@ struct PlannerParts {
     std::function<std::int64_t(const std::string&)> max_output_tokens_of{};
 };
 
-// Whoever speaks for the agents that have runs made. Any thread.
+// Keeps the tasks of agents in step with the runs that they have made. Any thread.
 class RunOwners {
 public:
     virtual ~RunOwners() = default;
-    // In the transaction that begins or ends a run of an agent.
+    // In the transaction that begins or ends a run of an agent; an Error undoes the transaction.
     virtual base::Status committing(store::Tx& tx, const domain::PlanRun& run) = 0;
-    // Once that is safe.
+    // Once that transaction is committed.
     virtual void committed(const domain::PlanRun& run) = 0;
 };
 
@@ -39,8 +39,8 @@ struct Parts {
     base::Ids& ids;
     tools::Dispatcher& dispatcher;
     std::filesystem::path home;   // Below it, plans/<runId>/ holds the files of each run.
-    std::filesystem::path vault;  // Where a plan works unless told otherwise.
-    // Runs the loop until stop_loop is called from one of its tasks; only where nobody else does.
+    std::filesystem::path vault;  // Where a plan works unless its request says otherwise.
+    // Runs the loop until stop_loop is called from one of its jobs; not used once the host stays.
     std::function<void()> run_loop;
     std::function<void()> stop_loop;
     PlannerParts planner{};
@@ -69,17 +69,17 @@ struct StoredRun {
 };
 base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& run);
 
-// Where a run works, and with whose rights: everything that its calls are judged by besides its
-// policy. Decided here alone, from the run as it is stored.
+// Where a run works, and with whose rights: everything but its policy that its calls are
+// judged by. Decided here alone, from the run as it is stored.
 struct ExecutionContext {
     tools::Place place;
     domain::ProfilePreset profile{domain::ProfilePreset::PublicNamed};
 };
 base::Result<ExecutionContext> execution_context(const Parts& parts, const domain::PlanRun& run);
 
-// A stored run, ready to be carried: its plan checked again, its state read from its journal.
+// A stored run, ready to be executed: its plan checked again, its state read from its journal.
 struct ReadyRun {
-    ExecutionContext standing;
+    ExecutionContext context;
     plan::State state;
 };
 base::Result<ReadyRun> ready_run(const Parts& parts, const StoredRun& stored);
@@ -97,11 +97,11 @@ private:
     bool is_first_{true};
 };
 
-// Appends to a run that nobody carries, and writes its files anew.
+// Appends to a run that no process executes, and writes its files again.
 base::Status record_event(const Parts& parts, StoredRun& stored, const plan::RunEvent& event);
 
 // A process that died after its last commit left files that do not know of the end; they are
-// written anew. Files that claim an end are left alone, whatever they say: verify is there to tell.
+// written anew. Files that claim an end are left alone, whatever they say: verify() reports that.
 base::Status heal_files(const Parts& parts, const StoredRun& stored);
 
 }  // namespace plans

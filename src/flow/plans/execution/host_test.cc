@@ -1,5 +1,4 @@
-// Runs of plans in a process that stays: several at once, left open when it ends, taken up by the
-// next one.
+// Runs of plans in a daemon: several at once, left open when it ends, resumed by the next one.
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -51,7 +50,7 @@ struct Seen {
     std::size_t results() const { return of_kind(records, PlanRecordKind::Result).size(); }
 };
 
-TEST(PlanHost, CarriesSeveralRunsAtOnce) {
+TEST(PlanHost, ExecutesSeveralRunsAtOnce) {
     World world;
     Life life(world);
     auto& host = life.plans().host();
@@ -74,21 +73,21 @@ TEST(PlanHost, CarriesSeveralRunsAtOnce) {
     }
 }
 
-TEST(PlanHost, TellsWatchersOfEveryCommitAndOfTheEnd) {
+TEST(PlanHost, ReportsEveryCommitAndTheEndToWatchers) {
     World world;
     Life life(world);
     const std::string run = create(life, loop_plan("test.slow", 3));
-    std::vector<std::int64_t> told;
+    std::vector<std::int64_t> numbers;
     bool is_executing_at_end = true;
     const auto token = life.plans().watch(run, [&](std::int64_t newest) {
-        told.push_back(newest);
+        numbers.push_back(newest);
         is_executing_at_end = life.plans().host().is_executing({run});
     });
     const auto ended = life.plans().execute(run).value();
-    ASSERT_GT(told.size(), 2U);
-    EXPECT_TRUE(std::ranges::is_sorted(told));
-    EXPECT_EQ(told.back(), ended.last_seq);
-    EXPECT_FALSE(is_executing_at_end) << "the last word came before the run was let go";
+    ASSERT_GT(numbers.size(), 2U);
+    EXPECT_TRUE(std::ranges::is_sorted(numbers));
+    EXPECT_EQ(numbers.back(), ended.last_seq);
+    EXPECT_FALSE(is_executing_at_end) << "the last report came before the run was released";
 }
 
 TEST(PlanHost, DrainsByLettingCallsEndAndLeavesTheRunOpen) {
@@ -122,17 +121,36 @@ TEST(PlanHost, DrainsByLettingCallsEndAndLeavesTheRunOpen) {
     EXPECT_THAT(next.plans().replay(run)->divergences, IsEmpty());
 }
 
-TEST(PlanHost, WhoeverWaitsForAPreviewIsToldThatTheRuntimeEnds) {
+TEST(PlanHost, ARunThatHasNotBegunWhenTheDaemonEndsDoesNotBegin) {
+    World world;
+    Life life(world);
+    auto& host = life.plans().host();
+    Seen seen;
+    const std::string run = create(life, loop_plan("test.slow", 1));
+    ASSERT_TRUE(host.execute({run}, seen.calls()));
+    bool drained = false;
+    host.drain([&] { drained = true; });
+    EXPECT_FALSE(drained);
+    ASSERT_TRUE(life.loop().run_until([&] { return drained; }));
+    ASSERT_TRUE(seen.ended);
+    EXPECT_EQ(seen.ended->error().kind, "runtime_ending");
+    EXPECT_FALSE(seen.begun);
+    EXPECT_FALSE(host.is_executing({run}));
+    EXPECT_EQ(life.plans().run(run)->pass, 0);
+    EXPECT_THAT(world.tools.ran, IsEmpty());
+}
+
+TEST(PlanHost, ACallerThatWaitsForAPreviewLearnsThatTheDaemonEnds) {
     World world;
     Life life(world);
     auto& host = life.plans().host();
     ASSERT_TRUE(host.stay());
     life.loop().run();
     const domain::PlanRequest request{.text = base::json_text(loop_plan("test.stuck", 1))};
-    base::Result<json::object> told;
+    base::Result<json::object> answer;
     bool drained = false;
     {
-        const std::jthread waits([&] { told = life.plans().preview(request); });
+        const std::jthread waits([&] { answer = life.plans().preview(request); });
         // What it posts, it posts before it is counted; from there on the loop is ours.
         while (host.attended_count() == 0) std::this_thread::yield();
         ASSERT_TRUE(life.loop().run_until([&] { return world.tools.running == 1; }));
@@ -142,9 +160,9 @@ TEST(PlanHost, WhoeverWaitsForAPreviewIsToldThatTheRuntimeEnds) {
         ASSERT_TRUE(life.loop().run_until([&] { return drained; }));
         EXPECT_EQ(life.loop().now(), began) << "it was left to its own time";
     }
-    ASSERT_FALSE(told);
-    EXPECT_EQ(told.error().code, ErrorCode::Unavailable);
-    EXPECT_EQ(told.error().kind, "runtime_ending");
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::Unavailable);
+    EXPECT_EQ(answer.error().kind, "runtime_ending");
     EXPECT_EQ(host.attended_count(), 0U);
     const auto late = life.plans().preview(request);
     ASSERT_FALSE(late);
@@ -152,7 +170,7 @@ TEST(PlanHost, WhoeverWaitsForAPreviewIsToldThatTheRuntimeEnds) {
     EXPECT_EQ(world.tools.ran.size(), 2U) << "the list and one call, of the first preview";
 }
 
-TEST(PlanHost, LetsGoOfCallsThatDoNotEndInTime) {
+TEST(PlanHost, ReleasesCallsThatDoNotEndInTime) {
     World world;
     Life life(world);
     auto& host = life.plans().host();
@@ -169,7 +187,7 @@ TEST(PlanHost, LetsGoOfCallsThatDoNotEndInTime) {
     EXPECT_EQ(life.plans().run(run)->status, PlanRunStatus::Running);
 }
 
-TEST(PlanHost, TakesUpRunsOfARuntimeAndLeavesThoseOfACommand) {
+TEST(PlanHost, ResumesRunsOfADaemonAndLeavesThoseOfACommand) {
     World world;
     std::string of_runtime;
     std::string of_command;
@@ -206,15 +224,15 @@ TEST(PlanHost, CancelsOneRunAndNotAnother) {
         ASSERT_TRUE(host.execute({runs.back()}, one.calls()));
     }
     life.loop().run_until([&] { return world.tools.running == 2; });
-    bool told = false;
-    EXPECT_TRUE(host.cancel({runs[0]}, "enough", [&] { told = true; }));
-    ASSERT_TRUE(life.loop().run_until([&] { return told; }));
+    bool has_ended = false;
+    EXPECT_TRUE(host.cancel({runs[0]}, "enough", [&] { has_ended = true; }));
+    ASSERT_TRUE(life.loop().run_until([&] { return has_ended; }));
     EXPECT_EQ((*seen[0].ended)->status, PlanRunStatus::Cancelled);
     EXPECT_FALSE(seen[1].ended);
     EXPECT_FALSE(host.cancel({runs[0]}, "again"));
 }
 
-TEST(PlanHost, BoundsHowManyRunsItCarries) {
+TEST(PlanHost, BoundsHowManyRunsItExecutes) {
     World world;
     Life life(world);
     auto& host = life.plans().host();
@@ -229,7 +247,7 @@ TEST(PlanHost, BoundsHowManyRunsItCarries) {
     EXPECT_TRUE(host.execute({late}, {}));
 }
 
-TEST(PlanHost, BeginsNothingForOthersWhereNoRuntimeStays) {
+TEST(PlanHost, BeginsNothingForOthersWhereNoDaemonServes) {
     World world;
     Life life(world);
     const auto begun = life.plans().begin(create(life, loop_plan("test.slow", 1)));

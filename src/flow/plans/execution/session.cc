@@ -1,4 +1,4 @@
-#include "flow/plans/session.h"
+#include "flow/plans/execution/session.h"
 
 #include "agent/workspace/workspace.h"
 #include "base/log/log.h"
@@ -39,19 +39,19 @@ base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& id) {
 base::Result<ExecutionContext> execution_context(const Parts& parts, const domain::PlanRun& run) {
     if (run.owner)
         return ExecutionContext{.place = {.agent_id = run.owner->agent_id,
-                                     .agent_home = parts.folder(run.run_id),
-                                     .workspace = run.owner->workspace,
-                                     .context = run.context},
-                           .profile = run.owner->profile};
+                                          .agent_home = parts.folder(run.run_id),
+                                          .workspace = run.owner->workspace,
+                                          .context = run.context},
+                                .profile = run.owner->profile};
     return ExecutionContext{.place = {.agent_id = {"plan"},
-                                 .agent_home = parts.folder(run.run_id),
-                                 .workspace = TRY(workspace::enter(run.vault, "")),
-                                 .context = run.context}};
+                                      .agent_home = parts.folder(run.run_id),
+                                      .workspace = TRY(workspace::enter(run.vault, "")),
+                                      .context = run.context}};
 }
 
 base::Result<ReadyRun> ready_run(const Parts& parts, const StoredRun& stored) {
     const auto checked = TRY(checked_again(parts, stored));
-    return ReadyRun{.standing = TRY(execution_context(parts, stored.run)),
+    return ReadyRun{.context = TRY(execution_context(parts, stored.run)),
                     .state = stored.run.pass == 0 ? plan::State(stored.run, checked)
                                                   : TRY(plan::State::from_journal(
                                                         stored.run, checked, stored.records))};
@@ -78,7 +78,8 @@ void RunWriter::add(const plan::Commit& commit) {
 
 void RunWriter::complain(const base::Error& error) {
     base::log_warn(
-        "the files of the run could not be written: {}. The run goes on; resume or verify it later "
+        "the files of the run could not be written: {}. The run continues; resume or verify it "
+        "later "
         "to write them again.",
         error.message);
     folder_.reset();

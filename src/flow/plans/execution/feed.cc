@@ -1,4 +1,4 @@
-#include "flow/plans/feed.h"
+#include "flow/plans/execution/feed.h"
 
 namespace plans {
 
