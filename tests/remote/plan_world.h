@@ -26,6 +26,7 @@ public:
     explicit Resident(const std::filesystem::path& folder);
     ~Resident();
     service::LocalPlans& plans() { return *service_; }
+    plans::Host& host() { return plans_->host(); }
     std::filesystem::path vault() const { return folder_ / "vault"; }
     // Ends as a runtime does that was told to.
     void drain();
