@@ -204,7 +204,7 @@ base::Status Serving::start_server() {
                   .runtime_surface = service::runtime_surface(config)},
         .request_shutdown =
             [this] { runtime_->loop().post([this] { drain("asked over the control surface"); }); },
-        .plans = &runtime_->plans(),
+        .plans = &runtime_->plan_service(),
         .plan_totals = [this] { return runtime_->plans().host().totals(); }};
     server_ = TRY(http_surface::Server::start(std::move(parts), http_options(plan_)));
     return {};

@@ -25,7 +25,8 @@ class Resident {
 public:
     explicit Resident(const std::filesystem::path& folder);
     ~Resident();
-    service::LocalPlans& plans() { return *plans_; }
+    service::LocalPlans& plans() { return *service_; }
+    plans::Host& host() { return plans_->host(); }
     std::filesystem::path vault() const { return folder_ / "vault"; }
     // Ends as a runtime does that was told to.
     void drain();
@@ -43,7 +44,8 @@ private:
     ToolWorld world_;
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
-    std::optional<service::LocalPlans> plans_;
+    std::optional<plans::Plans> plans_;
+    std::optional<service::LocalPlans> service_;
     std::jthread thread_;
 };
 

@@ -37,8 +37,8 @@ public:
           scheduler_(parts_, {.model_ref = "scripted/sim", .concurrent_turns_max = 2}) {}
 
     void run(Clients& clients) {
-        tasks_.on_result = [this](const domain::AgentId& agent) { scheduler_.wake(agent); };
-        tasks_.on_stuck = [](const domain::AgentId&, const base::Error&) {};
+        tasks_.set_listener(
+            {.on_result = [this](const domain::AgentId& agent) { scheduler_.wake(agent); }});
         for (const auto& agent : agents())
             for (int tries = 0; tries < kActionTries; ++tries)
                 if (create(agent)) break;
