@@ -334,7 +334,7 @@ TEST_F(FailsClosed, WhatCannotBeConfinedIsNotRunAndOnRecord) {
     EXPECT_FALSE(fs::exists(program.repo() / "ran"));
     const auto text = said(finished);
     EXPECT_THAT(text, HasSubstr("policy_denied"));
-    EXPECT_THAT(text, HasSubstr("holon-init is not beside holon"));
+    EXPECT_THAT(text, HasSubstr("holon-init is not in the folder of holon"));
     const auto denied = program.events("k", "sandbox_denied");
     ASSERT_EQ(denied.size(), 1U);
     EXPECT_EQ(base::string_at(denied[0].at("data"), "rule"), "unavailable");
