@@ -26,7 +26,7 @@ BOOST_DESCRIBE_ENUM(KeyKind, ModelRef, ModelRefList, JsonObject, PositiveInteger
                     Boolean, Enum, String, StringList)
 
 struct Key {
-    std::string_view key;  // Dotted: the path in the file. <name> stands for any one part of it.
+    std::string_view key;  // Dotted: the path in the file. <name> is any one part of it.
     KeyKind kind;
     std::string_view description;
     std::string_view default_value{"null"};  // JSON.

@@ -1,4 +1,4 @@
-// An agent at rest: the facts that outlive every turn. Status, pending and closure are views.
+// A stored agent: the facts that outlive every turn. Status, pending and closure are views.
 #pragma once
 
 #include <optional>
@@ -84,13 +84,13 @@ struct RuntimeFailure {
 BOOST_DESCRIBE_STRUCT(RuntimeFailure, (),
                       (occurred_at, summary, phase, detail_hint, failure_artifact))
 
-// Deliberate rest; see the Sleep tool. Absent while the agent is awake.
+// Deliberate sleep; see the Sleep tool. Absent while the agent is awake.
 struct Sleep {
     Time since{};
     std::string reason;
     std::optional<Time> until{};
     std::optional<TimerId> timer_id{};  // The timer that ends it.
-    // Of the turn that asked for it: the reason is its text, and comes back when the rest is over.
+    // Of the turn that requested it: the reason is its text, and the wake-up message repeats it.
     TrustLevel trust{TrustLevel::TrustedSystem};
     friend bool operator==(const Sleep&, const Sleep&) = default;
 };

@@ -37,8 +37,8 @@ struct SandboxSettings {
     SandboxBackend backend{SandboxBackend::HostLocal};
     SandboxNetwork network{SandboxNetwork::None};
     std::vector<std::string> allowed_hosts{};
-    std::vector<std::string> writable_roots{};  // Beside the execution root of each command.
-    std::vector<std::string> hidden{};          // Beside the usual secrets.
+    std::vector<std::string> writable_roots{};  // In addition to the execution root of each command.
+    std::vector<std::string> hidden{};          // In addition to the usual secrets.
     SandboxLimits limits{};
     friend bool operator==(const SandboxSettings&, const SandboxSettings&) = default;
 };
@@ -49,14 +49,14 @@ BOOST_DESCRIBE_STRUCT(SandboxSettings, (),
 enum class Enforcement { NotEnforced, HardEnforced };
 BOOST_DESCRIBE_ENUM(Enforcement, NotEnforced, HardEnforced)
 
-// What an agent may run, and what is kept from it. An Agent carries the one that held when it was
+// What an agent may run, and what is hidden from it. An Agent has the one that applied when it was
 // last written; what is enforced is always the operator's present choice.
 struct Execution {
     SandboxBackend backend{SandboxBackend::HostLocal};
     bool process_execution_exposed{true};
     bool allow_background_tasks{true};
     bool supports_managed_worktrees{true};
-    // May it take up folders that its operator has not attached?
+    // May it enter folders that its operator has not attached?
     bool allow_new_workspaces{true};
     Enforcement path_confinement{Enforcement::NotEnforced};
     Enforcement write_confinement{Enforcement::NotEnforced};
@@ -80,7 +80,7 @@ constexpr Execution execution_of(SandboxBackend backend, SandboxNetwork network)
     if (backend == SandboxBackend::HostLocal) return execution;
     execution.path_confinement = execution.write_confinement = execution.secret_isolation =
         execution.child_process_containment = Enforcement::HardEnforced;
-    // The execution root is writable, so whoever chooses it chooses what is confined.
+    // The execution root is writable, so the choice of the root is the choice of what is confined.
     execution.allow_new_workspaces = false;
     if (network != SandboxNetwork::Host) execution.network_confinement = Enforcement::HardEnforced;
     return execution;

@@ -35,7 +35,7 @@ enum class GateOutcome { Accept, Reject };
 BOOST_DESCRIBE_ENUM(GateOutcome, Accept, Reject)
 
 // What the operator wants done with results before they reach a model. Report: they are judged and
-// go on; Enforce: only what was accepted goes on.
+// are passed on; Enforce: only accepted results are passed on.
 enum class GatePolicy { Off, Report, Enforce };
 BOOST_DESCRIBE_ENUM(GatePolicy, Off, Report, Enforce)
 
@@ -53,7 +53,7 @@ BOOST_DESCRIBE_STRUCT(GateMark, (), (policy, outcome, document_ids, rules, fault
 
 struct GateDocument {
     std::string document_id;  // The name of its folder; the result_id of every accepted one.
-    AgentId agent_id;         // In whose history its fate is told.
+    AgentId agent_id;         // The verdict is recorded in the history of this agent.
     GatePlace place{GatePlace::Outbox};
     std::optional<GateOutcome> outcome{};  // None while it has not been judged.
     std::vector<GateReason> reasons{};

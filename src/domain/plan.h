@@ -52,8 +52,8 @@ struct PlanCounts {
 };
 BOOST_DESCRIBE_STRUCT(PlanCounts, (), (steps, succeeded, failed, skipped, calls, unknown_outcomes))
 
-// Who carried a run last: a command, whose user goes on with what was cut off, or a runtime that
-// stays, whose next process does.
+// Which kind of process executed a plan run last: a command, whose user resumes an interrupted run,
+// or a daemon, whose next process does.
 enum class PlanCarrier { Command, Runtime };
 BOOST_DESCRIBE_ENUM(PlanCarrier, Command, Runtime)
 
@@ -141,7 +141,7 @@ struct PlanAction {
     json::value plan;
     std::string plan_hash;
     std::vector<std::string> params{};  // Names that a run has to give values for.
-    // Their types, of JSON Schema, where the plan's uses of them tell.
+    // Their JSON Schema types, where the plan's uses of them determine one.
     std::optional<std::map<std::string, std::string>> param_types{};
     std::optional<RunId> saved_from{};
     Time saved_at{};

@@ -1,4 +1,4 @@
-// A tool invocation and what came of it, the same whoever asked for it.
+// A tool invocation and its outcome, the same for every caller.
 #pragma once
 
 #include <optional>
@@ -72,11 +72,11 @@ BOOST_DESCRIBE_STRUCT(Effects, (),
 enum class RiskLevel { ReadOnly, Writes, Commands };
 BOOST_DESCRIBE_ENUM(RiskLevel, ReadOnly, Writes, Commands)
 
-// Which door a call came through.
+// Which entry point a call came through.
 enum class CallSource { Turn, PlanStep, Gate, Cli };
 BOOST_DESCRIBE_ENUM(CallSource, Turn, PlanStep, Gate, Cli)
 
-// What becomes of a consequential call that only the outside has asked for.
+// What happens to a consequential call that only untrusted input requested.
 enum class ExternalCalls { Allow, Refuse, Ask };
 BOOST_DESCRIBE_ENUM(ExternalCalls, Allow, Refuse, Ask)
 
@@ -147,7 +147,7 @@ struct ToolCall {
     std::optional<Iteration> iteration{};
     std::optional<std::string> loop_id{};  // Shared by the calls of one loop.
     std::optional<std::string> planner_version{};
-    // The same for every attempt at one piece of work, so that a tool can tell a repetition.
+    // The same for every attempt at one piece of work, so that a tool can detect a repetition.
     std::optional<std::string> idempotency_key{};
     friend bool operator==(const ToolCall&, const ToolCall&) = default;
 };

@@ -1,4 +1,5 @@
-// How the outside may wake an agent: its capability, and the hint that a delivery leaves behind.
+// How an external system may wake an agent: its capability, and the hint that a delivery leaves
+// behind.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,7 @@ BOOST_DESCRIBE_ENUM(TriggerScope, Agent, WorkItem)
 BOOST_DESCRIBE_ENUM(DeliveryMode, WakeHint, EnqueueMessage)
 BOOST_DESCRIBE_ENUM(TriggerStatus, Active, Revoked)
 
-// A capability to wake one agent. Whoever has its URL may use it; only a digest of the token in
+// A capability to wake one agent. Anyone who has its URL may use it; only a digest of the token in
 // that URL is kept, so that a copy of the database wakes nobody.
 struct ExternalTrigger {
     ExternalTriggerId external_trigger_id;
@@ -73,7 +74,7 @@ struct WakeHint {
     std::optional<std::string> causation_id{};
     TrustLevel trust{TrustLevel::TrustedSystem};  // The lowest of what was merged in.
     Time created_at{};
-    std::int64_t merged_count{0};      // Earlier hints that this one stands for.
+    std::int64_t merged_count{0};      // Earlier hints that were merged into this one.
     std::vector<MergedHint> merged{};  // The newest of them, newest first.
     friend bool operator==(const WakeHint&, const WakeHint&) = default;
 };

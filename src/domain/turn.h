@@ -16,7 +16,7 @@ namespace domain {
 struct Thinking {
     static constexpr std::string_view kTagKey = "state", kTag = "thinking";
     std::int64_t round{1};
-    bool continues_text{false};  // The last round's text was cut off; this one goes on with it.
+    bool continues_text{false};  // The last round's text was cut off; this one continues it.
     friend bool operator==(const Thinking&, const Thinking&) = default;
 };
 // The provider asked for more patience than a retry has: the round is asked again at `until`.
@@ -52,7 +52,7 @@ using TurnState = std::variant<Thinking, Parked, AwaitingTools, Closed>;
 enum class TerminalKind { Completed, Aborted, BaselineOverBudget };
 BOOST_DESCRIBE_ENUM(TerminalKind, Completed, Aborted, BaselineOverBudget)
 
-// The reason of a turn that was cut short on request and can be taken up again.
+// The reason of a turn that was interrupted on request and can be resumed.
 inline constexpr std::string_view kReasonInterrupted = "interrupted";
 // The reason of a turn that used up its rounds.
 inline constexpr std::string_view kReasonRoundLimit = "max_turns_exceeded";
@@ -141,7 +141,7 @@ struct WorkSignal {
 };
 BOOST_DESCRIBE_STRUCT(WorkSignal, (), (work_item_id, status, reactivation_mode))
 
-// Is the work finished, and if not, what would go on with it? A view, computed from facts.
+// Is the work finished, and if not, what would resume it? A view, computed from facts.
 struct ClosureDecision {
     ClosureOutcome outcome{ClosureOutcome::Completed};
     std::optional<WaitingReason> waiting_reason{};

@@ -1,4 +1,4 @@
-// What would resume an agent, when something must happen, and what runs beside it.
+// What would resume an agent, when something must happen, and what runs in the background.
 #pragma once
 
 #include <optional>
@@ -78,7 +78,7 @@ BOOST_DESCRIBE_ENUM(TaskKind, CommandTask, ChildAgentTask, SleepJob, SubagentTas
 BOOST_DESCRIBE_ENUM(TaskStatus, Queued, Running, Cancelling, Completed, Failed, Cancelled,
                     Interrupted)
 
-// Is it over for good? An interrupted task is not: it is taken up again.
+// Is it over for good? An interrupted task is not: it is resumed.
 constexpr bool is_terminal(TaskStatus status) {
     return status == TaskStatus::Completed || status == TaskStatus::Failed ||
            status == TaskStatus::Cancelled;

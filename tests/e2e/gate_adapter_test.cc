@@ -1,4 +1,4 @@
-// The gate at the waist of the built program: what was rejected is in quarantine and nowhere else.
+// The result gate of the built program: a rejected result is in quarantine and nowhere else.
 #include <csignal>
 #include <fstream>
 

@@ -69,7 +69,7 @@ protected:
     }
     tools::GateAnswer judged(tools::FinishedCall finished) {
         std::optional<tools::GateAnswer> answer;
-        waist.judge(std::move(finished), [&](tools::GateAnswer a) { answer = std::move(a); });
+        adapter.judge(std::move(finished), [&](tools::GateAnswer a) { answer = std::move(a); });
         EXPECT_FALSE(answer) << "never before judge() has returned";
         loop.run();
         return answer.value();
@@ -83,7 +83,7 @@ protected:
     GatePolicy policy{GatePolicy::Enforce};
     BackendFacts backend{.name = "bubblewrap", .version = "0.9", .limits = {{"cpu_s", "600"}}};
     BackendFacts shared_backend{.name = "host_local", .network_is_open = true};
-    ResultGateAdapter waist{{.gate = bench.gate,
+    ResultGateAdapter adapter{{.gate = bench.gate,
                              .loop = loop,
                              .clock = loop,
                              .policy = [this](const auto&, auto) { return policy; },
@@ -232,7 +232,7 @@ TEST_F(ResultGateAdapterTest, ATasksLogIsJudgedWholeAndItsRejectionNamesTheDocum
     domain::Task task{.id = {"t1"}, .agent_id = {"ada"}};
     task.detail = json::object{{"cmd", "make"}, {"output_path", folder.path("log").string()}};
     std::optional<tasks::OutputAnswer> answer;
-    waist.judge(tasks::FinishedOutput{task, supervisor::Ended{.exit_code = 0}},
+    adapter.judge(tasks::FinishedOutput{task, supervisor::Ended{.exit_code = 0}},
                 [&](tasks::OutputAnswer a) { answer = std::move(a); });
     loop.run();
     ASSERT_TRUE(answer && answer->instead);

@@ -163,7 +163,7 @@ TEST(Frame, TellsHowToLookAtFilesAndHowToRest) {
     for (const auto* form : {"rg --files", "rg -n", "sed -n 10,80p", "`head`", "`tail`"})
         EXPECT_THAT(text, HasSubstr(form));
     EXPECT_THAT(text, HasSubstr("a whole file with `cat` is the exception"));
-    EXPECT_THAT(text, HasSubstr("omit duration_ms to rest until something wakes you, and do not "
+    EXPECT_THAT(text, HasSubstr("omit duration_ms to sleep until something wakes you, and do not "
                                 "send 0"));
 }
 

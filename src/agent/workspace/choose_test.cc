@@ -134,7 +134,7 @@ TEST(Isolate, MakesWhatIsNotThere) {
     EXPECT_EQ(std::get<Create>(isolate(plan(), {.known = made_for("other")})), Create{});
 }
 
-// A kill leaves one of these behind; the next call of the same agent goes on from each.
+// A kill leaves one of these behind; the next call of the same agent resumes from each.
 TEST(Isolate, GoesOnWithItsOwn) {
     const auto mine = made_for("k");
     EXPECT_EQ(std::get<Create>(isolate(plan(), {.known = mine, .known_is_recent = true})),

@@ -15,7 +15,7 @@ struct Checkout {
     std::filesystem::path common_dir;  // The repository's own: <repository>/.git.
 
     bool is_worktree() const { return git_dir != common_dir; }
-    // The folder that stands for the repository: its main working tree, or itself if it has none.
+    // The folder that identifies the repository: its main working tree, or itself if it has none.
     std::filesystem::path repository() const;
     friend bool operator==(const Checkout&, const Checkout&) = default;
 };
@@ -30,7 +30,7 @@ std::optional<std::string> current_branch(const std::filesystem::path& git_dir);
 // Did git get to the end of making this worktree?
 bool is_whole(const Checkout& worktree);
 
-// The folder in which the managed worktrees of a repository lie, beside it.
+// The folder of a repository's managed worktrees, next to the repository.
 std::filesystem::path managed_folder(const std::filesystem::path& repository);
 
 // A label as one path component and as a branch: letters, digits, '.', '-' and '_', never empty,

@@ -68,7 +68,7 @@ TEST_F(GitTest, FindsTheRepositoryOfAWorktree) {
     EXPECT_EQ(current_branch(tree->git_dir), std::nullopt);
 }
 
-// Whoever can write in a folder can say that it is of any repository.
+// Anyone who can write in a folder can claim that it belongs to any repository.
 TEST_F(GitTest, BelievesNoWorktreeThatItsRepositoryDoesNotKnow) {
     write("liar/.git", "gitdir: " + (top_ / "repo/.git/worktrees/tree").string() + "\n");
     EXPECT_EQ(find_checkout(top_ / "liar"), std::nullopt);

@@ -22,8 +22,8 @@ json::object place_of(const domain::WorkspaceEntry& entry);
 // Attaches the entry's workspace, unless it is the agent's home or attached.
 std::vector<Note> attach(domain::Agent& agent, const domain::WorkspaceEntry& entry);
 
-// Makes `entry` the active one, attached if need be, and gives what happened. What is left stays as
-// it is, on disk and attached. The agent's execution is up to date.
+// Makes `entry` the active one, attached if need be, and gives what happened. The workspace that is
+// left stays as it is, on disk and attached. The agent's execution is up to date.
 std::vector<Note> move_to(domain::Agent& agent, const domain::WorkspaceEntry& entry);
 
 }  // namespace workspace

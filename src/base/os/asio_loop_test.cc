@@ -74,7 +74,7 @@ TEST(AsioLoop, NeverRunsACancelledTimer) {
     AsioLoop loop;
     std::vector<int> seen;
     Loop::TimerHandle second{};
-    // Both have expired when the loop first looks, and the first takes the second back.
+    // Both have expired when the loop first checks, and the first cancels the second.
     loop.after(0us, [&] {
         seen.push_back(1);
         loop.cancel(second);

@@ -121,7 +121,7 @@ protected:
     std::vector<ProcessExit> exits_;
 };
 
-// A process that reports its number and then stays. "$1" of the scripts below.
+// A process that reports its number and then keeps running. "$1" of the scripts below.
 constexpr const char* kStay = "echo $$ > pids; exec sleep 1000";
 
 TEST_F(SystemProcessRunnerTest, ReportsOutputAndExitCode) {

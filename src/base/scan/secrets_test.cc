@@ -80,7 +80,7 @@ TEST_F(SecretsTest, WordsStayWhatTheyAre) {
     EXPECT_EQ(without_secrets("ollama changeme"), "ollama changeme");
 }
 
-// The rest of it is on the other side of the cut, so no rule finds it any more.
+// It continues on the other side of the cut, so no rule matches it.
 TEST_F(SecretsTest, HalfACredentialAtACutIsTakenOutToo) {
     know({kSecret});
     for (std::size_t size = kPartBytesMin; size < kSecret.size(); ++size) {

@@ -1,4 +1,4 @@
-// How a provider is told who asks.
+// How a request authenticates to a provider.
 #pragma once
 
 #include <optional>

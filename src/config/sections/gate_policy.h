@@ -16,7 +16,7 @@ struct GateSettings {
     // The most specific word that was said: on the agent's family, the agent, the family, all. A
     // family that is not known has no word of its own.
     domain::GatePolicy policy(const std::string& agent, std::string_view family) const;
-    // Is there nothing to judge, whoever asks?
+    // Is the gate off for every agent and family?
     bool is_off() const { return general == GateSection{} && agents.empty(); }
 };
 BOOST_DESCRIBE_STRUCT(GateSettings, (), (general, agents))

@@ -56,7 +56,7 @@ TEST(Sandbox, TakesWhatIsSetAndForAnAgentWhatItSetsBeyond) {
     EXPECT_FALSE(execution_of(all->of("tight")).supports_managed_worktrees);
     EXPECT_TRUE(execution_of(general).supports_managed_worktrees);
     EXPECT_FALSE(execution_of(all->of("apart")).supports_managed_worktrees);
-    // Whoever is confined chooses its own root only where the operator says so.
+    // A confined agent chooses its own root only if the operator allows it.
     EXPECT_FALSE(execution_of(general).allow_new_workspaces);
     EXPECT_TRUE(execution_of(all->of("open")).allow_new_workspaces);
     EXPECT_TRUE(execution_of(all->of("apart")).allow_new_workspaces);

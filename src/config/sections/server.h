@@ -35,7 +35,7 @@ struct Server {
 base::Result<Server> load_server(const std::filesystem::path& home,
                                  const std::map<std::string, std::string>& environment);
 
-// Trimmed. A blank one, or one that no header could carry, is InvalidInput; `where` says whose
+// Trimmed. A blank one, or one that is not allowed in a header, is InvalidInput; `where` says whose
 // mistake it is. The value is not repeated.
 base::Result<std::string> check_token(std::string_view text, std::string_view where);
 

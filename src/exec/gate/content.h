@@ -10,7 +10,7 @@
 
 namespace gate {
 
-// The rules of the gate beside those for secrets. Read once; safe from any thread.
+// The rules of the gate, without those for secrets. Read once; safe from any thread.
 const std::vector<scan::Rule>& content_rules();
 
 // Those for secrets and these: what a verdict is made by, with the engine built with the program.

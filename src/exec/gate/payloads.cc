@@ -46,7 +46,7 @@ struct Run {
 
 constexpr std::size_t kWrappedLineMin = 32;
 
-// Where the run that reaches `at` goes on behind a line end, or `at`.
+// Where the run that reaches `at` continues after a line end, or `at`.
 std::size_t behind_line_end(std::string_view text, std::size_t at) {
     std::size_t next = at;
     if (text.substr(next).starts_with("\\r")) next += 2;

@@ -33,7 +33,7 @@ struct FileKind {
 };
 FileKind file_kind(std::string_view bytes);
 
-// Text that was found behind an encoding, and where the run with it stands.
+// Text that was found behind an encoding, and the position of the run that contains it.
 using VisitDecoded =
     std::function<void(std::string_view decoded, std::size_t begin, std::size_t end)>;
 

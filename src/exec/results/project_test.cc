@@ -82,7 +82,7 @@ TEST(Project, SaysSoWhenTheOutputCannotBeKept) {
                            .message = "The tool ran, but its output could not be kept: "
                                       "write: No space left on device",
                            .recovery_hint =
-                               "The side effects stand. Free disk space or ask for less output."}));
+                               "The side effects remain. Free disk space or request less output."}));
 }
 
 // contract: RCPT-06, TERR-08, TERR-09, TERR-10, TERR-11, TERR-12

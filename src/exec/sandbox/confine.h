@@ -33,10 +33,11 @@ struct ResolvedPaths {
     friend bool operator==(const ResolvedPaths&, const ResolvedPaths&) = default;
 };
 
-// Resolves the paths of `policy`; blocks on the file system. NotFound for a writable root that is not
-// an existing folder, InvalidInput for "/", Unavailable for one whose .git/commondir redirects git.
-// Missing hidden and read-only paths are left out: a command cannot create them either, unless they
-// are in a writable root. May create an empty file or folder there, so that the command cannot.
+// Resolves the paths of `policy`; blocks on the file system. NotFound for a writable root that is
+// not an existing folder, InvalidInput for "/", Unavailable for one whose .git/commondir redirects
+// git. Missing hidden and read-only paths are left out: a command cannot create them either, unless
+// they are in a writable root. Creates an empty .git/hooks where .git has none, so that the command
+// cannot.
 base::Result<ResolvedPaths> resolve_paths(const Policy& policy);
 
 // The command line of bwrap, up to and without the confined command. Pure.
