@@ -104,7 +104,7 @@ def call(id, name, args):
         waiting[id] = args.get("cancelled")
         return None
     if name == "die":
-        print("dying as told", file=sys.stderr, flush=True)
+        print("dying on request", file=sys.stderr, flush=True)
         os._exit(3)
     if name == "big":
         return text("x" * args["bytes"])

@@ -165,7 +165,7 @@ TEST_F(McpLive, AServerThatDiesInACallLeavesTheOutcomeUnknownAndComesBack) {
     use({server("normal")});
     EXPECT_EQ(kind("die", json::object{}), "mcp_server_died");
     EXPECT_THAT(end().receipt, HasSubstr("exit status 3"));
-    EXPECT_THAT(log(), HasSubstr("dying as told"));
+    EXPECT_THAT(log(), HasSubstr("dying on request"));
     EXPECT_EQ(run("echo", {{"text", "again"}}).receipt, "again");
 }
 

@@ -1,4 +1,4 @@
-// One session on a server that says what the test says, on made-up time.
+// One session with a scripted server, on a fake clock.
 #include "exec/tools/mcp/session.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Keeps what was written, and gives what the test tells it to.
+// Records what was written, and answers as the test sets it.
 class FakeServers final : public ChildRunner {
 public:
     struct Process final : Child {
@@ -190,7 +190,7 @@ TEST_F(McpSession, ADeathFailsWhatWasSentAndTheNextCallStartsAnotherServer) {
     call();
     introduce();
     EXPECT_EQ(loop_.now() - died_at, kRestartDelayFirst);
-    ASSERT_EQ(last_method(), "tools/call");  // The list stays what it was.
+    ASSERT_EQ(last_method(), "tools/call");  // The list is unchanged.
     for (const auto& message : servers_.heard)
         EXPECT_NE(message.at("method"), json::value("tools/list"));
     servers_.answer({});

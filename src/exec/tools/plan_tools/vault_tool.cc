@@ -20,7 +20,7 @@ tools::ToolSpec spec_of(About about, domain::RiskLevel risk) {
 }
 
 // Stops a search between two files, and a change before its first step; a change that has begun
-// goes on to its end, so that it is whole or not at all.
+// runs to its end, so that it is complete or not made at all.
 struct Stoppable final : tools::Running {
     void cancel() override { stop = true; }
     std::atomic<bool> stop{false};
@@ -41,7 +41,7 @@ base::Result<json::object> no_preview(const domain::ToolError& error) {
     return base::fail(base::ErrorCode::Refused, "{}", error.message);
 }
 
-// A preview may be asked for args that still have references in them.
+// A preview may be requested for args that still contain references.
 base::Status check_fit(const tools::ToolSpec& spec, const json::value& args) {
     const auto faults = tools::check_schema(spec.input_schema, args);
     if (faults.empty()) return {};
@@ -72,7 +72,7 @@ public:
         return running;
     }
 
-    // Looking changes nothing, so a preview may do it and tell the result.
+    // A read changes nothing, so a preview may execute it and show the result.
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place& place) const override {
         TRY(check_fit(spec_, args));
@@ -121,7 +121,7 @@ public:
             [change = change_, request, run = call.run_id, end, done = std::move(done)]() mutable {
                 if (!*end) return done(outcome_of(std::unexpected(std::move(*end).error())));
                 if (change->after) change->after(run, *request, **end);
-                auto outcome = outcome_of(change->tell(*request, **end));
+                auto outcome = outcome_of(change->report(*request, **end));
                 outcome.effects = std::move((*end)->performed.effects);
                 done(std::move(outcome));
             });
@@ -141,8 +141,8 @@ public:
         else
             return no_preview(decision.error());
         json::object preview = vault::describe(done.decision.steps);
-        // What it would answer, as far as that is known: nothing has been noted to take back.
-        preview["data"] = change_->tell(request, done).result;
+        // The expected answer, as far as it is known, without undo entries.
+        preview["data"] = change_->report(request, done).result;
         return preview;
     }
 

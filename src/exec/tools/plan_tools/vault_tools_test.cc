@@ -187,9 +187,9 @@ TEST_F(VaultToolsTest, PreviewExactlyWhatTheyThenDo) {
         EXPECT_EQ(list("modifies"), modified) << tool;
         EXPECT_EQ(list("renames"), renamed) << tool;
         EXPECT_EQ(list("deletes"), deleted) << tool;
-        json::object told = result.data->as_object();
-        told["undo"] = json::array{};
-        EXPECT_EQ(shown.at("data"), json::value(told)) << tool;
+        json::object reported = result.data->as_object();
+        reported["undo"] = json::array{};
+        EXPECT_EQ(shown.at("data"), json::value(reported)) << tool;
     }
     EXPECT_FALSE(preview("vault.createFile", {{"path", "../x"}}));
     EXPECT_FALSE(preview("vault.createFile", {{"path", {"a", "list"}}})) << "must not throw";

@@ -370,7 +370,7 @@ TEST_F(VaultTest, AFolderThatSomebodyMadeInBetweenIsUsedAndTheirsToTakeBack) {
     for (const auto& entry : done.undo) mine.push_back(entry.path);
     EXPECT_THAT(mine, ElementsAre("a/b", "a/b/n.md"));
     EXPECT_THAT(done.effects.created, testing::SizeIs(2));
-    // Anything else in its place is still in the way.
+    // Anything else at its path is still a conflict.
     write("f", "a file");
     EXPECT_EQ(perform(vault, std::vector<Step>{MakeFolder{"f"}}, sink_).error().kind, "conflict");
 }
@@ -391,7 +391,7 @@ TEST_F(VaultTest, AFolderOfAFailedTryStaysForTheNextAndIsStillItsOwn) {
     EXPECT_EQ(done.effects.created[0].path, "a");
 }
 
-// Each folder is made by one of them, and the others use it: none fails, and when all is taken back
+// Each folder is made by one of them, and the others use it: none fails, and when all is undone
 // nothing is left.
 TEST_F(VaultTest, ParallelCallersMakeTheFoldersTheyShareOnce) {
     constexpr int kThreads = 4, kRounds = 30;
@@ -438,7 +438,7 @@ TEST_F(VaultTest, LosesNoneOfManyParallelAppends) {
                     done += put({.path = "log.md", .content = "x", .mode = WriteMode::Append})
                                     .has_value()
                                 ? 1
-                                : 0;  // CONFLICT after many tries is an honest answer too.
+                                : 0;  // CONFLICT after many tries is correct, too.
             });
     }
     EXPECT_EQ(all().at("log.md"), "644 " + std::string(static_cast<std::size_t>(done), 'x'));
@@ -486,7 +486,7 @@ TEST_F(VaultTest, ChangesNothingOutsideWhileAFolderIsSwappedForALink) {
     EXPECT_GT(refused, 0) << "the race was never met";
 }
 
-// Any sequence of changes, taken back from its end, leaves the vault as it was to the byte.
+// Any sequence of changes, undone from its end, leaves the vault as it was to the byte.
 TEST_F(VaultTest, IsRestoredByTakingBackAnySequenceOfChanges) {
     std::mt19937 random(11);
     const std::vector<std::string> names{"a.md", "b.md", "C d.md", "e", "bad:name?.md"};

@@ -152,7 +152,7 @@ TEST(ParseUnified, TakesAnEmptyLineForContextWhereThatIsPlain) {
         std::vector<std::string> diagnostics;
     };
     const Case cases[] = {
-        {"the hunk goes on",
+        {"the hunk continues",
          "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n",
          {kept("a"), kept(""), removed("b"), added("c")},
          {"hunk_empty_line_as_context"}},

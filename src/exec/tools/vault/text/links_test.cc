@@ -180,7 +180,7 @@ TEST(RewriteLinks, CountsWhatItCannotWrite) {
 }
 
 // What the rewriter promises, over random vaults: each link that led to a file leads to the same
-// file afterwards, and a note without such links stays as it is.
+// file afterwards, and a note without such links is unchanged.
 TEST(RewriteLinks, KeepsEveryLinkOnItsFileInRandomVaults) {
     std::mt19937 random(7);
     const std::vector<std::string> names{"A.md", "B.md", "a.md", "C d.md", "p.png", "v1.md"};
