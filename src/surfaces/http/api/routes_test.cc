@@ -388,8 +388,8 @@ TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
     const auto document = ask(get("/openapi.json")).json();
     EXPECT_EQ(document.at("openapi"), "3.1.0");
     const auto about = base::string_at(document.at("info"), "description");
-    EXPECT_THAT(about, HasSubstr("For being told about an agent, use /agents/{agent_id}/status"));
-    EXPECT_THAT(about, HasSubstr("go on from /agents/{agent_id}/events/stream"));
+    EXPECT_THAT(about, HasSubstr("To read the state of an agent, use /agents/{agent_id}/status"));
+    EXPECT_THAT(about, HasSubstr("continue from /agents/{agent_id}/events/stream"));
     EXPECT_THAT(about, HasSubstr("not a general snapshot for third parties"));
     for (const auto& route : http_surface::routes()) {
         const bool is_get = route.method == http_surface::Method::Get;
