@@ -17,7 +17,7 @@ DaemonFacts running() {
             .holder = 41,
             .left_behind = {"holon.pid", "daemon.json", "holon.sock"}};
 }
-// What a crash leaves: files, and nobody who holds the lock.
+// After a crash: files, and a free lock.
 DaemonFacts crashed() {
     return {.left_behind = {"holon.pid", "daemon.json", "holon.sock"}};
 }
@@ -82,7 +82,7 @@ TEST(DaemonDecide, LivesWithARuntimeThatTellsLess) {
     EXPECT_EQ(decide_stop(facts), StopDecision(AskToStop{41}));
 }
 
-// Its own number for itself is never signalled: in another container it is another process.
+// The number that it reports is never signalled: in another container it is another process.
 TEST(DaemonDecide, SignalsNobodyWhoWasNotSeenToHoldTheLock) {
     auto facts = running();
     facts.holder.reset();

@@ -13,7 +13,7 @@ TEST(Route, TakesTheSocketFirstAndTcpOnlyBesideALivingRuntime) {
     ASSERT_TRUE(both);
     EXPECT_EQ(both->socket, "/h/run/holon.sock");
     EXPECT_EQ(both->url, "http://127.0.0.1:1");
-    // What dead metadata says leads nowhere, or to somebody else.
+    // The address in stale metadata leads nowhere, or to another program.
     const auto alone =
         choose_route({.socket_accepts = true, .running_url = "http://127.0.0.1:1"}, kServer);
     EXPECT_EQ(alone->url, "");

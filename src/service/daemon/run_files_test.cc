@@ -106,7 +106,7 @@ TEST(Probe, TellsTheRuntimeOfThisHomeFromOthers) {
     };
     EXPECT_EQ(answers({{"ok", true}, {"home_dir", "/tmp/h"}}), Control::Answers);
     EXPECT_EQ(answers({{"ok", true}, {"home_dir", "/tmp/x/../h"}}), Control::Answers);
-    EXPECT_EQ(answers({{"ok", true}}), Control::Answers);  // A version that tells less.
+    EXPECT_EQ(answers({{"ok", true}}), Control::Answers);  // A version that reports less.
     EXPECT_EQ(answers({{"ok", true}, {"home_dir", "/tmp/other"}}), Control::Foreign);
     EXPECT_EQ(answers({{"hello", "world"}}), Control::Foreign);
     const auto fails = [](base::ErrorCode code, std::string kind = "") {

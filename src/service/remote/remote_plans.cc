@@ -15,9 +15,9 @@ using domain::PlanRun;
 constexpr std::int64_t kRecordPageMax = 512;
 constexpr std::chrono::milliseconds kPreviewTimeout = 60s;
 constexpr std::chrono::milliseconds kProofTimeout = 300s;  // Reads everything that a run recorded.
-// Looks again after this long even when nobody said that something changed.
+// Checks again after this long, also without a notification.
 constexpr std::chrono::milliseconds kLookAgain = 2s;
-// A runtime that has just started takes up its runs; one that does not by then will not.
+// A daemon that has just started resumes its runs; a run that is not resumed by then will not be.
 constexpr int kChecksWithoutExecutorMax = 5;
 
 std::string run_path(const std::string& run, std::string_view rest = "") {
@@ -183,7 +183,7 @@ base::Result<std::shared_ptr<void>> RemotePlans::watch(const std::string& run,
     return watch_from(stands.run_id.value, stands.last_seq, std::move(changed));
 }
 
-// A page may be short of what was asked for, so it goes on until the newest line is there.
+// A page may be short of what was asked for, so it continues until the newest line is there.
 base::Status RemotePlans::show_new(const PlanRun& run, std::int64_t& cursor,
                                    PlanObserver& observer) {
     while (cursor < run.last_seq) {
@@ -203,7 +203,7 @@ base::Result<PlanRun> RemotePlans::execute(const std::string& run, PlanObserver&
     Wakeup wakeup;
     const auto token = watch_from(id, cursor, [&](std::int64_t) { wakeup.ring(); });
     for (int looks = 0;; wakeup.wait(kLookAgain)) {
-        // Asked first: what the run wrote before it ended is shown then.
+        // Loaded first: lines that the run wrote before its end are shown then.
         const auto stands = run_state(id);
         base::Status shown;
         if (stands)
@@ -258,7 +258,7 @@ bool RemotePlans::interrupt(const std::string& reason) {
     return true;
 }
 
-// Beside the caller: it waits for signals, and a second one must reach it.
+// On a thread of its own: the caller waits for signals, and a second one must reach it.
 void RemotePlans::start_cancelling() {
     cancelling_ = std::jthread([this, id = executing_, reason = *interrupted_] {
         if (cancel(id, reason)) return;

@@ -77,7 +77,7 @@ void RunView::on_event(const domain::Event& event) {
     } else if (event.kind == "turn_parked") {
         const std::string until = base::string_at(data, "until");
         line(styled(terminal_, Style::Yellow,
-                    fmt::format("  limited by the provider; goes on by itself at {}",
+                    fmt::format("  limited by the provider; resumes by itself at {}",
                                 until.substr(0, 19))));
         begin("waiting until " + until.substr(0, 19));
     } else if (event.kind == "task_created") {
