@@ -87,9 +87,9 @@ double rate(const std::filesystem::path& folder, bool chained, std::int64_t conc
     request.policy["limits"] = json::object{{"maxConcurrency", concurrency}};
     const auto created = plans.create(request);
     CHECK(created && created->run, "the plan is good");
-    service::PlanObserver nobody;
+    service::PlanObserver no_observer;
     const auto start = std::chrono::steady_clock::now();
-    const auto run = plans.execute(created->run->run_id.value, nobody);
+    const auto run = plans.execute(created->run->run_id.value, no_observer);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     CHECK(run && run->status == domain::PlanRunStatus::Succeeded, "the run succeeds");
     return kSteps / took.count();

@@ -1,4 +1,4 @@
-// Runs every case of cases/ in the real sandbox and then looks, from outside, whether it got out.
+// Runs every case of cases/ in the real sandbox and then checks, outside of it, whether it escaped.
 //
 // A case says what it tries; what it prints proves nothing. The judges below do: the marker that
 // lies in every hidden place was not printed, nothing outside the writable root changed, nobody
@@ -274,7 +274,7 @@ protected:
     std::vector<std::string> argv_;  // Of the last confined command.
 };
 
-// Processes whose environment holds the mark, seen from outside.
+// Processes outside the sandbox whose environment holds the mark.
 std::vector<std::string> left_over(const std::string& mark) {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -298,7 +298,7 @@ std::string taken(const fs::path& root) {
     return files;
 }
 
-// A process outside that ends by itself once nobody holds the pipe any more.
+// A process outside that ends by itself once no process holds the pipe.
 class Victim {
 public:
     Victim() {
@@ -318,7 +318,7 @@ public:
     // Whether a signal was quicker than we are. Only once.
     bool was_ended() {
         ::close(pipe_[1]);
-        ::kill(pid_, SIGCONT);  // Should somebody have stopped it.
+        ::kill(pid_, SIGCONT);  // In case a case has stopped it.
         int status = 0;
         CHECK(::waitpid(pid_, &status, 0) == pid_, "it is our child");
         return !WIFEXITED(status);

@@ -23,7 +23,7 @@ const bool kWorldsAreOutsideTmp = [] {
     return ::setenv("TMPDIR", HOLON_ATTACK_FOLDER, 1) == 0;
 }();
 
-// A port of the loopback that takes connections, and a word for whoever asks for the web.
+// A loopback port that accepts connections and answers HTTP requests.
 class Listener {
 public:
     Listener() {

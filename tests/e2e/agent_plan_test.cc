@@ -1,5 +1,5 @@
 // Plans that an agent has run, on the built program: RunPlan, the operator's word, and what the
-// agent is told.
+// agent receives.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -91,8 +91,8 @@ TEST_F(AgentPlan, APlanThatWritesWaitsIsApprovedAndItsAgentIsToldTheEnd) {
     EXPECT_EQ(program.read(program.repo() / "new.md"), "x");
     server.enqueue(test_support::says("Good."));
     go({"--resume"});
-    const std::string told = last_request();
-    EXPECT_THAT(told.substr(told.rfind("current_input")), HasSubstr("new.md"));
+    const std::string received = last_request();
+    EXPECT_THAT(received.substr(received.rfind("current_input")), HasSubstr("new.md"));
     EXPECT_EQ(program.run({"plan", "revert", "last", "--yes"}).exit_code, 0);
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "new.md"));
 }

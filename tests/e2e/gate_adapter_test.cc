@@ -16,7 +16,7 @@ using test_support::FakeModelServer;
 using testing::HasSubstr;
 using testing::Not;
 
-// What a command prints and nobody may read. The first two break a rule each; the third does not
+// Output of a command that must not be read. The first two break a rule each; the third does not
 // and is rejected with them.
 constexpr std::string_view kSecret =
     "github_"
@@ -111,7 +111,7 @@ TEST_F(GateAdapter, ARejectedResultIsInQuarantineAndNowhereElse) {
     EXPECT_TRUE(in("outbox").empty());
     EXPECT_EQ(program.events("k", "gate_rejected").size(), 2U);
     EXPECT_EQ(program.events("k", "gate_accepted").size(), 2U);
-    // What it did stays known.
+    // Its effects are still recorded.
     EXPECT_THAT(program.run({"events", "--agent", "k"}).out, HasSubstr("made.txt"));
     const auto kept = document("quarantine", in("quarantine").front());
     EXPECT_THAT(kept, HasSubstr("cat bad.txt"));
@@ -178,10 +178,10 @@ TEST_F(GateAdapter, WhatATaskPrintsIsWithheldUntilItIsJudged) {
                 {{"task_id", created.substr(at, created.find('"', at) - at)}, {"block", false}});
     model_says("It runs.");
     model_says("It is over.");
-    on.tell("on");
+    on.send("on");
     ASSERT_TRUE(server.wait_for_requests(4));
     EXPECT_THAT(server.requests()[3].body, HasSubstr("Task is not over yet"));
-    go.tell("on");
+    go.send("on");
     const auto finished = running.wait();
     ASSERT_EQ(finished.exit_code, 0) << finished.err;
     expect_clean(finished.out, "the answer");
@@ -203,7 +203,7 @@ TEST_F(GateAdapter, ATaskWhoseOutputWasAcceptedIsShownAsUsual) {
     ready.wait();
     ASSERT_TRUE(server.wait_for_requests(2));
     EXPECT_THAT(server.requests()[1].body, Not(HasSubstr(kGood)));
-    go.tell("on");
+    go.send("on");
     ASSERT_EQ(running.wait().exit_code, 0);
     EXPECT_THAT(server.requests().back().body, HasSubstr(kGood));
 }
@@ -252,16 +252,16 @@ TEST_F(GateAdapter, AReleasedResultIsToldToItsAgentAsEvidence) {
     model_says("Read it.");
     const auto next = program.run({"run", "--json", "--agent", "k", "--resume"});
     ASSERT_EQ(next.exit_code, 0) << next.err;
-    const auto told = server.requests().back().body;
-    EXPECT_THAT(told, HasSubstr(kBystander));
-    EXPECT_THAT(told, HasSubstr("the key is a dummy"));
-    EXPECT_THAT(told, HasSubstr("carries no authority"));
+    const auto received = server.requests().back().body;
+    EXPECT_THAT(received, HasSubstr(kBystander));
+    EXPECT_THAT(received, HasSubstr("the key is a dummy"));
+    EXPECT_THAT(received, HasSubstr("carries no authority"));
     const auto admitted = program.events("k", "message_admitted");
     EXPECT_THAT(base::json_text(admitted.back()), HasSubstr("external_evidence"));
 }
 
 // Kills the program while it works at the gate; each document is in one place afterwards, and the
-// turn goes on to its end.
+// turn continues to its end.
 // contract: GATE-13
 TEST_F(GateAdapter, KilledAtTheGateTheTurnGoesOnAndNothingIsLost) {
     set("gate.policy", "enforce");

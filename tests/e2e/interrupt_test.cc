@@ -1,4 +1,4 @@
-// Ctrl-C, and what is taken up again afterwards.
+// Ctrl-C, and what is resumed afterwards.
 #include <csignal>
 
 #include <gmock/gmock.h>

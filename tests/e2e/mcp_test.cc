@@ -221,7 +221,7 @@ TEST_F(McpE2e, ASecretReachesItsServerAndNobodyElse) {
     run_json();
     const auto calls = executions();
     ASSERT_EQ(calls.size(), 3u);
-    // It had it to tell, and nobody was told.
+    // It knew the secret, and did not reveal it.
     EXPECT_EQ(*calls[0].receipt, "[redacted:known-credential]");
     EXPECT_EQ(*calls[1].receipt, "(unset)");
     EXPECT_THAT(*calls[2].receipt, HasSubstr("command: unset"));

@@ -1,4 +1,4 @@
-// What the reading commands print when nobody but a script reads it.
+// What the reading commands print for scripts.
 #include <set>
 
 #include <gmock/gmock.h>

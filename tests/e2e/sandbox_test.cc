@@ -1,5 +1,5 @@
-// A model that obeys whatever it reads, through every door of the built program, confined. What it
-// prints proves nothing; the judge looks from outside.
+// A model that obeys whatever it reads, through every entry point of the built program, confined.
+// Its output proves nothing; the judge checks the effects outside the sandbox.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -312,7 +312,7 @@ TEST_F(Confined, ARefusedDestinationIsOnRecord) {
     EXPECT_FALSE(base::string_at(data, "tool_call_id").empty());
 }
 
-// Runs where the machine cannot confine, too: the copy of the program has no helper beside it.
+// Runs where the machine cannot confine, too: the copy of the program has no helper in its folder.
 class FailsClosed : public Confined {
 protected:
     void SetUp() override {
@@ -411,7 +411,7 @@ TEST_F(ConfinedTask, IsTakenUpByTheNextProgramAfterAKill) {
     running.wait();
     server.enqueue(test_support::says("It is over."));
     auto next = program.start({"run", "--json", "--agent", "k", "--resume"});
-    go.tell("last");
+    go.send("last");
     const auto finished = next.wait();
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
     const auto response = base::parse_json(finished.out).value();

@@ -1,4 +1,5 @@
-// Trust and secrets on the built program: what the outside cannot have done, what is never written.
+// Trust and secrets on the built program: which calls untrusted input cannot trigger, what is never
+// written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,10 +101,10 @@ TEST_F(Redaction, NorDoesATaskOrItsResult) {
 
 TEST_F(Redaction, NorDoesAProviderThatRepeatsItNorAModelThatSaysIt) {
     server.enqueue(test_support::says("Your key is " + kKey + ", is it not?"));
-    const auto told = run();
-    EXPECT_EQ(told.exit_code, 0) << told.err;
-    EXPECT_THAT(told.out, HasSubstr("Your key is " + std::string(kMark) + ", is it not?"));
-    expect_clean(told.out + told.err, "what was shown");
+    const auto shown = run();
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    EXPECT_THAT(shown.out, HasSubstr("Your key is " + std::string(kMark) + ", is it not?"));
+    expect_clean(shown.out + shown.err, "what was shown");
     server.always(test_support::status_reply(401, "Incorrect API key provided: " + kKey));
     const auto failed = run();
     EXPECT_NE(failed.exit_code, 0);

@@ -1,4 +1,4 @@
-// How well the rules tell what must not enter from what must.
+// How well the rules distinguish texts that must not enter from honest ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

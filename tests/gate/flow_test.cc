@@ -93,7 +93,7 @@ TEST_F(Flow, ACrashAtAnyCommitLeavesEachDocumentInOnePlace) {
                           id.ends_with("good") ? GatePlace::Inbound : GatePlace::Quarantine);
                 ++verdicts;
             }
-            EXPECT_EQ(bench.events("ada").size(), verdicts);  // Judged once, told once.
+            EXPECT_EQ(bench.events("ada").size(), verdicts);  // Judged once, reported once.
         }
     }
     EXPECT_GE(crashes, 12);

@@ -110,17 +110,17 @@ TEST_F(ResultGateAdapterTest, ACommandIsToldWithItsBoundaryAndItsWholeStreams) {
     EXPECT_EQ(answer.mark.document_ids[0], "TS-20310102-000000Z-TR-call-1");
     const auto parsed = parse(document(answer.mark.document_ids[0]));
     EXPECT_TRUE(parsed.faults.empty());
-    const auto& told = parsed.document;
-    EXPECT_EQ(told.provenance.command, "make -j2");
-    EXPECT_EQ(told.provenance.backend, "bubblewrap 0.9");
-    EXPECT_THAT(told.provenance.limits, ElementsAre(std::pair("cpu_s", "600")));
-    EXPECT_EQ(told.front.executor, "holon 1");
-    EXPECT_EQ(told.front.exit_code, 3);
-    EXPECT_EQ(told.front.runtime_sec, 0.25);
-    EXPECT_EQ(told.front.network_used, NetworkUsed::Allowlist);
-    EXPECT_THAT(told.front.network_destinations, ElementsAre("a.test:443"));
-    EXPECT_THAT(told.safety.unexpected_behavior, HasSubstr("b.test:80"));
-    EXPECT_EQ(told.stdout_excerpt.text, std::string(300, 'x') + "\n");
+    const auto& written = parsed.document;
+    EXPECT_EQ(written.provenance.command, "make -j2");
+    EXPECT_EQ(written.provenance.backend, "bubblewrap 0.9");
+    EXPECT_THAT(written.provenance.limits, ElementsAre(std::pair("cpu_s", "600")));
+    EXPECT_EQ(written.front.executor, "holon 1");
+    EXPECT_EQ(written.front.exit_code, 3);
+    EXPECT_EQ(written.front.runtime_sec, 0.25);
+    EXPECT_EQ(written.front.network_used, NetworkUsed::Allowlist);
+    EXPECT_THAT(written.front.network_destinations, ElementsAre("a.test:443"));
+    EXPECT_THAT(written.safety.unexpected_behavior, HasSubstr("b.test:80"));
+    EXPECT_EQ(written.stdout_excerpt.text, std::string(300, 'x') + "\n");
 }
 
 TEST_F(ResultGateAdapterTest, AnOpenNetworkIsNotPassedOffAsNone) {
@@ -163,26 +163,26 @@ TEST_F(ResultGateAdapterTest, EverythingAToolSaysIsJudgedWhereverItSaysIt) {
 
 // contract: GATE-06
 TEST_F(ResultGateAdapterTest, WorkThatLeavesTheRuntimeIsToldWithTheBoundaryItRanBehind) {
-    const auto told = [&](tools::RunsBehind behind) {
+    const auto description = [&](tools::RunsBehind behind) {
         auto finished = said({{"content", "hello"}});
         finished.runs_behind = behind;
         return parse(document(judged(std::move(finished)).mark.document_ids.at(0))).document;
     };
-    const auto inside = told(tools::RunsBehind::Nothing);
+    const auto inside = description(tools::RunsBehind::Nothing);
     EXPECT_EQ(inside.provenance.backend, "runtime");
     EXPECT_EQ(inside.front.network_used, NetworkUsed::None);
     // A command that became a task: its agent's boundary, which lets nothing out.
-    const auto command = told(tools::RunsBehind::AgentsBoundary);
+    const auto command = description(tools::RunsBehind::AgentsBoundary);
     EXPECT_EQ(command.provenance.backend, "bubblewrap 0.9");
     EXPECT_THAT(command.provenance.limits, ElementsAre(std::pair("cpu_s", "600")));
     EXPECT_EQ(command.front.network_used, NetworkUsed::None);
     EXPECT_THAT(command.safety.network_confirmation, Not(HasSubstr("inside the runtime")));
     // A server of all agents: theirs, whatever the one who asked has.
-    const auto server = told(tools::RunsBehind::SharedBoundary);
+    const auto server = description(tools::RunsBehind::SharedBoundary);
     EXPECT_EQ(server.provenance.backend, "host_local");
     EXPECT_THAT(server.front.network_destinations, ElementsAre("any"));
     backend.hosts = {"a.test", "*.b.test:8443"};
-    const auto listed = told(tools::RunsBehind::AgentsBoundary);
+    const auto listed = description(tools::RunsBehind::AgentsBoundary);
     EXPECT_THAT(listed.front.network_destinations, ElementsAre("a.test", "*.b.test:8443"));
     EXPECT_THAT(listed.safety.network_confirmation, HasSubstr("and no others"));
 }

@@ -23,7 +23,7 @@ Resident::Resident(const std::filesystem::path& folder)
                                       .vault = vault(),
                                       .run_loop = [] {},
                                       .stop_loop = [] {}});
-    CHECK(plans_->host().stay().has_value(), "it stays");
+    CHECK(plans_->host().stay().has_value(), "it is resident");
     thread_ = std::jthread([this] { loop_.run(); });
 }
 

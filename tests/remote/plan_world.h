@@ -1,4 +1,4 @@
-// Plans in a runtime that stays: its loop on a thread of its own, tools of the plan cases, and a
+// Plans in a resident runtime: its loop on a thread of its own, tools of the plan cases, and a
 // server in front of it.
 #pragma once
 
@@ -20,14 +20,14 @@ public:
     }
 };
 
-// One process that stays. What it left open is there for the next one in the same folder.
+// One resident process. The next one in the same folder finds what it left open.
 class Resident {
 public:
     explicit Resident(const std::filesystem::path& folder);
     ~Resident();
     service::LocalPlans& plans() { return *plans_; }
     std::filesystem::path vault() const { return folder_ / "vault"; }
-    // Ends as a runtime does that was told to.
+    // Shuts down in order.
     void drain();
 
 private:

@@ -1,5 +1,5 @@
-// The HTTP surface of the built program: what comes in by which door, and whether what is answered
-// is what is described.
+// The HTTP surface of the built program: which input each route admits, and whether what is
+// answered is what is described.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

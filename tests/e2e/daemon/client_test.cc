@@ -183,7 +183,7 @@ TEST(Client, AnAgentHasOneActiveWorkspaceWhateverIsDoneToIt) {
     EXPECT_EQ(active(), "agent_home:k");
     world.daemon({"stop"});
     EXPECT_EQ(active(), "agent_home:k");
-    // A run takes it to the project, in another process, and it stays there.
+    // A run moves it to the project, in another process, and it keeps working there.
     world.run({"run", "--agent", "k", "--workspace-root", world.repo().string(), "go"});
     EXPECT_EQ(active(), attached);
     world.daemon({"start"});
@@ -315,7 +315,7 @@ TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
     Following tail(world, {"tail", "-f", "--agent", "k"});
     tail.wait_for("Done after all.");
     EXPECT_EQ(world.events("k", "message_admitted").size(), 1U);
-    // Told to stop, an agent stays stopped.
+    // A stopped agent stays stopped.
     world.json_of({"agent", "stop", "k"});
     world.daemon({"restart"});
     const auto stopped = world.json_of({"status", "--agent", "k"});
@@ -343,7 +343,7 @@ TEST(Client, AKilledRuntimeGoesOnWhereItWas) {
     const pid_t first = world.pid();
     ASSERT_EQ(kill(first, SIGKILL), 0);
     ASSERT_TRUE(ends_within(first, kPatience));
-    kill(-group, SIGKILL);  // What outlived it would go on for long.
+    kill(-group, SIGKILL);  // Processes that outlive it would run for long.
     world.daemon({"start"});
     Following tail(world, {"tail", "-f", "--agent", "k"});
     tail.wait_for("Done after all.");

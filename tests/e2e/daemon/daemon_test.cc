@@ -165,7 +165,7 @@ TEST(Daemon, TakesADeadPidForWhatItIs) {
     EXPECT_EQ(text_at(world.daemon({"restart"}), "state"), "running");
     EXPECT_NE(world.pid(), dead);
     world.daemon({"stop"});
-    // One that lives by now, but is somebody else's, is left alone.
+    // A living one of another program is left alone.
     const auto bystander = world.start({"serve", "--home", (world.folder() / "b").string(),
                                         "--port", std::to_string(free_port())});
     world.write(world.run_folder() / "holon.pid", std::to_string(bystander.pid()) + "\n");
@@ -210,7 +210,7 @@ TEST(Daemon, EndsARuntimeThatDoesNotAnswer) {
     DaemonWorld world;
     world.daemon({"start"});
     const pid_t pid = world.pid();
-    // The files are there and the process lives, but nobody is at the socket.
+    // The files are there and the process lives, but no process listens at the socket.
     std::filesystem::remove(world.socket());
     const auto status = world.daemon({"status"});
     EXPECT_EQ(text_at(status, "state"), "running");

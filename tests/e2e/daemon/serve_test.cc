@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A service manager that waits to be told.
+// A service manager that waits for a notification.
 class Manager {
 public:
     explicit Manager(const std::filesystem::path& path)
@@ -161,7 +161,7 @@ TEST_F(Serve, SpeaksTlsWithTheFilesItIsGiven) {
     const auto shake = secure.get("/handshake");
     EXPECT_TRUE(shake) << shake.error().message;
     EXPECT_FALSE(world.by_tcp().get("/handshake"));  // In the clear: not understood.
-    // Without trust in its certificate nobody is talked to.
+    // A server with an untrusted certificate is not used.
     const service::Client distrustful({.url = fmt::format("https://127.0.0.1:{}", world.port())});
     EXPECT_FALSE(distrustful.get("/handshake"));
     running.send(SIGTERM);
