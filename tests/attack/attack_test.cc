@@ -379,7 +379,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Attack, testing::ValuesIn(read_cases()),
 
 // The judges are worth something: without the sandbox they find each of these.
 using Judges = Boundary;
-TEST_F(Judges, FindWhatGetsOut) {
+TEST_F(Judges, DetectEscapes) {
     const std::pair<const char*, const char*> escapes[] = {
         {"a hidden file was read", "cat \"$TARGET\""},
         {"a hidden file was copied", "cp \"$TARGET\" copy"},
@@ -512,7 +512,7 @@ TEST_F(Allowlist, GivesTheCommandNoDescriptorOfTheProxy) {
     EXPECT_EQ(exit_.exit_code, 0) << said_;
 }
 
-TEST_F(Allowlist, CarriesManyConnectionsAtOnce) {
+TEST_F(Allowlist, ServesManyConnectionsAtOnce) {
     const WordServer server;
     network_ = {.network = sandbox::Network::Allowlist,
                 .allowed_hosts = {fmt::format("127.0.0.1:{}", server.port)}};
@@ -529,7 +529,7 @@ TEST_F(Allowlist, CarriesManyConnectionsAtOnce) {
 }
 
 // A command may move what it can write; the next one must not find what is hidden in it.
-TEST_F(Boundary, WhatIsHiddenInAWritableFolderStaysSoForTheNextCommand) {
+TEST_F(Boundary, AHiddenPathInAWritableFolderIsHiddenFromTheNextCommand) {
     write_file(top_ / "shared/conf/deep/key", std::string(kMarker));
     network_.hidden = {(top_ / "shared/conf/deep/key").string()};
     network_.writable_roots = {(top_ / "shared").string()};

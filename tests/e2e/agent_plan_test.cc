@@ -75,7 +75,7 @@ TEST_F(AgentPlan, AllFaultsComeBackInOneError) {
     EXPECT_EQ(program.json_of({"plan", "list"}).get_array().size(), 0u);
 }
 
-TEST_F(AgentPlan, APlanThatWritesWaitsIsApprovedAndItsAgentIsToldTheEnd) {
+TEST_F(AgentPlan, APlanThatWritesWaitsForApprovalAndItsAgentReceivesTheEnd) {
     model_runs(
         plan_of({step("w", "vault.createFile", {{"path", "new.md"}, {"content", "x"}})}, "writes"));
     server.enqueue(test_support::says("It waits."));
@@ -97,7 +97,7 @@ TEST_F(AgentPlan, APlanThatWritesWaitsIsApprovedAndItsAgentIsToldTheEnd) {
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "new.md"));
 }
 
-TEST_F(AgentPlan, ARejectedPlanIsToldItsAgent) {
+TEST_F(AgentPlan, TheAgentReceivesARejection) {
     model_runs(plan_of({step("w", "ExecCommand", {{"cmd", "echo x > a"}})}, "commands"));
     server.enqueue(test_support::says("It waits."));
     go();
@@ -108,7 +108,7 @@ TEST_F(AgentPlan, ARejectedPlanIsToldItsAgent) {
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "a"));
 }
 
-TEST_F(AgentPlan, AKilledRunGoesOnWithoutRepeatingAndIsToldOnce) {
+TEST_F(AgentPlan, AKilledRunResumesWithoutRepeatingAndIsReportedOnce) {
     Signpost post(program.folder() / "post");
     model_runs(plan_of({step("one", "ExecCommand", {{"cmd", "echo one >> lines"}}),
                         json::object{{"id", "two"},

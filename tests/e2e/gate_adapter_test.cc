@@ -133,7 +133,7 @@ TEST_F(GateAdapter, OutputThatWasTooLargeToShowIsKeptNowhereElse) {
                 HasSubstr(kBystander));
 }
 
-TEST_F(GateAdapter, ReportLetsEverythingOnAndSaysWhatItThinks) {
+TEST_F(GateAdapter, ReportPassesEverythingOnAndRecordsTheVerdict) {
     set("gate.policy", "report");
     model_runs("cat bad.txt");
     model_says("Done.");
@@ -228,7 +228,7 @@ TEST_F(GateAdapter, AStepOfAPlanIsRejectedTheSameWay) {
     expect_nowhere_but_in_quarantine();
 }
 
-TEST_F(GateAdapter, AGateThatCannotWriteLetsNothingThrough) {
+TEST_F(GateAdapter, AGateThatCannotWriteWithholdsEverything) {
     set("gate.policy", "enforce");
     program.write(program.home() / "gate", "not a folder");
     model_runs("cat good.txt");
@@ -238,7 +238,7 @@ TEST_F(GateAdapter, AGateThatCannotWriteLetsNothingThrough) {
     EXPECT_THAT(server.requests()[1].body, Not(HasSubstr(kGood)));
 }
 
-TEST_F(GateAdapter, AReleasedResultIsToldToItsAgentAsEvidence) {
+TEST_F(GateAdapter, AReleasedResultReachesItsAgentAsEvidence) {
     set("gate.policy", "enforce");
     model_runs("cat bad.txt");
     model_says("Done.");
@@ -263,7 +263,7 @@ TEST_F(GateAdapter, AReleasedResultIsToldToItsAgentAsEvidence) {
 // Kills the program while it works at the gate; each document is in one place afterwards, and the
 // turn continues to its end.
 // contract: GATE-13
-TEST_F(GateAdapter, KilledAtTheGateTheTurnGoesOnAndNothingIsLost) {
+TEST_F(GateAdapter, KilledAtTheGateTheTurnResumesAndNothingIsLost) {
     set("gate.policy", "enforce");
     constexpr int kCalls = 6;
     for (int i = 0; i < kCalls; ++i) model_runs(i % 2 == 0 ? "cat bad.txt" : "cat good.txt");

@@ -92,7 +92,7 @@ TEST_F(Providers, EverySurfaceShowsTheSameAttemptsAsTheSameType) {
 }
 
 // contract: PROV-36, PROV-37
-TEST_F(Providers, APromptThatIsTooLongEndsTheTurnAndIsToldTheOperator) {
+TEST_F(Providers, APromptThatIsTooLongEndsTheTurnAndIsReportedToTheOperator) {
     program.use_server(server.base_url(), kKey);
     program.environment["HOLON_MODEL_FALLBACKS"] = "fake/model-b";
     server.enqueue(test_support::calls("AgentGet", "{}"));
@@ -128,7 +128,7 @@ TEST_F(Providers, ARunThatIsOutOfRoundsBetweenTwoTurnsSaysSoInItsArtifact) {
 }
 
 // contract: PROV-52
-TEST_F(Providers, WhatTheTransportSaysInFullStaysOutOfTheSummary) {
+TEST_F(Providers, TheFullTransportErrorIsNotInTheSummary) {
     program.use_server("http://127.0.0.1:1", kKey);
     const auto result = run_json(3);
     const auto timeline = timeline_in(result);

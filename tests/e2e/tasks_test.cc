@@ -87,7 +87,7 @@ protected:
 };
 
 // contract: TASK-36, TASK-38
-TEST_F(Tasks, ARunStaysForTheResultAndTellsItToTheModel) {
+TEST_F(Tasks, ARunWaitsForTheResultAndPassesItToTheModel) {
     auto running = run_with_task();
     model_says("It is over.");
     go.send("last");
@@ -97,7 +97,7 @@ TEST_F(Tasks, ARunStaysForTheResultAndTellsItToTheModel) {
 }
 
 // contract: TASK-01, TASK-16, TASK-18, TASK-19
-TEST_F(Tasks, ATaskThatRunsWhenTheProgramIsKilledIsTakenUpByTheNext) {
+TEST_F(Tasks, ATaskThatRunsWhenTheProgramIsKilledIsReattachedByTheNext) {
     auto running = run_with_task();
     running.send(SIGKILL);
     running.wait();
@@ -117,7 +117,7 @@ TEST_F(Tasks, ATaskThatEndsWhileNoProgramRunsIsNotLost) {
     expect_result(json_of(program.run({"run", "--json", "--agent", "k", "--resume"})));
 }
 
-TEST_F(Tasks, ACommandOfACallThatWasCutOffIsTakenUpAndNotRepeated) {
+TEST_F(Tasks, ACommandOfAnInterruptedCallIsReattachedAndNotRepeated) {
     model_runs(waiting_command(), {});
     auto running = program.start(first_run());
     ready.wait();
@@ -152,7 +152,7 @@ TEST_F(Tasks, ATaskWhoseSupervisorIsGoneFailsWithWhatIsKnown) {
     EXPECT_THAT(server.requests().back().body, HasSubstr("is gone without recording"));
 }
 
-TEST_F(Tasks, WithoutWaitingATaskOfANamedAgentGoesOn) {
+TEST_F(Tasks, WithoutWaitingATaskOfANamedAgentContinues) {
     auto running = run_with_task({"--no-wait-for-tasks"});
     const auto first = json_of(running.wait());
     EXPECT_EQ(base::string_at(task_of(first), "status"), "running");

@@ -121,7 +121,7 @@ TEST_F(Redaction, ACallWithTheCredentialInItIsNeitherMadeNorKept) {
     expect_nothing_kept();
 }
 
-TEST_F(Redaction, PatternsAreTakenOutOnlyWhereTheyAreWanted) {
+TEST_F(Redaction, PatternsAreRedactedOnlyWhenConfigured) {
     const std::string pem = std::string("-----BEGIN PRIVATE ") +
                             "KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n" +
                             "-----END PRIVATE " + "KEY-----\n";
@@ -171,7 +171,7 @@ TEST_F(ExternalCalls, AreNotMadeUnlessTheOperatorAllowsThem) {
 }
 
 // The call that was asked about is made, and nothing that follows from it is trusted any better.
-TEST_F(ExternalCalls, OneThatTheOperatorApprovesIsMadeAsItIsAndItsResultStaysFromOutside) {
+TEST_F(ExternalCalls, AnApprovedOneIsMadeUnchangedAndItsResultStaysUntrusted) {
     EXPECT_EQ(run().exit_code, 0);
     const auto runs_waiting = program.json_of({"plan", "list"});
     ASSERT_EQ(runs_waiting.as_array().size(), 1U);
@@ -192,7 +192,7 @@ TEST_F(ExternalCalls, OneThatTheOperatorApprovesIsMadeAsItIsAndItsResultStaysFro
     EXPECT_FALSE(fs::exists(program.repo() / "owned-too"));
 }
 
-TEST_F(ExternalCalls, ThatTheOperatorAsksForAreMade) {
+TEST_F(ExternalCalls, RequestedByTheOperatorAreMade) {
     EXPECT_EQ(program.run({"run", "--agent", "k", "--create-agent", "run touch owned"}).exit_code,
               0);
     EXPECT_TRUE(is_owned());

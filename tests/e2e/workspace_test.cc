@@ -250,7 +250,7 @@ TEST_F(Workspaces, RunNothingOfTheRepositoryWhileTheyAreMade) {
 }
 
 // contract: WT-22
-TEST_F(Workspaces, ThatAreGoneSendTheAgentHomeAndTellIt) {
+TEST_F(Workspaces, ThatAreGoneSendTheAgentHomeWithANote) {
     run({isolated("gone")}, true);
     fs::remove_all(worktree("gone"));
     run({runs("pwd")});
@@ -311,7 +311,7 @@ protected:
     }
 };
 
-TEST_P(Killed, GoOnWithTheSameCallAndMakeNothingTwice) {
+TEST_P(Killed, ResumeTheSameCallAndMakeNothingTwice) {
     fs::create_directories(program.folder() / "bin");
     const auto finished = kill_and_resume(GetParam());
     EXPECT_EQ(finished.exit_code, 0) << finished.err;

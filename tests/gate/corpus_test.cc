@@ -55,7 +55,7 @@ TEST(Corpus, SecretsAreFoundAndLittleElseIsTakenForOne) {
 // Written from the formats of vendors and from what tools print, before the rules were looked at.
 // New texts belong here first: what they say of the rules, no example inside a rule can say.
 // contract: GATE-10
-TEST(Corpus, SecretsNobodyWroteARuleForAreFoundToo) {
+TEST(Corpus, SecretsWithoutARuleOfTheirOwnAreFoundToo) {
     const auto found = count("held_out_secrets.txt", true, is_secret);
     const auto wrong = count("held_out_no_secrets.txt", false, any_reason);
     const double precision = static_cast<double>(found.hits) / (found.hits + wrong.hits);

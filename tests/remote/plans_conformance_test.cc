@@ -72,7 +72,7 @@ TEST_P(PlansConformance, ChecksAndPreviews) {
     EXPECT_FALSE(subject().create({.text = "{"})->run);
 }
 
-TEST_P(PlansConformance, RunsWhatWasApprovedAndProvesIt) {
+TEST_P(PlansConformance, RunsAnApprovedPlanAndVerifiesIt) {
     const std::string run = create(write_plan("a.md", "hello"));
     EXPECT_EQ(subject().begin(run).error().code, ErrorCode::Refused);
     const auto approved = subject().approve(run, "ada", std::chrono::hours(1)).value();
@@ -103,7 +103,7 @@ TEST_P(PlansConformance, RejectsAndSaysSo) {
     EXPECT_EQ(written("a.md"), "");
 }
 
-TEST_P(PlansConformance, BeginsAndTellsWatchersUntilTheEnd) {
+TEST_P(PlansConformance, BeginsAndNotifiesWatchersUntilTheEnd) {
     const std::string run = create(loop_plan("test.slow", 8, 5));
     // A call may still be on its way when the token is dropped.
     struct Notified {
@@ -126,7 +126,7 @@ TEST_P(PlansConformance, BeginsAndTellsWatchersUntilTheEnd) {
     }));
 }
 
-TEST_P(PlansConformance, CancelsWhatIsUnderWay) {
+TEST_P(PlansConformance, CancelsCallsInFlight) {
     const std::string run = create(loop_plan("test.stuck", 2));
     ASSERT_TRUE(subject().begin(run));
     EXPECT_EQ(subject().begin(run).error().code, ErrorCode::Conflict);
@@ -138,7 +138,7 @@ TEST_P(PlansConformance, CancelsWhatIsUnderWay) {
     EXPECT_EQ(subject().cancel("nope", "x").error().code, ErrorCode::NotFound);
 }
 
-TEST_P(PlansConformance, TakesBackWhatARunChanged) {
+TEST_P(PlansConformance, RevertsTheChangesOfARun) {
     const std::string run = create(write_plan("a.md", "hello"));
     ASSERT_TRUE(subject().approve(run, "ada", std::chrono::hours(1)));
     ASSERT_TRUE(subject().execute(run, nobody_));

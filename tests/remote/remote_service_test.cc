@@ -48,7 +48,7 @@ TEST_P(RemoteTest, ACallbackArrivesAsTextAsJsonOrWithoutABody) {
     }
 }
 
-TEST_P(RemoteTest, WhatIsAskedHereArrivesThere) {
+TEST_P(RemoteTest, RequestsReachTheService) {
     auto there = remote();
     EXPECT_TRUE(there.prompt("main", "hello", {}));
     EXPECT_TRUE(there.wake("main", {.reason = "look"}, {}));
@@ -80,7 +80,7 @@ TEST_P(RemoteTest, WhatIsAskedHereArrivesThere) {
                     "clear_model main", "debug_prompt main x trusted_system", "enqueue main"));
 }
 
-TEST_P(RemoteTest, WhatIsReadThereComesOutHere) {
+TEST_P(RemoteTest, AnswersReachTheCaller) {
     auto there = remote();
     service_.add_events("main", 1300);
     EXPECT_EQ(there.status("main").value(), service_.status("main").value());
@@ -117,7 +117,7 @@ TEST_P(RemoteTest, AnErrorKeepsItsKindItsDetailsAndItsHint) {
     EXPECT_THAT(unknown.error().message, HasSubstr("no such/agent"));
 }
 
-TEST_P(RemoteTest, AWatchTellsOfWhatHappensUntilItIsDropped) {
+TEST_P(RemoteTest, AWatchReportsEventsUntilItIsDropped) {
     auto there = remote();
     std::mutex mutex;
     std::condition_variable changed;
@@ -138,7 +138,7 @@ TEST_P(RemoteTest, AWatchTellsOfWhatHappensUntilItIsDropped) {
     token.reset();  // Returns, although the stream is quiet.
 }
 
-TEST_P(RemoteTest, AWatchComesBackAfterTheRuntimeDid) {
+TEST_P(RemoteTest, AWatchReconnectsAfterARestart) {
     std::mutex mutex;
     std::condition_variable changed;
     std::int64_t newest = 0;
@@ -176,7 +176,7 @@ TEST_P(RemoteTest, AWatchComesBackAfterTheRuntimeDid) {
     EXPECT_TRUE(until([&] { return newest == 2; }));
 }
 
-TEST_F(RemoteTest, TheSocketComesFirstAndTcpOnlyWhenNobodyIsThere) {
+TEST_F(RemoteTest, TheSocketIsTriedFirstAndTcpOnlyWhenItIsUnreachable) {
     Address both = address(Transport::Tcp);
     both.socket = folder_ / "nobody.sock";
     EXPECT_TRUE(RemoteService({.address = both}).status("main"));
@@ -226,7 +226,7 @@ TEST_F(RemoteTest, ARequestThatGotNoAnswerIsNotSentTwice) {
     EXPECT_TRUE(service_.calls().empty());
 }
 
-TEST_F(RemoteTest, SaysWhatToDoAboutATokenAndAboutNobody) {
+TEST_F(RemoteTest, SaysWhatToDoAboutATokenAndAMissingDaemon) {
     Address wrong = address(Transport::Tcp);
     wrong.token = "wrong-token";
     const auto refused = RemoteService({.address = wrong}).status("main");

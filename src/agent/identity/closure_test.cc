@@ -118,7 +118,7 @@ TEST(Closure, WithoutAnObservedEndNothingCountsAsCompleted) {
 }
 
 // contract: CLOSE-09
-TEST(Closure, PostureFollowsTheRestAndTheOutcomeDoesNot) {
+TEST(Closure, PostureFollowsTheSleepAndTheOutcomeDoesNot) {
     for (auto row : rows()) {
         if (row.facts.open_attempt) continue;
         const auto awake = decide_closure(row.facts);
@@ -160,7 +160,7 @@ TEST(Status, NamesTheStrongestFactFirst) {
     for (const auto& [name, facts, status] : table) EXPECT_EQ(status_of(facts), status) << name;
 }
 
-TEST(Status, DoesNotTellWhetherTheWorkIsFinished) {
+TEST(Status, DoesNotShowWhetherTheWorkIsFinished) {
     for (const auto& facts :
          {settled(), ended(TerminalKind::Aborted, "timeout"), waiting_for(WaitKind::Operator)})
         EXPECT_EQ(status_of(facts), AgentStatus::AwakeIdle);

@@ -128,14 +128,14 @@ domain::ManagedWorktree made_for(const char* agent) {
 }
 const Checkout kThere{"/p/.holon-worktrees-repo/x", "/p/repo/.git/worktrees/x", "/p/repo/.git"};
 
-TEST(Isolate, MakesWhatIsNotThere) {
+TEST(Isolate, CreatesAMissingWorktree) {
     EXPECT_EQ(std::get<Create>(isolate(plan(), {})), Create{});
     // Left behind by somebody who has long gone.
     EXPECT_EQ(std::get<Create>(isolate(plan(), {.known = made_for("other")})), Create{});
 }
 
 // A kill leaves one of these behind; the next call of the same agent resumes from each.
-TEST(Isolate, GoesOnWithItsOwn) {
+TEST(Isolate, ResumesItsOwnWorktree) {
     const auto mine = made_for("k");
     EXPECT_EQ(std::get<Create>(isolate(plan(), {.known = mine, .known_is_recent = true})),
               Create{});

@@ -108,7 +108,7 @@ TEST(Labels, BecomeOnePlainNameWhateverTheySay) {
     EXPECT_EQ(clean_label("é"), "workspace");
 }
 
-TEST(Labels, LieBesideTheirRepository) {
+TEST(Labels, AreFoldersNextToTheirRepository) {
     EXPECT_EQ(managed_folder("/p/repo"), "/p/.holon-worktrees-repo");
 }
 

@@ -104,7 +104,7 @@ TEST(AsioLoop, StartsNoThreadUntilWorkIsOffloaded) {
     EXPECT_EQ(thread_count(), before);
 }
 
-TEST(AsioLoop, OffloadsWorkAndComesBackToTheLoop) {
+TEST(AsioLoop, OffloadsWorkAndReturnsToTheLoop) {
     AsioLoop loop;
     std::thread::id work_thread, done_thread;
     loop.offload([&] { work_thread = std::this_thread::get_id(); },
@@ -117,7 +117,7 @@ TEST(AsioLoop, OffloadsWorkAndComesBackToTheLoop) {
     EXPECT_EQ(done_thread, std::this_thread::get_id());
 }
 
-TEST(AsioLoop, HandsEscapedExceptionsToOnErrorAndGoesOn) {
+TEST(AsioLoop, PassesEscapedExceptionsToOnErrorAndContinues) {
     AsioLoop loop;
     std::vector<std::string> errors;
     loop.on_error = [&](std::exception_ptr error) {

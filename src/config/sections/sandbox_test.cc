@@ -19,7 +19,7 @@ base::Result<Sandboxes> loaded(std::string_view text) {
     return load_sandboxes(file, "/home/u/.holon");
 }
 
-TEST(Sandbox, IsHostLocalUntilSomebodyChooses) {
+TEST(Sandbox, IsHostLocalByDefault) {
     const auto all = loaded("{}");
     ASSERT_TRUE(all) << all.error().message;
     EXPECT_EQ(*all, Sandboxes{});
@@ -62,7 +62,7 @@ TEST(Sandbox, TakesWhatIsSetAndForAnAgentWhatItSetsBeyond) {
     EXPECT_TRUE(execution_of(all->of("apart")).allow_new_workspaces);
 }
 
-TEST(Sandbox, RefusesWhatCannotBeMeantAndSaysWhere) {
+TEST(Sandbox, RefusesInvalidValuesAndNamesThePlace) {
     const std::pair<const char*, const char*> cases[] = {
         {R"({"sandbox": {"backend": "docker"}})", "/sandbox/backend"},
         {R"({"sandbox": {"network": "some"}})", "/sandbox/network"},

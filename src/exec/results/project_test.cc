@@ -60,7 +60,7 @@ TEST(Project, GivesTheSameBytesForTheSameOutputPolicyAndSink) {
 }
 
 // contract: ENV-09
-TEST(Project, LeavesTheInnerResultToTheFamilyAndTheOuterFieldsToNobody) {
+TEST(Project, LeavesOnlyTheInnerResultToTheFamily) {
     MemorySink sink;
     EXPECT_EQ(project("Poet", poem("Ode"), sink, {}),
               Envelope::success("Poet", "A poem", {{"lines", "Ode"}}));

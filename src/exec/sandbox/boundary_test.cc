@@ -49,7 +49,7 @@ TEST_F(BoundaryTest, GivesNoCommandWhereItsHelpersAreMissing) {
 }
 
 // Copies share one probe, whichever thread calls first.
-TEST_F(BoundaryTest, LooksAtTheMachineOnce) {
+TEST_F(BoundaryTest, ProbesTheMachineOnce) {
     const auto one = boundary(Backend::Bubblewrap);
     const Boundary two = one;
     EXPECT_EQ(&one.machine(), &two.machine());
@@ -94,7 +94,7 @@ TEST_F(BoundaryTest, LetsAWorktreeCommitAndKeepsItsRepositorysSettings) {
     EXPECT_EQ(none, Policy{});
 }
 
-TEST(SecretVariables, AreToldByTheirNames) {
+TEST(SecretVariables, AreRecognisedByTheirNames) {
     for (const char* name : {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "SSH_AUTH_SOCK",
                              "npm_config_token", "OPENAI_API_KEY", "DATABASE_URL"})
         EXPECT_TRUE(is_secret_variable(name)) << name;

@@ -111,7 +111,7 @@ TEST(Confine, KeepsTheFileThatLeadsAWorktreeToItsRepository) {
     EXPECT_EQ(seen->read_only, (std::vector<ResolvedPaths::Path>{{root + "/.git", false}}));
 }
 
-TEST(Confine, RunsNothingBesideAFileThatLeadsGitToOtherSettings) {
+TEST(Confine, RunsNothingWhenAFileRedirectsGitToOtherSettings) {
     const Folder folder;
     folder.file("a/.git/config");
     const auto root = (folder.path / "a").string();
@@ -157,7 +157,7 @@ TEST(Confine, FollowsLinksToWhatIsHidden) {
     EXPECT_EQ(seen->hidden, (std::vector<ResolvedPaths::Path>{{(folder.path / "real").string(), true}}));
 }
 
-TEST(Confine, RefusesAWritableRootThatIsNotThereOrIsEverything) {
+TEST(Confine, RefusesAWritableRootThatIsMissingOrIsTheFileSystem) {
     EXPECT_EQ(resolve_paths({.writable_roots = {"/nowhere/at/all"}}).error().code,
               base::ErrorCode::NotFound);
     EXPECT_EQ(resolve_paths({.writable_roots = {"/"}}).error().code, base::ErrorCode::InvalidInput);
@@ -201,7 +201,7 @@ TEST(Confine, GivesRootABoundedProcessTable) {
               arguments({}, {}, able()).size());
 }
 
-TEST(Confine, SharesTheNetworkOnlyWhenTold) {
+TEST(Confine, SharesTheNetworkOnlyWhenConfigured) {
     EXPECT_LT(place(arguments({}, {}, able()), {"--unshare-net"}),
               arguments({}, {}, able()).size());
     const Policy open{.network = Network::Host};

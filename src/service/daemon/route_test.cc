@@ -7,7 +7,7 @@ namespace {
 
 const config::Server kServer{.socket_path = "/h/run/holon.sock", .control_token = "t"};
 
-TEST(Route, TakesTheSocketFirstAndTcpOnlyBesideALivingRuntime) {
+TEST(Route, UsesTheSocketFirstAndTcpOnlyWhileTheDaemonRuns) {
     const auto both = choose_route(
         {.socket_accepts = true, .lock_held = true, .running_url = "http://127.0.0.1:1"}, kServer);
     ASSERT_TRUE(both);
@@ -23,7 +23,7 @@ TEST(Route, TakesTheSocketFirstAndTcpOnlyBesideALivingRuntime) {
     EXPECT_EQ(gone->token, "t");
 }
 
-TEST(Route, TriesAnAddressOnlyWhenItWasNamedAndSomeoneIsThere) {
+TEST(Route, TriesAnAddressOnlyWhenItIsConfiguredAndAccepts) {
     EXPECT_FALSE(choose_route({}, kServer));
     EXPECT_FALSE(choose_route({.named_url = "http://10.0.0.7:1"}, kServer));
     const auto named =

@@ -100,7 +100,7 @@ TEST(LogTail, CutsALongLineAtItsFront) {
     EXPECT_THAT(last_lines("half\nwhole\n", 5, true), ElementsAre("whole"));
 }
 
-TEST(Probe, TellsTheRuntimeOfThisHomeFromOthers) {
+TEST(Probe, DistinguishesTheRuntimeOfThisHomeFromOthers) {
     const auto answers = [](json::object body) {
         return judge(base::Result<json::value>(std::move(body)), "/tmp/h");
     };

@@ -78,7 +78,7 @@ std::string hang_at(const Signpost& signpost) {
 }
 
 // contract: EVENT-01
-TEST(Client, SaysFollowsAndReads) {
+TEST(Client, SendsFollowsAndReads) {
     DaemonWorld world;
     world.script({runs("echo from the tool"), says("All is well.")});
     world.daemon({"start"});
@@ -118,7 +118,7 @@ TEST(Client, SaysFollowsAndReads) {
     EXPECT_THAT(names, Contains("k"));
 }
 
-TEST(Client, AnOperatorsTaskTellsItsAgentHowItEndedAndEndsWithIt) {
+TEST(Client, AnOperatorsTaskReportsItsEndToItsAgentAndEndsWithIt) {
     DaemonWorld world;
     world.script({says("Seen.")});
     world.daemon({"start"});
@@ -237,7 +237,7 @@ TEST(Client, WorksOverTcpWhenTheSocketIsGone) {
     EXPECT_THAT(one_line(""), HasSubstr("asks for a control token"));
 }
 
-TEST(Client, SaysInOneLineWhatToDoWhenItCannot) {
+TEST(Client, SaysInOneLineWhatToDoWhenItFails) {
     DaemonWorld world;
     const auto refused = [&](std::vector<std::string> words) {
         const auto finished = world.run(words);
@@ -256,7 +256,7 @@ TEST(Client, SaysInOneLineWhatToDoWhenItCannot) {
     EXPECT_THAT(refused({"daemon", "status"}), HasSubstr("HOLON_CONTROL_AUTH_MODE"));
 }
 
-TEST(Client, ARunOfItsOwnWorksBesideTheRuntime) {
+TEST(Client, ATemporaryRunWorksWhileTheDaemonRuns) {
     DaemonWorld world;
     world.daemon({"start"});
     const auto result = world.json_of({"run", "--json", "go"});
@@ -297,7 +297,7 @@ TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
 }
 
 // contract: DAEMON-18, DAEMON-19, DAEMON-22, DAEMON-48, STATE-27, STATE-29, STATE-30, STATE-35
-TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
+TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeResumes) {
     DaemonWorld world;
     Signpost reached(world.folder() / "reached");
     world.script({runs(hang_at(reached)), says("Done after all.")});
@@ -332,7 +332,7 @@ TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
 }
 
 // contract: DAEMON-18
-TEST(Client, AKilledRuntimeGoesOnWhereItWas) {
+TEST(Client, AKilledRuntimeResumesWhereItWas) {
     DaemonWorld world;
     Signpost reached(world.folder() / "reached");
     world.script({runs(hang_at(reached)), says("Done after all.")});

@@ -65,7 +65,7 @@ TEST_F(PlanDaemonE2e, TheRuntimeRunsIt) {
               3);
 }
 
-TEST_F(PlanDaemonE2e, CtrlCEndsTheRunOverThere) {
+TEST_F(PlanDaemonE2e, CtrlCCancelsTheRunInTheDaemon) {
     Signpost post(world.folder() / "post");
     auto running = world.start(
         run_plan({step("one", "ExecCommand",
@@ -78,7 +78,7 @@ TEST_F(PlanDaemonE2e, CtrlCEndsTheRunOverThere) {
     EXPECT_EQ(base::string_at(status(), "status"), "cancelled");
 }
 
-TEST_F(PlanDaemonE2e, ARunGoesOnWhenNobodyWatches) {
+TEST_F(PlanDaemonE2e, ARunContinuesWithoutAWatcher) {
     Signpost post(world.folder() / "post");
     Signpost go(world.folder() / "go");
     auto running = world.start(

@@ -79,7 +79,7 @@ TEST_F(Serve, SaysWhereItListensAndDrainsOnATermSignal) {
     EXPECT_FALSE(std::filesystem::exists(world.run_folder() / "daemon.json"));
 }
 
-TEST_F(Serve, EndsAtOnceWhenItIsToldTwice) {
+TEST_F(Serve, EndsAtOnceOnASecondSignal) {
     Signpost reached(world.folder() / "reached");
     world.script({runs(fmt::format("trap '' TERM INT HUP; echo $$ > {}; while :; do sleep 1; done",
                                    reached.path().string()))});
@@ -117,7 +117,7 @@ TEST_F(Serve, IsTheOnlyRuntimeOfItsHome) {
     EXPECT_EQ(running.wait().exit_code, 0);
 }
 
-TEST_F(Serve, OpensItsLogAnewWhenItIsTold) {
+TEST_F(Serve, ReopensItsLogOnASignal) {
     const auto log = world.folder() / "holon.log";
     auto running = serve({"--log-file", log.string()});
     std::filesystem::rename(log, world.folder() / "holon.log.old");
@@ -148,7 +148,7 @@ TEST_F(Serve, IsReachedByTheUrlThatItAdvertises) {
     EXPECT_THAT(running.wait().out, HasSubstr("Holon advertised at https://h.example\n"));
 }
 
-TEST_F(Serve, SpeaksTlsWithTheFilesItIsGiven) {
+TEST_F(Serve, ServesTlsWithTheGivenFiles) {
     auto maker = world.start_command(
         {"/bin/sh", "-c",
          "exec openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "

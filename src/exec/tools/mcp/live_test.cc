@@ -161,7 +161,7 @@ TEST_F(McpLive, TheSameListGivesTheSameRegistry) {
     EXPECT_EQ(registry_.version(), version);
 }
 
-TEST_F(McpLive, AServerThatDiesInACallLeavesTheOutcomeUnknownAndComesBack) {
+TEST_F(McpLive, AServerThatDiesInACallLeavesTheOutcomeUnknownAndIsRestarted) {
     use({server("normal")});
     EXPECT_EQ(kind("die", json::object{}), "mcp_server_died");
     EXPECT_THAT(end().receipt, HasSubstr("exit status 3"));

@@ -132,7 +132,7 @@ TEST_F(McpSession, TakesOlderRevisionsAndRefusesUnknownOnes) {
     EXPECT_THAT(opened_->error().message, HasSubstr("'1999-01-01'"));
 }
 
-TEST_F(McpSession, AServerThatSaysNothingIsGivenUp) {
+TEST_F(McpSession, ASilentServerIsGivenUp) {
     session_->open([&](base::Status status) { opened_ = std::move(status); });
     const auto began = loop_.now();
     ASSERT_TRUE(loop_.run_until([&] { return opened_.has_value(); }));
@@ -149,7 +149,7 @@ TEST_F(McpSession, AListWithoutEndIsGivenUp) {
     EXPECT_THAT(opened_->error().message, HasSubstr("pages"));
 }
 
-TEST_F(McpSession, ATimeoutIsToldToTheServerAndALateAnswerToNobody) {
+TEST_F(McpSession, ATimeoutIsSentToTheServerAndALateAnswerIsIgnored) {
     make_ready();
     call(5s);
     const auto id = servers_.heard.back().at("id");

@@ -37,7 +37,7 @@ TEST_F(VaultToolsTest, AreNotReachedByArgsThatDoNotFit) {
 }
 
 // contract: RUN-03
-TEST_F(VaultToolsTest, TellEachFailureByItsCode) {
+TEST_F(VaultToolsTest, ReportEachFailureByItsCode) {
     write("a.md", "a");
     const auto before = all();
     struct Case {
@@ -83,7 +83,7 @@ TEST_F(NoDeleteTest, DeletesNothingUnlessThatIsAllowed) {
     EXPECT_EQ(all(), (Files{{"a.md", "644 a"}}));
 }
 
-TEST_F(VaultToolsTest, GiveBackWhatAPlanGoesOnWith) {
+TEST_F(VaultToolsTest, ReturnWhatLaterStepsNeed) {
     const auto folder = run("vault.ensureFolder", {{"path", "Inbox"}});
     EXPECT_EQ(*folder.data, (json::value{{"path", "Inbox"},
                                          {"created", true},
@@ -239,7 +239,7 @@ TEST_F(VaultToolsTest, AreForPlansAndNotOfferedToModels) {
     EXPECT_EQ(end().error->code, "POLICY_DENIED");
 }
 
-TEST_F(VaultToolsTest, TakeBackAPatchAsWellAsAWrite) {
+TEST_F(VaultToolsTest, UndoAPatchAsWellAsAWrite) {
     write("a.md", "one\ntwo\n");
     write("old.md", "x\n");
     write("from.md", "y\n");

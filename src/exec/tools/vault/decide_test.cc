@@ -306,7 +306,7 @@ TEST_F(VaultTest, RefusesFilesBeyondItsBounds) {
     EXPECT_EQ(root().read("big.md", 10).error().kind, "precondition_failed");
 }
 
-TEST_F(VaultTest, TakesBackWhatItDidWhenALaterStepFails) {
+TEST_F(VaultTest, UndoesItsStepsWhenALaterOneFails) {
     write("a.md", "a");
     write("b.md", "b");
     const auto before = all();
@@ -320,7 +320,7 @@ TEST_F(VaultTest, TakesBackWhatItDidWhenALaterStepFails) {
     EXPECT_EQ(all(), before);
 }
 
-TEST_F(VaultTest, WillNotTakeBackWhatHasChangedSince) {
+TEST_F(VaultTest, DoesNotUndoWhatHasChangedSince) {
     write("a.md", "a");
     const auto changed = put({.path = "a.md", .content = "b"}).value();
     const auto created = create("d/n.md", "n").value();
@@ -360,7 +360,7 @@ TEST_F(VaultTest, GivesParallelCallersDifferentNames) {
     EXPECT_EQ(all().size(), 1u + kThreads * kFiles);
 }
 
-TEST_F(VaultTest, AFolderThatSomebodyMadeInBetweenIsUsedAndTheirsToTakeBack) {
+TEST_F(VaultTest, UsesAFolderThatAnotherCallerMadeAndDoesNotRemoveIt) {
     const Root vault = root();
     fs::create_directory(folder_.at("v/a"));
     const std::vector<Step> decided_before{MakeFolder{"a"}, MakeFolder{"a/b"},
@@ -375,7 +375,7 @@ TEST_F(VaultTest, AFolderThatSomebodyMadeInBetweenIsUsedAndTheirsToTakeBack) {
     EXPECT_EQ(perform(vault, std::vector<Step>{MakeFolder{"f"}}, sink_).error().kind, "conflict");
 }
 
-TEST_F(VaultTest, AFolderOfAFailedTryStaysForTheNextAndIsStillItsOwn) {
+TEST_F(VaultTest, AFolderOfAFailedTryIsKeptAndOwnedByTheNextTry) {
     const Root vault = root();
     write("taken.md", "x");
     Performed folders;
@@ -487,7 +487,7 @@ TEST_F(VaultTest, ChangesNothingOutsideWhileAFolderIsSwappedForALink) {
 }
 
 // Any sequence of changes, undone from its end, leaves the vault as it was to the byte.
-TEST_F(VaultTest, IsRestoredByTakingBackAnySequenceOfChanges) {
+TEST_F(VaultTest, IsRestoredByUndoingAnySequenceOfChanges) {
     std::mt19937 random(11);
     const std::vector<std::string> names{"a.md", "b.md", "C d.md", "e", "bad:name?.md"};
     const std::vector<std::string> folders{"", "x", "y", "x/y", "y/z"};

@@ -78,7 +78,7 @@ TEST(Access, RefusesOptionsThatContradictEachOther) {
     EXPECT_THAT(error_of({.token_file = "/nowhere"}), HasSubstr("--token-file"));
 }
 
-TEST(Access, AViewersTokenHoldsSomebodyBack) {
+TEST(Access, AViewerTokenRestrictsItsHolder) {
     auto server = configured("control");
     server.viewer_token = "viewer";
     const auto plan = resolve({}, server);

@@ -158,7 +158,7 @@ TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
                     "trigger a true", "revoke main"));
 }
 
-TEST_F(Control, APersonIsToldWhatToDoNext) {
+TEST_F(Control, APersonReadsWhatToDoNext) {
     type({"prompt", "hello"}, shown);
     type({"agent", "stop"}, shown);
     type({"trigger", "show"}, shown);

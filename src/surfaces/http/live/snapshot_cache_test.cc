@@ -27,7 +27,7 @@ protected:
     }
 };
 
-TEST_F(SnapshotCacheTest, KeepsNothingBeforeItIsToldOfEvents) {
+TEST_F(SnapshotCacheTest, KeepsNothingBeforeItReceivesEvents) {
     put("first");
     EXPECT_EQ(found(), "-");
     put("second");

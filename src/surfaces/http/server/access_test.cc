@@ -74,7 +74,7 @@ TEST_F(AccessTest, RequiredWithoutATokenRefusesEverything) {
     EXPECT_EQ(status_of(with_token("GET", "/status", "any")), 403);
 }
 
-TEST_F(AccessTest, DisabledAsksNobody) {
+TEST_F(AccessTest, DisabledRequiresNoToken) {
     start({.auth_mode = http_surface::AuthMode::Disabled, .token = "right"});
     EXPECT_EQ(status_of(get("/status")), 200);
 }

@@ -168,7 +168,7 @@ TEST(RewriteLinks, KeepsTheAuthorsEscapes) {
               "[x](ö%20%281%29.md) [y](%C3%B6%20%281%29.md)");
 }
 
-TEST(RewriteLinks, TellsANoteFromAFileWithoutAnEnding) {
+TEST(RewriteLinks, DistinguishesANoteFromAFileWithoutAnExtension) {
     const World world{{"A", "A.md", "n.md"}, "A", "B"};
     EXPECT_EQ(world.rewrite("n.md", "[[A]] [x](A)").text, "[[A]] [x](B)");
 }
