@@ -113,7 +113,7 @@ void decode(const Type& type, void* to, const json::value& from, Unknown unknown
 json::object schema(const Type& type);
 
 // The JSON pointer of member `name` below `pointer`. A long name is cut and control characters are
-// made visible, as it may come from outside.
+// made visible, as it may be untrusted.
 std::string child_pointer(const std::string& pointer, std::string_view name);
 
 // "OperatorPrompt" -> "operator_prompt"

@@ -74,7 +74,7 @@ struct Budgets {
     friend bool operator==(const Budgets&, const Budgets&) = default;
 };
 
-// What a message from outside may lead to; an agent's own setting comes before the general one.
+// Which calls untrusted input may trigger; an agent's own setting takes precedence.
 struct FlowPolicy {
     domain::ExternalCalls external_calls{domain::ExternalCalls::Ask};
     std::map<std::string, domain::ExternalCalls> agents{};

@@ -52,7 +52,7 @@ TEST(Corpus, SecretsAreFoundAndLittleElseIsTakenForOne) {
     EXPECT_GE(precision, 0.90);
 }
 
-// Written from the formats of vendors and from what tools print, before the rules were looked at.
+// Written from the formats of vendors and from what tools print, without knowledge of the rules.
 // New texts belong here first: what they say of the rules, no example inside a rule can say.
 // contract: GATE-10
 TEST(Corpus, SecretsWithoutARuleOfTheirOwnAreFoundToo) {

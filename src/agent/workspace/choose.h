@@ -62,7 +62,7 @@ std::expected<Plan, domain::ToolError> plan_isolated(const Target& target, const
 // What is already there under the plan's path and branch.
 struct Found {
     std::optional<domain::ManagedWorktree> known{};  // The record of that path.
-    bool known_is_recent{false};                     // Somebody may be making it right now.
+    bool known_is_recent{false};                     // Another process may be creating it right now.
     bool path_exists{false};
     std::optional<Checkout> checkout{};  // Whose root is that path.
     bool is_whole{false};
@@ -76,7 +76,7 @@ struct Reenter {
     friend bool operator==(const Reenter&, const Reenter&) = default;
 };
 using Isolation = std::variant<Create, Reenter, domain::ToolError>;
-// Nothing that is there is ever taken away or taken over from somebody else.
+// Nothing that exists is ever removed or taken from another owner.
 Isolation isolate(const Plan& plan, const Found& found);
 
 // `cwd` inside the execution root, relative to it or absolute; links are not followed here.

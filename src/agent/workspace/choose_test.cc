@@ -130,7 +130,7 @@ const Checkout kThere{"/p/.holon-worktrees-repo/x", "/p/repo/.git/worktrees/x", 
 
 TEST(Isolate, CreatesAMissingWorktree) {
     EXPECT_EQ(std::get<Create>(isolate(plan(), {})), Create{});
-    // Left behind by somebody who has long gone.
+    // Left behind by a process that ended long ago.
     EXPECT_EQ(std::get<Create>(isolate(plan(), {.known = made_for("other")})), Create{});
 }
 

@@ -12,7 +12,7 @@ using base::ErrorCode;
 using base::fail;
 using base::Status;
 
-// A server is somebody else's program: it does not get whatever else happens to be set.
+// A server is an external program: it does not get other variables.
 constexpr auto kInherited = std::to_array<const char*>(
     {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ",
      "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"});

@@ -23,7 +23,7 @@ constexpr char kReported[] = {
 #embed "rules/reported.json"
 };
 
-constexpr std::size_t kSentenceBytesMax = 400;  // Looked at on each side of a hit.
+constexpr std::size_t kSentenceBytesMax = 400;  // Checked on each side of a hit.
 constexpr std::size_t kExcerptBytes = 60;       // Shown on each side of a hit.
 constexpr std::size_t kHitBytesShown = 120;
 

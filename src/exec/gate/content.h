@@ -18,7 +18,7 @@ scan::ScannerOptions all_rules();
 // That engine. Its file has the rules in the same order.
 std::string_view prepared_rules();
 
-// True when the sentence around a hit reports that somebody asked for it, instead of asking.
+// True when the sentence around a hit reports a request of others, instead of making it.
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end);
 
 struct Hit {

@@ -22,7 +22,7 @@
 
 namespace gate {
 
-// Documents that one call of settle() looks at in each folder; the rest waits for the next.
+// Documents that one call of settle() checks in each folder; further ones wait for the next.
 inline constexpr std::size_t kSettledMax = 10'000;
 // What was begun so long ago and is still not whole, nobody is writing any more.
 inline constexpr std::chrono::hours kAbandonedAfter{1};
@@ -40,8 +40,8 @@ struct GateParts {
     std::filesystem::path folder;   // <home>/gate
     domain::AgentId default_agent;  // For documents that came without a request of ours.
     std::function<void(const std::vector<events::Committed>&)> publish{};
-    // Puts the words about a released document before its agent, in the transaction that releases
-    // it, as evidence. False when the agent does not exist.
+    // Sends the text about a released document to its agent, as evidence, in the transaction that
+    // releases it. False when the agent does not exist.
     std::function<base::Result<bool>(events::Log&, const domain::GateDocument&, std::string text)>
         tell{};
 };

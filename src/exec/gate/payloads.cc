@@ -84,7 +84,7 @@ class Finder {
 public:
     Finder(std::vector<Payload>& out, const VisitDecoded& decoded) : out_(out), visit_(decoded) {}
 
-    // Every run of kRunBytesMin covers one of the bytes that are looked at.
+    // Every run of kRunBytesMin covers one of the checked bytes.
     void look_through(std::string_view text, std::string_view via, int depth, const Run* outer) {
         std::size_t floor = 0;
         for (std::size_t at = kRunBytesMin - 1; at < text.size(); at += kRunBytesMin) {

@@ -130,7 +130,7 @@ struct Parsed {
 };
 
 // Reads any bytes in time linear in their number. Every fault is reported, and names its field or
-// its section; artifacts themselves are not looked at.
+// its section; artifacts themselves are not checked.
 Parsed parse(std::string_view text, std::int64_t stream_lines_max = kStreamLinesDefault);
 
 // "TS-YYYYMMDD-HHMMSSZ-<request_id>"

@@ -87,7 +87,7 @@ Outcome<void> exchange(const Spot& spot, const Temporary& made, const struct sta
         return {};
     if (::renameat2(folder, made.name.c_str(), folder, spot.name.c_str(), RENAME_EXCHANGE) != 0)
         return broken("Putting back", path, errno);
-    return conflict(path, "was changed by somebody else in this moment", kReadAgain);
+    return conflict(path, "was just changed by another program", kReadAgain);
 }
 
 Outcome<void> replace(const Root& root, std::string_view path, std::string_view before_etag,

@@ -33,7 +33,7 @@ std::string_view done_text(service::LifecycleAction action) {
         case service::LifecycleAction::Pause:
             return "paused; messages are kept until holon agent resume";
         case service::LifecycleAction::Resume:
-            return "goes on";
+            return "continues";
     }
     return "";
 }

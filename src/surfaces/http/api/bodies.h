@@ -143,7 +143,7 @@ constexpr auto describe_fields(const EnqueueBody*) {
           .text = "{kind: webhook, source, event_type?} or {kind: channel, "
                   "channel_id, sender_id?}; default webhook from http."},
          {.field = "trust",
-          .text = "Always refused: authority comes from the door, not from words."},
+          .text = "Always refused: authority follows from the route, not from the body."},
          {.field = "body", .text = "Wins over `text`, which wins over `json`."}});
 }
 

@@ -414,7 +414,7 @@ TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
         for (const auto& fault : tools::check_schema(schema.as_object(), answer.json()))
             ADD_FAILURE() << path << fault.pointer << ": " << fault.message;
     }
-    // The status body is pinned, and /state carries the same.
+    // The status body is fixed, and /state contains the same.
     const auto& paths = document.at("paths");
     const auto schema_of = [&](const char* path) {
         return paths.at(path)

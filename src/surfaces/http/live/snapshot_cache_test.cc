@@ -22,7 +22,7 @@ protected:
         return body ? *body : "-";
     }
     void watch_main() {
-        put("first");  // Only asks to be told of events.
+        put("first");  // Only subscribes to events.
         loop_.run();
     }
 };
