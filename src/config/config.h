@@ -116,7 +116,7 @@ struct Config {
     FlowPolicy flow{};
     std::vector<McpServer> mcp_servers{};
     Server server{};
-    std::filesystem::path user_home{};  // The user's home folder, which holds secrets; empty when unknown.
+    std::filesystem::path user_home{};  // It holds the user's secrets; empty when unknown.
     Sandboxes sandboxes{};
     Plans plans{};
     GateSettings gate{};

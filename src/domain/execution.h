@@ -37,7 +37,7 @@ struct SandboxSettings {
     SandboxBackend backend{SandboxBackend::HostLocal};
     SandboxNetwork network{SandboxNetwork::None};
     std::vector<std::string> allowed_hosts{};
-    std::vector<std::string> writable_roots{};  // In addition to the execution root of each command.
+    std::vector<std::string> writable_roots{};  // In addition to each command's execution root.
     std::vector<std::string> hidden{};          // In addition to the usual secrets.
     SandboxLimits limits{};
     friend bool operator==(const SandboxSettings&, const SandboxSettings&) = default;

@@ -71,11 +71,11 @@ TEST_F(Providers, EverySurfaceShowsTheSameAttemptsAsTheSameType) {
     for (const auto& attempt : all.attempts)
         reported.push_back(attempt.model_ref + " " + std::string(base::enum_name(attempt.outcome)));
     EXPECT_THAT(reported, testing::ElementsAre(
-                          "fake/model-a retrying", "fake/model-a retrying",
-                          "fake/model-a retries_exhausted", "xai/grok-4 fail_fast_aborted",
-                          "fake/model-b fail_fast_aborted", "fake/model-c succeeded",
-                          "fake/model-a fail_fast_aborted", "xai/grok-4 fail_fast_aborted",
-                          "fake/model-b fail_fast_aborted", "fake/model-c fail_fast_aborted"));
+                              "fake/model-a retrying", "fake/model-a retrying",
+                              "fake/model-a retries_exhausted", "xai/grok-4 fail_fast_aborted",
+                              "fake/model-b fail_fast_aborted", "fake/model-c succeeded",
+                              "fake/model-a fail_fast_aborted", "xai/grok-4 fail_fast_aborted",
+                              "fake/model-b fail_fast_aborted", "fake/model-c fail_fast_aborted"));
     EXPECT_EQ(all.attempts[3].failure_kind, "auth_error") << "no key, and so no request";
     EXPECT_EQ(server.request_count(), 8U);
 
@@ -200,7 +200,7 @@ TEST_F(Providers, WhatATransportRemembersDoesNotReachThePrompt) {
         std::vector<std::string> reported;
         for (const auto& event : program.events("k", "provider_round_completed"))
             reported.push_back(base::string_at(event.at("data"), "context_fingerprint") + " " +
-                           base::string_at(event.at("data"), "prompt_cache_key"));
+                               base::string_at(event.at("data"), "prompt_cache_key"));
         return reported;
     };
     // The second round knows an id of the first, or does not: the prompt is the same.

@@ -84,12 +84,12 @@ protected:
     BackendFacts backend{.name = "bubblewrap", .version = "0.9", .limits = {{"cpu_s", "600"}}};
     BackendFacts shared_backend{.name = "host_local", .network_is_open = true};
     ResultGateAdapter adapter{{.gate = bench.gate,
-                             .loop = loop,
-                             .clock = loop,
-                             .policy = [this](const auto&, auto) { return policy; },
-                             .backend = [this](const domain::AgentId&) { return backend; },
-                             .shared_backend = [this] { return shared_backend; },
-                             .executor = "holon 1"}};
+                               .loop = loop,
+                               .clock = loop,
+                               .policy = [this](const auto&, auto) { return policy; },
+                               .backend = [this](const domain::AgentId&) { return backend; },
+                               .shared_backend = [this] { return shared_backend; },
+                               .executor = "holon 1"}};
 };
 
 TEST_F(ResultGateAdapterTest, ACommandIsDescribedWithItsBoundaryAndItsWholeStreams) {
@@ -233,7 +233,7 @@ TEST_F(ResultGateAdapterTest, ATasksLogIsJudgedWholeAndItsRejectionNamesTheDocum
     task.detail = json::object{{"cmd", "make"}, {"output_path", folder.path("log").string()}};
     std::optional<tasks::OutputAnswer> answer;
     adapter.judge(tasks::FinishedOutput{task, supervisor::Ended{.exit_code = 0}},
-                [&](tasks::OutputAnswer a) { answer = std::move(a); });
+                  [&](tasks::OutputAnswer a) { answer = std::move(a); });
     loop.run();
     ASSERT_TRUE(answer && answer->instead);
     EXPECT_THAT(*answer->instead, HasSubstr("TR-t1.task"));

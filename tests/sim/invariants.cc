@@ -76,7 +76,8 @@ private:
             if (!domain::is_terminal(task.status))
                 violation("task {} ended as {}", task.id, base::enum_name(task.status));
             if (delivered[task.id.value] != 1)
-                violation("the result of task {} was delivered {} times", task.id, delivered[task.id.value]);
+                violation("the result of task {} was delivered {} times", task.id,
+                          delivered[task.id.value]);
         }
         return {};
     }

@@ -62,7 +62,7 @@ std::expected<Plan, domain::ToolError> plan_isolated(const Target& target, const
 // What is already there under the plan's path and branch.
 struct Found {
     std::optional<domain::ManagedWorktree> known{};  // The record of that path.
-    bool known_is_recent{false};                     // Another process may be creating it right now.
+    bool known_is_recent{false};  // Another process may be creating it right now.
     bool path_exists{false};
     std::optional<Checkout> checkout{};  // Whose root is that path.
     bool is_whole{false};

@@ -38,7 +38,8 @@ std::string bounded(std::string text) {
 // would read as "somebody said:" in front of what follows.
 void append_text(const json::value& value, std::string_view name, std::string& out) {
     if (value.is_object()) {
-        for (const auto& member : value.get_object()) append_text(member.value(), member.key(), out);
+        for (const auto& member : value.get_object())
+            append_text(member.value(), member.key(), out);
     } else if (value.is_array()) {
         for (const auto& entry : value.get_array()) append_text(entry, name, out);
     } else {

@@ -18,7 +18,8 @@ constexpr int kTellingsMax = 20;
 // Of reasons in an error's details, so that these stay below results::kDetailsCharsMax.
 constexpr std::size_t kReasonCharsMax = 600;
 constexpr std::string_view kHint =
-    "The result is withheld from you; do not try to get it another way. Its side effects remain. Go "
+    "The result is withheld from you; do not try to get it another way. Its side effects remain. "
+    "Go "
     "on without it, or ask the operator, who can look at it and release it.";
 
 // Rules and places only: no word of the result, not even the text next to a secret.
@@ -137,7 +138,8 @@ ResultGateAdapter::~ResultGateAdapter() {
 // into the answer, which `done` gets on the loop.
 template <class Answer, class Requests, class Apply>
 void ResultGateAdapter::check_in_background(const domain::AgentId& agent, BackendFacts backend,
-                                            domain::GatePolicy policy, Requests requests, Apply apply,
+                                            domain::GatePolicy policy, Requests requests,
+                                            Apply apply,
                                             std::move_only_function<void(Answer)> done) {
     auto answer = std::make_shared<Answer>();
     ++in_flight_;

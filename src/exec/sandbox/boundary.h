@@ -50,10 +50,11 @@ struct Facts {
     std::vector<std::string> hosts{};  // The allow-list, if there is one.
 };
 
-// On return `policy` allows the writes of a commit in the worktree `work`. The repository's settings
-// and hooks, and the files that link the worktree to its repository, are read-only: the operator's
-// next git command would obey them. May create an empty `config.worktree`, so that the command
-// cannot. Does nothing when `work` is not a worktree. Blocks on the file system; any thread.
+// On return `policy` allows the writes of a commit in the worktree `work`. The repository's
+// settings and hooks, and the files that link the worktree to its repository, are read-only: the
+// operator's next git command would obey them. May create an empty `config.worktree`, so that the
+// command cannot. Does nothing when `work` is not a worktree. Blocks on the file system; any
+// thread.
 void add_worktree(Policy& policy, const Work& work);
 
 // Applies one set of sandbox settings to commands. A value: copies are cheap and share what the
@@ -71,11 +72,11 @@ public:
 
     // Gives the command to start instead of `spec`: the same program, arguments and folder behind
     // the boundary. Without confinement that is `spec` itself. Fails with Unavailable when this
-    // machine cannot enforce the settings, when the execution root is in holon's own folder, or when
-    // git would be redirected to foreign settings; with NotFound or InvalidInput for a writable root
-    // that is not a folder or is "/". After a failure the caller must not start the command.
-    // Creates files only below `holon_home` and in the agent's home; none of them belongs to this
-    // one command, so nothing is left to remove if it is never started.
+    // machine cannot enforce the settings, when the execution root is in holon's own folder, or
+    // when git would be redirected to foreign settings; with NotFound or InvalidInput for a
+    // writable root that is not a folder or is "/". After a failure the caller must not start the
+    // command. Creates files only below `holon_home` and in the agent's home; none of them belongs
+    // to this one command, so nothing is left to remove if it is never started.
     base::Result<base::ProcessSpec> enclose(base::ProcessSpec spec, const Work& work) const;
     // Succeeds if this machine can enforce the settings; otherwise the Unavailable of enclose(),
     // with everything that is missing. Always succeeds without confinement.

@@ -62,7 +62,7 @@ TEST(ResolvePaths, KeepsAReadOnlyFolderButNotALinkToAnotherPlace) {
     fs::create_directories(top / "secret/deep");
     fs::create_symlink(top / "secret/deep", top / "home/tool-artifacts");
     const auto seen = resolve_paths({.read_only = {(top / "home/task-output").string(),
-                                          (top / "home/tool-artifacts").string()}});
+                                                   (top / "home/tool-artifacts").string()}});
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->read_only,
               (std::vector<ResolvedPaths::Path>{{(top / "home/task-output").string(), true}}));
@@ -85,10 +85,11 @@ TEST_F(BoundaryTest, LetsAWorktreeCommitAndKeepsItsRepositorysSettings) {
     EXPECT_EQ(seen->writable_roots,
               (std::vector<std::string>{(common / "objects").string(), (common / "refs").string(),
                                         own.string()}));
-    EXPECT_EQ(seen->read_only, (std::vector<ResolvedPaths::Path>{{(own / "commondir").string(), false},
-                                                        {(own / "gitdir").string(), false},
-                                                        {(own / "config.worktree").string(), false},
-                                                        {(top / "w/.git").string(), false}}));
+    EXPECT_EQ(seen->read_only,
+              (std::vector<ResolvedPaths::Path>{{(own / "commondir").string(), false},
+                                                {(own / "gitdir").string(), false},
+                                                {(own / "config.worktree").string(), false},
+                                                {(top / "w/.git").string(), false}}));
     Policy none;
     add_worktree(none, {.execution_root = top / "repo"});
     EXPECT_EQ(none, Policy{});

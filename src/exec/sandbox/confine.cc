@@ -209,7 +209,8 @@ base::Result<ResolvedPaths> resolve_paths(const Policy& policy) {
     return found;
 }
 
-std::vector<std::string> arguments(const Policy& policy, const ResolvedPaths& seen, const Machine& machine) {
+std::vector<std::string> arguments(const Policy& policy, const ResolvedPaths& seen,
+                                   const Machine& machine) {
     std::vector<std::string> list{machine.bwrap.string()};
     append(list, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
                   "--unshare-cgroup-try", "--hostname", "holon", "--die-with-parent"});

@@ -1,7 +1,7 @@
 // Turns a command into the same command behind a boundary that the kernel enforces.
 //
-// The boundary is bubblewrap (its own mount, process, network, ipc, host name and user namespace), a
-// system call filter and resource limits, set by `holon-init`, our first program inside. Nothing
+// The boundary is bubblewrap (its own mount, process, network, ipc, host name and user namespace),
+// a system call filter and resource limits, set by `holon-init`, our first program inside. Nothing
 // that a command contains changes it. It fails closed: what cannot be enforced is not run.
 // All functions are free of shared state, so any thread may call them; those that say so block on
 // the file system.
@@ -41,10 +41,11 @@ struct ResolvedPaths {
 base::Result<ResolvedPaths> resolve_paths(const Policy& policy);
 
 // The command line of bwrap, up to and without the confined command. Pure.
-std::vector<std::string> arguments(const Policy& policy, const ResolvedPaths& seen, const Machine& machine);
+std::vector<std::string> arguments(const Policy& policy, const ResolvedPaths& seen,
+                                   const Machine& machine);
 
-// Succeeds if `machine` can enforce `policy`. Otherwise Unavailable, with everything that is missing
-// and how to install it. Pure.
+// Succeeds if `machine` can enforce `policy`. Otherwise Unavailable, with everything that is
+// missing and how to install it. Pure.
 base::Status can_confine(const Policy& policy, const Machine& machine);
 
 // Gives the spec of the confined command: program, arguments and folder of `spec` inside the
@@ -55,8 +56,8 @@ base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& po
                                         const Machine& machine);
 
 // Paths to hide from every command, sorted: dot files and folders of `home` that are not part of a
-// toolchain, credential stores of the system, and the whole of `holon_home`. A folder that cannot be
-// read adds nothing; an empty `holon_home` is not hidden. Blocks on the file system.
+// toolchain, credential stores of the system, and the whole of `holon_home`. A folder that cannot
+// be read adds nothing; an empty `holon_home` is not hidden. Blocks on the file system.
 std::vector<std::string> usual_secrets(const std::filesystem::path& home,
                                        const std::filesystem::path& holon_home);
 

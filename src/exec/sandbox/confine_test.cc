@@ -37,7 +37,7 @@ public:
 
 TEST(Confine, PutsDeeperMountsOnTopOfShallowerOnes) {
     const ResolvedPaths seen{.writable_roots = {"/home/u/.holon/agents/a/work"},
-                    .hidden = {{"/home/u/.holon", true}}};
+                             .hidden = {{"/home/u/.holon", true}}};
     const auto words = arguments({}, seen, able());
     const auto root = place(words, {"--ro-bind", "/", "/"});
     const auto hidden = place(words, {"--tmpfs", "/home/u/.holon"});
@@ -50,8 +50,8 @@ TEST(Confine, PutsDeeperMountsOnTopOfShallowerOnes) {
 // Deeper mounts need a mount point, which cannot be created in a read-only folder.
 TEST(Confine, ClosesHiddenFoldersAfterEverythingInThemIsInPlace) {
     const ResolvedPaths seen{.writable_roots = {"/h/.holon/agents/a"},
-                    .read_only = {{"/h/.holon/agents/a/task-output", true}},
-                    .hidden = {{"/h/.holon", true}}};
+                             .read_only = {{"/h/.holon/agents/a/task-output", true}},
+                             .hidden = {{"/h/.holon", true}}};
     const auto words = arguments({}, seen, able());
     const auto closed = place(words, {"--remount-ro", "/h/.holon"});
     EXPECT_LT(place(words, {"--bind", "/h/.holon/agents/a"}),
@@ -83,9 +83,9 @@ TEST(Confine, AnchorsTheFoldersAboveWhatIsHidden) {
     folder.file("a/vault/inner/key");
     const auto root = (folder.path / "a").string();
     const auto seen = resolve_paths({.writable_roots = {root},
-                            .read_only_inside = {".holon"},
-                            .hidden = {root + "/conf/deep/key", root + "/.holon/keys/key",
-                                       root + "/vault", root + "/vault/inner/key"}});
+                                     .read_only_inside = {".holon"},
+                                     .hidden = {root + "/conf/deep/key", root + "/.holon/keys/key",
+                                                root + "/vault", root + "/vault/inner/key"}});
     ASSERT_TRUE(seen);
     // No anchors in read-only or hidden paths: they would make them visible.
     EXPECT_EQ(seen->anchors, (std::vector<std::string>{root + "/conf/deep", root + "/conf"}));
@@ -96,8 +96,8 @@ TEST(Confine, AnchorsAlsoInARootThatLiesInSomethingHidden) {
     folder.file("h/agents/a/.git/hooks/pre-commit");
     const auto root = (folder.path / "h/agents/a").string();
     const auto seen = resolve_paths({.writable_roots = {root},
-                            .read_only_inside = {".git/hooks"},
-                            .hidden = {(folder.path / "h").string()}});
+                                     .read_only_inside = {".git/hooks"},
+                                     .hidden = {(folder.path / "h").string()}});
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->anchors, std::vector<std::string>{root + "/.git"});
 }
@@ -132,10 +132,10 @@ TEST(Confine, KeepsTheSettingsAndHooksOfSubmodules) {
     const auto seen = resolve_paths({.writable_roots = {root}, .read_only_inside = {}});
     ASSERT_TRUE(seen);
     const auto modules = root + "/.git/modules/sub/";
-    EXPECT_THAT(seen->read_only,
-                testing::UnorderedElementsAre(ResolvedPaths::Path{modules + "config", false},
-                                              ResolvedPaths::Path{modules + "hooks", true},
-                                              ResolvedPaths::Path{modules + "modules/deep/config", false}));
+    EXPECT_THAT(seen->read_only, testing::UnorderedElementsAre(
+                                     ResolvedPaths::Path{modules + "config", false},
+                                     ResolvedPaths::Path{modules + "hooks", true},
+                                     ResolvedPaths::Path{modules + "modules/deep/config", false}));
     EXPECT_THAT(seen->anchors, testing::Contains(root + "/.git/modules/sub"));
 }
 
@@ -154,7 +154,8 @@ TEST(Confine, FollowsLinksToWhatIsHidden) {
     fs::create_symlink(folder.path / "real", folder.path / "alias");
     const auto seen = resolve_paths({.hidden = {(folder.path / "alias").string()}});
     ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->hidden, (std::vector<ResolvedPaths::Path>{{(folder.path / "real").string(), true}}));
+    EXPECT_EQ(seen->hidden,
+              (std::vector<ResolvedPaths::Path>{{(folder.path / "real").string(), true}}));
 }
 
 TEST(Confine, RefusesAWritableRootThatIsMissingOrIsTheFileSystem) {

@@ -33,8 +33,8 @@ struct Denial {
 };
 BOOST_DESCRIBE_STRUCT(Denial, (), (rule, what, count))
 
-// The refused destinations of the proxy's log, each once, in the order of their first request. Empty
-// for a missing log. Blocks on the file system; any thread.
+// The refused destinations of the proxy's log, each once, in the order of their first request.
+// Empty for a missing log. Blocks on the file system; any thread.
 std::vector<Denial> refused_destinations(const std::filesystem::path& network_log);
 
 // The denial that the exit status of a confined command shows, if any. A shell that reports the

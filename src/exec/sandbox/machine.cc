@@ -111,7 +111,8 @@ std::vector<std::string> missing(const Machine& machine) {
                        "kernel.apparmor_restrict_unprivileged_userns=0), or run the container with "
                        "them");
     if (machine.init.empty())
-        list.emplace_back("the program holon-init is not in the folder of holon; install both together");
+        list.emplace_back(
+            "the program holon-init is not in the folder of holon; install both together");
     if (!machine.seccomp)
         list.emplace_back("the kernel has no seccomp; use one with CONFIG_SECCOMP_FILTER");
     if (machine.is_root && !machine.bounded_process_table)

@@ -30,8 +30,8 @@ BOOST_DESCRIBE_STRUCT(Machine, (),
                        bounded_process_table, failure))
 
 // Checks this machine; runs bwrap, so it blocks for as long as that takes. `own_program` is the
-// running executable; our helper programs are expected in its folder. Never fails: a missing part is
-// an empty or false member. Any thread.
+// running executable; our helper programs are expected in its folder. Never fails: a missing part
+// is an empty or false member. Any thread.
 Machine probe(const std::filesystem::path& own_program);
 
 // The reasons why commands cannot be confined, each with its remedy. Empty: they can be. Pure.

@@ -14,9 +14,9 @@ namespace sandbox {
 using Network = domain::SandboxNetwork;
 using Limits = domain::SandboxLimits;
 
-// The rules for one command. Paths are absolute. Everything that no member names can be read and not
-// written. Where members overlap, the deeper path applies: a readable folder inside a hidden one is
-// readable.
+// The rules for one command. Paths are absolute. Everything that no member names can be read and
+// not written. Where members overlap, the deeper path applies: a readable folder inside a hidden
+// one is readable.
 struct Policy {
     // Existing folders in which the command may create, change and delete. Never "/".
     std::vector<std::string> writable_roots{};
@@ -62,8 +62,8 @@ inline constexpr std::string_view kReadableInside[] = {
     ".local/share/pnpm", ".local/share/uv",    ".m2/repository",
 };
 
-// Does an environment variable of this name probably hold a secret, or lead to one (the socket of an
-// ssh agent)? Judges the name only, in any case of letters. Confined commands do not get such
+// Does an environment variable of this name probably hold a secret, or lead to one (the socket of
+// an ssh agent)? Judges the name only, in any case of letters. Confined commands do not get such
 // variables.
 bool is_secret_variable(std::string_view name);
 

@@ -59,7 +59,8 @@ void put_failure(json::object& report, const char* name, const std::filesystem::
 void put_newer_failure(json::object& report, const std::optional<FailureSummary>& on_file) {
     if (!on_file) return;
     const auto* failure = base::find(report, "last_failure");
-    const auto failed_at = base::parse_time(failure ? base::string_at(*failure, "occurred_at") : "");
+    const auto failed_at =
+        base::parse_time(failure ? base::string_at(*failure, "occurred_at") : "");
     if (failed_at && *failed_at >= on_file->occurred_at) return;
     report["last_failure"] = base::to_json(*on_file);
 }
@@ -243,8 +244,8 @@ json::object Daemon::report(const DaemonFacts& facts, std::string message) {
         {"home_dir", reported("home_dir", parts_.config.home.string())},
         {"socket_path", reported("socket_path", files_.socket.string())},
         {"http_addr",
-         reported("http_addr",
-              facts.lock_held && metadata ? metadata->http_addr : parts_.config.server.http_addr)},
+         reported("http_addr", facts.lock_held && metadata ? metadata->http_addr
+                                                           : parts_.config.server.http_addr)},
         {"control_connectivity", state == DaemonState::Running},
         {"message", std::move(message)}};
     if (const auto pid = pid_of(facts)) report["pid"] = *pid;

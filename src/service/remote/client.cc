@@ -42,9 +42,10 @@ base::Error unreachable(const Address& address, const std::string& why) {
 base::Error broken(const Request& request, const std::string& why) {
     return {
         base::ErrorCode::Unavailable,
-        fmt::format("the connection broke before the runtime answered {} ({}); it may or may not have been "
-                    "executed, see holon status and holon daemon status",
-                    request.path, why)};
+        fmt::format(
+            "the connection broke before the runtime answered {} ({}); it may or may not have been "
+            "executed, see holon status and holon daemon status",
+            request.path, why)};
 }
 
 }  // namespace

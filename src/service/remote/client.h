@@ -25,7 +25,7 @@ struct Address {
     std::optional<std::filesystem::path> socket{};
     std::string url{};    // http://host:port, without a trailing slash; empty: the socket only.
     std::string token{};  // A secret. Sent over TCP only: the socket is guarded by its mode.
-    std::optional<std::filesystem::path> ca_file{};  // Trusted in addition to the system's, for https.
+    std::optional<std::filesystem::path> ca_file{};  // For https, besides the system's.
 };
 
 enum class Method { Get, Post };

@@ -34,8 +34,7 @@ struct LeftOut {
 BOOST_DESCRIBE_STRUCT(LeftOut, (), (tool, reason))
 
 struct Catalogue {
-    std::vector<Offer>
-        offers;  // By name, so that the order of the server's list does not matter.
+    std::vector<Offer> offers;  // By name, so that the order of the server's list does not matter.
     std::vector<LeftOut> left_out;
     friend bool operator==(const Catalogue&, const Catalogue&) = default;
 };

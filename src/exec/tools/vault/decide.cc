@@ -38,7 +38,8 @@ Outcome<std::string> decide_folders(const Root& root, const std::vector<std::str
         if (seen.kind == Kind::Missing)
             steps.emplace_back(MakeFolder{path});
         else if (seen.kind != Kind::Folder)
-            TRY(root.folder(path));  // A link to a folder inside is fine; anything else is an error.
+            TRY(root.folder(
+                path));  // A link to a folder inside is fine; anything else is an error.
     }
     return path;
 }

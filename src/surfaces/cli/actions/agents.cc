@@ -80,9 +80,9 @@ Exit on(const AgentCreateCommand& command, const Context& context) {
         context.service.create_agent(command.agent, command.template_name, context.caller);
     if (!identity) return report(context.terminal, identity.error());
     return answer(context, command.json, base::to_json(*identity),
-                fmt::format("agent {0} exists; send it a message with: holon prompt --agent {0} "
-                            "\"...\"",
-                            base::printable(command.agent)));
+                  fmt::format("agent {0} exists; send it a message with: holon prompt --agent {0} "
+                              "\"...\"",
+                              base::printable(command.agent)));
 }
 
 Exit on(const LifecycleCommand& command, const Context& context) {
@@ -90,17 +90,19 @@ Exit on(const LifecycleCommand& command, const Context& context) {
     const auto done = context.service.set_lifecycle(agent, command.action, context.caller);
     if (!done) return report(context.terminal, done.error());
     return answer(context, command.json, json::object{{"ok", true}},
-                fmt::format("agent {}: {}", base::printable(agent), done_text(command.action)));
+                  fmt::format("agent {}: {}", base::printable(agent), done_text(command.action)));
 }
 
 Exit on(const AbortCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto aborted = context.service.abort_run(agent, command.run_id, context.caller);
     if (!aborted) return report(context.terminal, aborted.error());
-    return answer(context, command.json, *aborted,
-                fmt::format("the turn of agent {0} was aborted and the agent is stopped; start it again with: "
-                            "holon agent start {0}",
-                            base::printable(agent)));
+    return answer(
+        context, command.json, *aborted,
+        fmt::format(
+            "the turn of agent {0} was aborted and the agent is stopped; start it again with: "
+            "holon agent start {0}",
+            base::printable(agent)));
 }
 
 }  // namespace cli

@@ -37,8 +37,8 @@ Exit list_timers(const std::string& agent, bool json, const Context& context) {
 Exit tell_timer(const base::Result<domain::Timer>& timer, bool json, const Context& context) {
     if (!timer) return report(context.terminal, timer.error());
     return answer(context, json, base::to_json(*timer),
-                fmt::format("timer {} is {}, next at {}", timer->id, base::enum_name(timer->status),
-                            next_fire(*timer)));
+                  fmt::format("timer {} is {}, next at {}", timer->id,
+                              base::enum_name(timer->status), next_fire(*timer)));
 }
 
 }  // namespace
@@ -48,9 +48,9 @@ Exit on(const PromptCommand& command, const Context& context) {
     const auto message = context.service.prompt(agent, command.text, context.caller);
     if (!message) return report(context.terminal, message.error());
     return answer(context, command.json,
-                json::object{{"ok", true}, {"agent_id", agent}, {"message_id", *message}},
-                fmt::format("Sent to agent {0}. Follow it with: holon tail -f --agent {0}",
-                            base::printable(agent)));
+                  json::object{{"ok", true}, {"agent_id", agent}, {"message_id", *message}},
+                  fmt::format("Sent to agent {0}. Follow it with: holon tail -f --agent {0}",
+                              base::printable(agent)));
 }
 
 Exit on(const TaskCommand& command, const Context& context) {
@@ -61,8 +61,8 @@ Exit on(const TaskCommand& command, const Context& context) {
     const auto task = context.service.start_task(agent, request, context.caller);
     if (!task) return report(context.terminal, task.error());
     return answer(context, command.json, base::to_json(*task),
-                fmt::format("task {} is {}; agent {} will receive its result", task->id,
-                            base::enum_name(task->status), base::printable(agent)));
+                  fmt::format("task {} is {}; agent {} will receive its result", task->id,
+                              base::enum_name(task->status), base::printable(agent)));
 }
 
 Exit on(const TimerCommand& command, const Context& context) {
@@ -82,12 +82,12 @@ Exit on(const WorkspaceAttachCommand& command, const Context& context) {
     const auto entry = context.service.attach_workspace(agent, path, context.caller);
     if (!entry) return report(context.terminal, entry.error());
     return answer(context, command.json,
-                json::object{{"ok", true},
-                             {"agent_id", agent},
-                             {"workspace_id", entry->workspace_id},
-                             {"workspace_anchor", entry->workspace_anchor}},
-                fmt::format("agent {} may use {} (workspace {})", base::printable(agent),
-                            base::printable(entry->workspace_anchor), entry->workspace_id));
+                  json::object{{"ok", true},
+                               {"agent_id", agent},
+                               {"workspace_id", entry->workspace_id},
+                               {"workspace_anchor", entry->workspace_anchor}},
+                  fmt::format("agent {} may use {} (workspace {})", base::printable(agent),
+                              base::printable(entry->workspace_anchor), entry->workspace_id));
 }
 
 Exit on(const WorkspaceExitCommand& command, const Context& context) {
@@ -95,7 +95,7 @@ Exit on(const WorkspaceExitCommand& command, const Context& context) {
     const auto done = context.service.exit_workspace(agent, context.caller);
     if (!done) return report(context.terminal, done.error());
     return answer(context, command.json, json::object{{"ok", true}, {"agent_id", agent}},
-                fmt::format("agent {} works in its own folder again", base::printable(agent)));
+                  fmt::format("agent {} works in its own folder again", base::printable(agent)));
 }
 
 Exit on(const WorkspaceDetachCommand& command, const Context& context) {
@@ -105,8 +105,8 @@ Exit on(const WorkspaceDetachCommand& command, const Context& context) {
     return answer(
         context, command.json,
         json::object{{"ok", true}, {"agent_id", agent}, {"workspace_id", command.workspace_id}},
-        fmt::format("workspace {} was detached from agent {}", base::printable(command.workspace_id),
-                    base::printable(agent)));
+        fmt::format("workspace {} was detached from agent {}",
+                    base::printable(command.workspace_id), base::printable(agent)));
 }
 
 Exit on(const TriggerCommand& command, const Context& context) {
@@ -114,8 +114,9 @@ Exit on(const TriggerCommand& command, const Context& context) {
     if (command.action == TriggerAction::Revoke) {
         const auto done = context.service.revoke_trigger(agent, context.caller);
         if (!done) return report(context.terminal, done.error());
-        return answer(context, command.json, json::object{{"ok", true}, {"agent_id", agent}},
-                    fmt::format("agent {} can no longer be woken by URL", base::printable(agent)));
+        return answer(
+            context, command.json, json::object{{"ok", true}, {"agent_id", agent}},
+            fmt::format("agent {} can no longer be woken by URL", base::printable(agent)));
     }
     const bool rotate = command.action == TriggerAction::Rotate;
     const auto trigger = context.service.external_trigger(agent, rotate, context.caller);

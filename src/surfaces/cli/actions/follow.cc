@@ -52,7 +52,8 @@ Exit follow(const std::string& agent, std::int64_t after_seq, const Context& con
                 show(event);
                 after_seq = event.event_seq;
             }
-            if (!context.terminal.is_written()) return Exit::Success;  // The reader has closed its pipe.
+            if (!context.terminal.is_written())
+                return Exit::Success;  // The reader has closed its pipe.
             if (events->size() == static_cast<std::size_t>(kPage)) continue;
         }
         news.wait_beyond(seen);

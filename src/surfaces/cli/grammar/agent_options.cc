@@ -20,8 +20,7 @@ void add_model(CLI::App& agent, Invocation& invocation) {
     add_named<AgentModelGetCommand>(*model, invocation, "get", "Show the model of an agent");
     add_named<AgentModelSetCommand>(*model, invocation, "set",
                                     "Set the model of one agent, from its next turn on");
-    add_named<AgentModelClearCommand>(*model, invocation, "clear",
-                                      "Go back to the default model");
+    add_named<AgentModelClearCommand>(*model, invocation, "clear", "Go back to the default model");
 }
 
 void add_lifecycle(CLI::App& agent, Invocation& invocation) {
@@ -32,7 +31,8 @@ void add_lifecycle(CLI::App& agent, Invocation& invocation) {
         LifecycleAction action;
     };
     for (const Entry& entry :
-         {Entry{"start", "Start a stopped agent; it accepts messages again", LifecycleAction::Start},
+         {Entry{"start", "Start a stopped agent; it accepts messages again",
+                LifecycleAction::Start},
           Entry{"stop", "Stop its turn and refuse messages until it is started",
                 LifecycleAction::Stop},
           Entry{"pause", "Keep messages, but start no turn", LifecycleAction::Pause},
@@ -61,11 +61,13 @@ void add_agents(CLI::App& app, Invocation& invocation) {
     const auto create =
         add_command<AgentCreateCommand>(*agent, invocation, "create", "Create a named agent");
     create.sub->add_option("agent", create.action->agent, "Its id")->required();
-    create.sub->add_option("--template", create.action->template_name, "The template to create it from");
+    create.sub->add_option("--template", create.action->template_name,
+                           "The template to create it from");
     add_lifecycle(*agent, invocation);
-    const auto abort = add_named<AbortCommand>(*agent, invocation, "abort",
-                                               "Abort the current turn and leave the agent stopped");
-    abort.sub->add_option("--run-id", abort.action->run_id, "Only if this is the current turn's run id");
+    const auto abort = add_named<AbortCommand>(
+        *agent, invocation, "abort", "Abort the current turn and leave the agent stopped");
+    abort.sub->add_option("--run-id", abort.action->run_id,
+                          "Only if this is the current turn's run id");
     add_model(*agent, invocation);
 }
 

@@ -49,8 +49,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
     sub->add_option("--agent", run->request.agent, "Use this agent instead of a temporary one");
     sub->add_flag("--create-agent", run->request.create_agent,
                   "Create the agent if it does not exist");
-    sub->add_flag("--resume", run->request.resume,
-                  "Resume the open work of --agent");
+    sub->add_flag("--resume", run->request.resume, "Resume the open work of --agent");
     add_trust(*sub, run->request.trust);
     sub->add_option("--max-turns", run->request.max_turns, "Ask the model at most this often")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
@@ -102,8 +101,7 @@ std::optional<Stop> about_the_program(const CLI::App& app, std::span<const char*
     if (word == "completion") {
         const auto text = completion(app, words.size() == 2 ? words[1] : "");
         if (!text.empty()) return Stop{text, Exit::Success};
-        return Stop{"Error: name a shell: holon completion bash, zsh or fish\n",
-                    Exit::Usage};
+        return Stop{"Error: name a shell: holon completion bash, zsh or fish\n", Exit::Usage};
     }
     if (word != "help") return std::nullopt;
     if (words.size() == 2 && std::string_view(words[1]) == "--man")

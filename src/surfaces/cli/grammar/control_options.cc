@@ -5,7 +5,8 @@ namespace {
 
 void add_task(CLI::App& app, Invocation& invocation) {
     const auto task = add_command<TaskCommand>(
-        app, invocation, "task", "Run a command as a background task; the agent receives its result");
+        app, invocation, "task",
+        "Run a command as a background task; the agent receives its result");
     auto& request = task.action->request;
     auto* summary = task.sub->add_option("summary", request.summary, "The purpose of the task");
     auto* cmd = task.sub->add_option("--cmd", request.cmd, "The command");
@@ -17,8 +18,7 @@ void add_task(CLI::App& app, Invocation& invocation) {
         ->check(CLI::NonNegativeNumber);
     task.sub->add_option("--max-output-tokens", request.max_output_tokens, "Show at most this much")
         ->check(CLI::PositiveNumber);
-    auto* list =
-        task.sub->add_flag("--list", task.action->list, "List the running tasks");
+    auto* list = task.sub->add_flag("--list", task.action->list, "List the running tasks");
     task.sub->footer("\nExample:\n  holon task \"nightly tests\" --cmd \"make test\"");
     task.sub->callback([&invocation, action = task.action, summary, cmd, list] {
         if (list->count() == 0 && summary->count() == 0) throw CLI::RequiredError("SUMMARY");
@@ -28,11 +28,12 @@ void add_task(CLI::App& app, Invocation& invocation) {
 }
 
 void add_timer(CLI::App& app, Invocation& invocation) {
-    const auto timer =
-        add_command<TimerCommand>(app, invocation, "timer", "Wake an agent later, once or repeatedly");
+    const auto timer = add_command<TimerCommand>(app, invocation, "timer",
+                                                 "Wake an agent later, once or repeatedly");
     auto& request = timer.action->request;
-    auto* after = timer.sub->add_option("--after-ms", request.duration_ms, "Time until the first wake-up")
-                      ->check(CLI::NonNegativeNumber);
+    auto* after =
+        timer.sub->add_option("--after-ms", request.duration_ms, "Time until the first wake-up")
+            ->check(CLI::NonNegativeNumber);
     timer.sub->add_option("--every-ms", request.interval_ms, "Then repeat at this interval")
         ->check(CLI::PositiveNumber);
     timer.sub->add_option("--summary", request.summary, "The purpose of the timer");
@@ -62,7 +63,8 @@ void add_workspaces(CLI::App& app, Invocation& invocation) {
                                       "Go back to the agent's own folder");
     const auto detach = add_command<WorkspaceDetachCommand>(*workspace, invocation, "detach",
                                                             "No longer let an agent use a folder");
-    detach.sub->add_option("workspace_id", detach.action->workspace_id, "The id that attach printed")
+    detach.sub
+        ->add_option("workspace_id", detach.action->workspace_id, "The id that attach printed")
         ->required();
 }
 
@@ -99,8 +101,8 @@ void add_old_control(CLI::App& app, Invocation& invocation) {
 }  // namespace
 
 void add_control(CLI::App& app, Invocation& invocation) {
-    const auto prompt = add_command<PromptCommand>(
-        app, invocation, "prompt", "Send a message to an agent of the daemon");
+    const auto prompt = add_command<PromptCommand>(app, invocation, "prompt",
+                                                   "Send a message to an agent of the daemon");
     prompt.sub->add_option("text", prompt.action->text, "The message")->required();
     prompt.sub->footer("\nExample:\n  holon prompt \"how far are you?\" && holon tail -f");
     add_task(app, invocation);

@@ -46,7 +46,8 @@ Added<T> add_lifecycle(CLI::App& group, Invocation& invocation, const char* name
 
 void add_daemon(CLI::App& app, Invocation& invocation) {
     auto serve = std::make_shared<ServeCommand>();
-    auto* sub = app.add_subcommand("serve", "Run the daemon in the foreground, until Ctrl-C or SIGTERM");
+    auto* sub =
+        app.add_subcommand("serve", "Run the daemon in the foreground, until Ctrl-C or SIGTERM");
     add_serve_options(*sub, serve->options);
     sub->add_option("--log-file", serve->options.log_file,
                     "Log to this file instead of standard error; rotated, reopened on SIGHUP");
@@ -67,10 +68,12 @@ void add_daemon(CLI::App& app, Invocation& invocation) {
         "  holon daemon logs --tail 200");
     add_lifecycle<DaemonStartCommand>(*daemon, invocation, "start",
                                       "Start the daemon, unless it runs already");
-    add_lifecycle<DaemonStopCommand>(*daemon, invocation, "stop",
-                                     "Stop the daemon; interrupted turns resume after the next start");
-    add_lifecycle<DaemonStatusCommand>(*daemon, invocation, "status",
-                                       "Show whether the daemon is up and healthy; check this first");
+    add_lifecycle<DaemonStopCommand>(
+        *daemon, invocation, "stop",
+        "Stop the daemon; interrupted turns resume after the next start");
+    add_lifecycle<DaemonStatusCommand>(
+        *daemon, invocation, "status",
+        "Show whether the daemon is up and healthy; check this first");
     add_lifecycle<DaemonRestartCommand>(*daemon, invocation, "restart",
                                         "Stop the daemon and start it with these options");
     const auto logs = add_lifecycle<DaemonLogsCommand>(

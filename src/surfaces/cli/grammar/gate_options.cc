@@ -19,8 +19,7 @@ Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const ch
 }  // namespace
 
 void add_gate(CLI::App& app, Invocation& invocation) {
-    auto* group =
-        app.add_subcommand("gate", "Accepted and rejected result documents");
+    auto* group = app.add_subcommand("gate", "Accepted and rejected result documents");
     group->require_subcommand(1);
     group->footer(
         "\nExamples:\n"
@@ -41,8 +40,8 @@ void add_gate(CLI::App& app, Invocation& invocation) {
     const auto show =
         add<GateShowCommand>(*group, invocation, "show", "Show one document, with all reasons");
     show.sub->add_option("document", show.action->document_id, "Its id")->required();
-    const auto release = add<GateReleaseCommand>(*group, invocation, "release",
-                                                 "Release a rejected document");
+    const auto release =
+        add<GateReleaseCommand>(*group, invocation, "release", "Release a rejected document");
     release.sub->add_option("document", release.action->document_id, "Its id")->required();
     release.sub->add_option("--reason", release.action->reason, "Why; it is recorded")->required();
     const auto purge =

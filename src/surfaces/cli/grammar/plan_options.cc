@@ -56,7 +56,8 @@ void add_running(CLI::App& plan, Invocation& invocation) {
     run.sub->add_flag("--dry-run", run.action->dry_run, "The same as preview");
     const auto make = add<PlanMakeCommand>(
         plan, invocation, "make", "Ask a model for a plan and show what it would do; runs nothing");
-    make.sub->add_option("goal", make.action->request.goal, "What the plan should do, in your words")
+    make.sub
+        ->add_option("goal", make.action->request.goal, "What the plan should do, in your words")
         ->required();
     make.sub->add_option("--model", make.action->request.model,
                          "Ask this model: provider/model (default: the configured one)");
@@ -81,8 +82,9 @@ void add_runs(CLI::App& plan, Invocation& invocation) {
     const auto reject =
         add<PlanRejectCommand>(plan, invocation, "reject", "End a run before it begins");
     reject.sub->add_option("--reason", reject.action->reason, "Why");
-    const auto resume = add<PlanResumeCommand>(
-        plan, invocation, "resume", "Begin an approved run, or resume an interrupted or failed one");
+    const auto resume =
+        add<PlanResumeCommand>(plan, invocation, "resume",
+                               "Begin an approved run, or resume an interrupted or failed one");
     resume.sub->add_flag("--yes", resume.action->yes, "Approve it first, if necessary");
     const auto cancel =
         add<PlanCancelCommand>(plan, invocation, "cancel", "Cancel a run and all its calls");
@@ -103,8 +105,8 @@ void add_runs(CLI::App& plan, Invocation& invocation) {
 }
 
 void add_prune(CLI::App& plan, Invocation& invocation) {
-    const auto prune = add<PlanPruneCommand>(plan, invocation, "prune",
-                                             "Delete old runs and their records");
+    const auto prune =
+        add<PlanPruneCommand>(plan, invocation, "prune", "Delete old runs and their records");
     prune.sub->add_option("--older-than", prune.action->older_than,
                           "Runs that ended longer ago: 30d, 12h, 90m (default: as configured)");
     prune.sub->add_flag("--dry-run", prune.action->dry_run, "Only list them");

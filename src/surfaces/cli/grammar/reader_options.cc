@@ -7,8 +7,8 @@ constexpr const char* kDisplayHelp =
     "How much to show: info (results, 3), verbose (activity, 4) or debug (details, 5)";
 
 void add_tail(CLI::App& app, Invocation& invocation) {
-    const auto tail = add_command<TailCommand>(
-        app, invocation, "tail", "Show the agent's newest messages to you");
+    const auto tail = add_command<TailCommand>(app, invocation, "tail",
+                                               "Show the agent's newest messages to you");
     auto* follow = tail.sub->add_flag("-f,--follow", tail.action->follow,
                                       "Follow: show new entries as they appear, until Ctrl-C");
     tail.sub

@@ -49,7 +49,8 @@ void add_providers(CLI::App& config, Invocation& invocation) {
                         "env, credential_profile, external_cli or none");
     set.sub->add_option("--credential-kind", change.credential_kind,
                         "api_key, bearer_token, oauth, session_token or none");
-    set.sub->add_option("--credential-env", change.credential_env, "The variable with the credential");
+    set.sub->add_option("--credential-env", change.credential_env,
+                        "The variable with the credential");
     set.sub->add_option("--credential-profile", change.credential_profile,
                         "The profile with the credential, see holon config credentials");
     set.sub->add_option("--credential-external", change.credential_external, "codex_cli");

@@ -60,10 +60,11 @@ base::Result<Exit> on(const PlanVerifyCommand& command, const PlanCall& call) {
         for (const auto& unknown : verdict.unknown_outcomes)
             call.context.terminal.print_line("? unknown outcome: " + base::printable(unknown));
         if (verdict.ok)
-            call.context.terminal.print_line(fmt::format(
-                "Verified: {} calls with their results, {} events, {} approved changes, one unbroken "
-                "chain.",
-                verdict.calls, verdict.events, verdict.approved_calls));
+            call.context.terminal.print_line(
+                fmt::format("Verified: {} calls with their results, {} events, {} approved "
+                            "changes, one unbroken "
+                            "chain.",
+                            verdict.calls, verdict.events, verdict.approved_calls));
     }
     return verdict.ok ? Exit::Success : Exit::Failed;
 }

@@ -67,8 +67,8 @@ base::Result<Exit> on(const PlanCheckCommand& command, const PlanCall& call) {
                                            {"paramTypes", base::to_json(check.param_types)}}));
     else
         call.context.terminal.print_line(
-            fmt::format("No faults: {}, {}. {}", base::counted(check.steps, "step"), check.risk_level,
-                        base::printable(check.goal)));
+            fmt::format("No faults: {}, {}. {}", base::counted(check.steps, "step"),
+                        check.risk_level, base::printable(check.goal)));
     return Exit::Success;
 }
 
@@ -153,8 +153,8 @@ base::Result<Exit> on(const PlanRunCommand& command, const PlanCall& call) {
             command.source.file == "-")
             return print_status(call, *created.run);
         if (!TRY(ask(request, call)))
-            return print_status(call,
-                        TRY(plans.reject(run, call.context.user, "rejected at the terminal")));
+            return print_status(
+                call, TRY(plans.reject(run, call.context.user, "rejected at the terminal")));
     }
     if (created.needs_approval) TRY(plans.approve(run, call.context.user, kOwnApproval));
     return execute(call, run);

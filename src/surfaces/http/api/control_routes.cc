@@ -103,8 +103,8 @@ Answer debug_prompt(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<DebugPromptBody>(request));
     const auto trust = body.trust.value_or(domain::TrustLevel::TrustedOperator);
-    return answer_with(PromptDump{.agent_id = agent,
-                           .dump = TRY(context.service.debug_prompt(agent, body.text, trust))});
+    return answer_with(PromptDump{
+        .agent_id = agent, .dump = TRY(context.service.debug_prompt(agent, body.text, trust))});
 }
 
 Answer set_model(const Context& context, const Request& request) {
@@ -119,13 +119,14 @@ Answer set_model(const Context& context, const Request& request) {
                                            "not_supported"});
     }
     return answer_with(ModelChanged{.agent_id = agent,
-                             .model = TRY(context.service.set_model(agent, body.model))});
+                                    .model = TRY(context.service.set_model(agent, body.model))});
 }
 
 Answer clear_model(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     TRY(body_of<TrustBody>(request));
-    return answer_with(ModelChanged{.agent_id = agent, .model = TRY(context.service.clear_model(agent))});
+    return answer_with(
+        ModelChanged{.agent_id = agent, .model = TRY(context.service.clear_model(agent))});
 }
 
 Answer attach_workspace(const Context& context, const Request& request) {
@@ -133,8 +134,8 @@ Answer attach_workspace(const Context& context, const Request& request) {
     const auto body = TRY(body_of<AttachBody>(request, base::Unknown::Reject));
     const auto entry = TRY(context.service.attach_workspace(agent, body.path, caller_of(request)));
     return answer_with(Attached{.agent_id = agent,
-                         .workspace_id = entry.workspace_id,
-                         .workspace_anchor = entry.workspace_anchor});
+                                .workspace_id = entry.workspace_id,
+                                .workspace_anchor = entry.workspace_anchor});
 }
 
 Answer exit_workspace(const Context& context, const Request& request) {

@@ -110,8 +110,7 @@ Answer callback(const Context& context, const Request& request, std::string_view
 Answer enqueue(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<EnqueueBody>(request));
-    if (body.trust)
-        return refused("trust follows from the route of a message; leave it out");
+    if (body.trust) return refused("trust follows from the route of a message; leave it out");
     service::EnqueueRequest message{.priority = TRY(priority_of(body)),
                                     .body = content_of(body),
                                     .metadata = body.metadata,

@@ -16,8 +16,8 @@ std::unexpected<base::Error> invalid(std::string_view kind, std::string message)
 
 base::Result<service::Gate*> gate_of(const Context& context) {
     if (context.gate) return context.gate;
-    return std::unexpected(base::Error{base::ErrorCode::Unavailable,
-                                       "this runtime has no gate", "not_supported"});
+    return std::unexpected(
+        base::Error{base::ErrorCode::Unavailable, "this runtime has no gate", "not_supported"});
 }
 
 template <class T>
@@ -49,7 +49,8 @@ Answer show(const Context& context, const Request& request) {
 
 Answer check(const Context& context, const Request& request) {
     const auto body = TRY(body_of<GateCheckBody>(request, base::Unknown::Reject));
-    if (!body.file.starts_with('/')) return invalid("invalid_body", "file must be an absolute path");
+    if (!body.file.starts_with('/'))
+        return invalid("invalid_body", "file must be an absolute path");
     return answer_with(TRY(TRY(gate_of(context))->check(body.file)));
 }
 
@@ -63,8 +64,7 @@ Answer purge(const Context& context, const Request& request) {
     if (body.document_id.has_value() == body.older_than_days.has_value())
         return invalid("invalid_body", "give document_id or older_than_days, one of them");
     if (const auto days = body.older_than_days.value_or(0); days < 0 || days > kAgeDaysMax)
-        return invalid("invalid_body",
-                       fmt::format("older_than_days must be 0 to {}", kAgeDaysMax));
+        return invalid("invalid_body", fmt::format("older_than_days must be 0 to {}", kAgeDaysMax));
     return answer_with(TRY(TRY(gate_of(context))->purge(body)));
 }
 

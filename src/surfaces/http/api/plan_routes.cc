@@ -180,13 +180,15 @@ Answer approve(const Context& context, const Request& request) {
         body.lifetime_ms.value_or(std::chrono::milliseconds(kApprovalDefault).count()));
     if (lifetime <= std::chrono::milliseconds(0))
         return invalid("'lifetimeMs' has to be 1 or more");
-    return answer_with(TRY(plans.approve(TRY(run_of(plans, request)), approver_of(request), lifetime)));
+    return answer_with(
+        TRY(plans.approve(TRY(run_of(plans, request)), approver_of(request), lifetime)));
 }
 
 Answer reject(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
     const auto reason = TRY(reason_of(request, "rejected"));
-    return answer_with(TRY(plans.reject(TRY(run_of(plans, request)), approver_of(request), reason)));
+    return answer_with(
+        TRY(plans.reject(TRY(run_of(plans, request)), approver_of(request), reason)));
 }
 
 Answer begin(const Context& context, const Request& request) {
@@ -240,7 +242,8 @@ Answer save(const Context& context, const Request& request) {
     const auto body = TRY(plan_body<SaveBody>(request));
     if (body.run.has_value() == body.text.has_value())
         return invalid("give one of 'run' and 'text'");
-    return answer_with(TRY(plans.save(body.name, body.description.value_or(""), body.run, body.text)));
+    return answer_with(
+        TRY(plans.save(body.name, body.description.value_or(""), body.run, body.text)));
 }
 
 Answer remove_action(const Context& context, const Request& request) {
@@ -310,7 +313,8 @@ constexpr QueryDoc kRecordsQuery[] = {
     {"after_seq", "Only lines after this one.", R"({"type":"integer","minimum":0,"default":0})"},
     {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":512,"default":128})"}};
 constexpr QueryDoc kStreamQuery[] = {
-    {"after_seq", "Starts after this line; 0 starts at the first. A Last-Event-ID header takes precedence.",
+    {"after_seq",
+     "Starts after this line; 0 starts at the first. A Last-Event-ID header takes precedence.",
      R"({"type":"integer","minimum":0,"default":0})"}};
 
 #define RUN "/plans/runs/{run_id}"
@@ -319,11 +323,12 @@ constexpr QueryDoc kStreamQuery[] = {
 constexpr Route kPlanRoutes[] = {
     post("/plans/check", "All faults of a plan at once; executes nothing.", plans::check,
          body<PlanBody>, shown<service::PlanCheck>),
-    post("/plans/preview", "What a plan would do: only reading tools are called.",
-         plans::preview, body<PlanBody>, some_json),
+    post("/plans/preview", "What a plan would do: only reading tools are called.", plans::preview,
+         body<PlanBody>, some_json),
     get("/plans/tools", "The tools that plans may use, with their schemas.", plans::tools,
         shown_list<service::ToolView>),
-    get("/plans/runs", "Plan runs, newest first.", plans::list, shown_list<domain::PlanRun>, kRunsQuery),
+    get("/plans/runs", "Plan runs, newest first.", plans::list, shown_list<domain::PlanRun>,
+        kRunsQuery),
     post("/plans/runs", "Stores a plan run without beginning it, or lists the faults of its plan.",
          plans::create, body<PlanBody>, shown<service::PlanCreated>),
     get(RUN, "The status of a plan run.", plans::status, shown<RunShown>),
@@ -333,13 +338,14 @@ constexpr Route kPlanRoutes[] = {
                    plans::records, shown<RecordPage>, kRecordsQuery)),
     of_history(get(RUN "/records/stream", "The run's journal as it is written; ends with the run.",
                    plans::stream, nullptr, kStreamQuery)),
-    post(RUN "/approve", "Approves the plan with its policy, in the caller's name.",
-         plans::approve, body<ApproveBody>, shown<domain::PlanRun>),
+    post(RUN "/approve", "Approves the plan with its policy, in the caller's name.", plans::approve,
+         body<ApproveBody>, shown<domain::PlanRun>),
     post(RUN "/reject", "Ends a run that has not begun.", plans::reject, body<ReasonBody>,
          shown<domain::PlanRun>),
     post(RUN "/begin", "Begins or resumes a plan run; the daemon executes it from then on.",
          plans::begin, body<NoBody>, shown<domain::PlanRun>),
-    post(RUN "/cancel", "Cancels a plan run and its calls in flight; waits for the end, for 20 s at most.",
+    post(RUN "/cancel",
+         "Cancels a plan run and its calls in flight; waits for the end, for 20 s at most.",
          plans::cancel, body<ReasonBody>, shown<domain::PlanRun>),
     post(RUN "/revert",
          "Stores a run, approved in the caller's name, that undoes the changes of this one; does "
@@ -347,14 +353,15 @@ constexpr Route kPlanRoutes[] = {
          plans::revert, body<NoBody>, shown<service::PlanReverted>),
     post("/plans/verify", "Checks order, pairing, approval and integrity of the records of a run.",
          plans::verify, body<SubjectBody>, shown<service::PlanVerdict>),
-    post("/plans/replay", "Decides a run again from its records; executes nothing.",
-         plans::replay, body<SubjectBody>, shown<service::PlanReplay>),
+    post("/plans/replay", "Decides a run again from its records; executes nothing.", plans::replay,
+         body<SubjectBody>, shown<service::PlanReplay>),
     get("/plans/actions", "Plans saved under a name.", plans::actions,
         shown_list<domain::PlanAction>),
     post("/plans/actions", "Saves the plan of a successful run, or another plan, under a name.",
          plans::save, body<SaveBody>, shown<domain::PlanAction>),
     get(ACTION, "One saved action, with its plan.", plans::action, shown<domain::PlanAction>),
-    post(ACTION "/remove", "Deletes the action.", plans::remove_action, body<NoBody>, shown<Removed>),
+    post(ACTION "/remove", "Deletes the action.", plans::remove_action, body<NoBody>,
+         shown<Removed>),
     post(ACTION "/run", "Stores a run of the action, and begins it unless it needs approval.",
          plans::run_action, body<ActionRunBody>, shown<service::PlanCreated>),
 };

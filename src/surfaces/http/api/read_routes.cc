@@ -160,7 +160,8 @@ Answer event_stream(const Context& context, const Request& request) {
     const auto after = TRY(stream_cursor(request));
     const auto newest = TRY(context.service.newest_event(agent));
     if (after && !request.rights.replay)
-        return refusal(403, "replay_not_allowed", "this token may follow new events, but not read history");
+        return refusal(403, "replay_not_allowed",
+                       "this token may follow new events, but not read history");
     if (!after) return Response{.follow = Follow{agent, newest, newest}};
     if (*after > newest) return cursor_not_found(*after, newest);
     if (*after == newest) return Response{.follow = Follow{agent, newest, newest}};

@@ -212,8 +212,9 @@ void Subscription::read_page() {
             if (!reader) return;
             reader->reading_ = false;
             if (page.frames.empty() && !page.failure)
-                page.failure = base::Error{base::ErrorCode::NotFound,
-                                           "events after the cursor are no longer kept", "cursor_not_found"};
+                page.failure =
+                    base::Error{base::ErrorCode::NotFound,
+                                "events after the cursor are no longer kept", "cursor_not_found"};
             reader->failure_ = std::move(page.failure);
             reader->page_ = std::move(page.frames);
             reader->wake_();
