@@ -14,13 +14,12 @@ using domain::GatePolicy;
 using domain::GateReason;
 
 // One request may be written again in the same second, after a crash; each time is a new document.
-constexpr int kTellingsMax = 20;
+constexpr int kAttemptsMax = 20;
 // Of reasons in an error's details, so that these stay below results::kDetailsCharsMax.
 constexpr std::size_t kReasonCharsMax = 600;
 constexpr std::string_view kHint =
     "The result is withheld from you; do not try to get it another way. Its side effects remain. "
-    "Go "
-    "on without it, or ask the operator, who can look at it and release it.";
+    "Continue without it, or ask the operator, who can review and release it.";
 
 // Rules and places only: no word of the result, not even the text next to a secret.
 json::array shown_reasons(const std::vector<GateReason>& reasons) {
@@ -89,11 +88,11 @@ void remove_copies(const tools::Outcome& outcome, const std::filesystem::path& l
 base::Result<domain::GateDocument> ResultGateAdapter::pass_one(const domain::AgentId& agent,
                                                                FinishedRequest request) const {
     const std::string id = request.request_id;
-    for (int telling = 1;; ++telling) {
-        if (telling > 1) request.request_id = fmt::format("{}.again-{}", id, telling);
+    for (int attempt = 1;; ++attempt) {
+        if (attempt > 1) request.request_id = fmt::format("{}.again-{}", id, attempt);
         const auto deposited = parts_.gate.deposit(agent, request);
         if (deposited) return parts_.gate.settle(*deposited);
-        if (deposited.error().code != ErrorCode::Conflict || telling >= kTellingsMax)
+        if (deposited.error().code != ErrorCode::Conflict || attempt >= kAttemptsMax)
             return std::unexpected(deposited.error());
     }
 }
