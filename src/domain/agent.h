@@ -58,7 +58,7 @@ enum class ContinuationClass {
 BOOST_DESCRIBE_ENUM(ContinuationClass, ResumeExpectedWait, ResumeOverride, LocalContinuation,
                     LivenessOnly)
 
-// Whether a trigger went on to the model, and why.
+// Whether a trigger reached the model, and why.
 struct ContinuationResolution {
     TriggerKind trigger_kind{TriggerKind::OperatorInput};
     ContinuationClass class_{ContinuationClass::LocalContinuation};
@@ -111,7 +111,7 @@ BOOST_DESCRIBE_STRUCT(ToolLatency, (), (tool_name, calls, total_ms, max_ms))
 struct Agent {
     AgentId agent_id;
     AgentIdentity identity{};
-    bool booting{false};  // Its home is being made; nothing runs before that is done.
+    bool booting{false};  // Its home is being created; nothing runs before that is done.
     bool paused{false};
     bool stopped{false};
     std::optional<Sleep> rest{};

@@ -1,4 +1,4 @@
-// Where commands of an agent run, and what is kept from them there. Values only.
+// Where commands of an agent run, and what is enforced there. Values only.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace domain {
 
-// HostLocal keeps nothing from a command. Bubblewrap keeps what SandboxSettings say, by the kernel.
+// HostLocal enforces nothing. Bubblewrap enforces SandboxSettings by the kernel.
 enum class SandboxBackend { HostLocal, Bubblewrap };
 BOOST_DESCRIBE_ENUM(SandboxBackend, HostLocal, Bubblewrap)
 
-// None: not even the loopback of the host. Allowlist: named hosts, through a proxy of ours that
-// writes down each destination. Host: the network of the machine, unconfined.
+// None: not even the loopback of the host. Allowlist: named hosts, through our proxy, which logs
+// each destination. Host: the network of the machine, unconfined.
 enum class SandboxNetwork { None, Allowlist, Host };
 BOOST_DESCRIBE_ENUM(SandboxNetwork, None, Allowlist, Host)
 
@@ -32,7 +32,7 @@ struct SandboxLimits {
 BOOST_DESCRIBE_STRUCT(SandboxLimits, (),
                       (cpu_s, memory_bytes, processes, file_bytes, open_files, private_tmp_bytes))
 
-// What the operator chose. Nothing that a model says reaches it.
+// The operator's choice. No model output changes it.
 struct SandboxSettings {
     SandboxBackend backend{SandboxBackend::HostLocal};
     SandboxNetwork network{SandboxNetwork::None};
@@ -45,7 +45,7 @@ struct SandboxSettings {
 BOOST_DESCRIBE_STRUCT(SandboxSettings, (),
                       (backend, network, allowed_hosts, writable_roots, hidden, limits))
 
-// NotEnforced: nothing keeps a command from it. HardEnforced: the kernel does.
+// NotEnforced: nothing prevents it. HardEnforced: the kernel does.
 enum class Enforcement { NotEnforced, HardEnforced };
 BOOST_DESCRIBE_ENUM(Enforcement, NotEnforced, HardEnforced)
 

@@ -106,7 +106,7 @@ struct Message {
     Origin origin{};
     TrustLevel trust{
         TrustLevel::TrustedOperator};  // Kept for older readers; authority_class decides.
-    // Older records lack it. What nobody vouched for has none, whatever else the record says.
+    // Older records lack it. Unauthenticated input has none, whatever else the record says.
     AuthorityClass authority_class{AuthorityClass::ExternalEvidence};
     Priority priority{Priority::Normal};
     std::optional<TriggerKind> trigger_kind{};
@@ -132,10 +132,10 @@ constexpr auto describe_fields(const Message*) {
                                           {.field = "causation_id", .null_when_absent = true}});
 }
 
-// On whose word a turn that this message opens would act: its authority class, or what its metadata
-// names here when that is weaker. The runtime puts it there for what it passes on itself (the
-// result of a task): the runtime sends such a message, but its authority is that of the input that
-// caused it. It can only lower, so nobody gains by forging it.
+// The authority of a turn that this message opens: its authority class, or what its metadata names
+// here when that is weaker. The runtime puts it there for what it passes on itself (the result of a
+// task): the runtime sends such a message, but its authority is that of the input that caused it.
+// It can only lower, so forging it gains nothing.
 inline constexpr std::string_view kInstructedBy = "instructed_by";
 AuthorityClass instructed_by(const Message& message);
 

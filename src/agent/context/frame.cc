@@ -54,7 +54,7 @@ std::string origin_label(const domain::Origin& origin) {
         origin);
 }
 
-// What the model may count on, and no more: see workspace::execution_snapshot.
+// Only what is really enforced: see workspace::execution_snapshot.
 std::string boundary_lines(const domain::Execution& execution) {
     if (!execution.process_execution_exposed) return "No command can be run here.";
     if (execution.backend == domain::SandboxBackend::HostLocal)

@@ -1,4 +1,4 @@
-// Each change of an agent's status is on record, with what it was before.
+// Each change of an agent's status is recorded, with the former one.
 #pragma once
 
 #include "agent/identity/facts.h"

@@ -39,7 +39,7 @@ bool is_attached(const Asker& asker, const std::string& id) {
                                [&](const auto& entry) { return entry.workspace_id == id; });
 }
 
-// May the agent work in `root` as `id`? What is attached it may use, and what lies inside.
+// May the agent work in `root` as `id`? It may use attached workspaces and folders inside them.
 std::optional<ToolError> refusal(const Asker& asker, const std::string& id, const fs::path& root) {
     if (root == root.root_path())
         return invalid("path", "The whole file system cannot be a workspace.",

@@ -1,4 +1,4 @@
-// What is written down when an agent goes to work somewhere else.
+// The record of an agent that changes its workspace.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace workspace {
 
-// An event to be, in order.
+// An event to append, in order.
 struct Note {
     std::string kind;
     json::object data;

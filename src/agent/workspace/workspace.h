@@ -25,10 +25,10 @@ domain::WorkspaceEntry entry_of_project(const domain::WorkspaceEntry& entry);
 base::Result<domain::WorkspaceEntry> enter(const std::filesystem::path& root,
                                            const std::filesystem::path& cwd);
 
-// Is its folder still there?
+// Does its folder still exist?
 bool is_there(const domain::WorkspaceEntry& entry);
 
-// What an agent has before any project is chosen.
+// The workspace of an agent before any project is chosen.
 domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::filesystem::path& home);
 
 // ExecutionProfile: what the agent may start, and behind which backend.
