@@ -1,4 +1,5 @@
-// A store that dies on cue: the process, the power, or the disk.
+// A store that dies on cue: the process, the power, or the disk. It runs every other work twice and
+// undoes the first time, because work handed to a store must bear that.
 #pragma once
 
 #include <memory>

@@ -97,7 +97,7 @@ base::Status record_opening(events::Log& log, const turn::Facts& facts, const co
     return log.append(facts.agent.agent_id, "turn_context_built", std::move(built));
 }
 
-// Idle ends because there is something to do; its timer and the wait for it end with it.
+// Sleep ends because there is something to do; its timer and the wait for it end with it.
 base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::Message& message) {
     auto& agent = facts.agent;
     agent.last_wake_reason = std::string(base::enum_name(message.kind));
