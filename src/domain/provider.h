@@ -1,4 +1,4 @@
-// What a model said and what it took to get it, free of any vendor's wire format.
+// A model's answer and the attempts to get it, free of any vendor's wire format.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What is written down for people and other programs: events, transcript, briefs.
+// The record for people and other programs: events, transcript, briefs.
 #pragma once
 
 #include <optional>

@@ -12,7 +12,7 @@
 
 namespace domain {
 
-// Why a tool did not do what it was asked, in the one shape that models, people and code read.
+// Why a tool call failed, in the one shape that models, people and code read.
 struct ToolError {
     std::string kind;     // Stable, for machines: "invalid_tool_input".
     std::string message;  // One sentence, for people and models.
@@ -55,8 +55,8 @@ BOOST_DESCRIBE_STRUCT(ModifiedPath, (), (path, kind, before_etag, after_etag))
 BOOST_DESCRIBE_STRUCT(DeletedPath, (), (path, kind, trashed))
 BOOST_DESCRIBE_STRUCT(RenamedPath, (), (from, to))
 
-// What was seen to change, never what was meant to. `observed` is false where nobody could look
-// (a folder too large to compare); then the lists say nothing.
+// The observed changes, never the intended ones. `observed` is false where no comparison was
+// possible (a folder too large to compare); then the lists mean nothing.
 struct Effects {
     bool observed{true};
     bool side_effects_observed{false};
@@ -97,7 +97,7 @@ struct LimitPolicy {
     std::optional<std::int64_t> max_calls{};
     friend bool operator==(const LimitPolicy&, const LimitPolicy&) = default;
 };
-// The policy a call was judged by, as it stood then.
+// The policy a call was judged by, as of then.
 struct PolicySnapshot {
     bool confirmations_required{false};
     SandboxPolicy sandbox{};

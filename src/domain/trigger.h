@@ -21,7 +21,7 @@ BOOST_DESCRIBE_ENUM(DeliveryMode, WakeHint, EnqueueMessage)
 BOOST_DESCRIBE_ENUM(TriggerStatus, Active, Revoked)
 
 // A capability to wake one agent. Anyone who has its URL may use it; only a digest of the token in
-// that URL is kept, so that a copy of the database wakes nobody.
+// that URL is kept, so that a copy of the database wakes no agent.
 struct ExternalTrigger {
     ExternalTriggerId external_trigger_id;
     AgentId target_agent_id;
@@ -56,8 +56,8 @@ struct MergedHint {
 BOOST_DESCRIBE_STRUCT(MergedHint, (),
                       (reason, source, external_trigger_id, correlation_id, created_at))
 
-// Something changed outside; another look may be worthwhile. Never a message: it becomes one tick
-// when the agent is next free to look.
+// An external change that may concern the agent. Never a message: it becomes one tick when the
+// agent is next free.
 struct WakeHint {
     AgentId target_agent_id;
     std::string reason;

@@ -1,4 +1,4 @@
-// A turn as it is stored: a state machine that any process can pick up where another left it.
+// A turn as it is stored: a state machine that any process can resume where another left it.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct Thinking {
     bool continues_text{false};  // The last round's text was cut off; this one continues it.
     friend bool operator==(const Thinking&, const Thinking&) = default;
 };
-// The provider asked for more patience than a retry has: the round is asked again at `until`.
+// The provider's limit resets later than a retry may wait: the round is sent again at `until`.
 struct Parked {
     static constexpr std::string_view kTagKey = "state", kTag = "parked";
     std::int64_t round{1};
@@ -92,9 +92,9 @@ struct Attempt {
     std::int64_t rounds_max{0};                // No request is made beyond it.
     std::optional<std::int64_t> tokens_max{};  // No further round once it has used as many.
     std::optional<Time> deadline{};            // It is ended then, whatever it is doing.
-    bool is_aborted{false};                    // Its operator wants no more of it.
+    bool is_aborted{false};                    // Its operator has aborted it.
     std::int64_t output_limit_recoveries{0};
-    std::int64_t restarts{0};  // How often a new process has picked it up.
+    std::int64_t restarts{0};  // How often a new process has resumed it.
     std::int64_t parks{0};     // How often it has waited for a provider's limit to reset.
     std::string model_ref;
     TokenUsage token_usage{};

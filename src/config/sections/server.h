@@ -26,8 +26,7 @@ struct Server {
     std::optional<std::string> callback_base_url{};
     std::filesystem::path socket_path;
     std::string control_token{};  // A secret; empty: none.
-    std::string
-        viewer_token{};  // The same, for clients that may read but neither replay nor control.
+    std::string viewer_token{};   // The same, for clients that may only read.
     AuthMode control_auth_mode{AuthMode::Auto};
 };
 

@@ -23,10 +23,10 @@ void Committer::submit(std::unique_ptr<Pending> pending) const {
             return {};
         },
         [self = *this, pending = std::move(pending)](base::Status status) mutable {
-            self.parts_.loop.post([self, pending = std::move(pending),
-                                   status = std::move(status)]() mutable {
-                self.settle(std::move(pending), status);
-            });
+            self.parts_.loop.post(
+                [self, pending = std::move(pending), status = std::move(status)]() mutable {
+                    self.settle(std::move(pending), status);
+                });
         });
 }
 

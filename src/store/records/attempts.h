@@ -30,7 +30,8 @@ public:
     // Inserts or replaces a call and its result.
     virtual Status put_tool_execution(const domain::ToolExecution& execution) = 0;
     virtual Result<std::optional<domain::ToolExecution>> tool_execution(const ToolCallId& id) = 0;
-    // The calls of one attempt in the order they were requested; of one round when `round` is given.
+    // The calls of one attempt in the order they were requested; of one round when `round` is
+    // given.
     virtual Result<std::vector<domain::ToolExecution>> tool_executions(
         const RunId& run, std::optional<std::int64_t> round) = 0;
 };
