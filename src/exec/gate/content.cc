@@ -155,11 +155,11 @@ void find_across_joints(const scan::Scanner& scanner, std::string_view text,
     for (const auto& finding : scanner.scan(joined.text())) {
         if (finding.family != "secret" || !joined.spans_joint(finding.begin, finding.end)) continue;
         const auto [begin, end] = joined.original(finding.begin, finding.end);
-        const bool is_told = std::ranges::any_of(hits, [&](const Hit& hit) {
+        const bool is_reported = std::ranges::any_of(hits, [&](const Hit& hit) {
             return hit.finding.family == "secret" && hit.finding.begin < end &&
                    begin < hit.finding.end;
         });
-        if (!is_told)
+        if (!is_reported)
             hits.push_back({{finding.rule, finding.family, begin, end},
                             "in parts that belong together: " + message_of(finding.rule)});
     }

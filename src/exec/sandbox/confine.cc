@@ -117,10 +117,10 @@ void add_submodules(const std::string& root, ResolvedPaths& into) {
     const fs::path modules = fs::path(root) / ".git/modules";
     std::error_code failed;
     std::vector<std::string> found;
-    std::size_t looked_at = 0;
+    std::size_t entries = 0;
     for (auto entry = fs::recursive_directory_iterator(modules, failed);
          !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-        if (++looked_at > kGitEntriesMax) return add_read_only(root, ".git/modules", into);
+        if (++entries > kGitEntriesMax) return add_read_only(root, ".git/modules", into);
         const std::string name = entry->path().filename().string();
         if (name == "objects" || name == "refs" || name == "logs")
             entry.disable_recursion_pending();

@@ -185,7 +185,7 @@ RunContext context_from(const json::object& context) {
 }
 
 void add_editor(tools::Registry& registry, const Kit& kit) {
-    registry.add(look_tool(
+    registry.add(read_tool(
         kit,
         about<NoArgs, SelectionResult>("editor.getSelection", kCategory, "Read what is selected."),
         get_selection));

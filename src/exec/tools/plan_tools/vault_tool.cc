@@ -49,12 +49,12 @@ base::Status check_fit(const tools::ToolSpec& spec, const json::value& args) {
                       faults.front().pointer, faults.front().message);
 }
 
-class LookTool final : public tools::Tool {
+class ReadTool final : public tools::Tool {
 public:
-    LookTool(const Kit& kit, About about, Look look)
+    ReadTool(const Kit& kit, About about, Reader reader)
         : loop_(kit.host.loop),
           contexts_(kit.contexts),
-          look_(std::make_shared<const Look>(std::move(look))),
+          reader_(std::make_shared<const Reader>(std::move(reader))),
           spec_(spec_of(std::move(about), domain::RiskLevel::ReadOnly)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
@@ -65,8 +65,8 @@ public:
         Request request{.args = call.args, .place = place, .stop = &running->stop};
         request.context = contexts_->of(call.run_id, place);
         loop_.offload(
-            [look = look_, request = std::move(request), running, answer] {
-                *answer = answer_of(*look, request);
+            [reader = reader_, request = std::move(request), running, answer] {
+                *answer = answer_of(*reader, request);
             },
             [answer, done = std::move(done)]() mutable { done(outcome_of(std::move(*answer))); });
         return running;
@@ -79,21 +79,21 @@ public:
         const std::atomic<bool> never{false};
         Request request{.args = args, .place = place, .stop = &never};
         request.context = contexts_->of({}, place);
-        auto answer = answer_of(*look_, request);
+        auto answer = answer_of(*reader_, request);
         if (!answer) return no_preview(answer.error());
         return json::object{{"data", std::move(answer->result)}};
     }
 
 private:
-    static vault::Outcome<Answer> answer_of(const Look& look, const Request& request) {
+    static vault::Outcome<Answer> answer_of(const Reader& reader, const Request& request) {
         if (request.stop->load()) return vault::stopped();
         const auto root = TRY(vault::Root::open(request.place.workspace.execution_root));
-        return look(root, request);
+        return reader(root, request);
     }
 
     base::Loop& loop_;
     std::shared_ptr<Contexts> contexts_;
-    std::shared_ptr<const Look> look_;
+    std::shared_ptr<const Reader> reader_;
     const tools::ToolSpec spec_;
 };
 
@@ -198,8 +198,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<tools::Tool> look_tool(const Kit& kit, About about, Look look) {
-    return std::make_unique<LookTool>(kit, std::move(about), std::move(look));
+std::unique_ptr<tools::Tool> read_tool(const Kit& kit, About about, Reader reader) {
+    return std::make_unique<ReadTool>(kit, std::move(about), std::move(reader));
 }
 
 std::unique_ptr<tools::Tool> change_tool(const Kit& kit, About about, Change change) {

@@ -65,7 +65,7 @@ struct Request {
 };
 
 // Reads, and changes nothing. Any thread may call it.
-using Look = std::function<vault::Outcome<Answer>(const vault::Root&, const Request&)>;
+using Reader = std::function<vault::Outcome<Answer>(const vault::Root&, const Request&)>;
 
 // A change: decided without side effects, executed, and then reported.
 struct Change {
@@ -84,7 +84,7 @@ struct About {
     json::object output_schema;
 };
 
-std::unique_ptr<tools::Tool> look_tool(const Kit& kit, About about, Look look);
+std::unique_ptr<tools::Tool> read_tool(const Kit& kit, About about, Reader reader);
 std::unique_ptr<tools::Tool> change_tool(const Kit& kit, About about, Change change);
 
 // A tool that needs no file: answered at once.

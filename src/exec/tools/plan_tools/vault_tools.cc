@@ -380,7 +380,7 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                                                          args.onCollision, request.first_try);
                          },
                      .report = report_create}));
-    registry.add(look_tool(
+    registry.add(read_tool(
         kit, about<ReadArgs, ReadResult>("vault.readFile", kFileCategory, "Read a text file."),
         read));
     registry.add(change_tool(
@@ -426,11 +426,11 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
              return vault::decide_delete(root, args.path, args.expectedEtag);
          },
          .report = report_delete}));
-    registry.add(look_tool(kit,
+    registry.add(read_tool(kit,
                            about<SearchArgs, SearchResult>("vault.searchText", kFileCategory,
                                                            "Find lines of text in the vault."),
                            search));
-    registry.add(look_tool(
+    registry.add(read_tool(
         kit,
         about<ListArgs, ListResult>("vault.listFiles", kFileCategory, "List files of the vault."),
         list));

@@ -66,7 +66,7 @@ vault::Outcome<Answer> get_context(const Request& request) {
 }  // namespace
 
 void add_workspace(tools::Registry& registry, const Kit& kit) {
-    registry.add(look_tool(
+    registry.add(read_tool(
         kit,
         about<OpenArgs, OpenResult>("workspace.openFile", kCategory,
                                     "Say which file a person should be shown; it has to exist."),

@@ -34,7 +34,7 @@ Exit list_timers(const std::string& agent, bool json, const Context& context) {
     return Exit::Success;
 }
 
-Exit tell_timer(const base::Result<domain::Timer>& timer, bool json, const Context& context) {
+Exit answer_timer(const base::Result<domain::Timer>& timer, bool json, const Context& context) {
     if (!timer) return report(context.terminal, timer.error());
     return answer(context, json, base::to_json(*timer),
                   fmt::format("timer {} is {}, next at {}", timer->id,
@@ -69,10 +69,10 @@ Exit on(const TimerCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     if (command.list) return list_timers(agent, command.json, context);
     if (command.cancel)
-        return tell_timer(context.service.cancel_timer(agent, *command.cancel, context.caller),
-                          command.json, context);
-    return tell_timer(context.service.create_timer(agent, command.request, context.caller),
-                      command.json, context);
+        return answer_timer(context.service.cancel_timer(agent, *command.cancel, context.caller),
+                            command.json, context);
+    return answer_timer(context.service.create_timer(agent, command.request, context.caller),
+                        command.json, context);
 }
 
 // A relative path starts in the folder of this shell, not in that of the daemon.

@@ -97,7 +97,7 @@ Response answer_with(const T& value) {
 }
 
 template <class T>
-Response told_list(const std::vector<T>& list) {
+Response answer_with_list(const std::vector<T>& list) {
     json::array out;
     for (const auto& one : list) out.push_back(plan_json(one));
     return json_response(out);
@@ -118,7 +118,7 @@ Answer create(const Context& context, const Request& request) {
 Answer list(const Context& context, const Request& request) {
     TRY(only_keys(request, {"limit"}));
     const auto limit = std::min(TRY(number_of(request, "limit", kRunsShown)), kRunsShownMax);
-    return told_list(TRY(TRY(plans_of(context))->runs(limit)));
+    return answer_with_list(TRY(TRY(plans_of(context))->runs(limit)));
 }
 
 Answer status(const Context& context, const Request& request) {
@@ -230,7 +230,7 @@ Answer replay(const Context& context, const Request& request) {
 
 Answer actions(const Context& context, const Request& request) {
     TRY(only_keys(request, {}));
-    return told_list(TRY(TRY(plans_of(context))->actions()));
+    return answer_with_list(TRY(TRY(plans_of(context))->actions()));
 }
 
 Answer action(const Context& context, const Request& request) {
@@ -266,7 +266,7 @@ Answer run_action(const Context& context, const Request& request) {
 
 Answer tools(const Context& context, const Request& request) {
     TRY(only_keys(request, {}));
-    return told_list(TRY(TRY(plans_of(context))->tools()));
+    return answer_with_list(TRY(TRY(plans_of(context))->tools()));
 }
 
 }  // namespace
