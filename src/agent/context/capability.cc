@@ -33,7 +33,7 @@ std::string capability_text(const Capability& capability) {
         "external_trigger_id: {}\ndelivery_mode: wake_hint\nstatus: active\n"
         "trigger_url (capability secret): {}{}{}\n"
         "A POST to this URL wakes you; anyone who has it can do so. Do not repeat, store or "
-        "forward it, unless your present task is explicitly to configure an external system that "
+        "forward it, unless your present task is explicitly to configure an outside system that "
         "wakes this agent.",
         id, kOpen, id, kClose);
 }
