@@ -171,7 +171,7 @@ TEST(Isolate, TakesNothingFromAnybody) {
                 HasSubstr("did not make it"));
     // Cut off in the middle: named, never entered half full.
     EXPECT_THAT(text({.known = made_for("k"), .path_exists = true, .checkout = kThere}),
-                HasSubstr("cut off"));
+                HasSubstr("interrupted"));
     // A worktree of another repository in its place.
     Found foreign{
         .known = made_for("k"), .path_exists = true, .checkout = kThere, .is_whole = true};

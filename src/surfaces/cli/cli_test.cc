@@ -170,8 +170,8 @@ TEST_F(Cli, TheModelOfAnAgentIsShownSetAndCleared) {
     EXPECT_EQ(run(AgentModelSetCommand{.model = "xai/x", .agent = "k"}, shown), Exit::Success);
     EXPECT_EQ(run(AgentModelClearCommand{.agent = "k"}, shown), Exit::Success);
     EXPECT_EQ(shown.out(),
-              "agent k asks xai/x (this agent's own; the default is vllm/m)\n"
-              "agent k asks vllm/m (the default)\n");
+              "agent k uses xai/x (this agent's own; the default is vllm/m)\n"
+              "agent k uses vllm/m (the default)\n");
     const CapturedTerminal set;
     EXPECT_EQ(run(AgentModelSetCommand{.model = "xai/x", .agent = "k"}, set), Exit::Success);
     EXPECT_EQ(base::parse_json(set.out()).value(),

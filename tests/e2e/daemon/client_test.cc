@@ -234,7 +234,7 @@ TEST(Client, WorksOverTcpWhenTheSocketIsGone) {
         return refused.err;
     };
     EXPECT_THAT(one_line("tok-2"), HasSubstr("refused the control token"));
-    EXPECT_THAT(one_line(""), HasSubstr("asks for a control token"));
+    EXPECT_THAT(one_line(""), HasSubstr("requires a control token"));
 }
 
 TEST(Client, SaysInOneLineWhatToDoWhenItFails) {

@@ -159,7 +159,7 @@ TEST_F(SettingsCli, ADoctorSaysWhatIsWrongAndWhatToDo) {
               "      credential_missing (auth_error)\n"
               "      → set XAI_API_KEY to a key of xai\n"
               "Each is tried up to 3 times (2 retries, 200 ms apart).\n"
-              "Not ready: no model can be asked.\n");
+              "Not ready: no model can be used.\n");
 }
 
 TEST_F(SettingsCli, ADoctorNamesNoAddressWhereThereIsNone) {
