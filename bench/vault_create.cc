@@ -2,7 +2,7 @@
 // run's files, against a shell loop and a Python script that make the same promise: each file is on
 // disk before the next thing is built on it. The contenders take turns in fresh folders of one
 // disk, which TMPDIR chooses; the median of the ratios of neighbours counts. What loops that flush
-// nothing take is told as well.
+// nothing take is reported as well.
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
         for (std::size_t turn = 0; turn < Contenders; ++turn) {
             const std::size_t who = (turn + round) % Contenders;
             const fs::path folder = fs::path(base) / fmt::format("{}-{}", who, round);
-            ::sync();  // Nobody should wait for what another has left to the disk.
+            ::sync();  // No program should wait for writes that another one left behind.
             times[who].push_back((who == Ours    ? ours(folder, files)
                                   : who == Shell ? program(folder, shell_loop(files, "sync f$i .;"))
                                                  : program(folder, python(files, true)))

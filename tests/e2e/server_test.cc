@@ -101,7 +101,7 @@ TEST_F(Server, AToolResultGoesBackAsThePlainTextOfItsReceipt) {
 }
 
 // contract: TURN-07, TURN-09, BRIEF-07
-TEST_F(Server, NeverAsksTheModelAgainJustToTellWhatItSaid) {
+TEST_F(Server, NeverAsksTheModelAgainForItsOwnAnswer) {
     server.always(test_support::says("Everything is done."));
     EXPECT_EQ(base::string_at(run_json(), "final_text"), "Everything is done.");
     for (const char* reader : {"tail", "transcript", "status"})
@@ -155,7 +155,7 @@ TEST_F(Server, OffersItsToolsWithRelaxedSchemas) {
 }
 
 // contract: REPO-01
-TEST_F(Server, PointsTheModelToCommandsForLookingAround) {
+TEST_F(Server, PointsTheModelToCommandsForInspection) {
     server.always(test_support::says("Done."));
     run_json();
     const std::string body = server.requests().at(0).body;
@@ -233,7 +233,7 @@ TEST_F(Server, NeverShowsItsKey) {
 }
 
 // contract: PROV-53, PROV-56
-TEST_F(Server, TellsOfEveryAttemptWhenTheServerRecovers) {
+TEST_F(Server, ReportsEveryAttemptWhenTheServerRecovers) {
     server.enqueue(test_support::status_reply(503));
     server.enqueue(test_support::status_reply(503));
     server.enqueue(test_support::says("At last."));

@@ -73,7 +73,7 @@ Outcome simulate(const Setup& setup) {
             if (last) return outcome;
             continue;
         }
-        // After a power cut the answer to a call may be lost, so the next prompt tells another
+        // After a power cut the answer to a call may be lost, so the next prompt names another
         // story.
         if (std::ranges::any_of(setup.plans,
                                 [](const auto& plan) { return plan.fault == Fault::PowerLoss; }))

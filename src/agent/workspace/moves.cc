@@ -7,7 +7,7 @@
 namespace workspace {
 namespace {
 
-// Nobody ever exits the home: it is where an agent is when it is nowhere else.
+// An agent never exits its home: that is its place without another workspace.
 void leave(std::vector<Note>& notes, const domain::Agent& agent,
            const domain::WorkspaceEntry& entry) {
     if (entry.workspace_id == agent_home_id(agent.agent_id)) return;

@@ -1,6 +1,6 @@
 // Events in words for people. Every surface gets its sentence from here, so that a console and a
-// log tell the same of one event; what a surface shows of it, it decides by visibility, category
-// and its own mode.
+// log describe one event alike; each surface decides by visibility, category and its own mode what
+// it shows.
 #pragma once
 
 #include <compare>
@@ -51,8 +51,8 @@ std::optional<DisplayMode> parse_display_mode(std::string_view text);
 // Whether the conversation has a row for the event in this mode.
 bool is_shown(const domain::Event& event, const PresentedEvent& presented, DisplayMode mode);
 
-// What the agent is doing right now, in one line; empty at rest. It belongs to one turn: what ends
-// a turn or starts another empties it.
+// What the agent is doing right now, in one line; empty while it sleeps. It belongs to one turn:
+// the end of a turn or the start of another empties it.
 std::string activity_after(std::string_view activity, const domain::Event& event);
 
 }  // namespace views

@@ -149,7 +149,7 @@ TEST(Presentation, KeepsToolsAtTrace) {
 }
 
 // contract: EVENT-35, EVENT-36, EVENT-37
-TEST(Presentation, SaysWhatARoundBrought) {
+TEST(Presentation, DescribesTheResultOfARound) {
     EXPECT_EQ(
         present(event("provider_round_completed", {{"text_preview", "reading\nfiles"}})).summary,
         "Assistant progress: reading files");

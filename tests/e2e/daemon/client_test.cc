@@ -78,7 +78,7 @@ std::string hang_at(const Signpost& signpost) {
 }
 
 // contract: EVENT-01, EVENT-11, EVENT-23
-TEST(Client, SaysFollowsAndReads) {
+TEST(Client, SendsFollowsAndReads) {
     DaemonWorld world;
     world.script({runs("echo from the tool"), says("All is well.")});
     world.daemon({"start"});
@@ -131,7 +131,7 @@ TEST(Client, SaysFollowsAndReads) {
     EXPECT_THAT(names, Contains("k"));
 }
 
-TEST(Client, AnOperatorsTaskTellsItsAgentHowItEndedAndEndsWithIt) {
+TEST(Client, AnOperatorsTaskReportsItsEndToItsAgentAndEndsWithIt) {
     DaemonWorld world;
     world.script({says("Seen.")});
     world.daemon({"start"});
@@ -196,7 +196,7 @@ TEST(Client, AnAgentHasOneActiveWorkspaceWhateverIsDoneToIt) {
     EXPECT_EQ(active(), "agent_home:k");
     world.daemon({"stop"});
     EXPECT_EQ(active(), "agent_home:k");
-    // A run takes it to the project, in another process, and it stays there.
+    // A run moves it to the project, in another process, and it keeps working there.
     world.run({"run", "--agent", "k", "--workspace-root", world.repo().string(), "go"});
     EXPECT_EQ(active(), attached);
     world.daemon({"start"});
@@ -247,10 +247,10 @@ TEST(Client, WorksOverTcpWhenTheSocketIsGone) {
         return refused.err;
     };
     EXPECT_THAT(one_line("tok-2"), HasSubstr("refused the control token"));
-    EXPECT_THAT(one_line(""), HasSubstr("asks for a control token"));
+    EXPECT_THAT(one_line(""), HasSubstr("requires a control token"));
 }
 
-TEST(Client, SaysInOneLineWhatToDoWhenItCannot) {
+TEST(Client, SaysInOneLineWhatToDoWhenItFails) {
     DaemonWorld world;
     const auto refused = [&](std::vector<std::string> words) {
         const auto finished = world.run(words);
@@ -269,7 +269,7 @@ TEST(Client, SaysInOneLineWhatToDoWhenItCannot) {
     EXPECT_THAT(refused({"daemon", "status"}), HasSubstr("HOLON_CONTROL_AUTH_MODE"));
 }
 
-TEST(Client, ARunOfItsOwnWorksBesideTheRuntime) {
+TEST(Client, ATemporaryRunWorksWhileTheDaemonRuns) {
     DaemonWorld world;
     world.daemon({"start"});
     const auto result = world.json_of({"run", "--json", "go"});
@@ -310,7 +310,7 @@ TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
 }
 
 // contract: DAEMON-18, DAEMON-19, DAEMON-22, DAEMON-48, STATE-27, STATE-29, STATE-30, STATE-35
-TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
+TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeResumes) {
     DaemonWorld world;
     Signpost reached(world.folder() / "reached");
     world.script({runs(hang_at(reached)), says("Done after all.")});
@@ -328,7 +328,7 @@ TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
     Following tail(world, {"tail", "-f", "--agent", "k"});
     tail.wait_for("Done after all.");
     EXPECT_EQ(world.events("k", "message_admitted").size(), 1U);
-    // Told to stop, an agent stays stopped.
+    // A stopped agent stays stopped.
     world.json_of({"agent", "stop", "k"});
     world.daemon({"restart"});
     const auto stopped = world.json_of({"status", "--agent", "k"});
@@ -345,7 +345,7 @@ TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
 }
 
 // contract: DAEMON-18
-TEST(Client, AKilledRuntimeGoesOnWhereItWas) {
+TEST(Client, AKilledRuntimeResumesWhereItWas) {
     DaemonWorld world;
     Signpost reached(world.folder() / "reached");
     world.script({runs(hang_at(reached)), says("Done after all.")});
@@ -356,7 +356,7 @@ TEST(Client, AKilledRuntimeGoesOnWhereItWas) {
     const pid_t first = world.pid();
     ASSERT_EQ(kill(first, SIGKILL), 0);
     ASSERT_TRUE(ends_within(first, kPatience));
-    kill(-group, SIGKILL);  // What outlived it would go on for long.
+    kill(-group, SIGKILL);  // Processes that outlive it would run for long.
     world.daemon({"start"});
     Following tail(world, {"tail", "-f", "--agent", "k"});
     tail.wait_for("Done after all.");

@@ -187,7 +187,7 @@ void AgentPlans::stop(const domain::Task& task, bool /*force*/) {
 
 // A run that waits for the operator is left alone; any other is resumed from its journal.
 void AgentPlans::resume(const domain::Task& task) {
-    if (task.status == TaskStatus::Cancelling) return stop(task);
+    if (task.status == TaskStatus::Cancelling) return stop(task, false);
     if (tasks::is_put_off(task)) return;
     const domain::RunId run{tasks::plan_detail_of(task).run_id};
     if (parts_.plans.host().is_executing(run)) return;

@@ -82,7 +82,7 @@ void RunView::on_event(const domain::Event& event) {
     } else if (const auto parked = read<TurnParked>(event)) {
         const std::string until = base::to_text(parked->until).substr(0, 19);
         line(styled(terminal_, Style::Yellow,
-                    fmt::format("  limited by the provider; goes on by itself at {}", until)));
+                    fmt::format("  limited by the provider; resumes by itself at {}", until)));
         begin("waiting until " + until);
     } else if (const auto created = read<TaskCreated>(event)) {
         ++tasks_;

@@ -1,5 +1,4 @@
-// A run as a person watches it: what the model says, each command with its outcome, time and
-// tokens.
+// The live view of a run: the model's text, each command with its outcome, time and tokens.
 #pragma once
 
 #include <chrono>
@@ -12,7 +11,7 @@
 
 namespace cli {
 
-// On a terminal a last line shows what is going on right now; elsewhere there are plain lines only.
+// On a terminal a last line shows the current activity; elsewhere there are plain lines only.
 class RunView final : public service::Observer {
 public:
     RunView(const Terminal& terminal, base::Clock& clock);

@@ -8,11 +8,11 @@ namespace http_surface {
 namespace {
 
 constexpr std::string_view kAbout =
-    "The control surface of holon, the same on TCP and on the Unix socket. For being told about an "
-    "agent, use /agents/{agent_id}/status: its shape is a promise. To keep a view of an agent, "
-    "read "
-    "/agents/{agent_id}/state once and go on from /agents/{agent_id}/events/stream with its "
-    "event_seq; /state is the bootstrap of holon's own clients and may change with them, not a "
+    "The control surface of holon, the same on TCP and on the Unix socket. To read the "
+    "state of an agent, use /agents/{agent_id}/status: its shape is stable. To keep a view of an "
+    "agent, read /agents/{agent_id}/state once and continue from "
+    "/agents/{agent_id}/events/stream with its event_seq; /state is the bootstrap of holon's own "
+    "clients and may change with them, not a "
     "general snapshot for third parties.";
 
 json::array parameters(const Route& route) {

@@ -258,7 +258,7 @@ TEST_F(RuntimeTest, NumbersAndPayloadsOutliveARestart) {
     for (const auto& event : events()) EXPECT_EQ(event.at("event_seq").as_int64(), expected++);
 }
 
-TEST_F(RuntimeTest, AWakeUrlWorksOnceAskedForAndIsNowhereInTheRecord) {
+TEST_F(RuntimeTest, AWakeUrlWorksOnRequestAndIsNowhereInTheRecord) {
     const auto trigger = runtime_->send("/control/agents/main/external-trigger", "{}");
     const auto url = base::string_at(trigger, "trigger_url");
     const auto path = url.substr(url.find("/callbacks"));
