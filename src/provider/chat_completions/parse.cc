@@ -1,7 +1,7 @@
 #include "provider/chat_completions/wire.h"
 #include "provider/http/received.h"
-#include "provider/openai_error.h"
-#include "provider/received_json.h"
+#include "provider/wire/openai_error.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::chat_completions {
 namespace {

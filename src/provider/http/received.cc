@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "provider/http/retry_after.h"
-#include "provider/received_json.h"
+#include "provider/wire/received_json.h"
 
 namespace provider {
 namespace {

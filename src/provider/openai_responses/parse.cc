@@ -1,8 +1,8 @@
 #include "base/text.h"
 #include "provider/http/received.h"
-#include "provider/openai_error.h"
+#include "provider/wire/openai_error.h"
 #include "provider/openai_responses/wire.h"
-#include "provider/received_json.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::openai_responses {
 namespace {

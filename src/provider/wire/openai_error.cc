@@ -1,4 +1,4 @@
-#include "provider/openai_error.h"
+#include "provider/wire/openai_error.h"
 
 #include <array>
 #include <optional>
