@@ -143,18 +143,18 @@ private:
     void end_stream(Outcome outcome) {
         exchange_->show_unseen(outcome);
         if (exchange_->is_cancelled()) return;  // By progress; the HTTP client will report it.
-        const auto hang_up = [sent = sent_] {
+        const auto disconnect = [sent = sent_] {
             if (const auto still = sent.lock()) still->cancel();
         };
         if (outcome)
-            hang_up_timer_ = parts_.http.loop().after(parts_.options.close_grace, hang_up);
+            close_timer_ = parts_.http.loop().after(parts_.options.close_grace, disconnect);
         else
-            hang_up();
+            disconnect();
         settle(std::move(outcome));
     }
 
     void close(HttpOutcome response) {
-        parts_.http.loop().cancel(hang_up_timer_);
+        parts_.http.loop().cancel(close_timer_);
         if (!exchange_) return;
         if (!response) return settle(std::unexpected(std::move(response).error()));
         Outcome outcome = outcome_of(*response);
@@ -204,7 +204,7 @@ private:
     SseReader sse_;
     std::string document_;
     bool seen_content_{false};
-    base::Loop::TimerHandle hang_up_timer_{base::Loop::TimerHandle::None};
+    base::Loop::TimerHandle close_timer_{base::Loop::TimerHandle::None};
     std::weak_ptr<Exchange> sent_;  // Weak, as the HTTP client's request holds this.
 };
 
