@@ -22,9 +22,7 @@ std::string content_type_of(const HttpResponse& response) {
 }
 
 std::string said_by(const HttpResponse& response, const json::value* error) {
-    if (!error) return excerpt(response.body);
-    return excerpt(error->is_string() ? std::string_view(error->get_string())
-                                      : base::string_at(*error, "message"));
+    return excerpt(error ? error_text(*error) : response.body);
 }
 
 }  // namespace

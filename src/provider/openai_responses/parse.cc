@@ -88,8 +88,7 @@ bool is_previous_response(std::string text) {
 }
 
 const json::value* error_in(const base::Result<json::value>& document) {
-    const auto* error = document ? base::find(*document, "error") : nullptr;
-    return error && (error->is_object() || error->is_string()) ? error : nullptr;
+    return document ? usable_error(base::find(*document, "error")) : nullptr;
 }
 
 }  // namespace

@@ -72,4 +72,12 @@ base::Result<json::value> parse_received_json(std::string_view bytes) {
     return base::parse_json(repaired);
 }
 
+const json::value* usable_error(const json::value* error) {
+    return error && (error->is_object() || error->is_string()) ? error : nullptr;
+}
+
+std::string error_text(const json::value& error) {
+    return error.is_string() ? std::string(error.get_string()) : base::string_at(error, "message");
+}
+
 }  // namespace provider
