@@ -1,4 +1,4 @@
-#include "provider/openai_responses/openai_responses.h"
+#include "provider/openai_responses/codec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,8 +73,10 @@ protected:
     base::AsioLoop loop;
     base::SystemClock clock;
     HttpClient http{loop, {.proxy = ""}};
-    OpenaiResponses provider{
-        http, clock, {.base_url = server.base_url() + "/v1", .api_key = "sk-live-0123456789"}};
+    HttpTransport provider{
+        http, clock,
+        openai_responses::make_codec(
+            {.base_url = server.base_url() + "/v1", .api_key = "sk-live-0123456789"})};
 };
 
 TEST_F(OpenaiResponsesTest, SendsOneJsonDocumentWithTheKey) {
@@ -187,7 +189,7 @@ TEST_F(OpenaiResponsesTest, AResponseWithoutIdIsNotContinued) {
     EXPECT_TRUE(last_was_full());
 }
 
-TEST_F(OpenaiResponsesTest, APreviousResponseThatIsUnknownIsSentInFullWithinTheSameQuestion) {
+TEST_F(OpenaiResponsesTest, APreviousResponseThatIsUnknownIsSentInFullWithinTheSameExchange) {
     server.enqueue(calls_run("resp_1"));
     server.enqueue(
         test_support::error_reply(400, "invalid_request_error", "previous_response_not_found"));
@@ -241,14 +243,8 @@ TEST_F(OpenaiResponsesTest, CancelAlsoEndsTheSecondRequest) {
 struct Transport {
     static constexpr Contract kContract = Contract::Responses;
     static constexpr std::string_view kPath = "/responses";
-    std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
-                                      const std::string& base_url, const std::string& key) {
-        return std::make_shared<OpenaiResponses>(
-            world.http, world.clock,
-            OpenaiResponsesOptions{.base_url = base_url,
-                                   .api_key = key,
-                                   .timeouts = world.timeouts,
-                                   .body_bytes_max = world.body_bytes_max});
+    std::unique_ptr<Codec> codec(const std::string& base_url, const std::string& key) {
+        return openai_responses::make_codec({.base_url = base_url, .api_key = key});
     }
 };
 using Harness = test_support::TransportHarness<Transport>;

@@ -15,4 +15,10 @@ base::Result<json::value> parse_received_json(std::string_view bytes);
 // The text with those two faults repaired.
 std::string repair_json_text(std::string_view bytes);
 
+// `error` when it can explain a failure, as an object or as text; null for anything else.
+const json::value* usable_error(const json::value* error);
+
+// What a usable error says to people: its text or its `message`; may be empty.
+std::string error_text(const json::value& error);
+
 }  // namespace provider

@@ -1,4 +1,4 @@
-#include "provider/received_json.h"
+#include "provider/wire/received_json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "provider/anthropic_messages/anthropic_messages.h"
+#include "provider/anthropic_messages/codec.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 namespace provider {
 namespace {
 
+using anthropic_messages::CredentialHeader;
 using test_support::Contract;
 using test_support::FakeModelServer;
 using test_support::run_until;
@@ -14,15 +15,8 @@ using test_support::run_until;
 struct Transport {
     static constexpr Contract kContract = Contract::Messages;
     static constexpr std::string_view kPath = "/v1/messages";
-    std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
-                                      const std::string& base_url, const std::string& key) {
-        return std::make_shared<AnthropicMessages>(
-            world.http, world.clock,
-            AnthropicMessagesOptions{.base_url = base_url,
-                                     .credential = key,
-                                     .credential_header = CredentialHeader::ApiKey,
-                                     .timeouts = world.timeouts,
-                                     .body_bytes_max = world.body_bytes_max});
+    std::unique_ptr<Codec> codec(const std::string& base_url, const std::string& key) {
+        return anthropic_messages::make_codec({.base_url = base_url, .credential = key, .credential_header = CredentialHeader::ApiKey});
     }
 };
 using Harness = test_support::TransportHarness<Transport>;
@@ -30,11 +24,12 @@ using Harness = test_support::TransportHarness<Transport>;
 class AnthropicMessagesTest : public testing::Test {
 protected:
     AnthropicMessagesTest() { server.always(test_support::says("hello", Contract::Messages)); }
-    test_support::RecordedRequest sent_with(AnthropicMessagesOptions options) {
+    test_support::RecordedRequest sent_with(anthropic_messages::Options options) {
         options.base_url = server.base_url();
-        AnthropicMessages provider(world.http, world.clock, std::move(options));
+        const auto provider =
+            world.connect(anthropic_messages::make_codec(std::move(options)));
         conformance::Asked asked;
-        asked.ask(provider, conformance::question());
+        asked.ask(*provider, conformance::question());
         EXPECT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));
         EXPECT_TRUE(asked.outcomes.at(0).has_value());
         return server.requests().back();

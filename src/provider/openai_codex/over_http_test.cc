@@ -1,4 +1,4 @@
-#include "provider/openai_codex/openai_codex.h"
+#include "provider/openai_codex/codec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,15 +19,9 @@ using testing::HasSubstr;
 struct Transport {
     static constexpr Contract kContract = Contract::CodexStream;
     static constexpr std::string_view kPath = "/codex/responses";
-    std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
-                                      const std::string& base_url, const std::string& key) {
+    std::unique_ptr<Codec> codec(const std::string& base_url, const std::string& key) {
         home.log_in(key);
-        return std::make_shared<OpenaiCodex>(
-            world.http, world.clock,
-            OpenaiCodexOptions{.base_url = base_url,
-                               .codex_home = home.path,
-                               .timeouts = world.timeouts,
-                               .body_bytes_max = world.body_bytes_max});
+        return openai_codex::make_codec({.base_url = base_url, .codex_home = home.path});
     }
     CodexHome home;
 };
@@ -36,7 +30,7 @@ using Harness = test_support::TransportHarness<Transport>;
 class OpenaiCodexTest : public testing::Test {
 protected:
     Outcome ask(Request request = conformance::question()) {
-        OpenaiCodex provider(world.http, world.clock, options);
+        HttpTransport provider = connect();
         streamed.clear();
         conformance::Asked asked;
         asked.ask(provider, std::move(request));
@@ -44,13 +38,18 @@ protected:
         streamed = asked.streamed;
         return asked.outcomes.at(0);
     }
+    HttpTransport connect() {
+        return {world.http, world.clock,
+                openai_codex::make_codec({.base_url = server.base_url() + "/backend/codex",
+                                          .codex_home = home.path}),
+                options};
+    }
     json::value body() const { return base::parse_json(server.requests().back().body).value(); }
 
     FakeModelServer server;
     CodexHome home;
     test_support::TransportWorld world{.timeouts = {}};
-    OpenaiCodexOptions options{.base_url = server.base_url() + "/backend/codex",
-                               .codex_home = home.path};
+    HttpTransportOptions options{.timeouts = kStreamTimeouts};
     std::string streamed;
 };
 
@@ -70,7 +69,7 @@ TEST_F(OpenaiCodexTest, SendsTheHeadersAndBodyOfTheService) {
     EXPECT_EQ(body().at("stream"), json::value(true));
 }
 
-TEST_F(OpenaiCodexTest, TheLoginIsReadForEveryQuestion) {
+TEST_F(OpenaiCodexTest, TheLoginIsReadForEveryRequest) {
     server.always(test_support::says("hello", Contract::CodexStream));
     const Outcome missing = ask();
     ASSERT_FALSE(missing.has_value());
@@ -89,7 +88,7 @@ TEST_F(OpenaiCodexTest, TextArrivesWhileTheResponseIsOnItsWay) {
     slow.last_byte_delay = 10s;  // The end of the last event.
     slow.body.resize(slow.body.find("event: response.output_item.done") + 1);
     server.always(slow);
-    OpenaiCodex provider(world.http, world.clock, options);
+    HttpTransport provider = connect();
     conformance::Asked asked;
     asked.ask(provider, conformance::question());
     EXPECT_TRUE(run_until(world.loop, [&] { return asked.streamed == "one two three"; }));
@@ -111,14 +110,14 @@ TEST_F(OpenaiCodexTest, TextWithoutDeltasIsShownAtTheEnd) {
     EXPECT_EQ(streamed, "All at once.");
 }
 
-TEST_F(OpenaiCodexTest, AServerThatStaysOnTheLineIsHungUpOn) {
+TEST_F(OpenaiCodexTest, AConnectionThatTheServerLeavesOpenIsClosed) {
     home.log_in("token-1");
     auto lingering = test_support::says("hello", Contract::CodexStream);
     lingering.body += ": still here\n\n";
     lingering.last_byte_delay = 15s;
     server.always(lingering);
     options.close_grace = 20ms;
-    OpenaiCodex provider(world.http, world.clock, options);
+    HttpTransport provider = connect();
     conformance::Asked asked;
     asked.ask(provider, conformance::question());
     ASSERT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }, 10s));

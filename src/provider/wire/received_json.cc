@@ -1,4 +1,4 @@
-#include "provider/received_json.h"
+#include "provider/wire/received_json.h"
 
 #include <charconv>
 #include <optional>
@@ -70,6 +70,14 @@ base::Result<json::value> parse_received_json(std::string_view bytes) {
     const std::string repaired = repair_json_text(bytes);
     if (repaired == bytes) return parsed;
     return base::parse_json(repaired);
+}
+
+const json::value* usable_error(const json::value* error) {
+    return error && (error->is_object() || error->is_string()) ? error : nullptr;
+}
+
+std::string error_text(const json::value& error) {
+    return error.is_string() ? std::string(error.get_string()) : base::string_at(error, "message");
 }
 
 }  // namespace provider

@@ -1,10 +1,11 @@
-#include "provider/openai_error.h"
+#include "provider/wire/openai_error.h"
 
 #include <array>
 #include <optional>
 #include <span>
 
 #include "provider/classify.h"
+#include "provider/wire/received_json.h"
 
 namespace provider {
 namespace {
@@ -58,8 +59,7 @@ FailureKind kind_without_error(std::int64_t status) {
 FailureKind kind_of_openai_error(std::int64_t status, const json::value& error) {
     const std::string code = base::string_at(error, "code");
     const std::string type = base::string_at(error, "type");
-    const std::string text =
-        error.is_string() ? std::string(error.get_string()) : base::string_at(error, "message");
+    const std::string text = error_text(error);
     const auto by_code = kind_named(kCodes, code);
     const auto by_type = kind_named(kTypes, type);
     if (by_code == FailureKind::ContextLengthExceeded ||

@@ -1,4 +1,4 @@
-#include "provider/schema_emission.h"
+#include "provider/wire/schema_emission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
