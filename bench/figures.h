@@ -1,5 +1,5 @@
-// How a measurement is told: lines "name value unit target verdict" on standard output. Lines that
-// start with '#' explain.
+// The output format of a measurement: lines "name value unit target verdict" on standard output.
+// Lines that start with '#' explain.
 #pragma once
 
 #include <string>

@@ -84,7 +84,7 @@ LoadResult load(std::uint16_t port, const std::string& request, int connections,
         const int ready = ::epoll_wait(epoll.get(), events.data(), kEventsAtOnce, 100);
         for (int i = 0; i < ready; ++i) {
             auto& one = open[events[static_cast<std::size_t>(i)].data.u64];
-            CHECK(receive(one.fd.get(), one.got), "the server stays");
+            CHECK(receive(one.fd.get(), one.got), "the server keeps the connection");
             const auto size = response_size(one.got);
             if (size == 0) continue;
             if (!one.got.starts_with("HTTP/1.1 200")) ++result.failures;
@@ -130,7 +130,7 @@ void StreamReaders::read(
     for (int i = 0; i < ready; ++i) {
         const auto number = events[static_cast<std::size_t>(i)].data.u64;
         auto& reader = readers_[number];
-        CHECK(receive(reader.fd.get(), reader.line), "the stream goes on");
+        CHECK(receive(reader.fd.get(), reader.line), "the stream continues");
         std::size_t start = 0;
         for (auto end = reader.line.find('\n'); end != std::string::npos;
              end = reader.line.find('\n', start)) {

@@ -25,7 +25,7 @@ struct LoadResult {
 LoadResult load(std::uint16_t port, const std::string& request, int connections,
                 std::chrono::milliseconds time);
 
-// Reads event streams until `stop()`; tells of each event: which reader, its event_seq.
+// Reads event streams until `stop()`; reports each event: which reader, its event_seq.
 class StreamReaders {
 public:
     // `path` is followed by every reader; returns when all have got their head.

@@ -8,7 +8,7 @@
 
 #include "base/os/asio_loop.h"
 #include "bench/figures.h"
-#include "service/local/local_plans.h"
+#include "flow/plans/plans.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace {
@@ -74,22 +74,21 @@ double rate(const std::filesystem::path& folder, bool chained, std::int64_t conc
     tools::Registry registry;
     registry.add(std::make_unique<Noop>());
     tools::Dispatcher dispatcher({.registry = registry, .clock = clock, .ids = ids});
-    service::LocalPlans plans({.store = *store,
-                               .loop = loop,
-                               .clock = clock,
-                               .ids = ids,
-                               .dispatcher = dispatcher,
-                               .home = folder,
-                               .vault = folder,
-                               .run_loop = [&] { loop.run(); },
-                               .stop_loop = [&] { loop.stop(); }});
-    service::PlanRequest request{.text = plan_text(chained)};
+    plans::Plans plans({.store = *store,
+                        .loop = loop,
+                        .clock = clock,
+                        .ids = ids,
+                        .dispatcher = dispatcher,
+                        .home = folder,
+                        .vault = folder,
+                        .run_loop = [&] { loop.run(); },
+                        .stop_loop = [&] { loop.stop(); }});
+    domain::PlanRequest request{.text = plan_text(chained)};
     request.policy["limits"] = json::object{{"maxConcurrency", concurrency}};
     const auto created = plans.create(request);
     CHECK(created && created->run, "the plan is good");
-    service::PlanObserver nobody;
     const auto start = std::chrono::steady_clock::now();
-    const auto run = plans.execute(created->run->run_id.value, nobody);
+    const auto run = plans.execute(created->run->run_id.value);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     CHECK(run && run->status == domain::PlanRunStatus::Succeeded, "the run succeeds");
     return kSteps / took.count();

@@ -131,7 +131,7 @@ void measure_parsing() {
            "ms", bench::at_most(kParseMsMax));
 }
 
-// A turn as it goes on: a frame with guidance, a dozen tools, and a call and its receipt a round.
+// A growing turn: a frame with guidance, a dozen tools, and a call and its receipt a round.
 provider::Request request_of(int rounds) {
     provider::Request request{.model_ref = "bench/model"};
     for (int i = 0; i < 12; ++i)
@@ -144,7 +144,7 @@ provider::Request request_of(int rounds) {
     request.frame = context::build_frame(
         {.agent = {.agent_id = {"main"}},
          .workspace = {.workspace_id = "ws", .execution_root = "/p", .cwd = "/p"},
-         .message = {.id = {"m"}, .agent_id = {"main"}, .body = domain::TextBody{"Mend it."}},
+         .message = {.id = {"m"}, .agent_id = {"main"}, .body = domain::TextBody{"Fix it."}},
          .guidance = {{"agent_agents_md", text_of(4000)}},
          .tools = request.tools});
     for (int round = 0; round < rounds; ++round) {

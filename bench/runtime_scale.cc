@@ -1,6 +1,6 @@
-// What a runtime that stays costs: memory for each agent at rest, the time from a wake to the
-// request to the model, from a start to the first answer, and how many messages go the whole way.
-// Each figure is taken in a process of its own. TMPDIR says which disk.
+// What the daemon costs: memory for each sleeping agent, the time from a wake to the request to the
+// model, from a start to the first answer, and how many messages go the whole way. Each figure is
+// taken in a process of its own. TMPDIR says which disk.
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -104,7 +104,7 @@ void fill(const std::filesystem::path& file, int agents, int events) {
     check(connection->commit());
 }
 
-// Answers at once, and tells when it was asked.
+// Answers at once, and records when it was called.
 class Instant final : public provider::Provider {
 public:
     explicit Instant(base::Loop& loop) : loop_(loop) {}
@@ -207,7 +207,7 @@ std::vector<double> wake_times(const std::filesystem::path& folder, int agents) 
 }
 
 double restart_time(const std::filesystem::path& folder) {
-    in_child([&] {  // Somebody left a message, and the process died.
+    in_child([&] {  // A message was stored, and the process died.
         const auto store = sqlite::open({.file = folder / "holon.db"}).value();
         check(store->write(store::Durability::Disk, [](store::Tx& tx) -> base::Status {
             domain::Message message{.id = {"left"}, .agent_id = {agent_name(4711)}};

@@ -51,11 +51,11 @@ std::string next_id(int producer, long n) {
     return fmt::format("0190a5c2-7b1e-7{:03x}-8000-{:012x}", producer, n);
 }
 
-// Our store, or SQLite by hand, with a database of its own. Ids go on from slice to slice.
+// Our store, or SQLite by hand, with a database of its own. Ids continue from slice to slice.
 class Contender {
 public:
     virtual ~Contender() = default;
-    // Admits for `producer` from the `first` message on until told to stop; returns how many.
+    // Admits for `producer` from the `first` message on until stopped; returns how many.
     virtual long admit(int producer, long first, const std::atomic<bool>& stop) = 0;
 
     // Admissions per second of one slice.
@@ -166,7 +166,7 @@ void compare(const std::filesystem::path& folder, int producers) {
     std::array<std::vector<double>, 3> rates;
     for (int block = -kWarmUps; block < kBlocks; ++block) {
         std::array<double, 3> sums{};
-        // Every order once: what one leaves to the disk slows whoever comes next.
+        // Every order once: writes that one leaves behind slow the next one.
         std::array<std::size_t, 3> order{0, 1, 2};
         do
             for (const std::size_t at : order) sums[at] += contenders[at]->rate(producers);

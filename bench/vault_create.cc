@@ -2,7 +2,7 @@
 // run's files, against a shell loop and a Python script that make the same promise: each file is on
 // disk before the next thing is built on it. The contenders take turns in fresh folders of one
 // disk, which TMPDIR chooses; the median of the ratios of neighbours counts. What loops that flush
-// nothing take is told as well.
+// nothing take is reported as well.
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -15,7 +15,7 @@
 #include "bench/child.h"
 #include "bench/figures.h"
 #include "exec/tools/plan_tools/plan_tools.h"
-#include "service/local/local_plans.h"
+#include "flow/plans/plans.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace {
@@ -58,25 +58,24 @@ Millis ours(const fs::path& folder, int files) {
     tools::Registry registry;
     plan_tools::add_all(registry, {.loop = loop, .shell = shell});
     tools::Dispatcher dispatcher({.registry = registry, .clock = clock, .ids = ids});
-    service::LocalPlans plans({.store = *store,
-                               .loop = loop,
-                               .clock = clock,
-                               .ids = ids,
-                               .dispatcher = dispatcher,
-                               .home = folder / "home",
-                               .vault = folder / "vault",
-                               .run_loop = [&] { loop.run(); },
-                               .stop_loop = [&] { loop.stop(); }});
+    plans::Plans plans({.store = *store,
+                        .loop = loop,
+                        .clock = clock,
+                        .ids = ids,
+                        .dispatcher = dispatcher,
+                        .home = folder / "home",
+                        .vault = folder / "vault",
+                        .run_loop = [&] { loop.run(); },
+                        .stop_loop = [&] { loop.stop(); }});
     json::array names;
     for (int i = 0; i < files; ++i) names.emplace_back(fmt::format("f{}", i));
-    service::PlanRequest request{.text = plan_text()};
+    domain::PlanRequest request{.text = plan_text()};
     request.params["names"] = std::move(names);
     request.policy["confirmationsRequired"] = false;
     const auto created = plans.create(request);
     CHECK(created && created->run, "the plan is good");
-    service::PlanObserver nobody;
     const auto start = std::chrono::steady_clock::now();
-    const auto run = plans.execute(created->run->run_id.value, nobody);
+    const auto run = plans.execute(created->run->run_id.value);
     const Millis took = std::chrono::steady_clock::now() - start;
     CHECK(run && run->counts.calls == files && run->status == domain::PlanRunStatus::Succeeded,
           "the run succeeds");
@@ -141,7 +140,7 @@ int main(int argc, char** argv) {
         for (std::size_t turn = 0; turn < Contenders; ++turn) {
             const std::size_t who = (turn + round) % Contenders;
             const fs::path folder = fs::path(base) / fmt::format("{}-{}", who, round);
-            ::sync();  // Nobody should wait for what another has left to the disk.
+            ::sync();  // No program should wait for writes that another one left behind.
             times[who].push_back((who == Ours    ? ours(folder, files)
                                   : who == Shell ? program(folder, shell_loop(files, "sync f$i .;"))
                                                  : program(folder, python(files, true)))

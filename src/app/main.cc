@@ -21,7 +21,7 @@
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/route.h"
-#include "service/local/local_settings.h"
+#include "service/local/settings/local_settings.h"
 #include "service/remote/remote_gate.h"
 #include "service/remote/remote_plans.h"
 #include "service/remote/remote_service.h"
@@ -171,7 +171,7 @@ cli::Exit execute(const cli::PlanCommand& command, const config::Config& config,
         return over_there(command, *address, config, terminal);
     const auto runtime = app::Runtime::open(config, tools_of(command));
     if (!runtime) return cli::report(terminal, runtime.error());
-    return cli::execute(command, {.plans = (*runtime)->plans(),
+    return cli::execute(command, {.plans = (*runtime)->plan_service(),
                                   .terminal = terminal,
                                   .clock = (*runtime)->clock(),
                                   .drafts = config.home / "plan-drafts",

@@ -2,7 +2,7 @@
 
 #include "app/providers.h"
 #include "base/log/log.h"
-#include "service/local/reach.h"
+#include "service/local/settings/reach.h"
 
 namespace app {
 namespace {

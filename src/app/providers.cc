@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "base/text.h"
-#include "provider/anthropic_messages/anthropic_messages.h"
+#include "provider/anthropic_messages/codec.h"
 #include "provider/chain.h"
-#include "provider/chat_completions/chat_completions.h"
+#include "provider/chat_completions/codec.h"
 #include "provider/guard.h"
+#include "provider/http/transport.h"
+#include "provider/openai_codex/codec.h"
 #include "provider/openai_codex/login.h"
-#include "provider/openai_codex/openai_codex.h"
-#include "provider/openai_responses/openai_responses.h"
+#include "provider/openai_responses/codec.h"
 #include "provider/scripted/scenario.h"
 #include "provider/scripted/scripted_provider.h"
 
@@ -62,72 +63,45 @@ std::optional<std::string> credential_of(const config::Provider& provider) {
     return provider.credential;
 }
 
-struct Parts {
-    const config::Config& config;
-    const config::Provider& provider;
-    provider::HttpClient& http;
-    base::Clock& clock;
-};
-
 // A stream lasts as long as something arrives, unless somebody has set a limit.
-provider::HttpTimeouts timeouts_of(const Parts& parts) {
+provider::HttpTimeouts timeouts_of(const config::Config& config, bool stream) {
     using std::chrono::milliseconds, std::chrono::seconds;
-    const seconds whole(parts.config.provider_timeout_s);
+    const seconds whole(config.provider_timeout_s);
     provider::HttpTimeouts timeouts{.first_byte = whole,
-                                    .idle = milliseconds(parts.config.provider_stream_idle_ms),
+                                    .idle = milliseconds(config.provider_stream_idle_ms),
                                     .total = whole};
-    if (parts.provider.stream)
-        timeouts.total = parts.config.provider_stream_total_s.transform(
+    if (stream)
+        timeouts.total = config.provider_stream_total_s.transform(
             [](std::int64_t total) { return milliseconds(seconds(total)); });
     return timeouts;
 }
 
-std::shared_ptr<provider::Provider> make_chat_completions(const Parts& parts) {
-    return std::make_shared<provider::ChatCompletions>(
-        parts.http, parts.clock,
-        provider::ChatCompletionsOptions{.base_url = parts.provider.base_url,
-                                         .api_key = credential_of(parts.provider),
-                                         .stream = parts.provider.stream,
-                                         .timeouts = timeouts_of(parts)});
+std::unique_ptr<provider::Codec> make_openai_codex(const config::Config& config,
+                                                   const config::Provider& settings) {
+    provider::openai_codex::Options options{.base_url = settings.base_url,
+                                            .codex_home = config.codex_home};
+    if (settings.reasoning_effort)
+        options.reasoning_effort = base::enum_name(*settings.reasoning_effort);
+    return provider::openai_codex::make_codec(std::move(options));
 }
 
-std::shared_ptr<provider::Provider> make_openai_responses(const Parts& parts) {
-    return std::make_shared<provider::OpenaiResponses>(
-        parts.http, parts.clock,
-        provider::OpenaiResponsesOptions{.base_url = parts.provider.base_url,
-                                         .api_key = credential_of(parts.provider),
-                                         .stream = parts.provider.stream,
-                                         .timeouts = timeouts_of(parts)});
-}
-
-std::shared_ptr<provider::Provider> make_openai_codex(const Parts& parts) {
-    provider::OpenaiCodexOptions options{.base_url = parts.provider.base_url,
-                                         .codex_home = parts.config.codex_home,
-                                         .timeouts = timeouts_of(parts)};
-    if (parts.provider.reasoning_effort)
-        options.reasoning_effort = base::enum_name(*parts.provider.reasoning_effort);
-    return std::make_shared<provider::OpenaiCodex>(parts.http, parts.clock, std::move(options));
-}
-
-std::shared_ptr<provider::Provider> make_anthropic_messages(const Parts& parts) {
+std::unique_ptr<provider::Codec> make_anthropic_messages(const config::Provider& settings) {
+    using provider::anthropic_messages::CredentialHeader;
     // Servers that only copy the API take a bearer token, whatever their credential is called.
-    const bool is_key = parts.provider.credential_name == "ANTHROPIC_API_KEY" ||
-                        (parts.provider.id == "anthropic" &&
-                         parts.provider.credential_kind == config::CredentialKind::ApiKey);
-    provider::AnthropicMessagesOptions options{
-        .base_url = parts.provider.base_url,
-        .credential = credential_of(parts.provider),
-        .credential_header =
-            is_key ? provider::CredentialHeader::ApiKey : provider::CredentialHeader::Bearer,
-        .stream = parts.provider.stream,
-        .timeouts = timeouts_of(parts)};
-    if (const auto& chosen = parts.provider.context_management)
+    const bool is_key = settings.credential_name == "ANTHROPIC_API_KEY" ||
+                        (settings.id == "anthropic" &&
+                         settings.credential_kind == config::CredentialKind::ApiKey);
+    provider::anthropic_messages::Options options{
+        .base_url = settings.base_url,
+        .credential = credential_of(settings),
+        .credential_header = is_key ? CredentialHeader::ApiKey : CredentialHeader::Bearer,
+        .stream = settings.stream};
+    if (const auto& chosen = settings.context_management)
         options.context_management = provider::ContextManagement{
             .trigger_input_tokens = chosen->trigger_input_tokens,
             .keep_recent_tool_uses = chosen->keep_recent_tool_uses,
             .clear_at_least_input_tokens = chosen->clear_at_least_input_tokens};
-    return std::make_shared<provider::AnthropicMessages>(parts.http, parts.clock,
-                                                         std::move(options));
+    return provider::anthropic_messages::make_codec(std::move(options));
 }
 
 // The kind of failure that `settings_of` refusing a model amounts to.
@@ -154,17 +128,27 @@ Providers::Providers(const config::Config& config, base::AsioLoop& loop, base::C
 
 base::Result<std::shared_ptr<provider::Provider>> Providers::make(const config::ModelRef& ref) {
     const config::Provider* settings = TRY(settings_of(config_, ref));
-    if (!http_) http_.emplace(loop_, provider::HttpOptions{.ca_file = config_.tls_ca_file});
-    const Parts parts{config_, *settings, *http_, clock_};
+    const auto transport = [&](std::unique_ptr<provider::Codec> codec) {
+        if (!http_) http_.emplace(loop_, provider::HttpOptions{.ca_file = config_.tls_ca_file});
+        return std::make_shared<provider::HttpTransport>(
+            *http_, clock_, std::move(codec),
+            provider::HttpTransportOptions{.timeouts = timeouts_of(config_, settings->stream)});
+    };
     switch (settings->transport) {
         case config::Transport::OpenaiChatCompletions:
-            return make_chat_completions(parts);
+            return transport(
+                provider::chat_completions::make_codec({.base_url = settings->base_url,
+                                                        .api_key = credential_of(*settings),
+                                                        .stream = settings->stream}));
         case config::Transport::OpenaiResponses:
-            return make_openai_responses(parts);
+            return transport(
+                provider::openai_responses::make_codec({.base_url = settings->base_url,
+                                                        .api_key = credential_of(*settings),
+                                                        .stream = settings->stream}));
         case config::Transport::OpenaiCodexResponses:
-            return make_openai_codex(parts);
+            return transport(make_openai_codex(config_, *settings));
         case config::Transport::AnthropicMessages:
-            return make_anthropic_messages(parts);
+            return transport(make_anthropic_messages(*settings));
         case config::Transport::Scripted:
             return std::make_shared<provider::ScriptedProvider>(
                 TRY(provider::load_scenario(ref.model)), loop_);

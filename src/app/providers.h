@@ -27,8 +27,8 @@ public:
 
 private:
     base::Result<std::shared_ptr<provider::Provider>> make(const config::ModelRef& ref);
-    // The model's transport, or why it cannot be asked; that is looked at anew each time, as a
-    // login may have come.
+    // The model's transport, or why no request can be sent to it. That is checked again each
+    // time, as a login may have been added.
     provider::Candidate candidate(const config::ModelRef& ref);
 
     const config::Config& config_;

@@ -26,8 +26,9 @@
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/admission/rejoin.h"
-#include "service/local/agent_plans.h"
+#include "flow/plans/agents/agent_plans.h"
 #include "service/local/local_gate.h"
+#include "service/local/local_plans.h"
 
 namespace app {
 namespace {
@@ -206,7 +207,8 @@ public:
                         .plans = plans_}) {}
 
     service::LocalService& service() override { return service_; }
-    service::LocalPlans& plans() override { return plans_; }
+    plans::Plans& plans() override { return plans_; }
+    service::Plans& plan_service() override { return plan_service_; }
     service::Gate& gate() override { return gate_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
@@ -351,8 +353,9 @@ private:
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
     service::LocalService service_;
-    service::LocalPlans plans_;
-    service::AgentPlans agent_plans_;
+    plans::Plans plans_;
+    plans::AgentPlans agent_plans_;
+    service::LocalPlans plan_service_{plans_};
 };
 
 }  // namespace

@@ -6,10 +6,11 @@
 #include "base/os/asio_loop.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "flow/plans/plans.h"
 #include "record/events/events.h"
 #include "service/gate.h"
-#include "service/local/local_plans.h"
 #include "service/local/local_service.h"
+#include "service/plans.h"
 
 namespace app {
 
@@ -23,7 +24,8 @@ public:
     static base::Result<std::unique_ptr<Runtime>> open(const config::Config& config, Tools tools);
     virtual ~Runtime() = default;
     virtual service::LocalService& service() = 0;
-    virtual service::LocalPlans& plans() = 0;
+    virtual plans::Plans& plans() = 0;
+    virtual service::Plans& plan_service() = 0;  // The same, as operators get them.
     virtual service::Gate& gate() = 0;
     virtual base::AsioLoop& loop() = 0;
     virtual base::Clock& clock() = 0;

@@ -15,6 +15,7 @@
 #include "base/os/signals.h"
 #include "base/scan/secrets.h"
 #include "base/text.h"
+#include "domain/events/turn.h"
 #include "service/daemon/access/access.h"
 #include "service/daemon/access/surface.h"
 #include "service/daemon/background.h"
@@ -86,7 +87,7 @@ void know_secrets(const service::ServePlan& plan) {
 // An event in the log, in the words that every surface uses for it.
 void log_event(const events::Committed& committed) {
     const auto presented = views::present(committed.event);
-    const bool is_error = committed.event.kind == "runtime_error";
+    const bool is_error = domain::events::is<domain::events::RuntimeError>(committed.event);
     const auto level = is_error                                                ? base::Level::Warn
                        : views::level_of(presented.visibility) <= kLoggedLevel ? base::Level::Info
                                                                                : base::Level::Debug;
@@ -203,7 +204,7 @@ base::Status Serving::start_server() {
                   .runtime_surface = service::runtime_surface(config)},
         .request_shutdown =
             [this] { runtime_->loop().post([this] { drain("asked over the control surface"); }); },
-        .plans = &runtime_->plans(),
+        .plans = &runtime_->plan_service(),
         .plan_totals = [this] { return runtime_->plans().host().totals(); }};
     server_ = TRY(http_surface::Server::start(std::move(parts), http_options(plan_)));
     return {};

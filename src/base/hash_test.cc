@@ -27,7 +27,7 @@ TEST(Sha256, GivesTheSameDigestInPieces) {
     EXPECT_EQ(hash.finish_hex(), kMillionA);
 }
 
-TEST(Sha256, GoesOnAfterAMove) {
+TEST(Sha256, ContinuesAfterAMove) {
     Sha256 first;
     first.add("a");
     Sha256 second(std::move(first));

@@ -1,8 +1,8 @@
-// How a function says that it failed.
+// How a function reports a failure.
 //
-// Result<T> is for failures the caller only reports. Outcomes the caller branches on are variants
-// of their own, and what cannot happen is a CHECK: it throws Bug, which only the turn runner and
-// the request handler catch, so that one turn fails and the program lives.
+// Result<T> is for failures the caller only reports. Outcomes that the caller branches on are
+// variants, and impossible states are a CHECK: it throws Bug, which only the turn runner and the
+// request handler catch, so that one turn fails and the program lives.
 #pragma once
 
 #include <expected>

@@ -212,7 +212,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
     std::string best;
     std::size_t best_distance = word.size() / 2 + 1;
     for (const auto& candidate : candidates) {
-        // Lengths alone rule most out, and a word of any size from outside costs nothing.
+        // Lengths alone exclude most words, and an untrusted word of any size costs nothing.
         const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
         if (longer - shorter >= best_distance) continue;
         const std::size_t distance = edit_distance(word, candidate);

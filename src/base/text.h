@@ -1,4 +1,4 @@
-// Text that came from outside, made safe and short. "Characters" are Unicode scalar values.
+// Untrusted text, made safe and short. "Characters" are Unicode scalar values.
 #pragma once
 
 #include <cstdint>

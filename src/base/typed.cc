@@ -278,8 +278,14 @@ void decode(const Type& type, void* to, const json::value& from, Unknown unknown
         case Kind::Variant:
             return decode_variant(type, to, from, unknown, pointer, faults);
         case Kind::Optional:
-            if (from.is_null()) return type.clear(to);
-            return decode(*type.item, type.emplace(to), from, unknown, pointer, faults);
+            type.clear(to);
+            if (!from.is_null()) {
+                const std::size_t before = faults.size();
+                decode(*type.item, type.emplace(to), from, unknown, pointer, faults);
+                // What could not be read is absent, rather than half there.
+                if (faults.size() > before) type.clear(to);
+            }
+            return;
         case Kind::List: {
             const auto* array = from.if_array();
             if (!array) return mismatch(faults, pointer, "array", from);

@@ -3,7 +3,7 @@
 //     struct Sleep { std::optional<std::string> reason; std::optional<std::int64_t> duration_ms; };
 //     BOOST_DESCRIBE_STRUCT(Sleep, (), (reason, duration_ms))
 //     constexpr auto describe_fields(const Sleep*) {
-//         return std::to_array<base::FieldDoc>({{"duration_ms", "Omit to rest.",
+//         return std::to_array<base::FieldDoc>({{"duration_ms", "Omit to sleep.",
 //         R"("minimum":1)"}});
 //     }
 //
@@ -113,7 +113,7 @@ void decode(const Type& type, void* to, const json::value& from, Unknown unknown
 json::object schema(const Type& type);
 
 // The JSON pointer of member `name` below `pointer`. A long name is cut and control characters are
-// made visible, as it may come from outside.
+// made visible, as it may be untrusted.
 std::string child_pointer(const std::string& pointer, std::string_view name);
 
 // "OperatorPrompt" -> "operator_prompt"
@@ -220,7 +220,7 @@ Type struct_type() {
             const FieldDoc* doc = nullptr;
             for (const auto& candidate : Docs<T>::get())
                 if (candidate.field == entry.name) doc = &candidate;
-            // A field named like a keyword carries a trailing underscore in C++ only.
+            // A field named like a keyword has a trailing underscore in C++ only.
             std::string_view name = entry.name;
             if (name.ends_with('_')) name.remove_suffix(1);
             list.push_back({name, &type_of<Member>(),

@@ -208,7 +208,7 @@ TEST(Typed, IgnoresOrRejectsUnknownFields) {
     EXPECT_LT(long_name.size(), 100u);
 }
 
-TEST(Typed, AsksForListsAndMapsOnlyOfWhatPeopleType) {
+TEST(Typed, RequiresListsAndMapsOnlyInTypedInput) {
     EXPECT_EQ(read<Drawing>("{}"), Drawing{});
     EXPECT_EQ(faults<Drawing>("{}", Unknown::Reject), "/shapes: is required");
 }
@@ -232,7 +232,7 @@ TEST(Typed, AppliesWhatIsDocumentedOfAField) {
         R"("additionalProperties":false})");
 }
 
-TEST(Typed, TellsVariantsApartByTheirTag) {
+TEST(Typed, DistinguishesVariantsByTheirTag) {
     const Drawing drawing{{Circle{.radius = 2}, Empty{}}};
     const std::string_view text =
         R"({"shapes":[{"shape":"circle","radius":2.0},{"shape":"empty"}]})";

@@ -130,7 +130,7 @@ Auth builtin_auth(const Provider& provider) {
             .env = fmt::format("{}", fmt::join(provider.credential_env, " or "))};
 }
 
-// The contract has these two send one request and get one document.
+// The contract requires one request and one document for these two.
 bool streams_by_default(std::string_view id) {
     return id != "openai" && id != "anthropic";
 }
@@ -201,7 +201,7 @@ Status add_configured(Config& config, const std::map<std::string, ProviderSectio
                    source == CredentialSource::AuthProfile) {
             provider.credential = TRY(profile_secret(config.home, section.auth, id));
         }
-        // What another program has logged in is looked for when it is used.
+        // The login of another program is loaded when it is used.
         provider.needs_credential =
             source != CredentialSource::None && source != CredentialSource::ExternalCli;
         config.providers[id] = std::move(provider);
@@ -276,7 +276,7 @@ Status describe_models(ModelSettings& models, const ConfigFile& file) {
     return {};
 }
 
-// Where programs look for what they keep for the user.
+// Where programs keep the user's files.
 std::filesystem::path user_home(const Environment& environment) {
     if (const auto home = lookup(environment, "HOME")) return *home;
     const passwd* account = getpwuid(geteuid());
@@ -284,7 +284,7 @@ std::filesystem::path user_home(const Environment& environment) {
 }
 
 Environment without_secrets(Environment environment, const Config& config) {
-    // What belongs to this process and its starter is no concern of commands either.
+    // Commands do not get the variables between this process and its parent either.
     for (const char* name :
          {"HOLON_CONTROL_TOKEN", "HOLON_VIEWER_TOKEN", "HOLON_READY_FD", "NOTIFY_SOCKET"})
         environment.erase(name);
@@ -293,7 +293,7 @@ Environment without_secrets(Environment environment, const Config& config) {
     return environment;
 }
 
-// Each once. Also those in variables and profiles that nobody uses now.
+// Each once. Also those in unused variables and profiles.
 std::vector<std::string> credentials_of(const Config& config, const Environment& environment) {
     std::set<std::string> found{config.server.control_token};
     for (const auto& [id, provider] : config.providers) {

@@ -1,7 +1,7 @@
 // Files, environment and flags become one checked value.
 //
-// Precedence: flag, environment, config.json, built-in default. Unknown keys and values that do not
-// parse are errors that say where they are and what was meant.
+// Precedence: flag, environment, config.json, built-in default. Unknown keys and invalid values are
+// errors that name the place and the nearest key.
 #pragma once
 
 #include <filesystem>
@@ -36,7 +36,7 @@ enum class Transport {
 BOOST_DESCRIBE_ENUM(Transport, OpenaiCodexResponses, OpenaiResponses, OpenaiChatCompletions,
                     AnthropicMessages, Scripted)
 
-// When a server that can do so is asked to forget old tool results.
+// When a capable server should drop old tool results.
 struct ContextManagement {
     std::int64_t trigger_input_tokens{100'000};
     std::int64_t keep_recent_tool_uses{3};
@@ -58,12 +58,12 @@ struct Provider {
     bool needs_credential{false};
     std::optional<ReasoningEffort> reasoning_effort{};  // None: the model's own.
     std::optional<ContextManagement> context_management{};
-    bool stream{true};          // Whether answers are asked for in pieces.
+    bool stream{true};          // Whether answers are streamed.
     Auth auth{};                // As it is shown; names only.
     bool is_configured{false};  // In config.json, not built in.
 };
 
-// What turns, and agents over their whole life, may use. None: no such limit.
+// Limits of turns, and of agents over their whole life. None: no such limit.
 struct Budgets {
     std::optional<std::int64_t> turn_rounds{};
     std::optional<std::int64_t> turn_tokens{};
@@ -74,7 +74,7 @@ struct Budgets {
     friend bool operator==(const Budgets&, const Budgets&) = default;
 };
 
-// What a message from outside may lead to; an agent's own setting comes before the general one.
+// Which calls untrusted input may trigger; an agent's own setting takes precedence.
 struct FlowPolicy {
     domain::ExternalCalls external_calls{domain::ExternalCalls::Ask};
     std::map<std::string, domain::ExternalCalls> agents{};
@@ -116,7 +116,7 @@ struct Config {
     FlowPolicy flow{};
     std::vector<McpServer> mcp_servers{};
     Server server{};
-    std::filesystem::path user_home{};  // Where the user keeps secrets; empty when nobody can tell.
+    std::filesystem::path user_home{};  // It holds the user's secrets; empty when unknown.
     Sandboxes sandboxes{};
     Plans plans{};
     GateSettings gate{};
@@ -126,7 +126,7 @@ struct Config {
     std::filesystem::path mcp_log(const std::string& server) const {
         return home / "logs" / "mcp" / (server + ".log");
     }
-    // Where supervised commands are found again.
+    // The files by which supervised commands are reattached.
     std::filesystem::path task_folder() const { return home / "run" / "tasks"; }
     std::filesystem::path agent_home(const std::string& agent) const {
         return home / "agents" / agent;
@@ -144,14 +144,14 @@ std::filesystem::path find_home(const Flags& flags, const Environment& environme
 base::Result<Config> load(const Flags& flags, const Environment& environment,
                           const std::filesystem::path& cwd);
 
-// The models to ask when `ref` fails, in order: the default, unless `ref` is it, and its fallbacks.
+// The models to try when `ref` fails, in order: the default, unless `ref` is it, and its fallbacks.
 std::vector<ModelRef> fallbacks_of(const Config& config, const ModelRef& ref);
 
-// Whether the credential is there that the provider asks for; true when it asks for none.
+// Does the provider have its credential? True when it needs none.
 bool has_credential(const Config& config, const Provider& provider);
 
 // One model of each provider that an operator gave a credential to, the likeliest first. Providers
-// without authentication are no candidates: nobody has said that they are to be used.
+// without authentication are no candidates: the operator has not chosen them.
 std::vector<ModelRef> authenticated_candidates(const Config& config);
 
 }  // namespace config

@@ -257,7 +257,7 @@ TEST_F(Load, EveryCredentialIsKnownUsedOrNot) {
                 testing::ElementsAre("key-1", "key-2", "key-3", "key-4", "token-1"));
 }
 
-TEST_F(Load, CallsOfTheOutsideArePutToTheOperatorUnlessTheFileSaysOtherwise) {
+TEST_F(Load, ExternalCallsNeedApprovalUnlessTheFileSaysOtherwise) {
     using domain::ExternalCalls;
     EXPECT_EQ(load().flow.of("main"), ExternalCalls::Ask);
     file(
@@ -292,7 +292,7 @@ TEST_F(Load, AProviderMustBeNamedAndPlacedWell) {
                 AllOf(HasSubstr("/providers/x/base_url"), Not(HasSubstr("sk-secret"))));
 }
 
-TEST_F(Load, WhatIsSaidOfModelsIsTypedAndChecked) {
+TEST_F(Load, ModelEntriesAreTypedAndChecked) {
     file(R"({"models": {"catalog": {"My-Proxy/house": {"context_window_tokens": 64000}}},
              "model": {"unknown_fallback": {"runtime_max_output_tokens": 5}}})");
     const auto models = load().models;

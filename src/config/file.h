@@ -1,4 +1,4 @@
-// config.json as it is written; every key that exists, and no other.
+// The members of config.json: every key that exists, and no other.
 #pragma once
 
 #include <map>
@@ -192,7 +192,7 @@ BOOST_DESCRIBE_STRUCT(ExecutionSection, (),
                       (allow_processes, allow_background_tasks, allow_worktrees,
                        allow_new_workspaces))
 
-// What is different for one agent; what is not set is as for all.
+// Settings of one agent; unset ones use the global value.
 struct AgentSection {
     std::optional<SandboxSection> sandbox{};
     std::optional<ExecutionSection> execution{};
@@ -221,7 +221,7 @@ BOOST_DESCRIBE_STRUCT(ConfigFile, (),
                       (model, models, providers, runtime, tui, web, mcp, policy, redaction, sandbox,
                        execution, agents, plan, gate))
 
-// Whether all of it can be used together; an error names the place.
+// Checks that all of it is consistent; an error names the place.
 base::Status check(const ConfigFile& file);
 
 // credentials.json: profiles by name.

@@ -1,6 +1,6 @@
 // The settings that `holon config get|set|unset` reaches, by name.
 //
-// They work on config.json as it is written, so what they do not touch is kept as it was.
+// They work on config.json as it is written, so other keys are kept unchanged.
 #pragma once
 
 #include <string_view>
@@ -26,7 +26,7 @@ BOOST_DESCRIBE_ENUM(KeyKind, ModelRef, ModelRefList, JsonObject, PositiveInteger
                     Boolean, Enum, String, StringList)
 
 struct Key {
-    std::string_view key;  // Dotted: the path in the file. <name> stands for any one part of it.
+    std::string_view key;  // Dotted: the path in the file. <name> is any one part of it.
     KeyKind kind;
     std::string_view description;
     std::string_view default_value{"null"};  // JSON.
@@ -44,7 +44,7 @@ base::Result<json::value> parse_value(const Key& key, std::string_view text);
 // The stored value; null, or an empty list, when there is none.
 json::value get_value(const json::object& document, const Key& key);
 void set_value(json::object& document, const Key& key, json::value value);
-// Groups that become empty go as well.
+// Groups that become empty are removed as well.
 void unset_value(json::object& document, const Key& key);
 
 }  // namespace config

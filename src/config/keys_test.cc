@@ -73,7 +73,7 @@ TEST(Keys, ValuesThatDoNotFitAreRefused) {
     for (const auto& [key, text] : table) EXPECT_FALSE(typed(key, text)) << key << " " << text;
 }
 
-TEST(Keys, SettingAndUnsettingLeaveTheRestAsItWas) {
+TEST(Keys, SettingAndUnsettingKeepOtherKeys) {
     json::object document =
         base::parse_json(R"({"model": {"default": "a/b"}, "other": [1]})").value().as_object();
     const json::object before = document;

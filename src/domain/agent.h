@@ -1,4 +1,4 @@
-// An agent at rest: the facts that outlive every turn. Status, pending and closure are views.
+// A stored agent: the facts that outlive every turn. Status, pending and closure are views.
 #pragma once
 
 #include <optional>
@@ -58,7 +58,7 @@ enum class ContinuationClass {
 BOOST_DESCRIBE_ENUM(ContinuationClass, ResumeExpectedWait, ResumeOverride, LocalContinuation,
                     LivenessOnly)
 
-// Whether a trigger went on to the model, and why.
+// Whether a trigger reached the model, and why.
 struct ContinuationResolution {
     TriggerKind trigger_kind{TriggerKind::OperatorInput};
     ContinuationClass class_{ContinuationClass::LocalContinuation};
@@ -84,13 +84,13 @@ struct RuntimeFailure {
 BOOST_DESCRIBE_STRUCT(RuntimeFailure, (),
                       (occurred_at, summary, phase, detail_hint, failure_artifact))
 
-// Deliberate rest; see the Sleep tool. Absent while the agent is awake.
+// Deliberate sleep; see the Sleep tool. Absent while the agent is awake.
 struct Sleep {
     Time since{};
     std::string reason;
     std::optional<Time> until{};
     std::optional<TimerId> timer_id{};  // The timer that ends it.
-    // Of the turn that asked for it: the reason is its text, and comes back when the rest is over.
+    // Of the turn that requested it: the reason is its text, and the wake-up message repeats it.
     TrustLevel trust{TrustLevel::TrustedSystem};
     friend bool operator==(const Sleep&, const Sleep&) = default;
 };
@@ -111,7 +111,7 @@ BOOST_DESCRIBE_STRUCT(ToolLatency, (), (tool_name, calls, total_ms, max_ms))
 struct Agent {
     AgentId agent_id;
     AgentIdentity identity{};
-    bool booting{false};  // Its home is being made; nothing runs before that is done.
+    bool booting{false};  // Its home is being created; nothing runs before that is done.
     bool paused{false};
     bool stopped{false};
     std::optional<Sleep> rest{};

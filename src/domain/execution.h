@@ -1,4 +1,4 @@
-// Where commands of an agent run, and what is kept from them there. Values only.
+// Where commands of an agent run, and what is enforced there. Values only.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace domain {
 
-// HostLocal keeps nothing from a command. Bubblewrap keeps what SandboxSettings say, by the kernel.
+// HostLocal enforces nothing. Bubblewrap enforces SandboxSettings by the kernel.
 enum class SandboxBackend { HostLocal, Bubblewrap };
 BOOST_DESCRIBE_ENUM(SandboxBackend, HostLocal, Bubblewrap)
 
-// None: not even the loopback of the host. Allowlist: named hosts, through a proxy of ours that
-// writes down each destination. Host: the network of the machine, unconfined.
+// None: not even the loopback of the host. Allowlist: named hosts, through our proxy, which logs
+// each destination. Host: the network of the machine, unconfined.
 enum class SandboxNetwork { None, Allowlist, Host };
 BOOST_DESCRIBE_ENUM(SandboxNetwork, None, Allowlist, Host)
 
@@ -32,31 +32,31 @@ struct SandboxLimits {
 BOOST_DESCRIBE_STRUCT(SandboxLimits, (),
                       (cpu_s, memory_bytes, processes, file_bytes, open_files, private_tmp_bytes))
 
-// What the operator chose. Nothing that a model says reaches it.
+// The operator's choice. No model output changes it.
 struct SandboxSettings {
     SandboxBackend backend{SandboxBackend::HostLocal};
     SandboxNetwork network{SandboxNetwork::None};
     std::vector<std::string> allowed_hosts{};
-    std::vector<std::string> writable_roots{};  // Beside the execution root of each command.
-    std::vector<std::string> hidden{};          // Beside the usual secrets.
+    std::vector<std::string> writable_roots{};  // In addition to each command's execution root.
+    std::vector<std::string> hidden{};          // In addition to the usual secrets.
     SandboxLimits limits{};
     friend bool operator==(const SandboxSettings&, const SandboxSettings&) = default;
 };
 BOOST_DESCRIBE_STRUCT(SandboxSettings, (),
                       (backend, network, allowed_hosts, writable_roots, hidden, limits))
 
-// NotEnforced: nothing keeps a command from it. HardEnforced: the kernel does.
+// NotEnforced: nothing prevents it. HardEnforced: the kernel does.
 enum class Enforcement { NotEnforced, HardEnforced };
 BOOST_DESCRIBE_ENUM(Enforcement, NotEnforced, HardEnforced)
 
-// What an agent may run, and what is kept from it. An Agent carries the one that held when it was
+// What an agent may run, and what is hidden from it. An Agent has the one that applied when it was
 // last written; what is enforced is always the operator's present choice.
 struct Execution {
     SandboxBackend backend{SandboxBackend::HostLocal};
     bool process_execution_exposed{true};
     bool allow_background_tasks{true};
     bool supports_managed_worktrees{true};
-    // May it take up folders that its operator has not attached?
+    // May it enter folders that its operator has not attached?
     bool allow_new_workspaces{true};
     Enforcement path_confinement{Enforcement::NotEnforced};
     Enforcement write_confinement{Enforcement::NotEnforced};
@@ -80,7 +80,7 @@ constexpr Execution execution_of(SandboxBackend backend, SandboxNetwork network)
     if (backend == SandboxBackend::HostLocal) return execution;
     execution.path_confinement = execution.write_confinement = execution.secret_isolation =
         execution.child_process_containment = Enforcement::HardEnforced;
-    // The execution root is writable, so whoever chooses it chooses what is confined.
+    // The execution root is writable, so the choice of the root is the choice of what is confined.
     execution.allow_new_workspaces = false;
     if (network != SandboxNetwork::Host) execution.network_confinement = Enforcement::HardEnforced;
     return execution;

@@ -10,7 +10,7 @@
 
 namespace domain {
 
-// One cause for which a document may not enter. It never holds a secret.
+// One reason for a rejection. It never holds a secret.
 struct GateReason {
     std::string rule;     // Stable, for machines: "missing_field", or the id of a content rule.
     std::string message;  // One sentence.
@@ -21,7 +21,7 @@ struct GateReason {
     std::optional<std::int64_t> column{};
     std::optional<std::string> artifact{};
     std::optional<std::int64_t> offset{};
-    std::optional<std::string> excerpt{};  // With secrets taken out.
+    std::optional<std::string> excerpt{};  // With secrets removed.
     friend bool operator==(const GateReason&, const GateReason&) = default;
 };
 BOOST_DESCRIBE_STRUCT(GateReason, (),
@@ -34,12 +34,12 @@ BOOST_DESCRIBE_ENUM(GatePlace, Outbox, Inbound, Quarantine, Purged)
 enum class GateOutcome { Accept, Reject };
 BOOST_DESCRIBE_ENUM(GateOutcome, Accept, Reject)
 
-// What the operator wants done with results before they reach a model. Report: they are judged and
-// go on; Enforce: only what was accepted goes on.
+// What the gate does with results before they reach a model. Report: they are judged and are passed
+// on; Enforce: only accepted results are passed on.
 enum class GatePolicy { Off, Report, Enforce };
 BOOST_DESCRIBE_ENUM(GatePolicy, Off, Report, Enforce)
 
-// What the gate said of the result of one call, as it is kept with the result. A result that could
+// The gate's verdict on the result of one call, as it is kept with the result. A result that could
 // not be judged is rejected, and `fault` says why.
 struct GateMark {
     GatePolicy policy{GatePolicy::Report};
@@ -53,14 +53,14 @@ BOOST_DESCRIBE_STRUCT(GateMark, (), (policy, outcome, document_ids, rules, fault
 
 struct GateDocument {
     std::string document_id;  // The name of its folder; the result_id of every accepted one.
-    AgentId agent_id;         // In whose history its fate is told.
+    AgentId agent_id;         // The verdict is recorded in the history of this agent.
     GatePlace place{GatePlace::Outbox};
     std::optional<GateOutcome> outcome{};  // None while it has not been judged.
     std::vector<GateReason> reasons{};
     std::string document_sha256{};  // As it was judged.
     Time created_at{};
     std::optional<Time> decided_at{};
-    std::optional<Time> released_at{};  // An operator let it in, although it was rejected.
+    std::optional<Time> released_at{};  // An operator released it after its rejection.
     std::optional<std::string> release_reason{};
     std::optional<Time> purged_at{};
     friend bool operator==(const GateDocument&, const GateDocument&) = default;

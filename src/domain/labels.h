@@ -1,4 +1,4 @@
-// The words that travel with data: where it came from, how it entered, what it may decide.
+// The labels that travel with data: its origin, how it was admitted, what it may decide.
 #pragma once
 
 #include <boost/describe.hpp>

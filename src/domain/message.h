@@ -1,4 +1,4 @@
-// What an agent can be told: one envelope for every input, whoever sent it.
+// An input of an agent: one envelope for every kind of sender.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace domain {
 
-// Where a message came from. Only OperatorOrigin stands for the owner of the agent.
+// Where a message came from. Only OperatorOrigin means the owner of the agent.
 struct OperatorOrigin {
     static constexpr std::string_view kTagKey = "kind", kTag = "operator";
     std::optional<std::string> actor_id{};
@@ -106,7 +106,7 @@ struct Message {
     Origin origin{};
     TrustLevel trust{
         TrustLevel::TrustedOperator};  // Kept for older readers; authority_class decides.
-    // Older records lack it. What nobody vouched for has none, whatever else the record says.
+    // Older records lack it. Unauthenticated input has none, whatever else the record says.
     AuthorityClass authority_class{AuthorityClass::ExternalEvidence};
     Priority priority{Priority::Normal};
     std::optional<TriggerKind> trigger_kind{};
@@ -132,10 +132,10 @@ constexpr auto describe_fields(const Message*) {
                                           {.field = "causation_id", .null_when_absent = true}});
 }
 
-// On whose word a turn that this message opens would act: its authority class, or what its metadata
-// names here when that is weaker. The runtime puts it there for what it passes on itself (the
-// result of a task): such a message is the runtime's, and still the doing of whoever had it made.
-// It can only lower, so nobody gains by forging it.
+// The authority of a turn that this message opens: its authority class, or what its metadata names
+// here when that is weaker. The runtime puts it there for what it passes on itself (the result of a
+// task): the runtime sends such a message, but its authority is that of the input that caused it.
+// It can only lower, so forging it gains nothing.
 inline constexpr std::string_view kInstructedBy = "instructed_by";
 AuthorityClass instructed_by(const Message& message);
 

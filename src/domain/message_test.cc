@@ -158,7 +158,7 @@ TEST(Message, AnAttachmentHasAUriOrAValue) {
     }
 }
 
-TEST(Message, ActsOnNoBetterWordThanItsOwnWhateverItsMetadataSays) {
+TEST(Message, HasItsOwnAuthorityWhateverItsMetadataClaims) {
     using enum AuthorityClass;
     const auto acts_on = [](AuthorityClass own, std::string_view named) {
         return instructed_by(

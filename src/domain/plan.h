@@ -1,5 +1,5 @@
-// A run of a plan as the store keeps it. The plan itself, its calls, results and events are kept in
-// the wire form of the plan surface (camelCase), byte for byte as the run's folder has them: their
+// A plan run as the store keeps it. The plan itself, its calls, results and events are kept in the
+// wire form of the plan surface (camelCase), byte for byte as the run's folder has them: their
 // hashes are over those bytes.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace domain {
 
-// Running says that the run has begun and not ended; whether a process is at it is another matter.
-// Partial: it went to its end, past steps that were allowed to fail.
+// Running means that the run has begun and not ended, whether or not a process executes it now.
+// Partial: it ended after steps failed that were allowed to fail.
 enum class PlanRunStatus { AwaitingApproval, Running, Succeeded, Partial, Failed, Cancelled };
 BOOST_DESCRIBE_ENUM(PlanRunStatus, AwaitingApproval, Running, Succeeded, Partial, Failed, Cancelled)
 
@@ -47,21 +47,22 @@ struct PlanCounts {
     std::int64_t failed{0};
     std::int64_t skipped{0};
     std::int64_t calls{0};
-    std::int64_t unknown_outcomes{0};  // Calls that a crash cut off and nobody saw end.
+    std::int64_t unknown_outcomes{
+        0};  // Calls that a crash interrupted and whose end was not observed.
     friend bool operator==(const PlanCounts&, const PlanCounts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PlanCounts, (), (steps, succeeded, failed, skipped, calls, unknown_outcomes))
 
-// Who carried a run last: a command, whose user goes on with what was cut off, or a runtime that
-// stays, whose next process does.
+// Which kind of process executed a plan run last: a command, whose user resumes an interrupted run,
+// or a daemon, whose next process does.
 enum class PlanCarrier { Command, Runtime };
 BOOST_DESCRIBE_ENUM(PlanCarrier, Command, Runtime)
 
-// The agent that had a run made, as it stood when it asked: every call of the run is judged as one
-// of that agent, and acts on no better word.
+// The agent that requested a run, as of its request: every call of the run is judged as a call of
+// that agent, with no higher authority.
 struct PlanOwner {
     AgentId agent_id;
-    TaskId task_id;  // What the agent knows the run as.
+    TaskId task_id;  // The run's id for the agent.
     ProfilePreset profile{ProfilePreset::PublicNamed};
     WorkspaceEntry workspace{};
     AuthorityClass authority_class{AuthorityClass::ExternalEvidence};
@@ -141,7 +142,7 @@ struct PlanAction {
     json::value plan;
     std::string plan_hash;
     std::vector<std::string> params{};  // Names that a run has to give values for.
-    // Their types, of JSON Schema, where the plan's uses of them tell.
+    // Their JSON Schema types, where the plan's uses of them determine one.
     std::optional<std::map<std::string, std::string>> param_types{};
     std::optional<RunId> saved_from{};
     Time saved_at{};

@@ -1,4 +1,4 @@
-// What a model said and what it took to get it, free of any vendor's wire format.
+// A model's answer and the attempts to get it, free of any vendor's wire format.
 #pragma once
 
 #include <optional>
@@ -121,8 +121,8 @@ BOOST_DESCRIBE_STRUCT(AttemptTimeline, (),
                       (attempts, requested_model_ref, active_model_ref, winning_model_ref,
                        aggregated_token_usage))
 
-// Fills in the timing of a timeline's only attempt, where the provider told none, from the round it
-// was made in. Several attempts share a round, so theirs stays unknown.
+// Fills in the timing of a timeline's only attempt, where the provider reported none, from the
+// round it was made in. Several attempts share a round, so their timing stays unknown.
 void fill_timing(AttemptTimeline& timeline, Time started_at, Time completed_at);
 
 enum class FailureCategory { Transport, Protocol, Runtime, Task, Unknown };

@@ -1,4 +1,4 @@
-// What is written down for people and other programs: events, transcript, briefs.
+// The record for people and other programs: events, transcript, briefs.
 #pragma once
 
 #include <optional>
@@ -63,7 +63,7 @@ BOOST_DESCRIBE_ENUM(BriefKind, Ack, Result, Failure)
 enum class BriefVisibility { ActionRequired, WorkDone, TurnResult };
 BOOST_DESCRIBE_ENUM(BriefVisibility, ActionRequired, WorkDone, TurnResult)
 
-// What the agent tells its operator. Never reasoning, never tool output.
+// A message of the agent to its operator. Never reasoning, never tool output.
 struct Brief {
     BriefId id;
     AgentId agent_id;

@@ -1,4 +1,4 @@
-// A tool invocation and what came of it, the same whoever asked for it.
+// A tool invocation and its outcome, the same for every caller.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace domain {
 
-// Why a tool did not do what it was asked, in the one shape that models, people and code read.
+// Why a tool call failed, in the one shape that models, people and code read.
 struct ToolError {
     std::string kind;     // Stable, for machines: "invalid_tool_input".
     std::string message;  // One sentence, for people and models.
@@ -55,8 +55,8 @@ BOOST_DESCRIBE_STRUCT(ModifiedPath, (), (path, kind, before_etag, after_etag))
 BOOST_DESCRIBE_STRUCT(DeletedPath, (), (path, kind, trashed))
 BOOST_DESCRIBE_STRUCT(RenamedPath, (), (from, to))
 
-// What was seen to change, never what was meant to. `observed` is false where nobody could look
-// (a folder too large to compare); then the lists say nothing.
+// The observed changes, never the intended ones. `observed` is false where no comparison was
+// possible (a folder too large to compare); then the lists mean nothing.
 struct Effects {
     bool observed{true};
     bool side_effects_observed{false};
@@ -72,11 +72,11 @@ BOOST_DESCRIBE_STRUCT(Effects, (),
 enum class RiskLevel { ReadOnly, Writes, Commands };
 BOOST_DESCRIBE_ENUM(RiskLevel, ReadOnly, Writes, Commands)
 
-// Which door a call came through.
+// Which entry point a call came through.
 enum class CallSource { Turn, PlanStep, Gate, Cli };
 BOOST_DESCRIBE_ENUM(CallSource, Turn, PlanStep, Gate, Cli)
 
-// What becomes of a consequential call that only the outside has asked for.
+// What happens to a consequential call that only untrusted input requested.
 enum class ExternalCalls { Allow, Refuse, Ask };
 BOOST_DESCRIBE_ENUM(ExternalCalls, Allow, Refuse, Ask)
 
@@ -97,7 +97,7 @@ struct LimitPolicy {
     std::optional<std::int64_t> max_calls{};
     friend bool operator==(const LimitPolicy&, const LimitPolicy&) = default;
 };
-// The policy a call was judged by, as it stood then.
+// The policy a call was judged by, as of then.
 struct PolicySnapshot {
     bool confirmations_required{false};
     SandboxPolicy sandbox{};
@@ -147,7 +147,7 @@ struct ToolCall {
     std::optional<Iteration> iteration{};
     std::optional<std::string> loop_id{};  // Shared by the calls of one loop.
     std::optional<std::string> planner_version{};
-    // The same for every attempt at one piece of work, so that a tool can tell a repetition.
+    // The same for every attempt at one piece of work, so that a tool can detect a repetition.
     std::optional<std::string> idempotency_key{};
     friend bool operator==(const ToolCall&, const ToolCall&) = default;
 };

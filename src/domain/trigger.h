@@ -1,4 +1,5 @@
-// How the outside may wake an agent: its capability, and the hint that a delivery leaves behind.
+// How an external system may wake an agent: its capability, and the hint that a delivery leaves
+// behind.
 #pragma once
 
 #include <optional>
@@ -19,8 +20,8 @@ BOOST_DESCRIBE_ENUM(TriggerScope, Agent, WorkItem)
 BOOST_DESCRIBE_ENUM(DeliveryMode, WakeHint, EnqueueMessage)
 BOOST_DESCRIBE_ENUM(TriggerStatus, Active, Revoked)
 
-// A capability to wake one agent. Whoever has its URL may use it; only a digest of the token in
-// that URL is kept, so that a copy of the database wakes nobody.
+// A capability to wake one agent. Anyone who has its URL may use it; only a digest of the token in
+// that URL is kept, so that a copy of the database wakes no agent.
 struct ExternalTrigger {
     ExternalTriggerId external_trigger_id;
     AgentId target_agent_id;
@@ -55,8 +56,8 @@ struct MergedHint {
 BOOST_DESCRIBE_STRUCT(MergedHint, (),
                       (reason, source, external_trigger_id, correlation_id, created_at))
 
-// Something changed outside; another look may be worthwhile. Never a message: it becomes one tick
-// when the agent is next free to look.
+// An external change that may concern the agent. Never a message: it becomes one tick when the
+// agent is next free.
 struct WakeHint {
     AgentId target_agent_id;
     std::string reason;
@@ -73,7 +74,7 @@ struct WakeHint {
     std::optional<std::string> causation_id{};
     TrustLevel trust{TrustLevel::TrustedSystem};  // The lowest of what was merged in.
     Time created_at{};
-    std::int64_t merged_count{0};      // Earlier hints that this one stands for.
+    std::int64_t merged_count{0};      // Earlier hints that were merged into this one.
     std::vector<MergedHint> merged{};  // The newest of them, newest first.
     friend bool operator==(const WakeHint&, const WakeHint&) = default;
 };

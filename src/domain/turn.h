@@ -1,4 +1,4 @@
-// A turn as it is stored: a state machine that any process can pick up where another left it.
+// A turn as it is stored: a state machine that any process can resume where another left it.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@ namespace domain {
 struct Thinking {
     static constexpr std::string_view kTagKey = "state", kTag = "thinking";
     std::int64_t round{1};
-    bool continues_text{false};  // The last round's text was cut off; this one goes on with it.
+    bool continues_text{false};  // The last round's text was cut off; this one continues it.
     friend bool operator==(const Thinking&, const Thinking&) = default;
 };
-// The provider asked for more patience than a retry has: the round is asked again at `until`.
+// The provider's limit resets later than a retry may wait: the round is sent again at `until`.
 struct Parked {
     static constexpr std::string_view kTagKey = "state", kTag = "parked";
     std::int64_t round{1};
@@ -52,7 +52,7 @@ using TurnState = std::variant<Thinking, Parked, AwaitingTools, Closed>;
 enum class TerminalKind { Completed, Aborted, BaselineOverBudget };
 BOOST_DESCRIBE_ENUM(TerminalKind, Completed, Aborted, BaselineOverBudget)
 
-// The reason of a turn that was cut short on request and can be taken up again.
+// The reason of a turn that was interrupted on request and can be resumed.
 inline constexpr std::string_view kReasonInterrupted = "interrupted";
 // The reason of a turn that used up its rounds.
 inline constexpr std::string_view kReasonRoundLimit = "max_turns_exceeded";
@@ -92,9 +92,9 @@ struct Attempt {
     std::int64_t rounds_max{0};                // No request is made beyond it.
     std::optional<std::int64_t> tokens_max{};  // No further round once it has used as many.
     std::optional<Time> deadline{};            // It is ended then, whatever it is doing.
-    bool is_aborted{false};                    // Its operator wants no more of it.
+    bool is_aborted{false};                    // Its operator has aborted it.
     std::int64_t output_limit_recoveries{0};
-    std::int64_t restarts{0};  // How often a new process has picked it up.
+    std::int64_t restarts{0};  // How often a new process has resumed it.
     std::int64_t parks{0};     // How often it has waited for a provider's limit to reset.
     std::string model_ref;
     TokenUsage token_usage{};
@@ -141,7 +141,7 @@ struct WorkSignal {
 };
 BOOST_DESCRIBE_STRUCT(WorkSignal, (), (work_item_id, status, reactivation_mode))
 
-// Is the work finished, and if not, what would go on with it? A view, computed from facts.
+// Is the work finished, and if not, what would resume it? A view, computed from facts.
 struct ClosureDecision {
     ClosureOutcome outcome{ClosureOutcome::Completed};
     std::optional<WaitingReason> waiting_reason{};

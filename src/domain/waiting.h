@@ -1,4 +1,4 @@
-// What would resume an agent, when something must happen, and what runs beside it.
+// What would resume an agent, when something must happen, and what runs in the background.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,8 @@
 
 namespace domain {
 
-// A wait that has fired is consumed by the attempt that takes it up, never cancelled by another.
+// A wait that has fired is consumed by the attempt that resumes the agent, never cancelled by
+// another.
 enum class WaitStatus { Active, Triggered, Resolved, Cancelled, Expired };
 enum class WaitKind { Task, External, Operator, Timer, System };
 BOOST_DESCRIBE_ENUM(WaitStatus, Active, Triggered, Resolved, Cancelled, Expired)
@@ -78,7 +79,7 @@ BOOST_DESCRIBE_ENUM(TaskKind, CommandTask, ChildAgentTask, SleepJob, SubagentTas
 BOOST_DESCRIBE_ENUM(TaskStatus, Queued, Running, Cancelling, Completed, Failed, Cancelled,
                     Interrupted)
 
-// Is it over for good? An interrupted task is not: it is taken up again.
+// Is it over for good? An interrupted task is not: it is resumed.
 constexpr bool is_terminal(TaskStatus status) {
     return status == TaskStatus::Completed || status == TaskStatus::Failed ||
            status == TaskStatus::Cancelled;
@@ -96,7 +97,7 @@ struct Task {
     std::optional<WorkItemId> work_item_id{};
     std::optional<std::string> summary{};
     std::optional<json::value> detail{};
-    std::optional<json::value> recovery{};  // What a new process needs to take it up again.
+    std::optional<json::value> recovery{};  // What a new process needs to resume it.
     friend bool operator==(const Task&, const Task&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Task, (),

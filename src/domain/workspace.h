@@ -62,7 +62,8 @@ inline std::optional<WorktreeSession> worktree_session(const std::optional<Works
     return entry->projection_metadata->worktree_session;
 }
 
-// A managed worktree, on record before it is made: whoever finds its folder knows whose it is.
+// A managed worktree, recorded before it is created, so that the owner of its folder is always
+// known.
 struct ManagedWorktree {
     AgentId agent_id;
     std::string workspace_id;

@@ -27,10 +27,11 @@ std::string summary_of(const domain::ProviderAttempt& last, const Failure& failu
                        status, failure.message);
 }
 
-// One question on its way through the candidates. Kept alive by whoever will call back.
-class Asking final : public Exchange, public std::enable_shared_from_this<Asking> {
+// One request on its way through the candidates. Owned by the callback it waits for: that of the
+// candidate, of the backoff timer, or of a job it posted.
+class ChainExchange final : public Exchange, public std::enable_shared_from_this<ChainExchange> {
 public:
-    Asking(std::shared_ptr<const std::vector<Candidate>> candidates, Chain::Parts parts,
+    ChainExchange(std::shared_ptr<const std::vector<Candidate>> candidates, Chain::Parts parts,
            Request request, Progress progress, std::move_only_function<void(Outcome)> done)
         : candidates_(std::move(candidates)),
           parts_(parts),
@@ -74,7 +75,7 @@ private:
     void refuse(const Candidate& candidate) {
         timeline_.attempts.push_back(
             {.provider = provider_of(candidate.model_ref), .model_ref = candidate.model_ref});
-        // Posted, as it may be the end of a question that ask() has not returned from.
+        // Posted, as it may be the outcome of a request that ask() has not returned from.
         parts_.loop.post([self = shared_from_this(), refusal = *candidate.refusal] {
             if (!self->cancelled_) self->on_failure(refusal, self->timeline_.attempts.back());
         });
@@ -131,6 +132,7 @@ private:
 
     void finish(Outcome outcome) {
         (outcome ? outcome->timeline : outcome.error().timeline) = std::move(timeline_);
+        progress_ = nullptr;  // The callbacks may hold this; both are released.
         std::exchange(done_, nullptr)(std::move(outcome));
     }
 
@@ -159,10 +161,10 @@ Chain::Chain(std::vector<Candidate> candidates, Parts parts)
 
 std::shared_ptr<Exchange> Chain::ask(Request request, Progress progress,
                                      std::move_only_function<void(Outcome)> done) {
-    auto asking = std::make_shared<Asking>(candidates_, parts_, std::move(request),
+    auto exchange = std::make_shared<ChainExchange>(candidates_, parts_, std::move(request),
                                            std::move(progress), std::move(done));
-    asking->attempt();
-    return asking;
+    exchange->attempt();
+    return exchange;
 }
 
 }  // namespace provider

@@ -17,14 +17,14 @@ namespace provider {
 struct Candidate {
     std::string model_ref;  // provider/model
     std::shared_ptr<Provider> provider{};
-    // Why it cannot be asked at all. Its turn is then an attempt that fails at once, with no
-    // request, so that the timeline tells why another one answered.
+    // Why no request can be sent to it. It then counts as an attempt that fails at once, so that
+    // the timeline shows why another candidate answered.
     std::optional<Failure> refusal{};
 };
 
 // Asks the first candidate, again after a transient failure, and the next one when it gives up, all
-// within one ask(). Reply and Failure carry the timeline of every attempt made. Each candidate gets
-// the request with its own model_ref, and a last system block that tells the model which one it is.
+// within one ask(). Reply and Failure hold the timeline of every attempt made. Each candidate gets
+// the request with its own model_ref, and a last system block that names the active model.
 // A failed round's message has a part for each candidate that was tried; its kind, status and
 // diagnostics are those of the last.
 class Chain final : public Provider {
@@ -36,7 +36,7 @@ public:
         RetryPolicy policy{};
     };
 
-    // At least one candidate. The parts must outlive every question.
+    // At least one candidate. The parts must outlive every exchange.
     Chain(std::vector<Candidate> candidates, Parts parts);
 
     // Cancelling also ends the wait before a retry.

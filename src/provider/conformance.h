@@ -83,7 +83,7 @@ protected:
         ASSERT_TRUE(harness.run_until([&] { return asked.is_done(); })) << "no outcome in time";
         settle();
     }
-    // Gives whatever was posted the chance to run, so that a second outcome would be seen.
+    // Runs what was posted before, so that a second outcome would be seen.
     void settle() {
         bool settled = false;
         harness.loop().post([&] { harness.loop().post([&] { settled = true; }); });
@@ -139,7 +139,7 @@ TYPED_TEST_P(ProviderConformance, ToolCallsKeepIdNameAndInput) {
     EXPECT_EQ(asked.outcomes[0]->blocks, (std::vector<domain::Block>{call}));
 }
 
-TYPED_TEST_P(ProviderConformance, GoesOnAfterToolResults) {
+TYPED_TEST_P(ProviderConformance, ContinuesAfterToolResults) {
     const auto provider = this->harness.that_says("It is README.");
     Asked asked;
     asked.ask(*provider, question_with_results());
@@ -225,6 +225,15 @@ TYPED_TEST_P(ProviderConformance, AQuestionDroppedWithItsLoopIsFreed) {
     EXPECT_FALSE(asked.is_done());
 }
 
+TYPED_TEST_P(ProviderConformance, TheOutcomeReleasesCallbacksThatHoldTheExchange) {
+    const auto provider = this->harness.that_says("All is well.");
+    auto held = std::make_shared<std::shared_ptr<Exchange>>();
+    *held = provider->ask(question(), [held](std::string_view) {}, [held](const Outcome&) {});
+    const std::weak_ptr<Exchange> exchange = *held;
+    held.reset();
+    EXPECT_TRUE(this->harness.run_until([&] { return exchange.expired(); }));
+}
+
 TYPED_TEST_P(ProviderConformance, QuestionsAtTheSameTimeDoNotDisturbEachOther) {
     const auto provider = this->harness.that_says("All is well.");
     Asked first, second, third;
@@ -256,10 +265,10 @@ TYPED_TEST_P(ProviderConformance, TheNextQuestionMayBeAskedFromDone) {
 
 REGISTER_TYPED_TEST_SUITE_P(
     ProviderConformance, AnswersOnceAndNotInsideAsk, ProgressComesFirstAndAddsUpToTheText,
-    WorksWithoutProgress, ToolCallsKeepIdNameAndInput, GoesOnAfterToolResults,
+    WorksWithoutProgress, ToolCallsKeepIdNameAndInput, ContinuesAfterToolResults,
     AFailureArrivesOnceWithItsKind, CancelRightAfterAskGivesCancelled, CancelInFlightGivesCancelled,
     CancelAfterDoneChangesNothing, DroppingTheExchangeStopsNothing,
     TheTransportKeepsAnExchangeUntilItIsDone, AQuestionDroppedWithItsLoopIsFreed,
-    QuestionsAtTheSameTimeDoNotDisturbEachOther, TheNextQuestionMayBeAskedFromDone);
+    TheOutcomeReleasesCallbacksThatHoldTheExchange, QuestionsAtTheSameTimeDoNotDisturbEachOther, TheNextQuestionMayBeAskedFromDone);
 
 }  // namespace provider::conformance

@@ -1,11 +1,18 @@
-// The seam to model APIs. One folder a transport; the runtime knows none of them by name.
+// The seam to model APIs: one Request in, one Outcome out. A turn asks through it and knows no vendor;
+// a transport implements it and knows no turn. conformance.h tests every promise made here.
+//
+// The types are plain values: copies are independent, and no member points anywhere. Those with a
+// description are also stored as JSON, so their member names stay readable for older homes.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -15,24 +22,27 @@
 
 namespace provider {
 
-// The conversation, in order. A tool-use block of an AssistantTurn is always answered by the
-// ToolResultsTurn right behind it.
+// What was said to the model since the frame: input that joined the turn, or a summary of what was
+// compacted. Each block keeps its own stability.
 struct UserTurn {
     static constexpr std::string_view kTagKey = "role", kTag = "user";
     std::vector<PromptBlock> blocks;
     friend bool operator==(const UserTurn&, const UserTurn&) = default;
 };
+// What the model answered, as it came: text, thinking and tool calls in their order.
 struct AssistantTurn {
     static constexpr std::string_view kTagKey = "role", kTag = "assistant";
     std::vector<domain::Block> blocks;
     friend bool operator==(const AssistantTurn&, const AssistantTurn&) = default;
 };
+// The result of one tool call. `tool_use_id` is that of a tool-use block in the AssistantTurn before.
 struct ToolAnswer {
     std::string tool_use_id;
     std::string content;  // The receipt; the same text on every transport.
     bool is_error{false};
     friend bool operator==(const ToolAnswer&, const ToolAnswer&) = default;
 };
+// The results of all calls of the AssistantTurn right before it: every call has exactly one.
 struct ToolResultsTurn {
     static constexpr std::string_view kTagKey = "role", kTag = "tool_results";
     std::vector<ToolAnswer> results;
@@ -42,9 +52,12 @@ BOOST_DESCRIBE_STRUCT(UserTurn, (), (blocks))
 BOOST_DESCRIBE_STRUCT(AssistantTurn, (), (blocks))
 BOOST_DESCRIBE_STRUCT(ToolAnswer, (), (tool_use_id, content, is_error))
 BOOST_DESCRIBE_STRUCT(ToolResultsTurn, (), (results))
+// One piece of the conversation. The caller keeps the pairs: an AssistantTurn with calls is always
+// followed by its ToolResultsTurn. Transports do not check it; a server refuses a broken pair.
 using ConversationTurn = std::variant<UserTurn, AssistantTurn, ToolResultsTurn>;
 
-// A tool as the registry publishes it; how it is written for a vendor is the transport's business.
+// A tool as the registry publishes it. A transport may rewrite the schema into the form that its
+// vendor takes, but never the name: calls come back under it.
 struct ToolDeclaration {
     std::string name;
     std::string description;
@@ -53,27 +66,34 @@ struct ToolDeclaration {
     friend bool operator==(const ToolDeclaration&, const ToolDeclaration&) = default;
 };
 
-// One question: the frame, all that was said since, and the tools on offer.
+// One request to a model: the frame, what was said since, and the tools on offer. It is complete:
+// a transport needs no earlier request to answer it, and may use one only to send fewer bytes.
 struct Request {
-    std::string
-        request_id;  // Stable across a restart: the same question asked again has the same id.
+    // Stable across a restart: the same request made again has the same id.
+    std::string request_id;
     std::string model_ref;  // provider/model
     PromptFrame frame;
     std::vector<ConversationTurn> conversation;  // Behind the context blocks of the frame.
     std::vector<ToolDeclaration> tools;
-    std::int64_t max_output_tokens{8192};
+    std::int64_t max_output_tokens{8192};  // A bound for the reply; not every API takes one.
 };
 
+// A complete answer. A reply that was cut off or could not be read is a Failure instead, except one
+// that reached max_output_tokens, whose stop_reason says so.
 struct Reply {
+    // In the model's order. Calls have ids that are unique within the reply and inputs that are
+    // valid JSON; neither the tool's name nor its input was checked against the registry.
     std::vector<domain::Block> blocks;
-    std::string stop_reason;
-    std::optional<domain::TokenUsage> usage{};
-    std::optional<domain::CacheUsage> cache_usage{};
-    json::object request_diagnostics{};  // request_lowering_mode and the like.
+    std::string stop_reason;  // In the vendor's words; for people and records.
+    std::optional<domain::TokenUsage> usage{};        // Empty when the server did not report it.
+    std::optional<domain::CacheUsage> cache_usage{};  // Likewise.
+    json::object request_diagnostics{};  // request_lowering_mode and the like; counts, no content.
     domain::AttemptTimeline timeline{};  // Filled by the caller that made the attempts (Chain).
     friend bool operator==(const Reply&, const Reply&) = default;
 };
 
+// Why there is no reply. The kind alone decides whether another try can help: see classify.h. The
+// names are stored and shown.
 enum class FailureKind {
     Timeout,
     Connection,
@@ -91,38 +111,53 @@ BOOST_DESCRIBE_ENUM(FailureKind, Timeout, Connection, RateLimited, ServerError, 
                     ContractError, InvalidResponse, UnsupportedTransport, ContextLengthExceeded,
                     Cancelled, Unknown)
 
+// What a failed request leaves. Nothing in it holds a credential, a header or a query.
 struct Failure {
     FailureKind kind{FailureKind::Unknown};
-    std::string message;  // One concise sentence; no secrets, no dump.
-    std::optional<std::int64_t> status{};
+    std::string message;                   // One concise sentence.
+    std::optional<std::int64_t> status{};  // Of the HTTP response, if there was one.
+    // How long the server asks to wait before the next request.
     std::optional<std::chrono::milliseconds> retry_after{};
-    std::optional<domain::TokenUsage> usage{};
+    std::optional<domain::TokenUsage> usage{};  // What the failed request cost, where it is known.
+    // How far the request came. Transports over HTTP fill it once a request was made.
     std::optional<domain::TransportDiagnostics> diagnostics{};
-    domain::AttemptTimeline timeline{};
+    domain::AttemptTimeline timeline{};  // As in Reply.
     friend bool operator==(const Failure&, const Failure&) = default;
 };
 
+// The end of one request: the reply, or why there is none.
 using Outcome = std::expected<Reply, Failure>;
 
-// Text as it streams in: for people to watch, never the truth. The reply is.
+// Receives text as it streams in, on the loop, after ask() has returned and before the outcome. It
+// is for people to watch and never the truth: the reply is, and after a failure the pieces are to
+// be forgotten. It may cancel the exchange; then no more pieces come.
 using Progress = std::function<void(std::string_view text_delta)>;
 
-// A question on its way. Dropping it does nothing, as the transport keeps it until `done` was
-// called; cancel() really closes the connection, and the outcome still arrives, as
-// FailureKind::Cancelled.
+// A request on its way. The transport keeps it until the outcome was delivered, so dropping the
+// handle stops nothing and frees nothing early. Used from the loop's thread only.
 class Exchange {
 public:
     virtual ~Exchange() = default;
+
+    // Ends the request and really closes its connection. Returns at once; the outcome still arrives
+    // through `done`, as FailureKind::Cancelled, and never inside this call. Repeating it, or
+    // calling it after the outcome, changes nothing.
     virtual void cancel() = 0;
 };
 
-// One transport to one endpoint. Used from the loop's thread only.
+// One transport to one endpoint, or several behind one (Chain). Used from the loop's thread only;
+// any number of requests may be on their way at once.
 class Provider {
 public:
     virtual ~Provider() = default;
 
-    // Sends one request, once: no retries here. `done` is called exactly once, on the loop, and
-    // never before ask() has returned. `progress` may be empty.
+    // Sends one request and returns its handle, which is never null. `done` is called exactly once,
+    // on the loop, and never before ask() has returned: also when the request cannot be sent. The
+    // one exception is a loop that is destroyed first; then `done` is destroyed without a call.
+    //
+    // Takes ownership of `progress`, which may be empty, and of `done`; both are released with the
+    // outcome, so they may hold the exchange. The provider itself may be dropped before that. A
+    // transport does not retry: a failure is the outcome, and its kind says what to do next.
     virtual std::shared_ptr<Exchange> ask(Request request, Progress progress,
                                           std::move_only_function<void(Outcome)> done) = 0;
 };

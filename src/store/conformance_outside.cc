@@ -1,6 +1,8 @@
 // The promises about agents that stay: who is listed, what is due, who may wake them from outside.
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "store/conformance.h"
 
 namespace store {
@@ -136,6 +138,48 @@ TEST_P(StoreConformance, TimersAreCountedAndListedNewestFirst) {
         EXPECT_THAT(ids(TRY(tx.active_timers({"ada"}, 1))), ElementsAre("t1"));
         return {};
     });
+}
+
+TEST_P(StoreConformance, AChangeThatFailsDoomsItsTransactionEvenWhenTheWorkIgnoresIt) {
+    write([](Tx& tx) -> Status { return tx.put_trigger(trigger("x1")); });
+    const Status doomed = store_->write(Durability::Process, [](Tx& tx) -> Status {
+        EXPECT_EQ(tx.put_trigger(trigger("x2")).error().code, ErrorCode::Conflict);
+        const auto later = tx.put_timer(timer("t1", 10));
+        EXPECT_EQ(later.error().code, ErrorCode::Conflict) << "nothing more is changed";
+        return {};
+    });
+    ASSERT_FALSE(doomed);
+    EXPECT_EQ(doomed.error().code, ErrorCode::Conflict);
+    read([](Tx& tx) -> Status {
+        EXPECT_FALSE(TRY(tx.timer({"t1"})));
+        EXPECT_EQ(TRY(tx.active_trigger({"ada"})), trigger("x1"));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, WorkMayRequireMoreDurabilityThanItsCallerAskedForAndNeverLess) {
+    write([](Tx& tx) -> Status {
+        EXPECT_EQ(tx.durability(), Durability::Process);
+        tx.require(Durability::Disk);
+        tx.require(Durability::Process);
+        EXPECT_EQ(tx.durability(), Durability::Disk);
+        return tx.put_timer(timer("t1", 10));
+    });
+    reopen();
+    read([](Tx& tx) -> Status {
+        EXPECT_TRUE(TRY(tx.timer({"t1"})));
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, DestroysAsynchronousWorkBeforeItsEndIsReported) {
+    auto witness = std::make_shared<int>(1);
+    const std::weak_ptr<int> watched = witness;
+    std::promise<bool> gone;
+    store_->write_async(
+        Durability::Process, [witness = std::move(witness)](Tx&) -> Status { return {}; },
+        [&](const Status&) { gone.set_value(watched.expired()); });
+    EXPECT_TRUE(gone.get_future().get());
 }
 
 // contract: TRIG-10

@@ -1,4 +1,4 @@
-// Runs every case of cases/ in the real sandbox and then looks, from outside, whether it got out.
+// Runs every case of cases/ in the real sandbox and then checks, outside of it, whether it escaped.
 //
 // A case says what it tries; what it prints proves nothing. The judges below do: the marker that
 // lies in every hidden place was not printed, nothing outside the writable root changed, nobody
@@ -274,7 +274,7 @@ protected:
     std::vector<std::string> argv_;  // Of the last confined command.
 };
 
-// Processes whose environment holds the mark, seen from outside.
+// Processes outside the sandbox whose environment holds the mark.
 std::vector<std::string> left_over(const std::string& mark) {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -298,7 +298,7 @@ std::string taken(const fs::path& root) {
     return files;
 }
 
-// A process outside that ends by itself once nobody holds the pipe any more.
+// A process outside that ends by itself once no process holds the pipe.
 class Victim {
 public:
     Victim() {
@@ -318,7 +318,7 @@ public:
     // Whether a signal was quicker than we are. Only once.
     bool was_ended() {
         ::close(pipe_[1]);
-        ::kill(pid_, SIGCONT);  // Should somebody have stopped it.
+        ::kill(pid_, SIGCONT);  // In case a case has stopped it.
         int status = 0;
         CHECK(::waitpid(pid_, &status, 0) == pid_, "it is our child");
         return !WIFEXITED(status);
@@ -379,7 +379,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Attack, testing::ValuesIn(read_cases()),
 
 // The judges are worth something: without the sandbox they find each of these.
 using Judges = Boundary;
-TEST_F(Judges, FindWhatGetsOut) {
+TEST_F(Judges, DetectEscapes) {
     const std::pair<const char*, const char*> escapes[] = {
         {"a hidden file was read", "cat \"$TARGET\""},
         {"a hidden file was copied", "cp \"$TARGET\" copy"},
@@ -512,7 +512,7 @@ TEST_F(Allowlist, GivesTheCommandNoDescriptorOfTheProxy) {
     EXPECT_EQ(exit_.exit_code, 0) << said_;
 }
 
-TEST_F(Allowlist, CarriesManyConnectionsAtOnce) {
+TEST_F(Allowlist, ServesManyConnectionsAtOnce) {
     const WordServer server;
     network_ = {.network = sandbox::Network::Allowlist,
                 .allowed_hosts = {fmt::format("127.0.0.1:{}", server.port)}};
@@ -529,7 +529,7 @@ TEST_F(Allowlist, CarriesManyConnectionsAtOnce) {
 }
 
 // A command may move what it can write; the next one must not find what is hidden in it.
-TEST_F(Boundary, WhatIsHiddenInAWritableFolderStaysSoForTheNextCommand) {
+TEST_F(Boundary, AHiddenPathInAWritableFolderIsHiddenFromTheNextCommand) {
     write_file(top_ / "shared/conf/deep/key", std::string(kMarker));
     network_.hidden = {(top_ / "shared/conf/deep/key").string()};
     network_.writable_roots = {(top_ / "shared").string()};

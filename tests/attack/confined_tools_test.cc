@@ -23,7 +23,7 @@ const bool kWorldsAreOutsideTmp = [] {
     return ::setenv("TMPDIR", HOLON_ATTACK_FOLDER, 1) == 0;
 }();
 
-// A port of the loopback that takes connections, and a word for whoever asks for the web.
+// A loopback port that accepts connections and answers HTTP requests.
 class Listener {
 public:
     Listener() {
@@ -186,7 +186,7 @@ TEST_F(ConfinedHome, IsWritableWhereTheAgentWorksInIt) {
     EXPECT_FALSE(fs::exists(folder_.at("holon/new")));
 }
 
-TEST_F(ConfinedHome, IsThereToReadWhereTheAgentWorksElsewhere) {
+TEST_F(ConfinedHome, IsReadableWhenTheAgentWorksElsewhere) {
     const fs::path home = place_.agent_home;
     const auto said = inside(fmt::format("cat {0}/tool-artifacts/a; echo x > {0}/made; cat "
                                          "{0}/../other/memory.md {0}/../../holon.db",
@@ -221,7 +221,7 @@ protected:
                                               {Rule::Network, "127.0.0.1:10", 1}};
 };
 
-TEST_F(Networked, ARefusedDestinationIsToldWithTheResult) {
+TEST_F(Networked, ARefusedDestinationIsReportedWithTheResult) {
     EXPECT_EQ(exec(cmd).denials, denied);
     EXPECT_TRUE(exec("true").denials.empty());
     // The log of a call goes with its command, and an empty one at once.
@@ -236,7 +236,7 @@ TEST_F(Networked, ARefusedDestinationIsToldWithTheResult) {
     EXPECT_EQ(batch.denials, denied);
 }
 
-TEST_F(Networked, ATasksDenialsAreOnRecordWithItsEnd) {
+TEST_F(Networked, ATasksDenialsAreRecordedWithItsEnd) {
     make_ready_fifo();
     const auto id = long_task({{"cmd", "echo x > ready; " + cmd}});
     await_ready();
@@ -252,7 +252,7 @@ TEST_F(Networked, ATasksDenialsAreOnRecordWithItsEnd) {
     EXPECT_THAT(bytes_of(*log), HasSubstr(R"({"host":"127.0.0.1","port":9,"outcome":"refused"})"));
 }
 
-TEST_F(Networked, NobodyIsReachedAroundTheProxy) {
+TEST_F(Networked, NoHostIsReachedAroundTheProxy) {
     const Listener listener;
     exec(fmt::format("bash -c 'echo x > /dev/tcp/127.0.0.1/{}'", listener.port));
     EXPECT_FALSE(listener.was_reached());
@@ -263,7 +263,7 @@ protected:
     Limited() : ConfinedTools({.limits = {.cpu_s = 1, .file_bytes = 65536}}) {}
 };
 
-TEST_F(Limited, ALimitThatEndedACommandIsToldWithTheResult) {
+TEST_F(Limited, ALimitThatEndedACommandIsReportedWithTheResult) {
     EXPECT_THAT(exec("head -c 200000 /dev/zero > big").denials,
                 Contains(testing::Field(&sandbox::Denial::rule, Rule::FileSizeLimit)));
     EXPECT_THAT(exec("while :; do :; done").denials,

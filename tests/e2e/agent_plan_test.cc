@@ -1,5 +1,5 @@
 // Plans that an agent has run, on the built program: RunPlan, the operator's word, and what the
-// agent is told.
+// agent receives.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -75,7 +75,7 @@ TEST_F(AgentPlan, AllFaultsComeBackInOneError) {
     EXPECT_EQ(program.json_of({"plan", "list"}).get_array().size(), 0u);
 }
 
-TEST_F(AgentPlan, APlanThatWritesWaitsIsApprovedAndItsAgentIsToldTheEnd) {
+TEST_F(AgentPlan, APlanThatWritesWaitsForApprovalAndItsAgentReceivesTheEnd) {
     model_runs(
         plan_of({step("w", "vault.createFile", {{"path", "new.md"}, {"content", "x"}})}, "writes"));
     server.enqueue(test_support::says("It waits."));
@@ -91,13 +91,13 @@ TEST_F(AgentPlan, APlanThatWritesWaitsIsApprovedAndItsAgentIsToldTheEnd) {
     EXPECT_EQ(program.read(program.repo() / "new.md"), "x");
     server.enqueue(test_support::says("Good."));
     go({"--resume"});
-    const std::string told = last_request();
-    EXPECT_THAT(told.substr(told.rfind("current_input")), HasSubstr("new.md"));
+    const std::string received = last_request();
+    EXPECT_THAT(received.substr(received.rfind("current_input")), HasSubstr("new.md"));
     EXPECT_EQ(program.run({"plan", "revert", "last", "--yes"}).exit_code, 0);
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "new.md"));
 }
 
-TEST_F(AgentPlan, ARejectedPlanIsToldItsAgent) {
+TEST_F(AgentPlan, TheAgentReceivesARejection) {
     model_runs(plan_of({step("w", "ExecCommand", {{"cmd", "echo x > a"}})}, "commands"));
     server.enqueue(test_support::says("It waits."));
     go();
@@ -108,7 +108,7 @@ TEST_F(AgentPlan, ARejectedPlanIsToldItsAgent) {
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "a"));
 }
 
-TEST_F(AgentPlan, AKilledRunGoesOnWithoutRepeatingAndIsToldOnce) {
+TEST_F(AgentPlan, AKilledRunResumesWithoutRepeatingAndIsReportedOnce) {
     Signpost post(program.folder() / "post");
     model_runs(plan_of({step("one", "ExecCommand", {{"cmd", "echo one >> lines"}}),
                         json::object{{"id", "two"},

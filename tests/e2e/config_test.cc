@@ -113,7 +113,7 @@ TEST(Config, ACredentialIsStoredPrivatelyUsedAndNeverShown) {
     EXPECT_EQ(server.request_count(), 1U);
 }
 
-TEST(Config, ABuiltInProviderKeepsItsKeyWhenItIsMovedAndComesBackWhenRemoved) {
+TEST(Config, ABuiltInProviderKeepsItsKeyWhenMovedAndIsRestoredWhenRemoved) {
     Program program;
     program.environment["XAI_API_KEY"] = kKey;
     const auto moved =
@@ -152,7 +152,7 @@ TEST(Config, ModelsAreListedTheSameUnderBothNames) {
 }
 
 // contract: PROV-24
-TEST(Doctor, ShowsTheRetryPolicyBesideWhatCanBeAsked) {
+TEST(Doctor, ShowsTheRetryPolicyWithTheUsableModels) {
     Program program;
     const auto nothing = program.json_of({"doctor"});
     EXPECT_TRUE(nothing.at("providers").as_array().empty());
@@ -176,7 +176,7 @@ TEST(Doctor, ShowsTheRetryPolicyBesideWhatCanBeAsked) {
     EXPECT_EQ(base::string_at(providers[1].at("settings"), "transport"), "openai_chat_completions");
 }
 
-TEST(Doctor, ConnectsOnlyWhenAskedTo) {
+TEST(Doctor, ConnectsOnlyOnRequest) {
     Program program;
     FakeModelServer server;
     program.use_server(server.base_url(), kKey);
@@ -218,7 +218,7 @@ TEST(Doctor, ATransportContractWeDoNotKnowIsRefusedBeforeAnyRequest) {
     EXPECT_EQ(server.request_count(), 0U);
 }
 
-TEST(Models, WithoutAConfiguredOneTheFirstWithAKeyIsAsked) {
+TEST(Models, WithoutAConfiguredOneTheFirstWithAKeyIsUsed) {
     Program program;
     FakeModelServer server;
     server.always(test_support::says("Done."));
@@ -320,7 +320,7 @@ TEST_F(AgentModel, ATurnInFlightEndsWithTheModelItBeganWith) {
 }
 
 // contract: MODEL-08
-TEST_F(AgentModel, ClearingItBringsBackTheDefaultWithItsFallbacks) {
+TEST_F(AgentModel, ClearingItRestoresTheDefaultWithItsFallbacks) {
     program.environment["HOLON_MODEL_FALLBACKS"] = "fake/model-c";
     EXPECT_EQ(run("a").exit_code, 0);
     const auto overridden =
@@ -337,7 +337,7 @@ TEST_F(AgentModel, ClearingItBringsBackTheDefaultWithItsFallbacks) {
     EXPECT_EQ(asked(), (std::vector<std::string>{"model-a", "model-a", "model-c"}));
 }
 
-TEST_F(AgentModel, AModelThatCannotBeAskedIsRefused) {
+TEST_F(AgentModel, AModelThatCannotBeUsedIsRefused) {
     EXPECT_EQ(run("a").exit_code, 0);
     for (const char* bad : {"nameless", "nowhere/m", "xai/grok-4"}) {
         const auto finished = program.run({"agent", "model", "set", bad, "a"});

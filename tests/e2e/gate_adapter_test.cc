@@ -1,4 +1,4 @@
-// The gate at the waist of the built program: what was rejected is in quarantine and nowhere else.
+// The result gate of the built program: a rejected result is in quarantine and nowhere else.
 #include <csignal>
 #include <fstream>
 
@@ -16,7 +16,7 @@ using test_support::FakeModelServer;
 using testing::HasSubstr;
 using testing::Not;
 
-// What a command prints and nobody may read. The first two break a rule each; the third does not
+// Output of a command that must not be read. The first two break a rule each; the third does not
 // and is rejected with them.
 constexpr std::string_view kSecret =
     "github_"
@@ -111,7 +111,7 @@ TEST_F(GateAdapter, ARejectedResultIsInQuarantineAndNowhereElse) {
     EXPECT_TRUE(in("outbox").empty());
     EXPECT_EQ(program.events("k", "gate_rejected").size(), 2U);
     EXPECT_EQ(program.events("k", "gate_accepted").size(), 2U);
-    // What it did stays known.
+    // Its effects are still recorded.
     EXPECT_THAT(program.run({"events", "--agent", "k"}).out, HasSubstr("made.txt"));
     const auto kept = document("quarantine", in("quarantine").front());
     EXPECT_THAT(kept, HasSubstr("cat bad.txt"));
@@ -133,7 +133,7 @@ TEST_F(GateAdapter, OutputThatWasTooLargeToShowIsKeptNowhereElse) {
                 HasSubstr(kBystander));
 }
 
-TEST_F(GateAdapter, ReportLetsEverythingOnAndSaysWhatItThinks) {
+TEST_F(GateAdapter, ReportPassesEverythingOnAndRecordsTheVerdict) {
     set("gate.policy", "report");
     model_runs("cat bad.txt");
     model_says("Done.");
@@ -178,10 +178,10 @@ TEST_F(GateAdapter, WhatATaskPrintsIsWithheldUntilItIsJudged) {
                 {{"task_id", created.substr(at, created.find('"', at) - at)}, {"block", false}});
     model_says("It runs.");
     model_says("It is over.");
-    on.tell("on");
+    on.send("on");
     ASSERT_TRUE(server.wait_for_requests(4));
     EXPECT_THAT(server.requests()[3].body, HasSubstr("Task is not over yet"));
-    go.tell("on");
+    go.send("on");
     const auto finished = running.wait();
     ASSERT_EQ(finished.exit_code, 0) << finished.err;
     expect_clean(finished.out, "the answer");
@@ -203,7 +203,7 @@ TEST_F(GateAdapter, ATaskWhoseOutputWasAcceptedIsShownAsUsual) {
     ready.wait();
     ASSERT_TRUE(server.wait_for_requests(2));
     EXPECT_THAT(server.requests()[1].body, Not(HasSubstr(kGood)));
-    go.tell("on");
+    go.send("on");
     ASSERT_EQ(running.wait().exit_code, 0);
     EXPECT_THAT(server.requests().back().body, HasSubstr(kGood));
 }
@@ -228,7 +228,7 @@ TEST_F(GateAdapter, AStepOfAPlanIsRejectedTheSameWay) {
     expect_nowhere_but_in_quarantine();
 }
 
-TEST_F(GateAdapter, AGateThatCannotWriteLetsNothingThrough) {
+TEST_F(GateAdapter, AGateThatCannotWriteWithholdsEverything) {
     set("gate.policy", "enforce");
     program.write(program.home() / "gate", "not a folder");
     model_runs("cat good.txt");
@@ -238,7 +238,7 @@ TEST_F(GateAdapter, AGateThatCannotWriteLetsNothingThrough) {
     EXPECT_THAT(server.requests()[1].body, Not(HasSubstr(kGood)));
 }
 
-TEST_F(GateAdapter, AReleasedResultIsToldToItsAgentAsEvidence) {
+TEST_F(GateAdapter, AReleasedResultReachesItsAgentAsEvidence) {
     set("gate.policy", "enforce");
     model_runs("cat bad.txt");
     model_says("Done.");
@@ -252,18 +252,18 @@ TEST_F(GateAdapter, AReleasedResultIsToldToItsAgentAsEvidence) {
     model_says("Read it.");
     const auto next = program.run({"run", "--json", "--agent", "k", "--resume"});
     ASSERT_EQ(next.exit_code, 0) << next.err;
-    const auto told = server.requests().back().body;
-    EXPECT_THAT(told, HasSubstr(kBystander));
-    EXPECT_THAT(told, HasSubstr("the key is a dummy"));
-    EXPECT_THAT(told, HasSubstr("carries no authority"));
+    const auto received = server.requests().back().body;
+    EXPECT_THAT(received, HasSubstr(kBystander));
+    EXPECT_THAT(received, HasSubstr("the key is a dummy"));
+    EXPECT_THAT(received, HasSubstr("carries no authority"));
     const auto admitted = program.events("k", "message_admitted");
     EXPECT_THAT(base::json_text(admitted.back()), HasSubstr("external_evidence"));
 }
 
 // Kills the program while it works at the gate; each document is in one place afterwards, and the
-// turn goes on to its end.
+// turn continues to its end.
 // contract: GATE-13
-TEST_F(GateAdapter, KilledAtTheGateTheTurnGoesOnAndNothingIsLost) {
+TEST_F(GateAdapter, KilledAtTheGateTheTurnResumesAndNothingIsLost) {
     set("gate.policy", "enforce");
     constexpr int kCalls = 6;
     for (int i = 0; i < kCalls; ++i) model_runs(i % 2 == 0 ? "cat bad.txt" : "cat good.txt");

@@ -39,7 +39,7 @@ protected:
     Program program;
 };
 
-TEST_F(GateCommands, CheckSaysWhatTheGateWouldSayAndMovesNothing) {
+TEST_F(GateCommands, CheckReportsTheVerdictAndMovesNothing) {
     const auto good = deposit("TR-good", "mean 4.5\n");
     const auto checked = program.folder() / "elsewhere" / good;
     std::filesystem::create_directories(checked.parent_path());
@@ -58,7 +58,7 @@ TEST_F(GateCommands, CheckSaysWhatTheGateWouldSayAndMovesNothing) {
 }
 
 // contract: GATE-14
-TEST_F(GateCommands, CheckRejectsWhatIsTooLargeOrLiesBesideIt) {
+TEST_F(GateCommands, CheckRejectsLargeDocumentsAndUnlistedFiles) {
     const auto id = deposit("TR-good", "mean 4.5\n");
     const auto document = file("outbox", id);
     program.write(document.parent_path() / "more.sh", "true\n");

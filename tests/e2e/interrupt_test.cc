@@ -1,4 +1,4 @@
-// Ctrl-C, and what is taken up again afterwards.
+// Ctrl-C, and what is resumed afterwards.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ std::string hang_at(const Signpost& signpost) {
     return fmt::format("echo $$ > {}; sleep 600 & sleep 600; echo late", signpost.path().string());
 }
 
-TEST(Interrupt, EndsTheCommandAndSaysHowToGoOn) {
+TEST(Interrupt, EndsTheCommandAndSaysHowToResume) {
     Program program;
     Signpost reached(program.folder() / "reached");
     program.script({runs("echo first"), runs(hang_at(reached)), says("Done.")});

@@ -1,4 +1,4 @@
-// The program is killed or interrupted at random points and has to go on as if nothing had
+// The program is killed or interrupted at random points and has to continue as if nothing had
 // happened.
 //
 // HOLON_KILL_RUNS sets the number of kills (and a third of it that of interruptions),

@@ -127,7 +127,7 @@ TEST_F(McpE2e, APlanUsesTools) {
                 HasSubstr("\"sum\":13"));
 }
 
-TEST_F(McpE2e, AKillOfTheProgramEndsTheServerAndTheCallIsToldAsUnknown) {
+TEST_F(McpE2e, AKillOfTheProgramEndsTheServerAndTheOutcomeIsUnknown) {
     Signpost started(program.folder() / "started");
     program.script(
         {calls("mcp__test__wait", {{"started", started.path().string()}}), says("I looked.")});
@@ -167,7 +167,7 @@ TEST_F(McpE2e, CtrlCReachesTheServerAndEndsIt) {
     EXPECT_TRUE(server.ends_within());
 }
 
-TEST_F(McpE2e, AServerThatFailsIsLeftOutAndTheRunGoesOn) {
+TEST_F(McpE2e, AServerThatFailsIsLeftOutAndTheRunContinues) {
     configure({{"args", {HOLON_MCP_SERVER, "exit"}}}, {{"gone", {{"command", "no-such-program"}}}});
     program.script({says("Done.")});
     const auto finished = program.run({"run", "go"});
@@ -212,7 +212,7 @@ TEST_F(McpE2e, ReadingCommandsStartNoServer) {
     EXPECT_TRUE(std::filesystem::exists(marker));
 }
 
-TEST_F(McpE2e, ASecretReachesItsServerAndNobodyElse) {
+TEST_F(McpE2e, ASecretReachesOnlyItsServer) {
     configure({{"env", {{"TOKEN", "$MY_TOKEN"}}}});
     program.environment["MY_TOKEN"] = "hidden-5151";
     program.script({calls("mcp__test__getenv", {{"text", "TOKEN"}}),
@@ -221,7 +221,7 @@ TEST_F(McpE2e, ASecretReachesItsServerAndNobodyElse) {
     run_json();
     const auto calls = executions();
     ASSERT_EQ(calls.size(), 3u);
-    // It had it to tell, and nobody was told.
+    // It knew the secret, and did not reveal it.
     EXPECT_EQ(*calls[0].receipt, "[redacted:known-credential]");
     EXPECT_EQ(*calls[1].receipt, "(unset)");
     EXPECT_THAT(*calls[2].receipt, HasSubstr("command: unset"));

@@ -65,7 +65,7 @@ protected:
     Program program;
 };
 
-TEST_F(PlanMake, AModelsPlanIsShownKeptAndRunOnlyWhenAsked) {
+TEST_F(PlanMake, AModelsPlanIsShownKeptAndRunOnlyOnRequest) {
     answers({fenced(good_plan())});
     const std::string file = (program.folder() / "made.json").string();
     const auto made = program.json_of(make({"--out", file, "--save", "ideas"}));
@@ -149,7 +149,7 @@ TEST_F(PlanMake, AModelCannotSetPolicyOrApproveItself) {
     EXPECT_EQ(waits.exit_code, 5);
 }
 
-TEST_F(PlanMake, ContextThatNobodyGivesIsAFaultAndFilesOutsideAreNotListed) {
+TEST_F(PlanMake, MissingContextIsAFaultAndFilesOutsideAreNotListed) {
     auto plan = good_plan();
     plan["contextRequests"] = json::array{json::object{{"kind", "selection"}}};
     answers({base::json_text(plan), base::json_text(plan), base::json_text(plan)});

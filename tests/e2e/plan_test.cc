@@ -64,7 +64,7 @@ TEST_F(PlanE2e, APlanIsCheckedRunProvedAndReplayed) {
     EXPECT_EQ(reverted.at("noWayBack").get_array().size(), 1u);
 }
 
-TEST_F(PlanE2e, FaultsAreToldAllAtOnceWithTheirOwnExitCode) {
+TEST_F(PlanE2e, FaultsAreReportedAllAtOnceWithTheirOwnExitCode) {
     plan({command("one", "true"),
           {{"id", "two"}, {"tool", "ExecComand"}, {"args", {{"x", "$steps.three.n"}}}}});
     const auto refused = program.json_of(run_arguments(), 6);
@@ -73,7 +73,7 @@ TEST_F(PlanE2e, FaultsAreToldAllAtOnceWithTheirOwnExitCode) {
     EXPECT_EQ(program.json_of({"plan", "list"}).get_array().size(), 0u);
 }
 
-TEST_F(PlanE2e, APlanThatNobodyApprovedWaits) {
+TEST_F(PlanE2e, APlanWithoutApprovalWaits) {
     plan({command("one", "echo x >> a.txt")});
     const auto waiting = program.run(run_arguments(false));
     EXPECT_EQ(waiting.exit_code, 5);
@@ -86,7 +86,7 @@ TEST_F(PlanE2e, APlanThatNobodyApprovedWaits) {
 }
 
 // contract: LOG-03
-TEST_F(PlanE2e, AKilledRunGoesOnWithoutRepeatingAndNamesWhatItCannotKnow) {
+TEST_F(PlanE2e, AKilledRunResumesWithoutRepeatingAndNamesUnknownOutcomes) {
     Signpost post(program.folder() / "post");
     plan({command("one", "echo one >> lines.txt"),
           command("two",
@@ -150,7 +150,7 @@ TEST_F(PlanE2e, AnActionIsSavedExportedImportedAndRun) {
     EXPECT_EQ(program.json_of({"plan", "actions"}).get_array().size(), 2u);
 }
 
-TEST_F(PlanE2e, WhatTheOperatorConfiguredHoldsUnlessTheRunSaysOtherwise) {
+TEST_F(PlanE2e, TheConfigurationAppliesUnlessTheRunOverridesIt) {
     const auto set = [&](const char* key, const char* value) {
         return program.run({"config", "set", key, value}).exit_code;
     };
@@ -191,7 +191,7 @@ TEST_F(PlanE2e, WhatTheOperatorConfiguredHoldsUnlessTheRunSaysOtherwise) {
 }
 
 // Whichever of the calls side by side made a folder, it goes with what the others put into it.
-TEST_F(PlanE2e, WhatCallsSideBySideMadeIsTakenBackWithoutATrace) {
+TEST_F(PlanE2e, ParallelChangesAreUndoneWithoutATrace) {
     std::string list;
     for (int i = 0; i < 40; ++i) list += fmt::format("- notes/of-{}/n{}.md\n", i % 3, i);
     plan({json::object{{"id", "names"},

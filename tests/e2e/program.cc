@@ -214,7 +214,7 @@ std::string Signpost::wait(std::chrono::milliseconds limit) {
     return std::string(base::trim(std::string_view(text, size > 0 ? std::size_t(size) : 0)));
 }
 
-void Signpost::tell(std::string_view line) {
+void Signpost::send(std::string_view line) {
     CHECK(base::write_all(fd_.get(), fmt::format("{}\n", line)), "write fifo");
 }
 

@@ -103,7 +103,7 @@ public:
     // Waits for a line; empty, and the test fails, when none comes.
     std::string wait(std::chrono::milliseconds limit = kPatience);
     // Gives a line to the command that reads from it.
-    void tell(std::string_view line);
+    void send(std::string_view line);
 
 private:
     std::filesystem::path path_;

@@ -67,15 +67,15 @@ TEST_F(Providers, EverySurfaceShowsTheSameAttemptsAsTheSameType) {
     server.always(test_support::status_reply(400));
     const auto result = run_json(3);
     const auto all = timeline_in(result);
-    std::vector<std::string> told;
+    std::vector<std::string> reported;
     for (const auto& attempt : all.attempts)
-        told.push_back(attempt.model_ref + " " + std::string(base::enum_name(attempt.outcome)));
-    EXPECT_THAT(told, testing::ElementsAre(
-                          "fake/model-a retrying", "fake/model-a retrying",
-                          "fake/model-a retries_exhausted", "xai/grok-4 fail_fast_aborted",
-                          "fake/model-b fail_fast_aborted", "fake/model-c succeeded",
-                          "fake/model-a fail_fast_aborted", "xai/grok-4 fail_fast_aborted",
-                          "fake/model-b fail_fast_aborted", "fake/model-c fail_fast_aborted"));
+        reported.push_back(attempt.model_ref + " " + std::string(base::enum_name(attempt.outcome)));
+    EXPECT_THAT(reported, testing::ElementsAre(
+                              "fake/model-a retrying", "fake/model-a retrying",
+                              "fake/model-a retries_exhausted", "xai/grok-4 fail_fast_aborted",
+                              "fake/model-b fail_fast_aborted", "fake/model-c succeeded",
+                              "fake/model-a fail_fast_aborted", "xai/grok-4 fail_fast_aborted",
+                              "fake/model-b fail_fast_aborted", "fake/model-c fail_fast_aborted"));
     EXPECT_EQ(all.attempts[3].failure_kind, "auth_error") << "no key, and so no request";
     EXPECT_EQ(server.request_count(), 8U);
 
@@ -92,7 +92,7 @@ TEST_F(Providers, EverySurfaceShowsTheSameAttemptsAsTheSameType) {
 }
 
 // contract: PROV-36, PROV-37
-TEST_F(Providers, APromptThatIsTooLongEndsTheTurnAndIsToldTheOperator) {
+TEST_F(Providers, APromptThatIsTooLongEndsTheTurnAndIsReportedToTheOperator) {
     program.use_server(server.base_url(), kKey);
     program.environment["HOLON_MODEL_FALLBACKS"] = "fake/model-b";
     server.enqueue(test_support::calls("AgentGet", "{}"));
@@ -111,7 +111,7 @@ TEST_F(Providers, APromptThatIsTooLongEndsTheTurnAndIsToldTheOperator) {
     const auto failures = of_kind(program.json_of({"tail", "--agent", "k"}), "failure");
     ASSERT_EQ(failures.size(), 1U);
     EXPECT_THAT(base::string_at(failures[0], "text"), HasSubstr("context_length_exceeded"));
-    EXPECT_EQ(server.request_count(), asked) << "reading asks nobody";
+    EXPECT_EQ(server.request_count(), asked) << "reading sends no request";
 }
 
 TEST_F(Providers, ARunThatIsOutOfRoundsBetweenTwoTurnsSaysSoInItsArtifact) {
@@ -128,7 +128,7 @@ TEST_F(Providers, ARunThatIsOutOfRoundsBetweenTwoTurnsSaysSoInItsArtifact) {
 }
 
 // contract: PROV-52
-TEST_F(Providers, WhatTheTransportSaysInFullStaysOutOfTheSummary) {
+TEST_F(Providers, TheFullTransportErrorIsNotInTheSummary) {
     program.use_server("http://127.0.0.1:1", kKey);
     const auto result = run_json(3);
     const auto timeline = timeline_in(result);
@@ -197,17 +197,17 @@ TEST_F(Providers, WhatATransportRemembersDoesNotReachThePrompt) {
         run_json();
         const auto last = base::parse_json(server.requests().back().body).value();
         EXPECT_EQ(last.as_object().contains("previous_response_id"), with_ids);
-        std::vector<std::string> told;
+        std::vector<std::string> reported;
         for (const auto& event : program.events("k", "provider_round_completed"))
-            told.push_back(base::string_at(event.at("data"), "context_fingerprint") + " " +
-                           base::string_at(event.at("data"), "prompt_cache_key"));
-        return told;
+            reported.push_back(base::string_at(event.at("data"), "context_fingerprint") + " " +
+                               base::string_at(event.at("data"), "prompt_cache_key"));
+        return reported;
     };
     // The second round knows an id of the first, or does not: the prompt is the same.
     for (const bool with_ids : {true, false}) {
-        const auto told = prompts(with_ids ? "1" : "2", with_ids);
-        ASSERT_EQ(told.size(), 2U);
-        EXPECT_EQ(told[0], told[1]) << with_ids;
+        const auto reported = prompts(with_ids ? "1" : "2", with_ids);
+        ASSERT_EQ(reported.size(), 2U);
+        EXPECT_EQ(reported[0], reported[1]) << with_ids;
     }
 }
 

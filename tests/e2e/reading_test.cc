@@ -1,4 +1,4 @@
-// What the reading commands print when nobody but a script reads it.
+// What the reading commands print for scripts.
 #include <set>
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST_F(Reading, TranscriptEntriesHaveTheShapeOfTheReference) {
 }
 
 // contract: PROV-59, PROV-61
-TEST_F(Reading, AssistantRoundsTellTheirTokensTwice) {
+TEST_F(Reading, AssistantRoundsReportTheirTokensTwice) {
     const auto rounds = of_kind(program.json_of({"transcript", "--agent", "k"}), "assistant_round");
     ASSERT_EQ(rounds.size(), 3U);
     EXPECT_EQ(base::int_at(rounds[1], "input_tokens"), 20);
@@ -92,8 +92,8 @@ TEST_F(Reading, EventsAreNumberedWithoutGapsAndCanBePaged) {
     EXPECT_EQ(page.out, base::json_text(all[3]) + "\n" + base::json_text(all[4]) + "\n");
 }
 
-// contract: AUDIT-01, AUDIT-05, AUDIT-06, AUDIT-07, AUDIT-08, MSG-06, MSG-07
-TEST_F(Reading, EventsOfAMessageCarryItsLabels) {
+// contract: AUDIT-01, AUDIT-05, MSG-06, MSG-07
+TEST_F(Reading, EventsOfAMessageHaveItsLabels) {
     const auto admitted = program.events("k", "message_admitted");
     ASSERT_EQ(admitted.size(), 1U);
     const std::string id = base::string_at(admitted[0].at("data"), "message_id");
@@ -119,7 +119,7 @@ TEST_F(Reading, EventsOfAMessageCarryItsLabels) {
 }
 
 // contract: PROV-53, PROV-62, PROV-67
-TEST_F(Reading, RoundEventsTellTimesTokensAndAttempts) {
+TEST_F(Reading, RoundEventsReportTimesTokensAndAttempts) {
     const auto rounds = program.events("k", "provider_round_completed");
     ASSERT_EQ(rounds.size(), 3U);
     for (const auto& round : rounds) {

@@ -172,7 +172,7 @@ TEST(Run, BindsTheNumberOfRounds) {
     EXPECT_EQ(base::int_at(result, "model_rounds"), 3);
     EXPECT_EQ(base::string_at(result.at("failure_artifact"), "category"), "runtime");
     EXPECT_EQ(program.events("k", "provider_round_completed").size(), 3U);
-    // The call of the last round has nobody left to read its result, and is not made.
+    // No round is left to read the result of the last round's call, so it is not made.
     EXPECT_EQ(program.read(program.repo() / "rounds.txt"), "1\n2\n");
 }
 
@@ -337,7 +337,7 @@ TEST(Run, RefusesAnAgentThatAnotherProcessRuns) {
     const auto listed = program.json_of({"agent", "list"}).as_array();
     EXPECT_EQ(listed.at(0).at("current_run_id"), status.at("agent").at("current_run_id"));
     EXPECT_TRUE(listed.at(0).at("current_run_id").is_string());
-    go_on.tell("now");
+    go_on.send("now");
     EXPECT_EQ(first.wait().exit_code, 0);
     EXPECT_EQ(program.events("k", "message_admitted").size(), 1U);
 }

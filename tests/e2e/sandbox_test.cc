@@ -1,5 +1,5 @@
-// A model that obeys whatever it reads, through every door of the built program, confined. What it
-// prints proves nothing; the judge looks from outside.
+// A model that obeys whatever it reads, through every entry point of the built program, confined.
+// Its output proves nothing; the judge checks the effects outside the sandbox.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -152,7 +152,7 @@ protected:
 };
 
 // The judge is worth something: without the boundary it finds each of these.
-TEST_F(Confined, TheJudgeFindsWhatGetsOutOnTheHost) {
+TEST_F(Confined, TheJudgeDetectsEscapesOnTheHost) {
     configure({{"backend", "host_local"}});
     program.script({runs(all_hostile()), says("done")});
     const auto found = escapes(said(program.run(run_arguments())));
@@ -162,14 +162,14 @@ TEST_F(Confined, TheJudgeFindsWhatGetsOutOnTheHost) {
         EXPECT_THAT(found, Contains(escape));
 }
 
-TEST_F(Confined, AnObedientModelGetsNothingOutByACommand) {
+TEST_F(Confined, AnObedientModelEscapesByNoCommand) {
     program.script({runs(all_hostile()), says("done")});
     const auto finished = program.run(run_arguments());
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
     EXPECT_EQ(escapes(said(finished)), std::vector<std::string>{});
 }
 
-TEST_F(Confined, AnObedientModelGetsNothingOutByABatch) {
+TEST_F(Confined, AnObedientModelEscapesByNoBatch) {
     json::array items;
     for (const auto& cmd : hostile()) items.push_back({{"cmd", cmd}, {"login", false}});
     program.script({calls("ExecCommandBatch", {{"items", std::move(items)}}), says("done")});
@@ -178,7 +178,7 @@ TEST_F(Confined, AnObedientModelGetsNothingOutByABatch) {
     EXPECT_EQ(escapes(said(finished)), std::vector<std::string>{});
 }
 
-TEST_F(Confined, APlansCommandsGetNothingOut) {
+TEST_F(Confined, APlansCommandsDoNotEscape) {
     // A plan's own policy refuses text with "://" before anything runs; the rest of it is here.
     auto commands = hostile();
     std::erase_if(commands, [](const std::string& cmd) { return cmd.contains("://"); });
@@ -215,7 +215,7 @@ TEST_F(Confined, CommitsBearTheUsersNameAndShowNothingElseOfTheirSettings) {
     EXPECT_EQ(escapes(text), std::vector<std::string>{});
 }
 
-TEST_F(Confined, ProgramsOfTheUsersOwnRunAndTheirCredentialsStayHidden) {
+TEST_F(Confined, ProgramsOfTheUserRunAndTheirCredentialsAreHidden) {
     const fs::path tool = program.folder() / ".cargo/bin/tool";
     fs::create_directories(tool.parent_path());
     program.write(tool, "#!/bin/sh\necho the tool ran\n");
@@ -231,7 +231,7 @@ TEST_F(Confined, ProgramsOfTheUsersOwnRunAndTheirCredentialsStayHidden) {
     EXPECT_FALSE(fs::exists(program.folder() / ".cargo/config.toml"));
 }
 
-TEST_F(Confined, WhatTheOperatorHidesIsNotReadableBecauseProgramsAreInIt) {
+TEST_F(Confined, AHiddenFolderIsHiddenEvenWithProgramsInIt) {
     const fs::path tools = program.folder() / ".cargo/bin";
     fs::create_directories(tools);
     program.write(tools / "tool", kMarker);
@@ -293,7 +293,7 @@ TEST_F(Confined, OneAgentCanBeConfinedAlone) {
     EXPECT_THAT(program.run({"transcript", "--agent", "free", "--json"}).out, HasSubstr("[]"));
 }
 
-TEST_F(Confined, ARefusedDestinationIsOnRecord) {
+TEST_F(Confined, ARefusedDestinationIsRecorded) {
     configure({{"backend", "bubblewrap"},
                {"network", "allowlist"},
                {"allowed_hosts", json::array{"allowed.example"}}});
@@ -312,7 +312,7 @@ TEST_F(Confined, ARefusedDestinationIsOnRecord) {
     EXPECT_FALSE(base::string_at(data, "tool_call_id").empty());
 }
 
-// Runs where the machine cannot confine, too: the copy of the program has no helper beside it.
+// Runs where the machine cannot confine, too: the copy of the program has no helper in its folder.
 class FailsClosed : public Confined {
 protected:
     void SetUp() override {
@@ -327,14 +327,14 @@ protected:
     fs::path copy;
 };
 
-TEST_F(FailsClosed, WhatCannotBeConfinedIsNotRunAndOnRecord) {
+TEST_F(FailsClosed, ACommandThatCannotBeConfinedIsNotRunAndIsRecorded) {
     program.script({runs("touch ran"), says("done")});
     const auto finished = run(run_arguments());
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
     EXPECT_FALSE(fs::exists(program.repo() / "ran"));
     const auto text = said(finished);
     EXPECT_THAT(text, HasSubstr("policy_denied"));
-    EXPECT_THAT(text, HasSubstr("holon-init is not beside holon"));
+    EXPECT_THAT(text, HasSubstr("holon-init is not in the folder of holon"));
     const auto denied = program.events("k", "sandbox_denied");
     ASSERT_EQ(denied.size(), 1U);
     EXPECT_EQ(base::string_at(denied[0].at("data"), "rule"), "unavailable");
@@ -394,7 +394,7 @@ TEST_F(ConfinedTask, GetsNothingOut) {
     EXPECT_EQ(escapes(said(finished)), std::vector<std::string>{});
 }
 
-TEST_F(ConfinedTask, IsTakenUpByTheNextProgramAfterAKill) {
+TEST_F(ConfinedTask, IsReattachedByTheNextProgramAfterAKill) {
     const json::object input{{"cmd",
                               "echo run >> runs; echo first; echo x > ready; read line < go; echo "
                               "$line-$HOLON_SANDBOX; exit 7"},
@@ -411,7 +411,7 @@ TEST_F(ConfinedTask, IsTakenUpByTheNextProgramAfterAKill) {
     running.wait();
     server.enqueue(test_support::says("It is over."));
     auto next = program.start({"run", "--json", "--agent", "k", "--resume"});
-    go.tell("last");
+    go.send("last");
     const auto finished = next.wait();
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
     const auto response = base::parse_json(finished.out).value();

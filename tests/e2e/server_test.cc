@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/sql/sqlite/sqlite_store.h"
 #include "tests/e2e/program.h"
 #include "tests/support/catalogue.h"
 #include "tests/support/fake_model_server.h"
@@ -100,7 +101,7 @@ TEST_F(Server, AToolResultGoesBackAsThePlainTextOfItsReceipt) {
 }
 
 // contract: TURN-07, TURN-09, BRIEF-07
-TEST_F(Server, NeverAsksTheModelAgainJustToTellWhatItSaid) {
+TEST_F(Server, NeverAsksTheModelAgainForItsOwnAnswer) {
     server.always(test_support::says("Everything is done."));
     EXPECT_EQ(base::string_at(run_json(), "final_text"), "Everything is done.");
     for (const char* reader : {"tail", "transcript", "status"})
@@ -154,7 +155,7 @@ TEST_F(Server, OffersItsToolsWithRelaxedSchemas) {
 }
 
 // contract: REPO-01
-TEST_F(Server, PointsTheModelToCommandsForLookingAround) {
+TEST_F(Server, PointsTheModelToCommandsForInspection) {
     server.always(test_support::says("Done."));
     run_json();
     const std::string body = server.requests().at(0).body;
@@ -232,7 +233,7 @@ TEST_F(Server, NeverShowsItsKey) {
 }
 
 // contract: PROV-53, PROV-56
-TEST_F(Server, TellsOfEveryAttemptWhenTheServerRecovers) {
+TEST_F(Server, ReportsEveryAttemptWhenTheServerRecovers) {
     server.enqueue(test_support::status_reply(503));
     server.enqueue(test_support::status_reply(503));
     server.enqueue(test_support::says("At last."));
@@ -365,6 +366,36 @@ TEST_F(Server, CutsLongOutputForTheModelAndKeepsItWhole) {
     EXPECT_THAT(content, HasSubstr("\n000001\n"));
     EXPECT_THAT(content, HasSubstr("\n150000"));
     const std::string artifact = content.substr(content.rfind('\n') + 1);
+    EXPECT_EQ(std::filesystem::file_size(artifact), 1'050'000U);
+}
+
+// contract: TRANS-03
+TEST_F(Server, TheRecordOfACallKeepsItsInputResultReceiptTimesTrustAndArtifacts) {
+    const std::string input = cmd("seq -w 1 150000");
+    server.enqueue(test_support::calls("ExecCommand", input, "call_1"));
+    server.enqueue(test_support::says("Long."));
+    run_json();
+    const auto results = messages_of_role(server.requests().at(1), "tool");
+    ASSERT_EQ(results.size(), 1U);
+    const std::string receipt = base::string_at(results[0], "content");
+    const std::string artifact = receipt.substr(receipt.rfind('\n') + 1);
+    const auto entries = program.json_of({"transcript", "--agent", "k"});
+    const domain::RunId run{base::string_at(entries.as_array().back(), "run_id")};
+    const auto store = sqlite::open({.file = program.home() / "holon.db"}).value();
+    std::vector<domain::ToolExecution> calls;
+    ASSERT_TRUE(store->read([&](store::Tx& tx) -> base::Status {
+        calls = TRY(tx.tool_executions(run, std::nullopt));
+        return {};
+    }));
+    ASSERT_EQ(calls.size(), 1U);
+    const auto& kept = calls[0];
+    EXPECT_EQ(kept.call.args, base::parse_json(input).value());
+    EXPECT_EQ(kept.trust, domain::TrustLevel::TrustedOperator);
+    ASSERT_TRUE(kept.receipt && kept.envelope && kept.result && kept.started_at);
+    EXPECT_EQ(*kept.receipt, receipt);
+    EXPECT_LE(*kept.started_at, kept.result->ended_at);
+    EXPECT_EQ(base::string_at(*kept.envelope, "status"), "success");
+    EXPECT_THAT(base::json_text(*kept.envelope), HasSubstr(artifact));
     EXPECT_EQ(std::filesystem::file_size(artifact), 1'050'000U);
 }
 

@@ -28,7 +28,7 @@ protected:
     }
     void model_says(std::string_view text) { server.enqueue(test_support::says(text)); }
 
-    // Prints, says that it is ready, and goes on when told; what it is told, it prints, too.
+    // Prints, reports that it is ready, and continues after a signal, which it prints, too.
     std::string waiting_command(std::string_view end = "exit 7") const {
         return fmt::format(
             "echo run >> {}; echo first; echo x > {}; read line < {}; echo $line; {}",
@@ -59,7 +59,7 @@ protected:
         EXPECT_EQ(tasks.size(), 1U);
         return tasks.empty() ? json::value(json::object{}) : tasks[0].at("task");
     }
-    // The task's result, as the model was told it: complete from the first byte on.
+    // The task's result, as the model received it: complete from the first byte on.
     void expect_result(const json::value& response) {
         const auto task = task_of(response);
         EXPECT_EQ(base::string_at(task, "status"), "failed");
@@ -67,10 +67,10 @@ protected:
         EXPECT_EQ(base::string_at(task, "output_preview"), "first\nlast");
         EXPECT_EQ(base::string_at(response, "final_text"), "It is over.");
         const std::string whole = server.requests().back().body;
-        const std::string told = whole.substr(whole.rfind("current_input"));
-        EXPECT_THAT(told, HasSubstr("exited with status 7"));
-        EXPECT_THAT(told, HasSubstr("carries no authority"));
-        EXPECT_THAT(told, HasSubstr("first\\nlast"));
+        const std::string received = whole.substr(whole.rfind("current_input"));
+        EXPECT_THAT(received, HasSubstr("exited with status 7"));
+        EXPECT_THAT(received, HasSubstr("carries no authority"));
+        EXPECT_THAT(received, HasSubstr("first\\nlast"));
         EXPECT_EQ(program.read(program.folder() / "runs"), "run\n");
         EXPECT_TRUE(std::filesystem::is_empty(program.home() / "run" / "tasks"));
     }
@@ -87,23 +87,23 @@ protected:
 };
 
 // contract: TASK-36, TASK-38
-TEST_F(Tasks, ARunStaysForTheResultAndTellsItToTheModel) {
+TEST_F(Tasks, ARunWaitsForTheResultAndPassesItToTheModel) {
     auto running = run_with_task();
     model_says("It is over.");
-    go.tell("last");
+    go.send("last");
     expect_result(json_of(running.wait()));
     EXPECT_EQ(program.events("k", "task_created").size(), 1U);
     EXPECT_EQ(program.events("k", "task_result_received").size(), 1U);
 }
 
 // contract: TASK-01, TASK-16, TASK-18, TASK-19
-TEST_F(Tasks, ATaskThatRunsWhenTheProgramIsKilledIsTakenUpByTheNext) {
+TEST_F(Tasks, ATaskThatRunsWhenTheProgramIsKilledIsReattachedByTheNext) {
     auto running = run_with_task();
     running.send(SIGKILL);
     running.wait();
     model_says("It is over.");
     auto next = program.start({"run", "--json", "--agent", "k", "--resume"});
-    go.tell("last");
+    go.send("last");
     expect_result(json_of(next.wait()));
 }
 
@@ -112,12 +112,12 @@ TEST_F(Tasks, ATaskThatEndsWhileNoProgramRunsIsNotLost) {
     auto running = run_with_task();
     running.send(SIGKILL);
     running.wait();
-    go.tell("last");
+    go.send("last");
     model_says("It is over.");
     expect_result(json_of(program.run({"run", "--json", "--agent", "k", "--resume"})));
 }
 
-TEST_F(Tasks, ACommandOfACallThatWasCutOffIsTakenUpAndNotRepeated) {
+TEST_F(Tasks, ACommandOfAnInterruptedCallIsReattachedAndNotRepeated) {
     model_runs(waiting_command(), {});
     auto running = program.start(first_run());
     ready.wait();
@@ -125,7 +125,7 @@ TEST_F(Tasks, ACommandOfACallThatWasCutOffIsTakenUpAndNotRepeated) {
     running.wait();
     model_says("It is over.");
     auto next = program.start({"run", "--json", "--agent", "k", "--resume"});
-    go.tell("last");
+    go.send("last");
     const auto response = json_of(next.wait());
     EXPECT_EQ(base::string_at(response, "final_text"), "It is over.");
     EXPECT_THAT(server.requests().back().body, HasSubstr("Process exited with code 7"));
@@ -152,7 +152,7 @@ TEST_F(Tasks, ATaskWhoseSupervisorIsGoneFailsWithWhatIsKnown) {
     EXPECT_THAT(server.requests().back().body, HasSubstr("is gone without recording"));
 }
 
-TEST_F(Tasks, WithoutWaitingATaskOfANamedAgentGoesOn) {
+TEST_F(Tasks, WithoutWaitingATaskOfANamedAgentContinues) {
     auto running = run_with_task({"--no-wait-for-tasks"});
     const auto first = json_of(running.wait());
     EXPECT_EQ(base::string_at(task_of(first), "status"), "running");
@@ -160,7 +160,7 @@ TEST_F(Tasks, WithoutWaitingATaskOfANamedAgentGoesOn) {
     const auto status = program.json_of({"status", "--agent", "k"});
     EXPECT_EQ(base::int_at(status, "active_task_count"), 1);
     model_says("It is over.");
-    go.tell("last");
+    go.send("last");
     expect_result(json_of(program.run({"run", "--json", "--agent", "k", "--resume"})));
 }
 
@@ -173,7 +173,7 @@ TEST_F(Tasks, AnInterruptionEndsTheWaitButNotTheTask) {
     EXPECT_EQ(base::string_at(response, "final_status"), "waiting");
     EXPECT_EQ(base::string_at(response, "waiting_reason"), "awaiting_task_result");
     model_says("It is over.");
-    go.tell("last");
+    go.send("last");
     expect_result(json_of(program.run({"run", "--json", "--agent", "k", "--resume"})));
 }
 

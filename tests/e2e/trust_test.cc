@@ -1,4 +1,5 @@
-// Trust and secrets on the built program: what the outside cannot have done, what is never written.
+// Trust and secrets on the built program: which calls untrusted input cannot trigger, what is never
+// written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,10 +101,10 @@ TEST_F(Redaction, NorDoesATaskOrItsResult) {
 
 TEST_F(Redaction, NorDoesAProviderThatRepeatsItNorAModelThatSaysIt) {
     server.enqueue(test_support::says("Your key is " + kKey + ", is it not?"));
-    const auto told = run();
-    EXPECT_EQ(told.exit_code, 0) << told.err;
-    EXPECT_THAT(told.out, HasSubstr("Your key is " + std::string(kMark) + ", is it not?"));
-    expect_clean(told.out + told.err, "what was shown");
+    const auto shown = run();
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    EXPECT_THAT(shown.out, HasSubstr("Your key is " + std::string(kMark) + ", is it not?"));
+    expect_clean(shown.out + shown.err, "what was shown");
     server.always(test_support::status_reply(401, "Incorrect API key provided: " + kKey));
     const auto failed = run();
     EXPECT_NE(failed.exit_code, 0);
@@ -120,7 +121,7 @@ TEST_F(Redaction, ACallWithTheCredentialInItIsNeitherMadeNorKept) {
     expect_nothing_kept();
 }
 
-TEST_F(Redaction, PatternsAreTakenOutOnlyWhereTheyAreWanted) {
+TEST_F(Redaction, PatternsAreRedactedOnlyWhenConfigured) {
     const std::string pem = std::string("-----BEGIN PRIVATE ") +
                             "KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n" +
                             "-----END PRIVATE " + "KEY-----\n";
@@ -170,7 +171,7 @@ TEST_F(ExternalCalls, AreNotMadeUnlessTheOperatorAllowsThem) {
 }
 
 // The call that was asked about is made, and nothing that follows from it is trusted any better.
-TEST_F(ExternalCalls, OneThatTheOperatorApprovesIsMadeAsItIsAndItsResultStaysFromOutside) {
+TEST_F(ExternalCalls, AnApprovedOneIsMadeUnchangedAndItsResultStaysUntrusted) {
     EXPECT_EQ(run().exit_code, 0);
     const auto runs_waiting = program.json_of({"plan", "list"});
     ASSERT_EQ(runs_waiting.as_array().size(), 1U);
@@ -191,7 +192,7 @@ TEST_F(ExternalCalls, OneThatTheOperatorApprovesIsMadeAsItIsAndItsResultStaysFro
     EXPECT_FALSE(fs::exists(program.repo() / "owned-too"));
 }
 
-TEST_F(ExternalCalls, ThatTheOperatorAsksForAreMade) {
+TEST_F(ExternalCalls, RequestedByTheOperatorAreMade) {
     EXPECT_EQ(program.run({"run", "--agent", "k", "--create-agent", "run touch owned"}).exit_code,
               0);
     EXPECT_TRUE(is_owned());

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// A project of its own beside the one the program is started in: a git repository with one commit.
+// A second project, next to the one the program is started in: a git repository with one commit.
 class Workspaces : public testing::Test {
 protected:
     explicit Workspaces(const fs::path& below = fs::temp_directory_path()) : program(below) {
@@ -250,7 +250,7 @@ TEST_F(Workspaces, RunNothingOfTheRepositoryWhileTheyAreMade) {
 }
 
 // contract: WT-22
-TEST_F(Workspaces, ThatAreGoneSendTheAgentHomeAndTellIt) {
+TEST_F(Workspaces, ThatAreGoneSendTheAgentHomeWithANote) {
     run({isolated("gone")}, true);
     fs::remove_all(worktree("gone"));
     run({runs("pwd")});
@@ -282,7 +282,7 @@ TEST_F(Workspaces, AreRefusedByThePolicyAndNothingChanges) {
 // A `git` that stops at `worktree add`: before the real one, or after it.
 class Killed : public Workspaces, public testing::WithParamInterface<const char*> {
 protected:
-    // The program is killed there, and a new one goes on.
+    // The program is killed there, and a new one resumes.
     Finished kill_and_resume(const std::string& at) {
         Signpost reached(program.folder() / "reached");
         const std::string real = std::getenv("PATH");
@@ -311,7 +311,7 @@ protected:
     }
 };
 
-TEST_P(Killed, GoOnWithTheSameCallAndMakeNothingTwice) {
+TEST_P(Killed, ResumeTheSameCallAndMakeNothingTwice) {
     fs::create_directories(program.folder() / "bin");
     const auto finished = kill_and_resume(GetParam());
     EXPECT_EQ(finished.exit_code, 0) << finished.err;

@@ -123,6 +123,7 @@ TEST_F(ResidentTest, EverySortOfInputIsOneStoredMessageAndOnlySomeReachTheModel)
 
 // Messages that break -----------------------------------------------------------------------------
 
+// contract: AUDIT-06, AUDIT-07, AUDIT-08
 TEST_F(ResidentTest, AMessageThatNoTurnCanBeOpenedForIsSetAsideWithABrief) {
     start(kOneAnswer);
     int broken = 0;
@@ -144,6 +145,15 @@ TEST_F(ResidentTest, AMessageThatNoTurnCanBeOpenedForIsSetAsideWithABrief) {
     ASSERT_EQ(model_->requests.size(), 1U);
     EXPECT_THAT(opening(0), HasSubstr("good"));
     EXPECT_EQ(events_of("message_quarantined").size(), 1U);
+    EXPECT_EQ(events_of("runtime_error").size(), static_cast<std::size_t>(kOpenFailuresMax));
+    const json::value poison = base::to_json(prompts[0].message);
+    for (const auto* kind : {"message_quarantined", "runtime_error"})
+        for (const auto& event : events_of(kind)) {
+            EXPECT_EQ(base::string_at(event.data, "message_id"), prompts[0].message.id.value);
+            for (const auto* label : {"origin", "trust", "authority_class", "priority",
+                                      "delivery_surface", "admission_context"})
+                EXPECT_EQ(event.data.at(label), poison.at(label)) << kind << " " << label;
+        }
     const auto briefs = read<std::vector<store::Numbered<domain::Brief>>>(
         [&](store::Tx& tx) { return tx.briefs(agent_, {}); });
     EXPECT_EQ(briefs.at(0).record.kind, domain::BriefKind::Failure);

@@ -207,7 +207,7 @@ TEST_F(SchedulerTest, AChannelEventWakesASleepingAgent) {
     EXPECT_EQ(model_->requests.size(), 2U);
 }
 
-// contract: CALL-01, CALL-03, CALL-06, TRANS-03
+// contract: CALL-01, CALL-03, CALL-06
 TEST_F(SchedulerTest, EveryCallOfATurnIsKeptWithItsEnvelopeAndTheReceiptTheModelSaw) {
     start(
         R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{"reason":"a"}},{"name":"NoSuchTool","input":{}}]},

@@ -28,7 +28,8 @@ protected:
         registry_.add(builtin::task_stop(tasks_.host));
         registry_.add(builtin::exec_command(shell_, tasks_.host));
         FlowTest::SetUp();
-        tasks_.host.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); };
+        tasks_.host.set_listener(
+            {.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); }});
     }
     // The only command that runs; its task has the same id.
     std::string command() const {

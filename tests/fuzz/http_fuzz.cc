@@ -44,9 +44,9 @@ void body(const Request& request) {
     for (const auto unknown : {base::Unknown::Ignore, base::Unknown::Reject}) {
         const auto decoded = body_of<T>(request, unknown);
         if (decoded) continue;
-        const auto told = error_response(decoded.error());
-        require(told.status >= 400 && told.status < 500);
-        require(base::parse_json(told.body).has_value());
+        const auto answer = error_response(decoded.error());
+        require(answer.status >= 400 && answer.status < 500);
+        require(base::parse_json(answer.body).has_value());
     }
 }
 

@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto lines = lines_of(bytes, bytes.size() + 1);
     CHECK(lines_of(bytes, data[0] % 64 + 1U) == lines, "how bytes arrive changes nothing");
     for (const auto& line : lines) {
-        CHECK(line.size() <= kBound, "a line stays within its bound");
+        CHECK(line.size() <= kBound, "a line is within its bound");
         for (const auto& message : mcp::decode(line)) {
             const auto* reply = std::get_if<mcp::Reply>(&message);
             if (!reply) continue;

@@ -1,5 +1,5 @@
-// Plans from outside: any text is a plan or a list of faults, JSON and YAML alike, and templates in
-// it never crash.
+// Untrusted plans: any text is a plan or a list of faults, JSON and YAML alike, and templates in it
+// never crash.
 #include "base/result.h"
 #include "exec/plan/language/check.h"
 #include "exec/plan/language/parse.h"
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         CHECK(plan::plan_hash(*document) == plan::plan_hash(*document), "a hash is stable");
         plan::find_refs(*document, {"item", "index"}, "");
     }
-    // Literals and references together are the whole text, less what doubling stands for.
+    // Literals and references together are the whole text, except for doubled signs.
     std::size_t length = 0;
     for (const auto& segment : plan::parse_template(text, {"item", "index"}))
         length += segment.ref ? segment.ref->text.size() : segment.literal.size();

@@ -1,4 +1,4 @@
-// How well the rules tell what must not enter from what must.
+// How well the rules distinguish texts that must not enter from honest ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,10 +52,10 @@ TEST(Corpus, SecretsAreFoundAndLittleElseIsTakenForOne) {
     EXPECT_GE(precision, 0.90);
 }
 
-// Written from the formats of vendors and from what tools print, before the rules were looked at.
+// Written from the formats of vendors and from what tools print, without knowledge of the rules.
 // New texts belong here first: what they say of the rules, no example inside a rule can say.
 // contract: GATE-10
-TEST(Corpus, SecretsNobodyWroteARuleForAreFoundToo) {
+TEST(Corpus, SecretsWithoutARuleOfTheirOwnAreFoundToo) {
     const auto found = count("held_out_secrets.txt", true, is_secret);
     const auto wrong = count("held_out_no_secrets.txt", false, any_reason);
     const double precision = static_cast<double>(found.hits) / (found.hits + wrong.hits);

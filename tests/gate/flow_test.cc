@@ -93,7 +93,7 @@ TEST_F(Flow, ACrashAtAnyCommitLeavesEachDocumentInOnePlace) {
                           id.ends_with("good") ? GatePlace::Inbound : GatePlace::Quarantine);
                 ++verdicts;
             }
-            EXPECT_EQ(bench.events("ada").size(), verdicts);  // Judged once, told once.
+            EXPECT_EQ(bench.events("ada").size(), verdicts);  // Judged once, reported once.
         }
     }
     EXPECT_GE(crashes, 12);
@@ -147,7 +147,7 @@ TEST_F(Flow, AnythingElseInTheOutboxGoesToQuarantine) {
     EXPECT_EQ(bench.events("nobody").size(), 3U);
 }
 
-TEST_F(Flow, FilesBesideTheDocumentAreARejection) {
+TEST_F(Flow, UnlistedFilesAreARejection) {
     Bench bench(*store, folder);
     ASSERT_TRUE(bench.gate.deposit({"ada"}, good("TR-1")));
     folder.write("gate/outbox/" + result("TR-1") + "/more.txt", "x");
@@ -207,7 +207,7 @@ private:
     base::SystemClock real_;
 };
 
-TEST_F(Flow, OfAReleaseAndAPurgeAtOnceOneHolds) {
+TEST_F(Flow, OfAReleaseAndAPurgeAtOnceOneWins) {
     Bench bench(*store, folder);
     const std::string id = bench.gate.deposit({"ada"}, bad("TR-1")).value();
     ASSERT_TRUE(bench.gate.settle());

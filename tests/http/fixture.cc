@@ -300,7 +300,7 @@ base::Status FakeService::detach_workspace(const std::string& agent,
 }
 
 void FakeService::add_events(const std::string& agent, int count, std::size_t payload_bytes) {
-    std::vector<std::shared_ptr<std::function<void(std::int64_t)>>> told;
+    std::vector<std::shared_ptr<std::function<void(std::int64_t)>>> notified;
     std::int64_t newest = 0;
     {
         const std::lock_guard lock(mutex_);
@@ -310,9 +310,9 @@ void FakeService::add_events(const std::string& agent, int count, std::size_t pa
         newest = list.back().event_seq;
         const auto [first, last] = watchers_.equal_range(agent);
         for (auto watcher = first; watcher != last; ++watcher)
-            if (auto live = watcher->second.lock()) told.push_back(std::move(live));
+            if (auto live = watcher->second.lock()) notified.push_back(std::move(live));
     }
-    for (const auto& watcher : told) (*watcher)(newest);
+    for (const auto& watcher : notified) (*watcher)(newest);
 }
 
 void FakeService::forget_events(const std::string& agent, std::int64_t seq) {

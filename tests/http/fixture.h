@@ -1,4 +1,4 @@
-// A server on a made-up service, and a client that says exactly the bytes it is told.
+// A server on a fake service, and a client that sends exactly the given bytes.
 #pragma once
 
 #include <condition_variable>
@@ -80,7 +80,7 @@ public:
     base::Status detach_workspace(const std::string& agent, const std::string& workspace_id,
                                   const service::Caller& caller) override;
 
-    // Adds events to the agent and tells its watchers, as a commit does.
+    // Adds events to the agent and notifies its watchers, as a commit does.
     void add_events(const std::string& agent, int count, std::size_t payload_bytes = 0);
     // Forgets all events up to and including `seq`.
     void forget_events(const std::string& agent, std::int64_t seq);

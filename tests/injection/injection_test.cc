@@ -1,4 +1,4 @@
-// Text from outside, a model that obeys it, and a look at the world afterwards.
+// Untrusted text, a model that obeys it, and a check of the effects afterwards.
 #include <gmock/gmock.h>
 
 #include <deque>
@@ -19,7 +19,7 @@ using domain::AdmissionContext;
 using domain::ExternalCalls;
 using domain::MessageKind;
 
-// Says what it was told to say, round by round, whoever asks.
+// Gives the scripted answers, round by round, to every request.
 class Obedient final : public provider::Provider {
 public:
     explicit Obedient(base::Loop& loop) : loop_(loop) {}
@@ -113,7 +113,7 @@ protected:
         begin();
     }
 
-    // A runtime starts; what an earlier one left open is taken up.
+    // A runtime starts and resumes what an earlier one left open.
     void begin() {
         scheduler_.reset();
         turn::Parts parts{.store = *store_,
@@ -296,7 +296,7 @@ void InjectionTest::enter(const Case& played) {
         }));
         load(played);
         webhook(text);
-    } else if (route == "operator's door, with trust lowered") {
+    } else if (route == "operator's route, with trust lowered") {
         load(played);
         const auto message = ingress::receive({.agent_id = agent_,
                                                .body = domain::TextBody{text},

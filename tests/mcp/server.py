@@ -39,8 +39,8 @@ TOOLS = [
     tool("garbage", "Writes lines that are no messages, then answers.", {
         "type": "object", "properties": {"lines": {"type": "integer"}}}),
     tool("ask", "Asks the client something first."),
-    tool("getenv", "Tells one of its environment variables.", TEXT),
-    tool("pids", "Starts a process of its own and tells both numbers."),
+    tool("getenv", "Returns one of its environment variables.", TEXT),
+    tool("pids", "Starts a child process and returns both numbers."),
     tool("write_file", "Writes a file.", {
         "type": "object", "properties": {"path": {"type": "string"}, "text": {"type": "string"}},
         "required": ["path", "text"]}),
@@ -104,7 +104,7 @@ def call(id, name, args):
         waiting[id] = args.get("cancelled")
         return None
     if name == "die":
-        print("dying as told", file=sys.stderr, flush=True)
+        print("dying on request", file=sys.stderr, flush=True)
         os._exit(3)
     if name == "big":
         return text("x" * args["bytes"])

@@ -78,10 +78,10 @@ private:
         return found && found->is_object() ? found->get_object() : json::object();
     }
 
-    service::PlanRequest request() const {
-        service::PlanRequest request{.params = object_at("params"),
-                                     .policy = object_at("policy"),
-                                     .context = object_at("context")};
+    domain::PlanRequest request() const {
+        domain::PlanRequest request{.params = object_at("params"),
+                                    .policy = object_at("policy"),
+                                    .context = object_at("context")};
         const auto* plan = base::find(what_, "plan");
         request.text = plan ? base::json_text(*plan) : base::string_at(what_, "text");
         return request;
@@ -146,15 +146,15 @@ private:
                 life->loop().post([&] { life->plans().interrupt("the case says so"); });
         };
         try {
-            result_ = life->plans().execute(run_, recorder);
+            result_ = life->plans().execute(run_, recorder.seen());
         } catch (const sim::Crash&) {
             life.reset();
             life = std::make_unique<Life>(world_);
-            result_ = life->plans().execute(run_, recorder);
+            result_ = life->plans().execute(run_, recorder.seen());
         }
     }
 
-    void check_refusal(const std::vector<service::PlanFault>& faults) {
+    void check_refusal(const std::vector<domain::PlanFault>& faults) {
         if (base::string_at(expect_, "status") != "refused")
             for (const auto& one : faults) fault("refused: " + one.path + ": " + one.message);
         const json::value& expected = expect_;

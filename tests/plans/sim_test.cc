@@ -29,7 +29,7 @@ std::string start_of(const json::object& plan, World& world, json::object policy
     return run;
 }
 
-// Carries the run through one process for each fault, and then to its end. True when it got there.
+// Executes the run in one process for each fault, and then to its end. True when it got there.
 bool live_through(World& world, const std::string& run, const std::vector<sim::FaultPlan>& faults,
                   int& cancel_after) {
     for (std::size_t i = 0; i <= faults.size(); ++i) {
@@ -42,7 +42,7 @@ bool live_through(World& world, const std::string& run, const std::vector<sim::F
         try {
             const auto current = life.plans().run(run).value();
             if (!current.is_open()) return true;
-            const auto ended = life.plans().execute(run, recorder);
+            const auto ended = life.plans().execute(run, recorder.seen());
             if (ended && !ended->is_open()) return true;
         } catch (const sim::Crash&) {
         }
@@ -234,8 +234,8 @@ TEST(PlanSim, AFailedRunIsResumedForWhatIsLeftOnly) {
                  world);
     Life life(world);
     Recorder recorder;
-    EXPECT_EQ(life.plans().execute(run, recorder)->status, PlanRunStatus::Failed);
-    const auto again = life.plans().execute(run, recorder);
+    EXPECT_EQ(life.plans().execute(run, recorder.seen())->status, PlanRunStatus::Failed);
+    const auto again = life.plans().execute(run, recorder.seen());
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(again->status, PlanRunStatus::Succeeded);
     EXPECT_EQ(again->pass, 2);
@@ -244,7 +244,7 @@ TEST(PlanSim, AFailedRunIsResumedForWhatIsLeftOnly) {
     ASSERT_EQ(calls.size(), 4u);
     EXPECT_EQ(base::int_at(calls[2], "attempt"), 2);
     check_run(world, run);
-    EXPECT_EQ(life.plans().execute(run, recorder).error().code, base::ErrorCode::Conflict);
+    EXPECT_EQ(life.plans().execute(run, recorder.seen()).error().code, base::ErrorCode::Conflict);
 }
 
 TEST(PlanSim, ACancelledRunThatNobodyCarriesIsEndedByWhoeverCancelsIt) {
@@ -255,7 +255,7 @@ TEST(PlanSim, ACancelledRunThatNobodyCarriesIsEndedByWhoeverCancelsIt) {
     try {
         Life life(world, {sim::Fault::CrashAfterCommit, 1});
         Recorder recorder;
-        (void)life.plans().execute(run, recorder);
+        (void)life.plans().execute(run, recorder.seen());
         FAIL() << "it should have crashed";
     } catch (const sim::Crash&) {
     }

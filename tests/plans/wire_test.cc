@@ -32,11 +32,10 @@ protected:
     std::string run(const json::object& plan, sim::FaultPlan fault = {}) {
         const std::string id = create(plan);
         CHECK(Life(world).plans().approve(id, "ada", std::chrono::hours(24)).has_value(), "");
-        service::PlanObserver nobody;
         try {
-            (void)Life(world, fault).plans().execute(id, nobody);
+            (void)Life(world, fault).plans().execute(id);
         } catch (const sim::Crash&) {
-            (void)Life(world).plans().execute(id, nobody);
+            (void)Life(world).plans().execute(id);
         }
         return id;
     }

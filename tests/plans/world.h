@@ -7,7 +7,7 @@
 
 #include "exec/tasks/supervisor/fake_for_test.h"
 #include "exec/tools/builtin/commands/shell.h"
-#include "service/local/agent_plans.h"
+#include "flow/plans/agents/agent_plans.h"
 #include "tests/plans/case_tools.h"
 #include "tests/sim/faulty_store.h"
 #include "tests/support/fake_loop.h"
@@ -53,11 +53,11 @@ class Life {
 public:
     explicit Life(World& world, sim::FaultPlan plan = {});
 
-    service::LocalPlans& plans() { return plans_; }
+    plans::Plans& plans() { return plans_; }
     test_support::FakeLoop& loop() { return loop_; }
     store::Store& store() { return *store_; }
     tasks::Host& tasks() { return tasks_; }
-    service::AgentPlans& agent_plans() { return agent_plans_; }
+    plans::AgentPlans& agent_plans() { return agent_plans_; }
     tools::Registry& registry() { return registry_; }
 
 private:
@@ -74,16 +74,18 @@ private:
     events::Feed feed_;
     supervisor::FakeSupervisor supervisor_;
     tasks::Host tasks_;
-    service::LocalPlans plans_;
-    service::AgentPlans agent_plans_;
+    plans::Plans plans_;
+    plans::AgentPlans agent_plans_;
 };
 
-// Remembers what it is told.
-class Recorder final : public service::PlanObserver {
+// Keeps the journal of a run as it is committed. It outlives the calls of seen().
+class Recorder {
 public:
-    void on_record(const domain::PlanRecord& record) override {
-        records.push_back(record);
-        if (on_each) on_each(record);
+    plans::Plans::OnRecord seen() {
+        return [this](const domain::PlanRecord& record) {
+            records.push_back(record);
+            if (on_each) on_each(record);
+        };
     }
     std::vector<domain::PlanRecord> records;
     std::function<void(const domain::PlanRecord&)> on_each;

@@ -48,7 +48,7 @@ TEST_F(PlanRoutes, CreateApproveBeginShow) {
     EXPECT_THAT(local().ask(get("/metrics")).body, HasSubstr("holon_plan_runs_ended_total 1\n"));
 }
 
-TEST_F(PlanRoutes, TheApproverIsWhoAsksAndNotWhatABodySays) {
+TEST_F(PlanRoutes, TheApproverIsTheCallerAndNotANameInTheBody) {
     const std::string run = create(write_plan("a.md", "x"));
     const std::string path = "/plans/runs/" + run + "/approve";
     EXPECT_EQ(base::string_at(ask(post(path, R"({"approver":"the pope"})"), 422), "code"),
@@ -82,7 +82,7 @@ TEST_F(PlanRoutes, RefusesWhatItCannotUse) {
     EXPECT_FALSE(faults.at("faults").get_array().empty());
 }
 
-TEST_F(PlanRoutes, AsksForATokenAndLetsViewersOnlyLook) {
+TEST_F(PlanRoutes, RequiresATokenAndLetsViewersOnlyRead) {
     const std::string run = create(loop_plan("test.slow", 1));
     serve({.token = "t", .viewer_token = "v"});
     const auto as = [&](std::string_view method, const std::string& path, const char* token) {
@@ -100,7 +100,7 @@ TEST_F(PlanRoutes, AsksForATokenAndLetsViewersOnlyLook) {
     EXPECT_EQ(as("POST", path + "/begin", "t"), 200);
 }
 
-TEST_F(PlanRoutes, AnActionRunsAtOnceUnlessSomebodyHasToApproveIt) {
+TEST_F(PlanRoutes, AnActionRunsAtOnceUnlessItNeedsApproval) {
     const auto save = [&](const char* name, const json::object& plan) {
         ask(post("/plans/actions",
                  base::json_text(json::object{{"name", name}, {"text", base::json_text(plan)}})));
@@ -130,7 +130,7 @@ std::vector<std::int64_t> from_to(std::int64_t first, std::int64_t last) {
     return list;
 }
 
-TEST_F(PlanRoutes, TheStreamHasEveryLineOnceEndsWithTheRunAndGoesOnFromACursor) {
+TEST_F(PlanRoutes, TheStreamHasEveryLineOnceEndsWithTheRunAndContinuesFromACursor) {
     const std::string run = create(loop_plan("test.slow", 30, 2));
     const std::string path = "/plans/runs/" + run + "/records/stream";
     auto early = local();
@@ -153,7 +153,7 @@ TEST_F(PlanRoutes, TheStreamHasEveryLineOnceEndsWithTheRunAndGoesOnFromACursor) 
               "invalid_query");
 }
 
-TEST_F(PlanRoutes, AReaderThatTakesNothingIsDroppedAndTheRunGoesOn) {
+TEST_F(PlanRoutes, AReaderThatReadsNothingIsDroppedAndTheRunContinues) {
     http_surface::Options options;
     options.limits.write = std::chrono::milliseconds(200);
     serve(std::move(options));

@@ -14,15 +14,16 @@ Resident::Resident(const std::filesystem::path& folder)
           return sqlite::open({.file = folder / "holon.db"}).value();
       }()),
       dispatcher_({.registry = with_tools(), .clock = clock_, .ids = ids_}) {
-    plans_.emplace(service::PlanParts{.store = *store_,
-                                      .loop = loop_,
-                                      .clock = clock_,
-                                      .ids = ids_,
-                                      .dispatcher = dispatcher_,
-                                      .home = folder / "home",
-                                      .vault = vault(),
-                                      .run_loop = [] {},
-                                      .stop_loop = [] {}});
+    plans_.emplace(plans::Parts{.store = *store_,
+                                .loop = loop_,
+                                .clock = clock_,
+                                .ids = ids_,
+                                .dispatcher = dispatcher_,
+                                .home = folder / "home",
+                                .vault = vault(),
+                                .run_loop = [] {},
+                                .stop_loop = [] {}});
+    service_.emplace(*plans_);
     CHECK(plans_->host().stay().has_value(), "it stays");
     thread_ = std::jthread([this] { loop_.run(); });
 }
@@ -30,6 +31,7 @@ Resident::Resident(const std::filesystem::path& folder)
 Resident::~Resident() {
     loop_.stop();
     thread_.join();
+    service_.reset();
     plans_.reset();
 }
 
@@ -61,7 +63,7 @@ void PlanServerTest::serve(http_surface::Options options) {
                                   .settings = settings_,
                                   .clock = clock_,
                                   .plans = &plans(),
-                                  .plan_totals = [this] { return plans().host().totals(); }},
+                                  .plan_totals = [this] { return resident_->host().totals(); }},
                                  std::move(options));
     ASSERT_TRUE(server) << server.error().message;
     server_ = std::move(*server);

@@ -1,4 +1,4 @@
-// Plans in a runtime that stays: its loop on a thread of its own, tools of the plan cases, and a
+// Plans in a resident runtime: its loop on a thread of its own, tools of the plan cases, and a
 // server in front of it.
 #pragma once
 
@@ -20,14 +20,15 @@ public:
     }
 };
 
-// One process that stays. What it left open is there for the next one in the same folder.
+// One resident process. The next one in the same folder finds what it left open.
 class Resident {
 public:
     explicit Resident(const std::filesystem::path& folder);
     ~Resident();
-    service::LocalPlans& plans() { return *plans_; }
+    service::LocalPlans& plans() { return *service_; }
+    plans::Host& host() { return plans_->host(); }
     std::filesystem::path vault() const { return folder_ / "vault"; }
-    // Ends as a runtime does that was told to.
+    // Shuts down in order.
     void drain();
 
 private:
@@ -43,7 +44,8 @@ private:
     ToolWorld world_;
     tools::Registry registry_;
     tools::Dispatcher dispatcher_;
-    std::optional<service::LocalPlans> plans_;
+    std::optional<plans::Plans> plans_;
+    std::optional<service::LocalPlans> service_;
     std::jthread thread_;
 };
 

@@ -72,7 +72,7 @@ TEST_P(PlansConformance, ChecksAndPreviews) {
     EXPECT_FALSE(subject().create({.text = "{"})->run);
 }
 
-TEST_P(PlansConformance, RunsWhatWasApprovedAndProvesIt) {
+TEST_P(PlansConformance, RunsAnApprovedPlanAndVerifiesIt) {
     const std::string run = create(write_plan("a.md", "hello"));
     EXPECT_EQ(subject().begin(run).error().code, ErrorCode::Refused);
     const auto approved = subject().approve(run, "ada", std::chrono::hours(1)).value();
@@ -103,30 +103,30 @@ TEST_P(PlansConformance, RejectsAndSaysSo) {
     EXPECT_EQ(written("a.md"), "");
 }
 
-TEST_P(PlansConformance, BeginsAndTellsWatchersUntilTheEnd) {
+TEST_P(PlansConformance, BeginsAndNotifiesWatchersUntilTheEnd) {
     const std::string run = create(loop_plan("test.slow", 8, 5));
     // A call may still be on its way when the token is dropped.
-    struct Told {
+    struct Notified {
         std::mutex mutex;
         std::condition_variable changed;
         std::int64_t newest{0};
     };
-    const auto told = std::make_shared<Told>();
-    const auto token = subject().watch(run, [told](std::int64_t seq) {
-        const std::lock_guard lock(told->mutex);
-        told->newest = std::max(told->newest, seq);
-        told->changed.notify_all();
+    const auto notified = std::make_shared<Notified>();
+    const auto token = subject().watch(run, [notified](std::int64_t seq) {
+        const std::lock_guard lock(notified->mutex);
+        notified->newest = std::max(notified->newest, seq);
+        notified->changed.notify_all();
     });
     ASSERT_TRUE(token);
     EXPECT_EQ(subject().begin(run)->status, PlanRunStatus::Running);
-    std::unique_lock lock(told->mutex);
-    ASSERT_TRUE(told->changed.wait_for(lock, std::chrono::seconds(30), [&] {
-        const auto stands = plans().run(run);
-        return stands && !stands->is_open() && told->newest == stands->last_seq;
+    std::unique_lock lock(notified->mutex);
+    ASSERT_TRUE(notified->changed.wait_for(lock, std::chrono::seconds(30), [&] {
+        const auto shown = plans().run(run);
+        return shown && !shown->is_open() && notified->newest == shown->last_seq;
     }));
 }
 
-TEST_P(PlansConformance, CancelsWhatIsUnderWay) {
+TEST_P(PlansConformance, CancelsCallsInFlight) {
     const std::string run = create(loop_plan("test.stuck", 2));
     ASSERT_TRUE(subject().begin(run));
     EXPECT_EQ(subject().begin(run).error().code, ErrorCode::Conflict);
@@ -138,7 +138,7 @@ TEST_P(PlansConformance, CancelsWhatIsUnderWay) {
     EXPECT_EQ(subject().cancel("nope", "x").error().code, ErrorCode::NotFound);
 }
 
-TEST_P(PlansConformance, TakesBackWhatARunChanged) {
+TEST_P(PlansConformance, RevertsTheChangesOfARun) {
     const std::string run = create(write_plan("a.md", "hello"));
     ASSERT_TRUE(subject().approve(run, "ada", std::chrono::hours(1)));
     ASSERT_TRUE(subject().execute(run, nobody_));
@@ -210,9 +210,9 @@ TEST_F(RemotePlansTest, AnInterruptCancelsTheRunThatIsWaitedFor) {
     EXPECT_FALSE(there.interrupt("nothing runs"));
     const auto created =
         there.create({.text = base::json_text(loop_plan("test.stuck", 1))}).value();
-    service::PlanObserver nobody;
+    service::PlanObserver no_observer;
     base::Result<domain::PlanRun> ended = base::fail(ErrorCode::Internal, "not yet");
-    std::jthread waiting([&] { ended = there.execute(created.run->run_id.value, nobody); });
+    std::jthread waiting([&] { ended = there.execute(created.run->run_id.value, no_observer); });
     while (!there.interrupt("operator_interrupt")) std::this_thread::yield();
     waiting.join();
     ASSERT_TRUE(ended) << ended.error().message;

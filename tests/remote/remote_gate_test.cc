@@ -19,7 +19,7 @@ protected:
     test_http::FakeGate there;
 };
 
-TEST_F(RemoteGateTest, WhatIsAskedHereArrivesThereAndComesBackWhole) {
+TEST_F(RemoteGateTest, RequestsReachTheGateAndAnswersReturnWhole) {
     RemoteGate gate({.socket = socket_path()});
     const auto document = test_http::FakeGate::document();
     EXPECT_EQ(gate.list(domain::GatePlace::Quarantine, 3).value(), std::vector{document});

@@ -21,22 +21,22 @@ using testing::Not;
 
 const std::string kToken = "right-token";
 
-enum class Door { Tcp, Socket };
+enum class Transport { Tcp, Socket };
 
-class RemoteTest : public test_http::ServerTest, public testing::WithParamInterface<Door> {
+class RemoteTest : public test_http::ServerTest, public testing::WithParamInterface<Transport> {
 protected:
     void SetUp() override { start({.token = kToken}); }
 
-    Address address(Door door) const {
-        if (door == Door::Socket) return {.socket = socket_path()};
+    Address address(Transport transport) const {
+        if (transport == Transport::Socket) return {.socket = socket_path()};
         return {.url = "http://" + server_->tcp_addresses().at(0), .token = kToken};
     }
     RemoteService remote() const { return RemoteService({.address = address(GetParam())}); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Doors, RemoteTest, testing::Values(Door::Tcp, Door::Socket),
+INSTANTIATE_TEST_SUITE_P(Transports, RemoteTest, testing::Values(Transport::Tcp, Transport::Socket),
                          [](const auto& info) {
-                             return info.param == Door::Tcp ? "Tcp" : "Socket";
+                             return info.param == Transport::Tcp ? "Tcp" : "Socket";
                          });
 
 TEST_P(RemoteTest, ACallbackArrivesAsTextAsJsonOrWithoutABody) {
@@ -48,7 +48,7 @@ TEST_P(RemoteTest, ACallbackArrivesAsTextAsJsonOrWithoutABody) {
     }
 }
 
-TEST_P(RemoteTest, WhatIsAskedHereArrivesThere) {
+TEST_P(RemoteTest, RequestsReachTheService) {
     auto there = remote();
     EXPECT_TRUE(there.prompt("main", "hello", {}));
     EXPECT_TRUE(there.wake("main", {.reason = "look"}, {}));
@@ -80,7 +80,7 @@ TEST_P(RemoteTest, WhatIsAskedHereArrivesThere) {
                     "clear_model main", "debug_prompt main x trusted_system", "enqueue main"));
 }
 
-TEST_P(RemoteTest, WhatIsReadThereComesOutHere) {
+TEST_P(RemoteTest, AnswersReachTheCaller) {
     auto there = remote();
     service_.add_events("main", 1300);
     EXPECT_EQ(there.status("main").value(), service_.status("main").value());
@@ -117,7 +117,7 @@ TEST_P(RemoteTest, AnErrorKeepsItsKindItsDetailsAndItsHint) {
     EXPECT_THAT(unknown.error().message, HasSubstr("no such/agent"));
 }
 
-TEST_P(RemoteTest, AWatchTellsOfWhatHappensUntilItIsDropped) {
+TEST_P(RemoteTest, AWatchReportsEventsUntilItIsDropped) {
     auto there = remote();
     std::mutex mutex;
     std::condition_variable changed;
@@ -138,7 +138,7 @@ TEST_P(RemoteTest, AWatchTellsOfWhatHappensUntilItIsDropped) {
     token.reset();  // Returns, although the stream is quiet.
 }
 
-TEST_P(RemoteTest, AWatchComesBackAfterTheRuntimeDid) {
+TEST_P(RemoteTest, AWatchReconnectsAfterARestart) {
     std::mutex mutex;
     std::condition_variable changed;
     std::int64_t newest = 0;
@@ -165,7 +165,7 @@ TEST_P(RemoteTest, AWatchComesBackAfterTheRuntimeDid) {
     const auto port = server_->tcp_addresses().at(0);
     server_->drain(0ms);
     ASSERT_TRUE(until([&] { return losses == 1; }));
-    service_.add_events("main", 1);  // Nobody hears of it yet.
+    service_.add_events("main", 1);  // No watcher is notified yet.
     server_.reset();
     const auto number = static_cast<std::uint16_t>(std::stoi(port.substr(port.rfind(':') + 1)));
     auto again = http_surface::Server::start(
@@ -176,11 +176,11 @@ TEST_P(RemoteTest, AWatchComesBackAfterTheRuntimeDid) {
     EXPECT_TRUE(until([&] { return newest == 2; }));
 }
 
-TEST_F(RemoteTest, TheSocketComesFirstAndTcpOnlyWhenNobodyIsThere) {
-    Address both = address(Door::Tcp);
+TEST_F(RemoteTest, TheSocketIsTriedFirstAndTcpOnlyWhenItIsUnreachable) {
+    Address both = address(Transport::Tcp);
     both.socket = folder_ / "nobody.sock";
     EXPECT_TRUE(RemoteService({.address = both}).status("main"));
-    // A request that the socket's side refuses does not go out again by the other door.
+    // A request that the socket's side refuses is not sent again over the other transport.
     both.socket = socket_path();
     service_.fail_next({base::ErrorCode::Internal, "broken"});
     EXPECT_FALSE(RemoteService({.address = both}).prompt("main", "once", {}));
@@ -216,7 +216,7 @@ private:
 
 TEST_F(RemoteTest, ARequestThatGotNoAnswerIsNotSentTwice) {
     const HangsUp stub(folder_ / "stub.sock");
-    Address both = address(Door::Tcp);
+    Address both = address(Transport::Tcp);
     both.socket = folder_ / "stub.sock";
     const auto lost = RemoteService({.address = both}).prompt("main", "once", {});
     ASSERT_FALSE(lost);
@@ -226,8 +226,8 @@ TEST_F(RemoteTest, ARequestThatGotNoAnswerIsNotSentTwice) {
     EXPECT_TRUE(service_.calls().empty());
 }
 
-TEST_F(RemoteTest, SaysWhatToDoAboutATokenAndAboutNobody) {
-    Address wrong = address(Door::Tcp);
+TEST_F(RemoteTest, SaysWhatToDoAboutATokenAndAMissingDaemon) {
+    Address wrong = address(Transport::Tcp);
     wrong.token = "wrong-token";
     const auto refused = RemoteService({.address = wrong}).status("main");
     ASSERT_FALSE(refused);
@@ -243,7 +243,7 @@ TEST_F(RemoteTest, SaysWhatToDoAboutATokenAndAboutNobody) {
 
 TEST_F(RemoteTest, ARunBelongsToTheRuntimeAndSaysSo) {
     Observer observer;
-    const auto refused = RemoteService({.address = address(Door::Socket)})
+    const auto refused = RemoteService({.address = address(Transport::Socket)})
                              .run({.text = "x", .agent = "main"}, observer);
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("holon prompt --agent main"));

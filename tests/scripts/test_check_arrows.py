@@ -44,6 +44,7 @@ class CheckArrows(unittest.TestCase):
         self.assert_passes("flow/admission/a.cc", "flow/ingress/i.h", "flow/queue/q.h")
         self.assert_passes("flow/scheduler/a.cc", "flow/queue/q.h", "flow/turn/t.h")
         self.assert_passes("flow/turn/a.cc", "flow/queue/q.h", "flow/admission/a.h", "flow/ingress/i.h")
+        self.assert_passes("flow/plans/agents/a.cc", "flow/plans/p.h", "exec/plan/run/r.h", "exec/tasks/t.h")
         for door in ("plan", "gate"):
             self.assert_passes(f"exec/{door}/a.cc", "exec/tools/t.h", "exec/tasks/t.h", "exec/results/r.h")
         self.assert_passes("exec/tools/builtin/a.cc", "exec/tools/patch/p.h", "exec/tasks/t.h")
@@ -81,6 +82,7 @@ class CheckArrows(unittest.TestCase):
         for source, target in [
             ("flow/queue", "flow/admission"), ("flow/ingress", "flow/admission"),
             ("flow/turn", "flow/scheduler"), ("flow/admission", "flow/turn"),
+            ("flow/plans", "flow/turn"), ("flow/turn", "flow/plans"),
             ("exec/plan", "exec/gate"), ("exec/gate", "exec/plan"), ("exec/tools", "exec/plan"),
             ("exec/results", "exec/tools"), ("exec/tasks", "exec/tools"),
             ("agent/identity", "agent/context"), ("agent/workspace", "agent/identity"),

@@ -15,7 +15,12 @@ public:
         if (fault == Fault::CrashBeforeCommit) throw Crash{};
         if (fault == Fault::CommitFails)
             return base::fail(base::ErrorCode::Io, "the disk is full (simulated)");
-        auto status = inner_->write(durability, std::move(work));
+        if (disk_.commits_ % 2 == 1) rehearse(work);
+        auto status = inner_->write(durability, [&](store::Tx& tx) -> store::Status {
+            TRY(work(tx));
+            durability = tx.durability();
+            return {};
+        });
         if (!status) return status;
         disk_.bytes_ = inner_->snapshot().value();
         if (durability == store::Durability::Disk) disk_.synced_bytes_ = disk_.bytes_;
@@ -32,6 +37,16 @@ public:
     store::Status read(store::Work work) override { return inner_->read(std::move(work)); }
 
 private:
+    // Runs the work and undoes it, as a store does that has to start a transaction again.
+    void rehearse(store::Work& work) {
+        const auto undone =
+            inner_->write(store::Durability::Process, [&](store::Tx& tx) -> store::Status {
+                TRY(work(tx));
+                return base::fail(base::ErrorCode::Unavailable, "started again (simulated)");
+            });
+        CHECK(!undone, "a rehearsal leaves nothing behind");
+    }
+
     Disk& disk_;
     FaultPlan plan_;
     std::unique_ptr<sqlite::InlineStore> inner_;

@@ -1,4 +1,5 @@
-// A store that dies on cue: the process, the power, or the disk.
+// A store that dies on cue: the process, the power, or the disk. It runs every other work twice and
+// undoes the first time, because work handed to a store must bear that.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ struct Crash {};
 enum class Fault {
     None,
     CrashBeforeCommit,  // The work ran, nothing of it is stored.
-    CrashAfterCommit,   // It is stored, nobody was told.
+    CrashAfterCommit,   // It is stored, and the caller does not learn of it.
     PowerLoss,          // After the commit, and with it go all commits since the last one to disk.
     CommitFails,        // The caller gets an error, as with a full disk.
 };
@@ -38,8 +39,8 @@ public:
 
 private:
     friend class FaultyStore;
-    std::string bytes_;         // As the database stands.
-    std::string synced_bytes_;  // As it would stand after a power cut.
+    std::string bytes_;         // The database now.
+    std::string synced_bytes_;  // The database after a power cut.
     std::int64_t commits_{0};
 };
 

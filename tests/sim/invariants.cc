@@ -19,7 +19,7 @@ public:
             TRY(check_tasks(agent));
             if (TRY(tx_.open_attempt_of(agent))) violation("{} has an open attempt at rest", agent);
             if (!TRY(tx_.outbox(agent)).empty())
-                violation("{} has effects that nobody performed", agent);
+                violation("{} has effects that were never performed", agent);
         }
         for (const auto& [cmd, times] : world_.runs)
             if (times > 1) violation("'{}' ran {} times", cmd, times);
@@ -67,16 +67,17 @@ private:
     // Every task is over, and its result is accounted for: one message, dealt with or dropped with
     // a reason.
     base::Status check_tasks(const domain::AgentId& agent) {
-        std::map<std::string, int> told;
+        std::map<std::string, int> delivered;
         for (const auto& numbered : TRY(tx_.messages(agent, {.limit = kAll})))
             if (numbered.record.message.kind == domain::MessageKind::TaskResult)
-                ++told[numbered.record.message.task_id.value().value];
+                ++delivered[numbered.record.message.task_id.value().value];
         for (const auto& task : TRY(tx_.tasks(agent, kAll))) {
             ++outcome_.tasks;
             if (!domain::is_terminal(task.status))
                 violation("task {} ended as {}", task.id, base::enum_name(task.status));
-            if (told[task.id.value] != 1)
-                violation("the result of task {} was told {} times", task.id, told[task.id.value]);
+            if (delivered[task.id.value] != 1)
+                violation("the result of task {} was delivered {} times", task.id,
+                          delivered[task.id.value]);
         }
         return {};
     }

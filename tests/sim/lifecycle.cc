@@ -37,8 +37,8 @@ public:
           scheduler_(parts_, {.model_ref = "scripted/sim", .concurrent_turns_max = 2}) {}
 
     void run(Clients& clients) {
-        tasks_.on_result = [this](const domain::AgentId& agent) { scheduler_.wake(agent); };
-        tasks_.on_stuck = [](const domain::AgentId&, const base::Error&) {};
+        tasks_.set_listener(
+            {.on_result = [this](const domain::AgentId& agent) { scheduler_.wake(agent); }});
         for (const auto& agent : agents())
             for (int tries = 0; tries < kActionTries; ++tries)
                 if (create(agent)) break;
@@ -238,7 +238,7 @@ private:
     void check_end(const domain::Message& message, const domain::QueueEntry& entry, int results) {
         using Status = domain::QueueStatus;
         const bool is_below_model = entry.reason == "liveness only";
-        // What a turn has read of a task with TaskOutput is not told again.
+        // Output that a turn has read with TaskOutput is not delivered again.
         const bool was_read = message.kind == domain::MessageKind::TaskResult &&
                               entry.status == Status::Dropped &&
                               entry.reason == "the result was read in a turn";
@@ -328,7 +328,7 @@ Outcome simulate_lifecycle(const Setup& setup) {
         }
         outcome.commits = disk.commits();
         if (crashed) continue;
-        // After a power cut the answer to a call may be lost, so the next prompt tells another
+        // After a power cut the answer to a call may be lost, so the next prompt names another
         // story.
         if (lost_power) world.changed_prompts.clear();
         check(process.store(), world, clients, outcome);

@@ -8,9 +8,10 @@ namespace sim {
 
 // A client of each agent goes through a fixed list of actions, again and again across crashes until
 // each has been acknowledged. Then everything is resumed, and the runtime runs until nothing is
-// due. Invariants, beside those of simulate(): no wait is left open whose message is gone or that
-// has fired for nothing; no hint is left; no agent rests with input it could take; each prompt is
-// answered, interjected or dropped with a reason, once; each timer has fired as often as it says.
+// due. Invariants, in addition to those of simulate(): no wait is left open whose message is gone
+// or that has fired for nothing; no hint is left; no agent rests with input it could take; each
+// prompt is answered, interjected or dropped with a reason, once; each timer has fired as often as
+// it says.
 Outcome simulate_lifecycle(const Setup& setup);
 
 }  // namespace sim

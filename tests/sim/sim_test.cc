@@ -62,9 +62,9 @@ TEST(Simulation, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
     }
 }
 
-// A result that could not be committed wakes nobody, but another task's result did, in the same
-// process, and the command of the call that was taken up had been forgotten just before.
-TEST(Simulation, ACommandWhoseResultCouldNotBeCommittedIsTakenUpAndNotRunAgain) {
+// A result that could not be committed wakes no agent, but another task's result did, in the same
+// process, and the command of the resumed call had been forgotten just before.
+TEST(Simulation, ACommandWhoseResultCouldNotBeCommittedIsReattachedAndNotRunAgain) {
     const auto outcome = sim::simulate({.seed = 5, .plans = {{sim::Fault::CommitFails, 93}}});
     EXPECT_TRUE(outcome.violations.empty()) << joined(outcome.violations);
 }

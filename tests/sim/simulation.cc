@@ -22,8 +22,9 @@ public:
         bool stuck = false;
         scheduler::Scheduler scheduler(parts_, {.model_ref = "scripted/sim"});
         scheduler.on_stuck = [&](const domain::AgentId&, const base::Error&) { stuck = true; };
-        tasks_.on_stuck = [&](const domain::AgentId&, const base::Error&) { stuck = true; };
-        tasks_.on_result = [&](const domain::AgentId& agent) { scheduler.wake(agent); };
+        tasks_.set_listener(
+            {.on_result = [&](const domain::AgentId& agent) { scheduler.wake(agent); },
+             .on_stuck = [&](const domain::AgentId&, const base::Error&) { stuck = true; }});
         for (const auto& agent : agents())
             if (!create(agent)) return false;
         tasks_.recover(agents());
@@ -72,7 +73,7 @@ Outcome simulate(const Setup& setup) {
             if (last) return outcome;
             continue;
         }
-        // After a power cut the answer to a call may be lost, so the next prompt tells another
+        // After a power cut the answer to a call may be lost, so the next prompt names another
         // story.
         if (std::ranges::any_of(setup.plans,
                                 [](const auto& plan) { return plan.fault == Fault::PowerLoss; }))

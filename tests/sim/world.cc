@@ -14,7 +14,7 @@ public:
     void cancel() override {}
 };
 
-// Stands for the task that a result of the conversation named last.
+// A placeholder for the task that the conversation's last result named.
 constexpr std::string_view kLastTask = "$task";
 
 std::string last_task(const provider::Request& request) {

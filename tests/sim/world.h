@@ -14,7 +14,7 @@
 
 namespace sim {
 
-// A supervised command, for as long as it is remembered. It goes on when the runtime is gone.
+// A supervised command, for as long as it is remembered. It continues when the runtime has ended.
 struct SimCommand {
     std::string cmd;
     base::Time ends_at{};

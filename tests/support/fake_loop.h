@@ -10,8 +10,8 @@
 
 namespace test_support {
 
-// Time stands still while tasks run and jumps to the next timer when none is left. Offloaded work
-// runs at once. Single-threaded.
+// Time does not advance while jobs run, and jumps to the next timer when none is left. Offloaded
+// work runs at once. Single-threaded.
 class FakeLoop final : public base::Loop, public base::Clock {
 public:
     static constexpr std::int64_t kTasksMax = 1'000'000;  // A livelock fails instead of hanging.

@@ -1,4 +1,4 @@
-// A model API on a loopback port that answers, or fails, as it was told.
+// A model API on a loopback port that answers, or fails, as the test says.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ constexpr bool is_stream(Contract contract) {
 }
 
 // Good answers, with a usage of 10 tokens in and 5 out. `arguments` is the text of a JSON object;
-// if it is not, the answer carries it as the broken arguments that its contract can express.
+// if it is not, the answer has it as the broken arguments that its contract can express.
 ServerReply says(std::string_view text, Contract contract = Contract::ChatCompletions);
 ServerReply calls(std::string_view tool, std::string_view arguments, std::string_view id = "call_a",
                   Contract contract = Contract::ChatCompletions);
@@ -84,7 +84,7 @@ public:
     void enqueue(ServerReply reply);
     // Answers every request beyond those; a 500 until it is set.
     void always(ServerReply reply);
-    // Lets hanging answers go out.
+    // Sends the answers that hang.
     void release();
 
     int port() const { return port_; }

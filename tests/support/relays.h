@@ -1,4 +1,4 @@
-// What stands between a client and a server: TLS before a plain server, and a proxy.
+// Programs between a client and a server: TLS before a plain server, and a proxy.
 #pragma once
 
 #include <atomic>

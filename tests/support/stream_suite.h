@@ -2,7 +2,7 @@
 // what the server sends when it does not stream, and kLastEvent, how the end of a stream begins.
 #pragma once
 
-#include "provider/http/ask_stream.h"
+#include "provider/http/transport.h"
 #include "tests/support/transport_suite.h"
 
 namespace test_support {
@@ -12,7 +12,7 @@ class StreamSuite : public testing::Test {
 protected:
     void ask(ServerReply reply) {
         server_.always(std::move(reply));
-        provider_ = Transport{}.connect(world_, server_.base_url(), "key-0123456789");
+        provider_ = world_.connect(Transport{}.codec(server_.base_url(), "key-0123456789"));
         asked_.ask(*provider_, provider::conformance::question());
     }
 

@@ -1,12 +1,11 @@
 // What every transport over HTTP must do when its server answers, fails or lies, as one test suite;
 // and the harness by which such a transport runs the suite of provider/conformance.h.
 //
-// A Transport is default-constructible, outlives its providers and brings:
+// A Transport is default-constructible, outlives the codecs it makes and brings:
 //
 //     static constexpr Contract kContract;
 //     static constexpr std::string_view kPath;       what comes behind the base URL
-//     std::shared_ptr<provider::Provider> connect(TransportWorld&, const std::string& base_url,
-//                                                 const std::string& key);
+//     std::unique_ptr<provider::Codec> codec(const std::string& base_url, const std::string& key);
 #pragma once
 
 #include <gmock/gmock.h>
@@ -15,6 +14,7 @@
 #include "provider/chain.h"
 #include "provider/conformance.h"
 #include "provider/http/http_client.h"
+#include "provider/http/transport.h"
 #include "tests/support/fake_model_server.h"
 #include "tests/support/run_until.h"
 
@@ -28,6 +28,12 @@ struct TransportWorld {
     provider::HttpClient http{loop, {.proxy = ""}};
     provider::HttpTimeouts timeouts{.first_byte = 300ms, .idle = 300ms};
     std::size_t body_bytes_max{100'000};
+
+    std::shared_ptr<provider::Provider> connect(std::unique_ptr<provider::Codec> codec) {
+        return std::make_shared<provider::HttpTransport>(
+            http, clock, std::move(codec),
+            provider::HttpTransportOptions{.timeouts = timeouts, .body_bytes_max = body_bytes_max});
+    }
 };
 
 template <class Transport>
@@ -55,7 +61,7 @@ public:
 private:
     std::shared_ptr<provider::Provider> answering(ServerReply reply) {
         server_.always(std::move(reply));
-        return transport_.connect(world_, server_.base_url(), "key-0123456789");
+        return world_.connect(transport_.codec(server_.base_url(), "key-0123456789"));
     }
     FakeModelServer server_;
     Transport transport_;
@@ -77,13 +83,13 @@ protected:
     }
     provider::Outcome ask_at(const std::string& base_url, const std::string& key) {
         TransportWorld world;
-        return ask_one(*transport.connect(world, base_url, key), world);
+        return ask_one(*world.connect(transport.codec(base_url, key)), world);
     }
     // With retries.
     provider::Outcome ask_chain(const std::string& base_url) {
         TransportWorld world;
         provider::Chain chain(
-            {{"test/model-1", transport.connect(world, base_url, std::string(kKey))}},
+            {{"test/model-1", world.connect(transport.codec(base_url, std::string(kKey)))}},
             {.loop = world.loop, .clock = world.clock, .ids = world.ids, .policy = kQuick});
         return ask_one(chain, world);
     }

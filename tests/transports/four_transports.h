@@ -5,11 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include "provider/anthropic_messages/anthropic_messages.h"
-#include "provider/chat_completions/chat_completions.h"
+#include "provider/anthropic_messages/codec.h"
+#include "provider/chat_completions/codec.h"
 #include "provider/conformance.h"
-#include "provider/openai_codex/openai_codex.h"
-#include "provider/openai_responses/openai_responses.h"
+#include "provider/http/transport.h"
+#include "provider/openai_codex/codec.h"
+#include "provider/openai_responses/codec.h"
 #include "tests/support/codex_home.h"
 #include "tests/support/fake_model_server.h"
 #include "tests/support/run_until.h"
@@ -28,7 +29,7 @@ public:
     }
     provider::Outcome ask(Contract contract, provider::Request request) {
         provider::conformance::Asked asked;
-        asked.ask(*providers_.at(static_cast<std::size_t>(contract)), std::move(request));
+        asked.ask(providers_.at(static_cast<std::size_t>(contract)), std::move(request));
         EXPECT_TRUE(run_until(loop_, [&] { return asked.is_done(); }));
         return asked.outcomes.at(0);
     }
@@ -42,19 +43,22 @@ private:
     base::SystemClock clock_;
     provider::HttpClient http_{loop_, {.proxy = ""}};
     // In the order of Contract.
-    std::array<std::shared_ptr<provider::Provider>, kContracts.size()> providers_{
-        std::make_shared<provider::ChatCompletions>(
+    std::array<provider::HttpTransport, kContracts.size()> providers_{
+        provider::HttpTransport{http_, clock_,
+                                provider::chat_completions::make_codec(
+                                    {.base_url = url(Contract::ChatCompletions)})},
+        provider::HttpTransport{
             http_, clock_,
-            provider::ChatCompletionsOptions{.base_url = url(Contract::ChatCompletions)}),
-        std::make_shared<provider::OpenaiResponses>(
-            http_, clock_, provider::OpenaiResponsesOptions{.base_url = url(Contract::Responses)}),
-        std::make_shared<provider::OpenaiCodex>(
+            provider::openai_responses::make_codec({.base_url = url(Contract::Responses)})},
+        provider::HttpTransport{
+            http_,
+            clock_,
+            provider::openai_codex::make_codec(
+                {.base_url = url(Contract::CodexStream), .codex_home = codex_home_.path}),
+            {.timeouts = provider::kStreamTimeouts}},
+        provider::HttpTransport{
             http_, clock_,
-            provider::OpenaiCodexOptions{.base_url = url(Contract::CodexStream),
-                                         .codex_home = codex_home_.path}),
-        std::make_shared<provider::AnthropicMessages>(
-            http_, clock_,
-            provider::AnthropicMessagesOptions{.base_url = url(Contract::Messages)})};
+            provider::anthropic_messages::make_codec({.base_url = url(Contract::Messages)})}};
 };
 
 }  // namespace test_support

@@ -1,4 +1,4 @@
-// One conversation over four transports: what must not depend on which of them carries it.
+// One conversation over four transports: what must not depend on which of them it is sent by.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using test_support::Contract;
 using test_support::FourTransports;
 using test_support::kContracts;
 
-// The text that the body hands the model as the result of its last call, and the flag beside it.
+// The text that the body hands the model as the result of its last call, and its error flag.
 std::pair<std::string, std::string> result_in(Contract contract, const json::value& body) {
     const auto last = [&](const char* list) { return body.at(list).as_array().back(); };
     switch (contract) {
@@ -236,7 +236,7 @@ TEST_F(SameEverywhere, AFreeformPatchIsApplied) {
 
 }  // namespace
 
-// Here its makers are used; each transport runs it beside its code.
+// Here its makers are used; each transport runs it in its own folder.
 namespace provider::conformance {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ProviderConformance);
 }

@@ -27,11 +27,11 @@ inline constexpr std::size_t kHintPayloadChars = 4'000;
 // The text of the block default_external_ingress.
 std::string capability_text(const Capability& capability);
 
-// Puts the URL where its placeholder stands, in the block made for it and in no other: text from
+// Replaces the placeholder by the URL, in the block made for it and in no other: text from
 // elsewhere could name the capability of another agent.
 void reveal(std::vector<provider::PromptBlock>& blocks, const UrlOf& url_of);
 
-// What a tick's wake hint carries, fenced as evidence; empty for any other message.
+// The content of a tick's wake hint, fenced as evidence; empty for any other message.
 std::string hint_text(const domain::Message& message);
 
 }  // namespace context

@@ -34,11 +34,11 @@ struct FrameInput {
     std::vector<domain::Message> recent_messages{};  // Oldest first, without `message`.
     std::vector<domain::Brief> recent_briefs{};      // Oldest first.
     std::vector<Guidance> guidance{};
-    std::vector<provider::ToolDeclaration> tools{};  // They are part of what caches keep.
+    std::vector<provider::ToolDeclaration> tools{};  // They are part of the cached prompt.
     std::int64_t working_memory_revision{0};
     std::int64_t compression_epoch{0};
     std::optional<Capability> capability{};
-    std::string workspace_notice{};  // What has happened to its workspace without its doing.
+    std::string workspace_notice{};  // Changes of its workspace that the agent did not make.
 };
 
 // Equal inputs give equal bytes. The system part does not depend on the message. Breakpoints are

@@ -59,7 +59,7 @@ TEST(Frame, HasASystemPartThatDoesNotDependOnTheMessageOrTheHistory) {
     EXPECT_NE(build_frame(busy).context_blocks, build_frame(input()).context_blocks);
 }
 
-TEST(Frame, GoesFromWhatStaysToWhatChanges) {
+TEST(Frame, OrdersStablePartsBeforeChangingOnes) {
     FrameInput busy = input();
     busy.recent_messages = {message(AuthorityClass::OperatorInstruction, "earlier")};
     const Frame frame = build_frame(busy);
@@ -158,12 +158,12 @@ TEST(Frame, ShowsRecentMessagesAsLabelledLinesAndTheLatestResult) {
 }
 
 // contract: REPO-14, REPO-15, SLEEP-20
-TEST(Frame, TellsHowToLookAtFilesAndHowToRest) {
+TEST(Frame, SaysHowToInspectFilesAndHowToSleep) {
     const std::string text = text_of(build_frame(input()));
     for (const auto* form : {"rg --files", "rg -n", "sed -n 10,80p", "`head`", "`tail`"})
         EXPECT_THAT(text, HasSubstr(form));
     EXPECT_THAT(text, HasSubstr("a whole file with `cat` is the exception"));
-    EXPECT_THAT(text, HasSubstr("omit duration_ms to rest until something wakes you, and do not "
+    EXPECT_THAT(text, HasSubstr("omit duration_ms to sleep until something wakes you, and do not "
                                 "send 0"));
 }
 
@@ -257,7 +257,7 @@ TEST(Frame, MarksWhereCachesBreak) {
                                              "## execution_environment"));
 }
 
-TEST(Frame, CarriesItsCacheIdentity) {
+TEST(Frame, HasItsCacheIdentity) {
     FrameInput with = input();
     with.tools = {{"Sleep", "Rest.", {{"type", "object"}}}};
     with.working_memory_revision = 4;

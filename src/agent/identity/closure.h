@@ -1,4 +1,4 @@
-// Is the agent's work finished, and if not, what would go on with it? Pure, from owned facts.
+// Is the agent's work finished, and if not, what would resume it? Pure, from owned facts.
 #pragma once
 
 #include "agent/identity/facts.h"

@@ -66,7 +66,7 @@ std::vector<Row> rows() {
         {"over budget", ended(TerminalKind::BaselineOverBudget), O::Failed},
         {"failed with a timer", with(ended(TerminalKind::Aborted, "timeout"), timer), O::Failed},
         {"waits for a task", waiting_for(WaitKind::Task), O::Waiting, R::AwaitingTaskResult},
-        {"waits for the outside", waiting_for(WaitKind::External), O::Waiting,
+        {"waits for an external event", waiting_for(WaitKind::External), O::Waiting,
          R::AwaitingExternalChange},
         {"waits for the system", waiting_for(WaitKind::System), O::Waiting,
          R::AwaitingExternalChange},
@@ -80,7 +80,7 @@ std::vector<Row> rows() {
         {"done", settled(), O::Completed},
         {"done with input waiting", with(settled(), [](AgentFacts& facts) { facts.pending = 1; }),
          O::Completed},
-        {"done with a task beside it",
+        {"done with a task in the background",
          with(settled(), [](AgentFacts& facts) { facts.active_tasks = {domain::Task{}}; }),
          O::Completed},
     };
@@ -118,7 +118,7 @@ TEST(Closure, WithoutAnObservedEndNothingCountsAsCompleted) {
 }
 
 // contract: CLOSE-09
-TEST(Closure, PostureFollowsTheRestAndTheOutcomeDoesNot) {
+TEST(Closure, PostureFollowsTheSleepAndTheOutcomeDoesNot) {
     for (auto row : rows()) {
         if (row.facts.open_attempt) continue;
         const auto awake = decide_closure(row.facts);
@@ -147,7 +147,7 @@ TEST(Status, NamesTheStrongestFactFirst) {
          AgentStatus::AwaitingTask},
         {"a task wait that has fired", waiting_for(WaitKind::Task, WaitStatus::Triggered),
          AgentStatus::AwakeIdle},
-        {"a wait for the outside", waiting_for(WaitKind::External), AgentStatus::AwakeIdle},
+        {"a wait for an external event", waiting_for(WaitKind::External), AgentStatus::AwakeIdle},
         {"only a task in the background",
          with(settled(), [](AgentFacts& facts) { facts.active_tasks = {domain::Task{}}; }),
          AgentStatus::AwakeIdle},
@@ -160,7 +160,7 @@ TEST(Status, NamesTheStrongestFactFirst) {
     for (const auto& [name, facts, status] : table) EXPECT_EQ(status_of(facts), status) << name;
 }
 
-TEST(Status, DoesNotTellWhetherTheWorkIsFinished) {
+TEST(Status, DoesNotShowWhetherTheWorkIsFinished) {
     for (const auto& facts :
          {settled(), ended(TerminalKind::Aborted, "timeout"), waiting_for(WaitKind::Operator)})
         EXPECT_EQ(status_of(facts), AgentStatus::AwakeIdle);

@@ -2,14 +2,15 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/views.h"
+#include "domain/events/scheduler.h"
 
 namespace identity {
 
 base::Status record_state(events::Log& log, const domain::AgentId& agent,
                           domain::AgentStatus previous) {
-    json::object state = agent_state(TRY(load_facts(log.tx(), agent)));
-    state["previous_status"] = base::enum_name(previous);
-    return log.append(agent, "agent_state_changed", std::move(state));
+    return log.append(agent, domain::events::AgentStateChanged{
+                                 .state = agent_state(TRY(load_facts(log.tx(), agent))),
+                                 .previous_status = previous});
 }
 
 base::Result<domain::AgentStatus> current_status(store::Tx& tx, const domain::AgentId& agent) {

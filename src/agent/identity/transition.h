@@ -1,4 +1,4 @@
-// Each change of an agent's status is on record, with what it was before.
+// Each change of an agent's status is recorded, with the former one.
 #pragma once
 
 #include "agent/identity/facts.h"
@@ -6,11 +6,11 @@
 
 namespace identity {
 
-// Appends agent_state_changed: the state as it stands in the transaction, and `previous_status`.
+// Appends agent_state_changed: the state as of the transaction, and `previous_status`.
 base::Status record_state(events::Log& log, const domain::AgentId& agent,
                           domain::AgentStatus previous);
 
-// The status as it stands in the transaction.
+// The status as of the transaction.
 base::Result<domain::AgentStatus> current_status(store::Tx& tx, const domain::AgentId& agent);
 
 // The same as record_state() when the status is no longer `previous`; otherwise nothing.

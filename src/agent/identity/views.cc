@@ -43,7 +43,7 @@ std::string_view waiting_posture(domain::WaitingReason reason) {
     return "unknown";
 }
 
-// AgentPostureProjection: what the agent is about, and the fact that says so.
+// AgentPostureProjection: what the agent is doing, and the fact that shows it.
 json::object posture(const AgentFacts& facts) {
     if (facts.agent.stopped) return {{"posture", "archived"}, {"reason", "the agent is stopped"}};
     if (facts.open_attempt)
@@ -143,7 +143,7 @@ json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models)
         entry["waiting_reason"] = base::enum_name(*closure.waiting_reason);
     if (agent.active_workspace_entry) {
         auto place = *agent.active_workspace_entry;
-        place.projection_metadata.reset();  // A list stays short.
+        place.projection_metadata.reset();  // Keeps the list short.
         entry["active_workspace_entry"] = base::to_json(place);
     }
     return entry;

@@ -10,10 +10,10 @@
 
 namespace identity {
 
-// What the configuration says of models; the agent's own override is in its facts.
+// The configuration of models; the agent's own override is in its facts.
 struct ModelFacts {
     std::string runtime_default_model;
-    // The models that are asked when `model` fails, in order.
+    // The models to try when `model` fails, in order.
     std::function<std::vector<std::string>(const std::string& model)> fallbacks_of =
         [](const std::string&) { return std::vector<std::string>{}; };
     // The limits that `model` is used with.
@@ -22,7 +22,7 @@ struct ModelFacts {
     };
 };
 
-// The model that the agent's next turn asks.
+// The model of the agent's next turn.
 const std::string& effective_model(const domain::Agent& agent, const ModelFacts& models);
 
 json::object agent_state(const AgentFacts& facts);

@@ -39,7 +39,7 @@ bool is_attached(const Asker& asker, const std::string& id) {
                                [&](const auto& entry) { return entry.workspace_id == id; });
 }
 
-// May the agent work in `root` as `id`? What is attached it may use, and what lies inside.
+// May the agent work in `root` as `id`? It may use attached workspaces and folders inside them.
 std::optional<ToolError> refusal(const Asker& asker, const std::string& id, const fs::path& root) {
     if (root == root.root_path())
         return invalid("path", "The whole file system cannot be a workspace.",
@@ -56,8 +56,8 @@ std::optional<ToolError> refusal(const Asker& asker, const std::string& id, cons
     if (!is_known && !asker.execution.allow_new_workspaces)
         return ToolError{
             .kind = "policy_denied",
-            .message = fmt::format("The execution policy lets this agent take up no folder that "
-                                   "its operator has not attached, and {} is not.",
+            .message = fmt::format("The execution policy does not let this agent enter folders "
+                                   "that its operator has not attached, such as {}.",
                                    shown(root.string())),
             .details = json::object{{"tool_name", kTool}, {"rule", "execution_policy"}},
             .recovery_hint = fmt::format("Ask your operator: holon workspace attach {} --agent {}",
@@ -79,7 +79,7 @@ domain::WorkspaceEntry worktree_entry(const std::string& id, const fs::path& anc
             .cwd = root.string()};
 }
 
-// A worktree that is there, of a repository that is attached: the project stays the repository.
+// An existing worktree of an attached repository: the project remains the repository.
 domain::WorkspaceEntry adopted(const Target& target, const Asker& asker, const std::string& id) {
     const auto& checkout = *target.checkout;
     auto entry = worktree_entry(id, checkout.repository(), checkout.root);
@@ -189,10 +189,10 @@ Isolation isolate(const Plan& plan, const Found& found) {
     }
     if (found.path_exists)
         return failed(
-            fmt::format("{} is there already and is no whole worktree of {}{}.",
+            fmt::format("{} exists already and is not a complete worktree of {}{}.",
                         session.worktree_path, plan.source.string(),
-                        is_ours ? "; making it was cut off, or still goes on" : ""),
-            fmt::format("Choose another isolation_label; or look at it, and if nothing in it is "
+                        is_ours ? "; its creation was interrupted or is still running" : ""),
+            fmt::format("Choose another isolation_label; or check it, and if nothing in it is "
                         "needed: git -C {0} worktree remove --force --force {1}, or remove the "
                         "folder and run git -C {0} worktree prune.",
                         plan.source.string(), session.worktree_path),

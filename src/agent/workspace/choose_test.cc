@@ -128,14 +128,14 @@ domain::ManagedWorktree made_for(const char* agent) {
 }
 const Checkout kThere{"/p/.holon-worktrees-repo/x", "/p/repo/.git/worktrees/x", "/p/repo/.git"};
 
-TEST(Isolate, MakesWhatIsNotThere) {
+TEST(Isolate, CreatesAMissingWorktree) {
     EXPECT_EQ(std::get<Create>(isolate(plan(), {})), Create{});
-    // Left behind by somebody who has long gone.
+    // Left behind by a process that ended long ago.
     EXPECT_EQ(std::get<Create>(isolate(plan(), {.known = made_for("other")})), Create{});
 }
 
-// A kill leaves one of these behind; the next call of the same agent goes on from each.
-TEST(Isolate, GoesOnWithItsOwn) {
+// A kill leaves one of these behind; the next call of the same agent resumes from each.
+TEST(Isolate, ResumesItsOwnWorktree) {
     const auto mine = made_for("k");
     EXPECT_EQ(std::get<Create>(isolate(plan(), {.known = mine, .known_is_recent = true})),
               Create{});
@@ -171,7 +171,7 @@ TEST(Isolate, TakesNothingFromAnybody) {
                 HasSubstr("did not make it"));
     // Cut off in the middle: named, never entered half full.
     EXPECT_THAT(text({.known = made_for("k"), .path_exists = true, .checkout = kThere}),
-                HasSubstr("cut off"));
+                HasSubstr("interrupted"));
     // A worktree of another repository in its place.
     Found foreign{
         .known = made_for("k"), .path_exists = true, .checkout = kThere, .is_whole = true};

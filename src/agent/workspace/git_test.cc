@@ -68,7 +68,7 @@ TEST_F(GitTest, FindsTheRepositoryOfAWorktree) {
     EXPECT_EQ(current_branch(tree->git_dir), std::nullopt);
 }
 
-// Whoever can write in a folder can say that it is of any repository.
+// Anyone who can write in a folder can claim that it belongs to any repository.
 TEST_F(GitTest, BelievesNoWorktreeThatItsRepositoryDoesNotKnow) {
     write("liar/.git", "gitdir: " + (top_ / "repo/.git/worktrees/tree").string() + "\n");
     EXPECT_EQ(find_checkout(top_ / "liar"), std::nullopt);
@@ -108,7 +108,7 @@ TEST(Labels, BecomeOnePlainNameWhateverTheySay) {
     EXPECT_EQ(clean_label("é"), "workspace");
 }
 
-TEST(Labels, LieBesideTheirRepository) {
+TEST(Labels, AreFoldersNextToTheirRepository) {
     EXPECT_EQ(managed_folder("/p/repo"), "/p/.holon-worktrees-repo");
 }
 

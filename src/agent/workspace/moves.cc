@@ -7,31 +7,33 @@
 namespace workspace {
 namespace {
 
-// Nobody ever exits the home: it is where an agent is when it is nowhere else.
+// An agent never exits its home: that is its place without another workspace.
 void leave(std::vector<Note>& notes, const domain::Agent& agent,
            const domain::WorkspaceEntry& entry) {
     if (entry.workspace_id == agent_home_id(agent.agent_id)) return;
     if (const auto session = domain::worktree_session(entry))
-        notes.push_back({"worktree_exited",
-                         {{"worktree_path", session->worktree_path},
-                          {"worktree_branch", session->worktree_branch},
-                          {"removed", false}}});
-    json::object data = place_of(entry);
-    data["boundary"] = boundary(agent.execution, entry);
-    notes.push_back({"workspace_exited", std::move(data)});
+        notes.push_back(domain::events::WorktreeExited{
+            .worktree_path = session->worktree_path, .worktree_branch = session->worktree_branch});
+    notes.push_back(
+        domain::events::WorkspaceExited{place_of(entry), boundary(agent.execution, entry)});
 }
 
 }  // namespace
 
-json::object place_of(const domain::WorkspaceEntry& entry) {
-    json::object data = base::to_json(entry).as_object();
-    data.erase("projection_metadata");
+domain::events::WorkspaceUsed place_of(const domain::WorkspaceEntry& entry) {
+    domain::events::WorkspaceUsed used{.workspace_id = entry.workspace_id,
+                                       .workspace_anchor = entry.workspace_anchor,
+                                       .execution_root_id = entry.execution_root_id,
+                                       .execution_root = entry.execution_root,
+                                       .projection_kind = entry.projection_kind,
+                                       .access_mode = entry.access_mode,
+                                       .cwd = entry.cwd};
     const auto& metadata = entry.projection_metadata;
     if (metadata && metadata->ownership == domain::WorktreeOwnership::External) {
-        data["detected_kind"] = "existing_git_worktree";
-        data["ownership"] = "external";
+        used.detected_kind = "existing_git_worktree";
+        used.ownership = metadata->ownership;
     }
-    return data;
+    return used;
 }
 
 std::vector<Note> attach(domain::Agent& agent, const domain::WorkspaceEntry& entry) {
@@ -40,8 +42,8 @@ std::vector<Note> attach(domain::Agent& agent, const domain::WorkspaceEntry& ent
         std::ranges::find(attached, entry.workspace_id) != attached.end())
         return {};
     attached.push_back(entry.workspace_id);
-    return {{"workspace_attached",
-             {{"workspace_id", entry.workspace_id}, {"workspace_anchor", entry.workspace_anchor}}}};
+    return {domain::events::WorkspaceAttached{.workspace_id = entry.workspace_id,
+                                              .workspace_anchor = entry.workspace_anchor}};
 }
 
 std::vector<Note> move_to(domain::Agent& agent, const domain::WorkspaceEntry& entry) {
@@ -51,14 +53,12 @@ std::vector<Note> move_to(domain::Agent& agent, const domain::WorkspaceEntry& en
     agent.active_workspace_entry = entry;
     const bool same_root = previous && previous->execution_root_id == entry.execution_root_id;
     if (previous && !same_root) leave(notes, agent, *previous);
-    json::object data = place_of(entry);
-    data["boundary"] = boundary(agent.execution, entry);
-    notes.push_back({"workspace_entered", std::move(data)});
+    notes.push_back(
+        domain::events::WorkspaceEntered{place_of(entry), boundary(agent.execution, entry)});
     const auto session = domain::worktree_session(entry);
     if (session && !same_root)
-        notes.push_back({"worktree_entered",
-                         {{"worktree", base::to_json(*session)},
-                          {"boundary", boundary(agent.execution, entry)}}});
+        notes.push_back(domain::events::WorktreeEntered{
+            .worktree = *session, .boundary = boundary(agent.execution, entry)});
     return notes;
 }
 

@@ -67,7 +67,7 @@ TEST(Moves, WithinARootLeaveNothing) {
     EXPECT_THAT(kinds(move_to(who, deeper)), ElementsAre("workspace_entered"));
 }
 
-TEST(Moves, SayOfAWorktreeThatItWasThere) {
+TEST(Moves, ReportThatAWorktreeExisted) {
     auto who = agent();
     auto entry = worktree();
     entry.projection_metadata->ownership = domain::WorktreeOwnership::External;

@@ -25,10 +25,10 @@ domain::WorkspaceEntry entry_of_project(const domain::WorkspaceEntry& entry);
 base::Result<domain::WorkspaceEntry> enter(const std::filesystem::path& root,
                                            const std::filesystem::path& cwd);
 
-// Is its folder still there?
+// Does its folder still exist?
 bool is_there(const domain::WorkspaceEntry& entry);
 
-// What an agent has before any project is chosen.
+// The workspace of an agent before any project is chosen.
 domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::filesystem::path& home);
 
 // ExecutionProfile: what the agent may start, and behind which backend.
@@ -37,9 +37,9 @@ json::object execution_profile(const domain::Execution& execution);
 // The five confinements by name, each `hard_enforced` or `not_enforced`.
 json::object confinements(const domain::Execution& execution);
 
-// ExecutionSnapshot: profile, policy and place, as the agent's execution has them; the attached
-// workspaces are added by whoever knows their folders. With the
-// host_local backend the five confinements are `not_enforced`, and nothing here suggests otherwise.
+// ExecutionSnapshot: profile, policy and place, as the agent's execution has them. The caller
+// adds the attached workspaces, whose folders it knows. With the host_local backend the five
+// confinements are `not_enforced`, and nothing here suggests otherwise.
 json::object execution_snapshot(const domain::Agent& agent, const domain::WorkspaceEntry& entry);
 
 // The `boundary` object of process and workspace events.

@@ -69,7 +69,7 @@ TEST_F(WorkspaceTest, RefusesAWorkingDirectoryOutsideTheRoot) {
     }
 }
 
-TEST_F(WorkspaceTest, RefusesFoldersThatAreNotThere) {
+TEST_F(WorkspaceTest, RefusesMissingFolders) {
     EXPECT_FALSE(enter(root_ / "nowhere", {}));
     EXPECT_FALSE(enter(root_, root_ / "nowhere"));
     std::ofstream(root_ / "file") << "text";
@@ -135,7 +135,7 @@ TEST(Workspace, SuggestsNowhereThatASandboxDeniesAnything) {
         EXPECT_THAT(text, Not(HasSubstr(word)));
 }
 
-TEST(Workspace, SaysOfEachConfinementThatTheKernelKeepsIt) {
+TEST(Workspace, SaysOfEachConfinementThatTheKernelEnforcesIt) {
     domain::Agent agent{.execution = domain::execution_of(domain::SandboxBackend::Bubblewrap,
                                                           domain::SandboxNetwork::Host)};
     const auto snapshot = execution_snapshot(agent, {});

@@ -75,13 +75,13 @@ void log_text(Level level, fmt::string_view text, fmt::format_args args) {
         if (filter) said = (*filter)(std::move(said));
     }
     // The clock is read here and not passed in: a line says when it was written, also in a test
-    // whose own time stands still.
+    // with a fake clock.
     std::string line = fmt::format("{} {} {}", to_text(SystemClock().now()), name_of(level),
                                    printable(to_utf8(said)));
     const std::scoped_lock lock(output().mutex);
     if (output().sink) return output().sink(line);
     line += '\n';
-    // Nobody is left to tell when standard error itself fails.
+    // A failure of standard error itself cannot be reported anywhere.
     (void)write_all(STDERR_FILENO, line);
 }
 

@@ -1,8 +1,7 @@
-// Lines for whoever runs the program, on standard error: "2031-01-02T03:04:05.678901Z INFO text".
+// Log lines for the operator, on standard error: "2031-01-02T03:04:05.678901Z INFO text".
 //
 // Any thread may log. One call is one line, written at once: control characters are made visible
-// and invalid UTF-8 is replaced, so text from outside can neither forge a line nor steer a
-// terminal.
+// and invalid UTF-8 is replaced, so untrusted text can neither forge a line nor control a terminal.
 #pragma once
 
 #include <functional>
@@ -23,8 +22,8 @@ bool is_logged(Level level);
 // sink is called by one thread at a time and must not log.
 void set_log_sink(std::function<void(std::string_view line)> sink);
 
-// The text of each line passes `filter` first; an empty one lets it through as it is. Any thread
-// may call the filter, several at a time, and it must not log.
+// The text of each line passes `filter` first; an empty filter changes nothing. Any thread may call
+// the filter, several at a time, and it must not log.
 void set_log_filter(std::function<std::string(std::string text)> filter);
 
 // What the functions below share.

@@ -52,7 +52,7 @@ void LogFile::rotate() {
     for (int number = kOldLogsMax - 1; number >= 1; --number)
         std::filesystem::rename(numbered(path_, number), numbered(path_, number + 1), ignored);
     std::filesystem::rename(path_, numbered(path_, 1), ignored);
-    // Without a new file the old one goes on; it is there under its new name.
+    // If no new file can be opened, logging continues in the old one, under its new name.
     if (!open_locked()) bytes_ = 0;
 }
 

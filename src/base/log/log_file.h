@@ -1,4 +1,4 @@
-// A log in a file that does not grow without end.
+// A log file of bounded size.
 #pragma once
 
 #include <filesystem>
@@ -20,9 +20,9 @@ public:
     static Result<std::unique_ptr<LogFile>> open(const std::filesystem::path& path,
                                                  std::size_t bytes_max = kLogBytesMax);
 
-    // One line, without its newline. A disk that is full costs the line, nothing else.
+    // One line, without its newline. A full disk loses the line and nothing else.
     void write(std::string_view line);
-    // Opens the path anew, for who has moved the file away.
+    // Opens the path again, after an external log rotation has moved the file.
     Status reopen();
 
 private:

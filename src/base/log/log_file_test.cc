@@ -31,7 +31,7 @@ protected:
     std::filesystem::path folder_;
 };
 
-TEST_F(LogFileTest, GoesOnWhereItEnded) {
+TEST_F(LogFileTest, ContinuesWhereItEnded) {
     LogFile::open(path()).value()->write("one");
     LogFile::open(path()).value()->write("two");
     EXPECT_EQ(content(), "one\ntwo\n");
@@ -53,7 +53,7 @@ TEST_F(LogFileTest, NeverTakesMoreThanItsBounds) {
     EXPECT_THAT(content(".1") + content(), testing::EndsWith("line 198\nline 199\n"));
 }
 
-TEST_F(LogFileTest, ALineLongerThanTheBoundStillGetsIn) {
+TEST_F(LogFileTest, WritesALineLongerThanTheBound) {
     const auto log = LogFile::open(path(), 16).value();
     log->write(std::string(100, 'x'));
     log->write("next");
@@ -61,7 +61,7 @@ TEST_F(LogFileTest, ALineLongerThanTheBoundStillGetsIn) {
     EXPECT_EQ(content(".1").size(), 101U);
 }
 
-TEST_F(LogFileTest, ComesBackAfterTheFileWasMovedAway) {
+TEST_F(LogFileTest, ReopensAFileThatWasMovedAway) {
     const auto log = LogFile::open(path()).value();
     log->write("before");
     std::filesystem::rename(path(), path().string() + ".away");

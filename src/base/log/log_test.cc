@@ -50,7 +50,7 @@ TEST_F(Log, DropsWhatIsAboveTheLevel) {
     EXPECT_THAT(texts(), ElementsAre("ERROR b", "DEBUG c", "ERROR e"));
 }
 
-TEST_F(Log, LetsNoArgumentForgeALineOrSteerATerminal) {
+TEST_F(Log, LetsNoArgumentForgeALineOrControlATerminal) {
     log_warn("name: {}", "x\n2031-01-01T00:00:00.000000Z INFO paid\x1b[2J\r\xff\xc2\x9b");
     EXPECT_THAT(texts(), ElementsAre("WARN name: x\\n2031-01-01T00:00:00.000000Z INFO paid\\x1b[2J"
                                      "\\r\xEF\xBF\xBD\\x9b"));

@@ -16,7 +16,7 @@
 namespace base {
 namespace {
 
-// It waits for disks, not for processors; a plan has four calls side by side unless told otherwise.
+// The pool waits for disks, not for processors; a plan runs four calls in parallel by default.
 constexpr std::size_t kOffloadThreads = 8;
 
 // Longer delays would overflow the clock's nanoseconds; nothing waits for ten years.

@@ -19,7 +19,7 @@ namespace base {
 class AsioLoop final : public Loop {
 public:
     AsioLoop();
-    // Waits for offloaded work that has begun; what has not begun, and all jobs, are dropped.
+    // Waits for offloaded work that has begun; work that has not begun, and all jobs, are dropped.
     ~AsioLoop() override;
     AsioLoop(const AsioLoop&) = delete;
     AsioLoop& operator=(const AsioLoop&) = delete;
@@ -38,8 +38,8 @@ public:
     void run();
     void stop();
 
-    // Gets what a job throws, and the loop goes on. Unset, the exception leaves run(). Set it
-    // before run().
+    // Receives the exception of a job; the loop then continues. Unset, the exception leaves run().
+    // Set it before run().
     std::function<void(std::exception_ptr)> on_error;
 
 private:

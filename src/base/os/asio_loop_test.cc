@@ -74,7 +74,7 @@ TEST(AsioLoop, NeverRunsACancelledTimer) {
     AsioLoop loop;
     std::vector<int> seen;
     Loop::TimerHandle second{};
-    // Both have expired when the loop first looks, and the first takes the second back.
+    // Both have expired when the loop first checks, and the first cancels the second.
     loop.after(0us, [&] {
         seen.push_back(1);
         loop.cancel(second);
@@ -104,7 +104,7 @@ TEST(AsioLoop, StartsNoThreadUntilWorkIsOffloaded) {
     EXPECT_EQ(thread_count(), before);
 }
 
-TEST(AsioLoop, OffloadsWorkAndComesBackToTheLoop) {
+TEST(AsioLoop, OffloadsWorkAndReturnsToTheLoop) {
     AsioLoop loop;
     std::thread::id work_thread, done_thread;
     loop.offload([&] { work_thread = std::this_thread::get_id(); },
@@ -117,7 +117,7 @@ TEST(AsioLoop, OffloadsWorkAndComesBackToTheLoop) {
     EXPECT_EQ(done_thread, std::this_thread::get_id());
 }
 
-TEST(AsioLoop, HandsEscapedExceptionsToOnErrorAndGoesOn) {
+TEST(AsioLoop, PassesEscapedExceptionsToOnErrorAndContinues) {
     AsioLoop loop;
     std::vector<std::string> errors;
     loop.on_error = [&](std::exception_ptr error) {

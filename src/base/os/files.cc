@@ -96,7 +96,7 @@ Status make_folders(const std::filesystem::path& path, mode_t mode) {
         made /= part;
         if (is_folder(made) || ::mkdir(made.c_str(), mode) == 0) continue;
         if (errno != EEXIST) return fail_errno(fmt::format("create the folder {}", made.string()));
-        // Someone else may have made it since we looked.
+        // Another process may have created it since our check.
         if (!is_folder(made))
             return fail(ErrorCode::Conflict, "{} exists and is not a folder", made.string());
     }

@@ -108,7 +108,7 @@ TEST_F(Files, MakesEveryMissingFolder) {
     EXPECT_EQ(mode_of(folder_ / "a" / "b" / "c"), 0700U);
 }
 
-TEST_F(Files, SaysWhatIsInTheWayOfAFolder) {
+TEST_F(Files, NamesTheFileThatBlocksAFolder) {
     ASSERT_TRUE(write_file_atomic(folder_ / "f", "", 0600));
     const auto direct = make_folders(folder_ / "f", 0700);
     EXPECT_EQ(direct.error(), (Error{ErrorCode::Conflict,

@@ -1,4 +1,4 @@
-// The one thread that everything waits on, and what leaves it for a while.
+// The one thread that runs all jobs, and the way to offload blocking work from it.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@ namespace base {
 
 using Job = std::move_only_function<void()>;
 
-// Runs jobs one at a time, in order. post() may be called from any thread; the rest only from a
-// job of the loop itself. The simulator has one on a fake clock.
+// Runs jobs one at a time, in order. post() may be called from any thread; everything else only
+// from a job of the loop itself. The simulator has one on a fake clock.
 class Loop {
 public:
     enum class TimerHandle : std::uint64_t { None = 0 };
@@ -26,8 +26,8 @@ public:
     // The job will not run, unless it already has. TimerHandle::None is allowed.
     virtual void cancel(TimerHandle timer) = 0;
 
-    // Runs `work` beside the loop (it may block) and then `done` on the loop. `work` must touch
-    // only what it owns.
+    // Offloads `work` to another thread (it may block) and then runs `done` on the loop. `work`
+    // must touch only what it owns.
     virtual void offload(Job work, Job done) = 0;
 };
 

@@ -32,7 +32,7 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 
-// How often an ending command is looked at. Nothing announces the end of an orphan.
+// How often an ending command is checked. The kernel does not report the end of an orphan.
 constexpr std::chrono::milliseconds kSweepInterval{10};
 
 // Enough reads to empty the largest pipe that a command without privileges can make (1 MiB).
@@ -60,9 +60,9 @@ Result<Stream> make_stream(AsioLoop& loop, Fd& read, std::size_t memory_bytes_ma
 
 }  // namespace
 
-// One command from its start to its exit. Left to itself, it goes: the leader ends, the streams
-// drain, what is left of the tree is ended, exit. Timeout and cancel() end the tree first, and
-// drain then.
+// One command from its start to its exit. In the normal case the leader ends, the streams drain,
+// the remaining processes are ended, and the exit is reported. Timeout and cancel() end the tree
+// first, and drain then.
 class SystemProcessRunner::Command final : public Handle,
                                            public std::enable_shared_from_this<Command> {
 public:
@@ -271,7 +271,7 @@ void SystemProcessRunner::Command::await_death() {
         siginfo_t info{};
         const bool ended = tree_.leader_ended(info);
         if (tree_.signal(SIGKILL) == 0 && ended) break;
-        // Orphans announce nothing; only for the leader can we wait without guessing.
+        // The kernel reports the end of the leader only, so that is what we wait for.
         pollfd leader{.fd = tree_.leader_fd(), .events = POLLIN, .revents = 0};
         ::poll(&leader, ended ? 0 : 1, kAbandonWaitMs);
     }

@@ -22,10 +22,10 @@ inline constexpr std::chrono::milliseconds kDrainMax{2000};
 inline constexpr std::chrono::milliseconds kKillMax{2000};
 
 // A command runs in a session of its own, without a terminal, standard input is empty, and no
-// descriptor, signal mask or handler of ours reaches it. When it has ended, for whatever reason,
-// so have all processes it started, whatever group or session they moved to: those left over get
-// SIGTERM and after kTermGrace SIGKILL before the exit is reported. What that asks of the rest of
-// the program, and the one case it cannot promise, is written in base/os/process_tree.h.
+// descriptor, signal mask or handler of ours reaches it. When it has ended, for whatever reason, so
+// have all processes it started, whatever group or session they moved to: those left over get
+// SIGTERM and after kTermGrace SIGKILL before the exit is reported. base/os/process_tree.h says
+// what this requires of other code, and the one exception.
 //
 // PATH is that of the spec's environment, "/bin:/usr/bin" when it has none. A relative program or
 // PATH entry starts at the spec's cwd; an empty cwd is our own. Used on the loop only.

@@ -121,7 +121,7 @@ protected:
     std::vector<ProcessExit> exits_;
 };
 
-// A process that reports its number and then stays. "$1" of the scripts below.
+// A process that reports its number and then keeps running. "$1" of the scripts below.
 constexpr const char* kStay = "echo $$ > pids; exec sleep 1000";
 
 TEST_F(SystemProcessRunnerTest, ReportsOutputAndExitCode) {
@@ -196,7 +196,7 @@ TEST_F(SystemProcessRunnerTest, ReadsBothStreamsAtOnce) {
     EXPECT_EQ(exit.exit_code, 0);
 }
 
-TEST_F(SystemProcessRunnerTest, GoesOnWhenTheSpillFails) {
+TEST_F(SystemProcessRunnerTest, ContinuesWhenTheSpillFails) {
     auto wanted = shell("head -c 3000000 /dev/zero; echo end");
     wanted.stdout_spill = folder_ / "missing" / "out";
     const auto exit = run(std::move(wanted));
@@ -250,7 +250,7 @@ TEST_F(SystemProcessRunnerTest, SaysWhyAProgramCannotBeStarted) {
     EXPECT_EQ(fd_count(), fds);
 }
 
-TEST_F(SystemProcessRunnerTest, LooksForTheProgramInThePathOfTheSpec) {
+TEST_F(SystemProcessRunnerTest, FindsTheProgramInThePathOfTheSpec) {
     fs::create_directory(folder_ / "bin");
     std::ofstream(folder_ / "bin" / "mine") << "#!/bin/sh\necho mine\n";
     fs::permissions(folder_ / "bin" / "mine", fs::perms::owner_all);

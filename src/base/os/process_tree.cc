@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kProcFileBytesMax = 1024 * 1024;
 
-// One signal() looks at most this often, since a command may fork faster than we look.
+// One signal() scans at most this often, since a command may fork faster than we scan.
 constexpr int kPassesMax = 8;
 
 struct Command {
@@ -121,7 +121,7 @@ struct ProcessTree::Scan {
     int signal{0};
     std::set<pid_t> signalled{};
     std::size_t running{0};
-    bool again{false};  // An orphan was reaped or a session learned: look once more.
+    bool again{false};  // An orphan was reaped or a session found: scan once more.
 };
 
 std::expected<ProcessTree, int> ProcessTree::grow(const std::function<int(pid_t&)>& spawn) {

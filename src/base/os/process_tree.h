@@ -2,12 +2,11 @@
 //
 // A command's processes may leave its process group, its session and its tree (a double fork). So
 // this process becomes a child subreaper when the first command starts: an orphan then becomes our
-// child instead of vanishing under init, and walking down from our own children finds all there
-// is. Whose orphan it is, its session says, which is that of the leader or of a descendant. One
-// that also made its own session and then lost its parent (a daemon) carries no trace: it is taken
-// for any ending command's, once no other command that is old enough to have started it still
-// runs. So it may outlive its command while others run, but it is never the living child of
-// another one.
+// child instead of vanishing under init, and walking down from our own children finds all there is.
+// The session of an orphan, that of the leader or of a descendant, shows its command. One that also
+// made its own session and then lost its parent (a daemon) has no such mark: it is assigned to any
+// ending command, once no other command that is old enough to have started it still runs. So it may
+// outlive its command while others run, but it is never the living child of another one.
 //
 // For this to be safe, nothing else in the program may start children that lead their own session
 // unless it does so through start_apart(), wait for "any child", or ignore SIGCHLD. Children in our
@@ -48,8 +47,8 @@ public:
     // Becomes readable when the leader has ended.
     int leader_fd() const { return leader_fd_.get(); }
 
-    // How the leader ended, as waitid() tells it; false while it runs. Its zombie stays, and keeps
-    // its number from being given to a stranger that we would then signal.
+    // How the leader ended, as waitid() reports it; false while it runs. Its zombie remains, so
+    // that its number is not reused for a foreign process that we would then signal.
     bool leader_ended(siginfo_t& info) const;
 
     // Sends `signal` (0: none) to every process of the tree that still runs, and says how many

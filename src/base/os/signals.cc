@@ -31,7 +31,7 @@ Signals::Signals(AsioLoop& loop, const std::vector<int>& numbers,
 
 Signals::~Signals() {
     // The wait that is cancelled ends when the loop next runs, perhaps never: until then it holds
-    // the set, so the signals themselves have to be let go of here.
+    // the set, so the signals themselves are released here.
     state_->set.cancel();
     state_->set.clear();
 }

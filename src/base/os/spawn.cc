@@ -46,7 +46,7 @@ Status check_spec(const ProcessSpec& spec) {
 
 enum class Candidate { Missing, NotExecutable, Program };
 
-Candidate look_at(const std::filesystem::path& path) {
+Candidate inspect(const std::filesystem::path& path) {
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0) return Candidate::Missing;
     if (!S_ISREG(info.st_mode) || ::access(path.c_str(), X_OK) != 0)
@@ -139,7 +139,7 @@ Result<std::string> find_program(const ProcessSpec& spec) {
     TRY(check_spec(spec));
     bool found = false;
     for (const auto& place : places_of(spec)) {
-        const Candidate candidate = look_at(place);
+        const Candidate candidate = inspect(place);
         // Absolute, because the child changes its folder before it looks.
         std::error_code error;
         if (candidate == Candidate::Program)

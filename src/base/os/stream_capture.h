@@ -14,7 +14,7 @@ namespace base {
 
 // The spill file is created (mode 0600, replacing the content of one that is there) by the byte
 // that exceeds the bound, and then gets all bytes from the first on. When that fails, the file is
-// removed, and counting, hashing and the two ends in memory go on.
+// removed, and counting, hashing and the two ends in memory continue.
 class StreamCapture {
 public:
     StreamCapture(std::size_t memory_bytes_max, std::filesystem::path spill);

@@ -85,7 +85,7 @@ TEST_F(StreamCaptureTest, WritesTheSpillForItsOwnerOnly) {
     EXPECT_EQ(read_file(folder_ / "spill", 100), "abc");
 }
 
-TEST_F(StreamCaptureTest, GoesOnCountingWhenTheSpillCannotBeOpened) {
+TEST_F(StreamCaptureTest, KeepsCountingWhenTheSpillCannotBeOpened) {
     for (const auto& path :
          {folder_ / "missing" / "spill", folder_, fs::path(), fs::path("/dev/full")}) {
         StreamCapture capture(4, path);

@@ -30,7 +30,7 @@ std::string each_byte(std::string_view credential, fmt::format_string<unsigned> 
     return text;
 }
 
-// As programs break lines when nobody tells them not to; the same text when it is short.
+// With the line breaks that programs insert by default; the same text when it is short.
 std::string wrapped(std::string_view text, std::size_t columns) {
     std::string lines;
     for (std::size_t at = 0; at < text.size(); at += columns)

@@ -9,7 +9,8 @@ namespace scan {
 
 // A shorter credential is also a word of ordinary text, and is not looked for.
 inline constexpr std::size_t kKnownBytesMin = 6;
-// Of a longer spelling this many bytes are looked for, and the rest is taken to follow.
+// Only this many bytes of a longer spelling are searched for; the remaining ones are assumed to
+// follow.
 inline constexpr std::size_t kNeedleBytesMax = 1024;
 
 struct Spelling {

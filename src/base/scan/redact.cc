@@ -44,7 +44,7 @@ std::string Redactor::Stream::release(std::uint64_t safe) {
     std::size_t used = 0;
     for (; used < ahead_.size() && ahead_[used].begin < safe; ++used) {
         const auto& finding = ahead_[used];
-        if (finding.end > total_) break;  // Its rest has not come yet.
+        if (finding.end > total_) break;  // Its remaining bytes have not arrived yet.
         const bool is_fresh = finding.begin >= passed_;
         pass_to(finding.begin, true);
         if (is_fresh) out += fmt::format("[redacted:{}]", finding.rule);

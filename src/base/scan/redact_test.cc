@@ -17,7 +17,7 @@ std::string in_pieces(const Redactor& redactor, std::string_view text, std::size
     return out + stream.finish();
 }
 
-TEST(Redactor, ReplacesKnownCredentialsAndLeavesTheRest) {
+TEST(Redactor, ReplacesKnownCredentialsAndNothingElse) {
     const auto redactor = Redactor::make({std::string(kSecret)}, Suspects::Keep).value();
     EXPECT_EQ(redactor.redact("key=s3cr3t-of-the-house; ok"),
               "key=[redacted:known-credential]; ok");
@@ -26,7 +26,7 @@ TEST(Redactor, ReplacesKnownCredentialsAndLeavesTheRest) {
     EXPECT_EQ(redactor.redact(""), "");
 }
 
-TEST(Redactor, TakesSuspectsOnlyWhenAsked) {
+TEST(Redactor, ReplacesSuspectsOnlyOnRequest) {
     const std::string text = "token " + example(secret_rules()[0].good[0]) + " end";
     EXPECT_EQ(Redactor::make({}, Suspects::Keep).value().redact(text), text);
     EXPECT_EQ(Redactor::make({}, Suspects::Redact).value().redact(text),

@@ -22,7 +22,7 @@ struct Rule {
     std::optional<std::string> pattern{};
     std::vector<std::string> keywords{};
     std::optional<std::string> value{};
-    std::optional<std::string> until{};  // The value goes on to this text, when it follows soon.
+    std::optional<std::string> until{};  // The value extends to this text, when it follows soon.
     double entropy{0};                   // Bits per byte that the value has at least.
     std::optional<std::string> check{};  // A name in checks.h that the value passes.
     std::vector<std::string> good{};     // Texts in which it finds something, for tests.

@@ -15,7 +15,7 @@
 namespace scan {
 
 inline constexpr std::string_view kKnownRule = "known-credential";
-// A value that goes on to a closing text (Rule::until) is at most this long.
+// A value that extends to a closing text (Rule::until) is at most this long.
 inline constexpr std::size_t kUntilBytesMax = 16 * 1024;
 
 struct Finding {
@@ -54,7 +54,7 @@ public:
         // What was found since the last take(), in the same order. A finding that two pieces share
         // may come in two parts that touch.
         std::vector<Finding> take();
-        // Where the first value begins that goes on until a closing text which has not come yet.
+        // Where the first value begins whose closing text has not arrived yet.
         std::optional<std::uint64_t> open_at() const;
 
     private:

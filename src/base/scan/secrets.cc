@@ -64,7 +64,7 @@ bool protects_nothing(std::string_view credential) {
     return is_word || credential.size() < kKnownBytesMin;
 }
 
-// How many bytes at the cut are part of a credential whose rest is on its other side.
+// How many bytes at the cut belong to a credential that continues on its other side.
 std::size_t part_at(std::string_view text, Cut cut, const std::vector<Spelling>& spellings) {
     std::size_t longest = 0;
     for (const auto& [spelled, any_case] : spellings) {
@@ -92,7 +92,7 @@ void change_texts(json::value& value, const Change& change) {
     }
 }
 
-// No credential goes on behind it.
+// No credential continues after it.
 bool ends_word(unsigned char c) {
     return std::isspace(c) != 0 || c >= 0x80;
 }

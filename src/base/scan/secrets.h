@@ -17,7 +17,7 @@
 
 namespace scan {
 
-// What stands in the place of a known credential.
+// Replaces a known credential.
 inline constexpr std::string_view kCredentialMark = "[redacted:known-credential]";
 // So much of a credential is not recognised where a text was cut inside it.
 inline constexpr std::size_t kPartBytesMin = 8;

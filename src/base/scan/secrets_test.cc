@@ -74,13 +74,13 @@ TEST_F(SecretsTest, ACredentialThatIsLearntLaterCountsAtOnce) {
     EXPECT_EQ(without_secrets("token-of-tomorrow-1 " + kSecret), kMark + " " + kMark);
 }
 
-TEST_F(SecretsTest, WordsStayWhatTheyAre) {
+TEST_F(SecretsTest, OrdinaryWordsAreKept) {
     know({"ollama", "changeme", "local", "x1y2", ""});
     EXPECT_FALSE(is_guarding());
     EXPECT_EQ(without_secrets("ollama changeme"), "ollama changeme");
 }
 
-// The rest of it is on the other side of the cut, so no rule finds it any more.
+// It continues on the other side of the cut, so no rule matches it.
 TEST_F(SecretsTest, HalfACredentialAtACutIsTakenOutToo) {
     know({kSecret});
     for (std::size_t size = kPartBytesMin; size < kSecret.size(); ++size) {
@@ -92,7 +92,7 @@ TEST_F(SecretsTest, HalfACredentialAtACutIsTakenOutToo) {
     EXPECT_EQ(without_secrets("plain text", Cut::AtEnd), "plain text");
 }
 
-TEST_F(SecretsTest, WhatLooksLikeASecretGoesOnlyWhereItIsWanted) {
+TEST_F(SecretsTest, SuspectsAreRedactedOnlyOnRequest) {
     const std::string key = std::string("AKIA") + "Z7XQ4MNBV2LKJHGF";
     EXPECT_EQ(without_secrets("id " + key), "id " + key);
     set_suspects(Suspects::Redact);

@@ -1,4 +1,4 @@
-// How a provider is told who asks.
+// How a request authenticates to a provider.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ BOOST_DESCRIBE_ENUM(CredentialSource, Env, ExternalCli, CredentialProfile, AuthP
                     CredentialProcess, None)
 BOOST_DESCRIBE_ENUM(CredentialKind, ApiKey, BearerToken, OAuth, SessionToken, AwsSdk, None)
 
-// The only login of another program that can be used.
+// The only other program whose login can be used.
 inline constexpr std::string_view kCodexCli = "codex_cli";
 
 struct Auth {
@@ -34,7 +34,7 @@ struct Auth {
 };
 BOOST_DESCRIBE_STRUCT(Auth, (), (source, kind, env, profile, external))
 
-// How hard a model is asked to think.
+// How much effort a model spends on reasoning.
 enum class ReasoningEffort { Low, Medium, High, Xhigh };
 BOOST_DESCRIBE_ENUM(ReasoningEffort, Low, Medium, High, Xhigh)
 
@@ -44,7 +44,7 @@ std::optional<CredentialKind> parse_kind(std::string_view text);
 // Whether a credential of this kind can be kept in credentials.json.
 bool is_storable(CredentialKind kind);
 
-// Whether source and kind fit together and bring what they need; an error names `place`.
+// Checks that source and kind fit together and are complete; an error names `place`.
 base::Status check_auth(const Auth& auth, std::string_view place);
 
 }  // namespace config

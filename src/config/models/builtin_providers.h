@@ -1,4 +1,4 @@
-// Providers whose endpoint and credential fit a transport we speak; anything else is configured.
+// Providers whose endpoint and credential fit a supported transport; all others are configured.
 #pragma once
 
 #include <array>

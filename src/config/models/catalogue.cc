@@ -50,7 +50,7 @@ Number first_of(std::initializer_list<Number> numbers) {
     return std::nullopt;
 }
 
-// The entries that speak of one model; absent ones are empty.
+// The entries of one model; absent ones are empty.
 struct Sources {
     ModelOverride own;
     ModelOverride unknown;  // Only for a model that is not in the catalogue.

@@ -16,7 +16,7 @@
 
 namespace config {
 
-// For a model nobody knows the window of: small enough for what is served locally today, large
+// For a model without a known window: small enough for models that are served locally today, large
 // enough for the tools' definitions and some work.
 inline constexpr std::int64_t kPromptBudgetUnknownModel = 32'000;
 inline constexpr std::int64_t kMaxOutputTokens = 8192;
@@ -39,7 +39,7 @@ enum class MetadataSource { BuiltInCatalog, ConservativeBuiltin, ConfigOverride,
 BOOST_DESCRIBE_ENUM(MetadataSource, BuiltInCatalog, ConservativeBuiltin, ConfigOverride,
                     UnknownFallback)
 
-// What an operator says of a model (`models.catalog`) or of all unknown ones.
+// The operator's settings for one model (`models.catalog`) or for all unknown ones.
 struct ModelOverride {
     std::optional<std::string> display_name{};
     std::optional<std::string> description{};
@@ -86,12 +86,12 @@ BOOST_DESCRIBE_STRUCT(ModelPolicy, (),
                        runtime_max_output_tokens, tool_output_truncation_estimated_tokens,
                        max_output_tokens_upper_limit, capabilities, source))
 
-// What the operator has said about models.
+// The operator's settings for models.
 struct ModelSettings {
     std::map<std::string, ModelOverride> overrides{};  // By reference.
     std::optional<ModelOverride> unknown_fallback{};
     std::int64_t prompt_budget_estimated_tokens{kPromptBudgetUnknownModel};
-    std::optional<std::int64_t> max_output_tokens{};  // Comes before what the catalogue says.
+    std::optional<std::int64_t> max_output_tokens{};  // Takes precedence over the catalogue.
 };
 
 ModelPolicy resolve_policy(const ModelRef& ref, const ModelSettings& settings);
@@ -99,7 +99,7 @@ ModelPolicy resolve_policy(const ModelRef& ref, const ModelSettings& settings);
 // All of the catalogue and of the overrides, each once; sorted by display name, then reference.
 std::vector<ModelRef> listed_models(const ModelSettings& settings);
 
-// The model to use of a provider when nobody chose: its first of the catalogue, else its
+// The model of a provider when none is configured: its first of the catalogue, else its
 // alphabetically first override.
 std::optional<ModelRef> preferred_model(std::string_view provider, const ModelSettings& settings);
 

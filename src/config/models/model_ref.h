@@ -1,4 +1,4 @@
-// The name of a model: whom to ask, and for what.
+// The name of a model: its provider and the model.
 #pragma once
 
 #include <string>

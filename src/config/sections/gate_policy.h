@@ -11,12 +11,12 @@ namespace config {
 
 struct GateSettings {
     GateSection general{};
-    std::map<std::string, GateSection> agents{};  // Those that have words of their own.
+    std::map<std::string, GateSection> agents{};  // Those with their own settings.
 
-    // The most specific word that was said: on the agent's family, the agent, the family, all. A
-    // family that is not known has no word of its own.
+    // The most specific setting: of the agent's family, the agent, the family, all. An unknown
+    // family has no setting of its own.
     domain::GatePolicy policy(const std::string& agent, std::string_view family) const;
-    // Is there nothing to judge, whoever asks?
+    // Is the gate off for every agent and family?
     bool is_off() const { return general == GateSection{} && agents.empty(); }
 };
 BOOST_DESCRIBE_STRUCT(GateSettings, (), (general, agents))

@@ -21,7 +21,7 @@ TEST(GateSettings, TheMostSpecificWordCounts) {
     EXPECT_FALSE(settings.is_off());
 }
 
-TEST(GateSettings, NothingSaidIsOff) {
+TEST(GateSettings, TheDefaultIsOff) {
     EXPECT_TRUE(GateSettings().is_off());
     EXPECT_EQ(GateSettings().policy("ada", "web"), Off);
 }

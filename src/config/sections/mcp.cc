@@ -12,7 +12,7 @@ using base::ErrorCode;
 using base::fail;
 using base::Status;
 
-// A server is somebody else's program: it does not get whatever else happens to be set.
+// A server is an external program: it does not get other variables.
 constexpr auto kInherited = std::to_array<const char*>(
     {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ",
      "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"});
@@ -25,7 +25,7 @@ bool is_name(std::string_view name) {
            !name.contains("__") && !name.starts_with('_') && !name.ends_with('_');
 }
 
-// The variable that "$NAME" names, or nothing for a text that is meant as it is.
+// The variable that "$NAME" names, or empty for literal text.
 std::optional<std::string> named_variable(std::string_view value) {
     if (value.size() < 2 || value[0] != '$' || value[1] == '$') return std::nullopt;
     return std::string(value.substr(1));

@@ -1,5 +1,5 @@
-// MCP servers: outside programs whose tools agents and plans may use. Operators name them; nothing
-// that a model or a server says does.
+// MCP servers: external programs whose tools agents and plans may use. Only operators name them; no
+// model and no server can.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ using Environment = std::map<std::string, std::string>;
 inline constexpr std::int64_t kMcpTimeoutDefaultMs = 60'000;
 inline constexpr std::int64_t kMcpTimeoutMaxMs = 3'600'000;
 inline constexpr std::size_t kMcpServersMax = 32;
-// Of a server's name. With two underscores inside, a tool's name could not be taken apart again.
+// Of a server's name. With two underscores inside, a tool's name could not be split again.
 inline constexpr std::size_t kMcpNameCharsMax = 24;
 
 // As it is written in config.json.
@@ -67,7 +67,7 @@ struct McpServer {
 std::vector<McpServer> mcp_servers(const McpSection& section, const Environment& environment,
                                    const std::filesystem::path& cwd);
 
-// The variables that servers are given by name, but those every program has. They are secrets:
+// The variables that servers get by name, except those that every program has. They are secrets:
 // commands do not get them.
 std::vector<std::string> mcp_secret_names(const McpSection& section);
 

@@ -21,7 +21,7 @@ struct PlanCommand {
 };
 BOOST_DESCRIBE_STRUCT(PlanCommand, (), (argv, description, timeout_ms))
 
-// Takes the place of the default policy's members; what is absent stays as it is there.
+// Overrides members of the default policy; absent members keep their default.
 struct PlanPolicy {
     std::optional<bool> confirmations_required{};
     std::optional<std::string> max_risk_level{};  // As plans write it: read-only, writes, commands.

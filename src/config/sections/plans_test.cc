@@ -16,7 +16,7 @@ base::Result<ConfigFile> read(std::string_view text) {
     return file;
 }
 
-TEST(PlanSettings, WhatIsSetTakesTheDefaultsPlaceAndTheRestStays) {
+TEST(PlanSettings, SetMembersOverrideTheDefaultsAndOthersAreKept) {
     const auto file = read(R"({"plan": {
         "allow_delete": true,
         "commands": {"build": {"argv": ["make", "{target}"], "timeout_ms": 5}},

@@ -1,4 +1,4 @@
-// What the operator lets commands do, for all agents and for single ones.
+// What commands may do, for all agents and for single ones.
 #pragma once
 
 #include <filesystem>
@@ -32,10 +32,10 @@ struct Sandboxes {
     friend bool operator==(const Sandboxes&, const Sandboxes&) = default;
 };
 
-// What an agent's commands may do and what is kept from them, as it is shown.
+// What an agent's commands may do and what is enforced, as it is shown.
 domain::Execution execution_of(const Sandbox& sandbox);
 
-// Whether these sections can be used; an error names the place and says what was meant.
+// Checks these sections; an error names the place and the valid values.
 base::Status check_sandbox(const ConfigFile& file);
 
 // `home` is the runtime's own folder: no writable root may lie in it.

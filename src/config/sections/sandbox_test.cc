@@ -19,7 +19,7 @@ base::Result<Sandboxes> loaded(std::string_view text) {
     return load_sandboxes(file, "/home/u/.holon");
 }
 
-TEST(Sandbox, IsHostLocalUntilSomebodyChooses) {
+TEST(Sandbox, IsHostLocalByDefault) {
     const auto all = loaded("{}");
     ASSERT_TRUE(all) << all.error().message;
     EXPECT_EQ(*all, Sandboxes{});
@@ -56,13 +56,13 @@ TEST(Sandbox, TakesWhatIsSetAndForAnAgentWhatItSetsBeyond) {
     EXPECT_FALSE(execution_of(all->of("tight")).supports_managed_worktrees);
     EXPECT_TRUE(execution_of(general).supports_managed_worktrees);
     EXPECT_FALSE(execution_of(all->of("apart")).supports_managed_worktrees);
-    // Whoever is confined chooses its own root only where the operator says so.
+    // A confined agent chooses its own root only if the operator allows it.
     EXPECT_FALSE(execution_of(general).allow_new_workspaces);
     EXPECT_TRUE(execution_of(all->of("open")).allow_new_workspaces);
     EXPECT_TRUE(execution_of(all->of("apart")).allow_new_workspaces);
 }
 
-TEST(Sandbox, RefusesWhatCannotBeMeantAndSaysWhere) {
+TEST(Sandbox, RefusesInvalidValuesAndNamesThePlace) {
     const std::pair<const char*, const char*> cases[] = {
         {R"({"sandbox": {"backend": "docker"}})", "/sandbox/backend"},
         {R"({"sandbox": {"network": "some"}})", "/sandbox/network"},

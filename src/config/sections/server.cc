@@ -91,7 +91,8 @@ base::Result<std::string> check_token(std::string_view text, std::string_view wh
     const bool is_plain = std::ranges::all_of(token, [](char c) { return c > 0x20 && c < 0x7f; });
     if (!is_plain)
         return fail(ErrorCode::InvalidInput,
-                    "{}: the token holds a space or a character that a header cannot carry", where);
+                    "{}: the token contains a space or a character that is not allowed in a header",
+                    where);
     return std::string(token);
 }
 

@@ -12,11 +12,11 @@
 namespace config {
 
 inline constexpr int kDefaultPort = 7878;
-inline constexpr std::size_t kSocketPathMax = 107;  // What the kernel takes.
+inline constexpr std::size_t kSocketPathMax = 107;  // The limit of the kernel.
 inline constexpr std::size_t kTokenBytesMax = 4096;
 
-// Whether a control token is asked for over TCP: when one is configured or the address can be
-// reached from elsewhere; always; never.
+// When a control token is required over TCP: when one is configured or the address is not loopback;
+// always; never.
 enum class AuthMode { Auto, Required, Disabled };
 BOOST_DESCRIBE_ENUM(AuthMode, Auto, Required, Disabled)
 
@@ -26,7 +26,7 @@ struct Server {
     std::optional<std::string> callback_base_url{};
     std::filesystem::path socket_path;
     std::string control_token{};  // A secret; empty: none.
-    std::string viewer_token{};   // The same, for who may look but neither replay nor control.
+    std::string viewer_token{};   // The same, for clients that may only read.
     AuthMode control_auth_mode{AuthMode::Auto};
 };
 
@@ -35,8 +35,8 @@ struct Server {
 base::Result<Server> load_server(const std::filesystem::path& home,
                                  const std::map<std::string, std::string>& environment);
 
-// Trimmed. A blank one, or one that no header could carry, is InvalidInput; `where` says whose
-// mistake it is. The value is not repeated.
+// Trimmed. A blank one, or one that is not allowed in a header, is InvalidInput; `where` names the
+// source in the error. The value is not repeated.
 base::Result<std::string> check_token(std::string_view text, std::string_view where);
 
 struct HostPort {

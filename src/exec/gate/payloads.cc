@@ -46,7 +46,7 @@ struct Run {
 
 constexpr std::size_t kWrappedLineMin = 32;
 
-// Where the run that reaches `at` goes on behind a line end, or `at`.
+// Where the run that reaches `at` continues after a line end, or `at`.
 std::size_t behind_line_end(std::string_view text, std::size_t at) {
     std::size_t next = at;
     if (text.substr(next).starts_with("\\r")) next += 2;
@@ -84,22 +84,22 @@ class Finder {
 public:
     Finder(std::vector<Payload>& out, const VisitDecoded& decoded) : out_(out), visit_(decoded) {}
 
-    // Every run of kRunBytesMin covers one of the bytes that are looked at.
-    void look_through(std::string_view text, std::string_view via, int depth, const Run* outer) {
+    // Every run of kRunBytesMin covers one of the checked bytes.
+    void check_text(std::string_view text, std::string_view via, int depth, const Run* outer) {
         std::size_t floor = 0;
         for (std::size_t at = kRunBytesMin - 1; at < text.size(); at += kRunBytesMin) {
             if (at < floor || !scan::is_base64_digit(text[at])) continue;
             const Run run = run_around(text, at, floor);
             floor = run.end;
             if (run.end - run.begin >= kRunBytesMin)
-                look_at(text.substr(run.begin, run.end - run.begin), outer ? *outer : run, via,
-                        depth);
+                check_run(text.substr(run.begin, run.end - run.begin), outer ? *outer : run, via,
+                          depth);
             if (run.end > at) at = std::max(at, run.end - run.end % kRunBytesMin - 1);
         }
     }
 
 private:
-    void look_at(std::string_view run, const Run& place, std::string_view via, int depth) {
+    void check_run(std::string_view run, const Run& place, std::string_view via, int depth) {
         const auto head = run.substr(0, kDecodedBytesMax * 2);
         const bool is_hex = std::ranges::all_of(
             head, [](char c) { return scan::is_hex_digit(c) || c == '\n' || c == '\r'; });
@@ -135,7 +135,7 @@ private:
         if (!is_aligned || !is_readable(decoded)) return false;
         if (visit_) visit_(decoded, place.begin, place.end);
         const std::size_t before = out_.size();
-        if (depth < kEncodingDepthMax) look_through(decoded, via, depth + 1, &place);
+        if (depth < kEncodingDepthMax) check_text(decoded, via, depth + 1, &place);
         return out_.size() > before;
     }
 
@@ -170,7 +170,7 @@ FileKind file_kind(std::string_view text) {
 
 std::vector<Payload> find_payloads(std::string_view text, const VisitDecoded& decoded) {
     std::vector<Payload> found;
-    Finder(found, decoded).look_through(text, "", 0, nullptr);
+    Finder(found, decoded).check_text(text, "", 0, nullptr);
     return found;
 }
 

@@ -33,11 +33,11 @@ struct FileKind {
 };
 FileKind file_kind(std::string_view bytes);
 
-// Text that was found behind an encoding, and where the run with it stands.
+// Text that was found behind an encoding, and the position of the run that contains it.
 using VisitDecoded =
     std::function<void(std::string_view decoded, std::size_t begin, std::size_t end)>;
 
-// Looks at every encoded run of `text`, in time linear in its length. `decoded` is called with what
+// Checks every encoded run of `text`, in time linear in its length. `decoded` is called with what
 // is readable text behind an encoding, so that its content can be judged, too.
 std::vector<Payload> find_payloads(std::string_view text, const VisitDecoded& decoded = nullptr);
 

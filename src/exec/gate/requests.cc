@@ -36,11 +36,12 @@ std::string bounded(std::string text) {
 // Every text in `value` on lines of its own, as it is and not as JSON would spell it: rules look
 // for words, and an escape in front of a word would hide it. A name ends like a sentence, or it
 // would read as "somebody said:" in front of what follows.
-void tell(const json::value& value, std::string_view name, std::string& out) {
+void append_text(const json::value& value, std::string_view name, std::string& out) {
     if (value.is_object()) {
-        for (const auto& member : value.get_object()) tell(member.value(), member.key(), out);
+        for (const auto& member : value.get_object())
+            append_text(member.value(), member.key(), out);
     } else if (value.is_array()) {
-        for (const auto& entry : value.get_array()) tell(entry, name, out);
+        for (const auto& entry : value.get_array()) append_text(entry, name, out);
     } else {
         out += fmt::format(
             "{}.\n{}\n", name,
@@ -121,8 +122,8 @@ void add_network(FinishedRequest& request, const std::filesystem::path& log,
                         request.unexpected_behavior ? "; " : "", fmt::join(network.refused, ", "));
 }
 
-// Of work that goes on beside this call or serves others too: nobody can tell what it reached for
-// this one, only what it could reach.
+// Of work that continues in the background or serves other calls, too: it is unknown what it
+// reached for this one, only what it could reach.
 void add_possible_network(FinishedRequest& request, const BackendFacts& backend) {
     if (backend.network_is_open) return add_open_network(request);
     if (backend.hosts.empty()) return;
@@ -190,11 +191,11 @@ FinishedRequest of_tool(const tools::FinishedCall& finished, const Reporter& rep
         results::project(call.tool, finished.outcome->completed, payloads, finished.output);
     std::string said, complained;
     if (envelope.ok()) {
-        tell(json::value(envelope.summary_text()), "summary", said);
-        tell(envelope.result(), "result", said);
+        append_text(json::value(envelope.summary_text()), "summary", said);
+        append_text(envelope.result(), "result", said);
     } else {
         request.exit_code = 1;
-        tell(base::to_json(envelope.error()), "error", complained);
+        append_text(base::to_json(envelope.error()), "error", complained);
     }
     request.stdout_file = std::move(said);
     request.stderr_file = std::move(complained);

@@ -1,4 +1,4 @@
-// What a finished call or task is told as: the requests that its result documents are written from.
+// Describes a finished call or task: the requests from which its result documents are written.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace gate {
 
-// Longer commands and arguments are told by their beginning and their digest.
+// Longer commands and arguments are shown by their beginning and their digest.
 inline constexpr std::size_t kCommandBytesMax = 64 * 1024;
-inline constexpr std::size_t kDestinationsMax = 200;  // Of one command that are told.
+inline constexpr std::size_t kDestinationsMax = 200;  // Listed for one command.
 
 struct Reporter {
     const BackendFacts& backend;

@@ -13,15 +13,15 @@ using domain::GateOutcome;
 using domain::GatePolicy;
 using domain::GateReason;
 
-// One request may be told again in the same second, after a crash; each telling is a document.
-constexpr int kTellingsMax = 20;
+// One request may be written again in the same second, after a crash; each time is a new document.
+constexpr int kAttemptsMax = 20;
 // Of reasons in an error's details, so that these stay below results::kDetailsCharsMax.
 constexpr std::size_t kReasonCharsMax = 600;
 constexpr std::string_view kHint =
-    "The result is kept from you; do not try to get it by another way. Its side effects stand. Go "
-    "on without it, or ask the operator, who can look at it and release it.";
+    "The result is withheld from you; do not try to get it another way. Its side effects remain. "
+    "Continue without it, or ask the operator, who can review and release it.";
 
-// Rules and places only: no word of the result, not even the part beside a secret.
+// Rules and places only: no word of the result, not even the text next to a secret.
 json::array shown_reasons(const std::vector<GateReason>& reasons) {
     json::array list;
     std::size_t chars = 0;
@@ -88,11 +88,11 @@ void remove_copies(const tools::Outcome& outcome, const std::filesystem::path& l
 base::Result<domain::GateDocument> ResultGateAdapter::pass_one(const domain::AgentId& agent,
                                                                FinishedRequest request) const {
     const std::string id = request.request_id;
-    for (int telling = 1;; ++telling) {
-        if (telling > 1) request.request_id = fmt::format("{}.again-{}", id, telling);
+    for (int attempt = 1;; ++attempt) {
+        if (attempt > 1) request.request_id = fmt::format("{}.again-{}", id, attempt);
         const auto deposited = parts_.gate.deposit(agent, request);
         if (deposited) return parts_.gate.settle(*deposited);
-        if (deposited.error().code != ErrorCode::Conflict || telling >= kTellingsMax)
+        if (deposited.error().code != ErrorCode::Conflict || attempt >= kAttemptsMax)
             return std::unexpected(deposited.error());
     }
 }
@@ -133,17 +133,18 @@ ResultGateAdapter::~ResultGateAdapter() {
     for (int left = in_flight_; left > 0; left = in_flight_) in_flight_.wait(left);
 }
 
-// Beside the loop: what `requests` makes passes the gate, and `tell` puts the verdict into the
-// answer, which `done` gets on the loop.
-template <class Answer, class Requests, class Tell>
+// Offloaded from the loop: the documents of `requests` pass the gate, and `apply` puts the verdict
+// into the answer, which `done` gets on the loop.
+template <class Answer, class Requests, class Apply>
 void ResultGateAdapter::check_in_background(const domain::AgentId& agent, BackendFacts backend,
-                                            domain::GatePolicy policy, Requests requests, Tell tell,
+                                            domain::GatePolicy policy, Requests requests,
+                                            Apply apply,
                                             std::move_only_function<void(Answer)> done) {
     auto answer = std::make_shared<Answer>();
     ++in_flight_;
     parts_.loop.offload(
         [this, agent, policy, answer, backend = std::move(backend), requests = std::move(requests),
-         tell = std::move(tell)] {
+         apply = std::move(apply)] {
             Judged judged;
             try {
                 judged =
@@ -153,7 +154,7 @@ void ResultGateAdapter::check_in_background(const domain::AgentId& agent, Backen
             }
             judged.mark.policy = policy;
             if (policy == GatePolicy::Enforce && judged.mark.outcome == GateOutcome::Reject)
-                answer->instead = tell(judged.mark, judged.reasons);
+                answer->instead = apply(judged.mark, judged.reasons);
             answer->mark = std::move(judged.mark);
             --in_flight_;
             in_flight_.notify_all();

@@ -1,9 +1,9 @@
-// The gate at the waist: what a call or a task left behind becomes result documents, and only the
-// verdict on them decides whether it goes on.
+// The result gate of the dispatcher: the output of a call or a task becomes result documents, and
+// their verdict alone decides whether it is passed on.
 //
 // A call that ran commands has one document for each of them, and all have to be accepted; any
 // other call has one, with its tool and arguments as the command and everything it said as the
-// streams. Writing, judging and moving happen beside the loop.
+// streams. Writing, judging and moving are offloaded from the loop.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace gate {
 
-// Where commands ran, as a document tells it.
+// Where commands ran, as a document shows it.
 struct BackendFacts {
     std::string name;
     std::string version{};
@@ -43,7 +43,7 @@ struct ResultGateParts {
 class ResultGateAdapter final : public tools::ResultGate, public tasks::OutputGate {
 public:
     explicit ResultGateAdapter(ResultGateParts parts) : parts_(std::move(parts)) {}
-    // Waits for verdicts that are on their way; nobody is told of them.
+    // Waits for verdicts in flight; their callbacks are not called.
     ~ResultGateAdapter() override;
     ResultGateAdapter(const ResultGateAdapter&) = delete;
     ResultGateAdapter& operator=(const ResultGateAdapter&) = delete;
@@ -66,9 +66,9 @@ private:
         domain::GateMark mark;
         std::vector<domain::GateReason> reasons{};
     };
-    template <class Answer, class Requests, class Tell>
+    template <class Answer, class Requests, class Apply>
     void check_in_background(const domain::AgentId& agent, BackendFacts backend,
-                             domain::GatePolicy policy, Requests requests, Tell tell,
+                             domain::GatePolicy policy, Requests requests, Apply apply,
                              std::move_only_function<void(Answer)> done);
     // Blocks. What cannot be judged is rejected.
     Judged pass(const domain::AgentId& agent, std::vector<FinishedRequest> requests) const;

@@ -132,7 +132,7 @@ private:
                               .artifact = artifact_.path});
     }
 
-    // Hits near a border are left to the piece in which they stand in the middle.
+    // Hits near a border are left to the piece that has them in its middle.
     void look(std::string_view piece, std::uint64_t start, bool at_end) {
         if (reasons_.is_full()) return;
         const std::size_t first = start == 0 ? 0 : kMargin;
@@ -199,7 +199,7 @@ base::Result<Verdict> Validator::validate(std::string_view name, std::string_vie
     if (text.size() <= kDocumentBytesMax) check_document_text(*scanner_, text, parsed, reasons);
     if (parsed.has_front) TRY(check_listing(front.artifacts, artifacts, reasons));
     for (const auto& artifact : front.artifacts) {
-        if (!is_artifact_path(artifact.path) || reasons.is_full()) continue;  // Told already.
+        if (!is_artifact_path(artifact.path) || reasons.is_full()) continue;  // Reported already.
         auto source = artifacts.open(artifact.path);
         if (!source && !is_of_document(source.error())) return std::unexpected(source.error());
         if (!source) {

@@ -1,6 +1,6 @@
 // Whether a result document may enter: its form, its digests, its content.
 //
-// Everything from outside is data here: nothing is followed, run or unpacked beyond the bounds, and
+// All input is untrusted data here: nothing is followed, run or unpacked beyond the bounds, and
 // every reason says where, with secrets taken out.
 #pragma once
 

@@ -12,7 +12,7 @@ Envelope project(const std::string& tool_name, const Completed& completed, Artif
             {.kind = "artifact_write_failed",
              .message =
                  "The tool ran, but its output could not be kept: " + canonical.error().message,
-             .recovery_hint = "The side effects stand. Free disk space or ask for less output."});
+             .recovery_hint = "The side effects remain. Free disk space or request less output."});
     return Envelope::success(tool_name, canonical->summary_text, std::move(canonical->result));
 }
 

@@ -37,7 +37,7 @@ struct Canonical {
     json::object result;
 };
 
-// One command and all that it left behind, for whoever judges results before they are shown.
+// One command and its complete output, for the gate that judges results before they are shown.
 struct Evidence {
     std::string command;  // Exactly as it was asked for.
     base::ProcessExit exit;

@@ -60,7 +60,7 @@ TEST(Project, GivesTheSameBytesForTheSameOutputPolicyAndSink) {
 }
 
 // contract: ENV-09
-TEST(Project, LeavesTheInnerResultToTheFamilyAndTheOuterFieldsToNobody) {
+TEST(Project, LeavesOnlyTheInnerResultToTheFamily) {
     MemorySink sink;
     EXPECT_EQ(project("Poet", poem("Ode"), sink, {}),
               Envelope::success("Poet", "A poem", {{"lines", "Ode"}}));
@@ -76,13 +76,14 @@ TEST(Project, PassesAFailureOnAsItIs) {
 TEST(Project, SaysSoWhenTheOutputCannotBeKept) {
     MemorySink sink;
     sink.full = true;
-    EXPECT_EQ(project("Poet", poem("Tyger Tyger"), sink, {.output_tokens_default = 5}),
-              Envelope::failure(
-                  "Poet", {.kind = "artifact_write_failed",
-                           .message = "The tool ran, but its output could not be kept: "
-                                      "write: No space left on device",
-                           .recovery_hint =
-                               "The side effects stand. Free disk space or ask for less output."}));
+    EXPECT_EQ(
+        project("Poet", poem("Tyger Tyger"), sink, {.output_tokens_default = 5}),
+        Envelope::failure(
+            "Poet",
+            {.kind = "artifact_write_failed",
+             .message = "The tool ran, but its output could not be kept: "
+                        "write: No space left on device",
+             .recovery_hint = "The side effects remain. Free disk space or request less output."}));
 }
 
 // contract: RCPT-06, TERR-08, TERR-09, TERR-10, TERR-11, TERR-12

@@ -26,7 +26,7 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
     return end == folder.end();
 }
 
-// What the operator hides stays hidden, programs or not.
+// Paths that the operator hides stay hidden, even if they hold programs.
 void add_readable_inside(Policy& policy, const fs::path& user_home,
                          const std::vector<std::string>& hidden) {
     for (const auto name : kReadableInside) {
@@ -37,7 +37,7 @@ void add_readable_inside(Policy& policy, const fs::path& user_home,
     }
 }
 
-// Without them hidden files are hidden all the same; programs just cope with it less well.
+// Hidden files are hidden without the stand-ins, too, but more programs fail then.
 void use_stand_ins(const fs::path& user_home, const fs::path& holon_home, Policy& policy,
                    base::ProcessSpec& spec) {
     const auto made = make_stand_ins(user_home, holon_home);
@@ -58,7 +58,7 @@ void add_worktree(Policy& policy, const Work& work) {
     std::error_code failed;
     for (const fs::path& folder : {common / "objects", common / "refs", common / "logs", own})
         if (fs::is_directory(folder, failed)) policy.writable_roots.push_back(folder.string());
-    // Absent, a command could make it, and git would obey it where the repository has such files.
+    // If it were missing, a command could create it, and git would obey it.
     if (!fs::exists(own / "config.worktree", failed)) std::ofstream(own / "config.worktree");
     for (const fs::path& file :
          {own / "commondir", own / "gitdir", own / "config.worktree", work.execution_root / ".git"})
@@ -84,8 +84,8 @@ const Machine& Boundary::machine() const {
     return probed_->machine;
 }
 
-// The runtime's own folder is hidden, and of it only the agent's home comes back. Working anywhere
-// else in it would bring back what is hidden.
+// The runtime's own folder is hidden except for the agent's home. An execution root elsewhere in it
+// would make hidden files visible.
 base::Result<Policy> Boundary::policy_for(const Work& work) const {
     const fs::path root = real(work.execution_root);
     const fs::path home = real(work.agent_home);
@@ -111,7 +111,7 @@ base::Result<Policy> Boundary::policy_for(const Work& work) const {
     if (root != home) policy.read_only.push_back(home.string());
     std::error_code exists;
     for (const char* folder : kRuntimeFolders) {
-        // Absent, a command could put a link in its place.
+        // If it were missing, a command could create a link there.
         fs::create_directory(home / folder, exists);
         policy.read_only.push_back((home / folder).string());
     }
@@ -125,7 +125,7 @@ base::Status Boundary::check() const {
 
 base::Result<base::ProcessSpec> Boundary::enclose(base::ProcessSpec spec, const Work& work) const {
     if (!confines()) return spec;
-    TRY(check());  // Before anything is looked at or made.
+    TRY(check());  // Before any path is resolved or created.
     auto policy = TRY(policy_for(work));
     if (!holon_home_.empty()) use_stand_ins(user_home_, holon_home_, policy, spec);
     return confine(std::move(spec), policy, machine());

@@ -48,28 +48,28 @@ TEST_F(BoundaryTest, GivesNoCommandWhereItsHelpersAreMissing) {
     EXPECT_THAT(none.error().message, HasSubstr("holon-init"));
 }
 
-// Copies share what was found out, on whichever thread it was asked first.
-TEST_F(BoundaryTest, LooksAtTheMachineOnce) {
+// Copies share one probe, whichever thread calls first.
+TEST_F(BoundaryTest, ProbesTheMachineOnce) {
     const auto one = boundary(Backend::Bubblewrap);
     const Boundary two = one;
     EXPECT_EQ(&one.machine(), &two.machine());
 }
 
-TEST(Look, BringsBackAReadOnlyFolderButNotOneThatALinkLeadsAway) {
-    std::string name = (fs::temp_directory_path() / "holon-look-XXXXXX").string();
+TEST(ResolvePaths, KeepsAReadOnlyFolderButNotALinkToAnotherPlace) {
+    std::string name = (fs::temp_directory_path() / "holon-resolve-XXXXXX").string();
     const fs::path top = fs::canonical(::mkdtemp(name.data()));
     fs::create_directories(top / "home/task-output");
     fs::create_directories(top / "secret/deep");
     fs::create_symlink(top / "secret/deep", top / "home/tool-artifacts");
-    const auto seen = look({.read_only = {(top / "home/task-output").string(),
-                                          (top / "home/tool-artifacts").string()}});
+    const auto seen = resolve_paths({.read_only = {(top / "home/task-output").string(),
+                                                   (top / "home/tool-artifacts").string()}});
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->read_only,
-              (std::vector<Seen::Path>{{(top / "home/task-output").string(), true}}));
+              (std::vector<ResolvedPaths::Path>{{(top / "home/task-output").string(), true}}));
     fs::remove_all(top);
 }
 
-// What a commit in a worktree writes is writable, and nothing of what git obeys.
+// Files that a commit in a worktree writes are writable; files that git obeys are not.
 TEST_F(BoundaryTest, LetsAWorktreeCommitAndKeepsItsRepositorysSettings) {
     const fs::path common = top / "repo/.git";
     const fs::path own = common / "worktrees/w";
@@ -80,21 +80,22 @@ TEST_F(BoundaryTest, LetsAWorktreeCommitAndKeepsItsRepositorysSettings) {
         std::ofstream(file) << "x";
     Policy policy;
     add_worktree(policy, {.execution_root = top / "w", .worktree_git_dir = own});
-    const auto seen = look(policy);
+    const auto seen = resolve_paths(policy);
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->writable_roots,
               (std::vector<std::string>{(common / "objects").string(), (common / "refs").string(),
                                         own.string()}));
-    EXPECT_EQ(seen->read_only, (std::vector<Seen::Path>{{(own / "commondir").string(), false},
-                                                        {(own / "gitdir").string(), false},
-                                                        {(own / "config.worktree").string(), false},
-                                                        {(top / "w/.git").string(), false}}));
+    EXPECT_EQ(seen->read_only,
+              (std::vector<ResolvedPaths::Path>{{(own / "commondir").string(), false},
+                                                {(own / "gitdir").string(), false},
+                                                {(own / "config.worktree").string(), false},
+                                                {(top / "w/.git").string(), false}}));
     Policy none;
     add_worktree(none, {.execution_root = top / "repo"});
     EXPECT_EQ(none, Policy{});
 }
 
-TEST(SecretVariables, AreToldByTheirNames) {
+TEST(SecretVariables, AreRecognisedByTheirNames) {
     for (const char* name : {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "SSH_AUTH_SOCK",
                              "npm_config_token", "OPENAI_API_KEY", "DATABASE_URL"})
         EXPECT_TRUE(is_secret_variable(name)) << name;

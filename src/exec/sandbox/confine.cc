@@ -13,20 +13,20 @@ using base::fail;
 
 // Folders that hold sockets, locks and files of others; inside they are empty and private.
 constexpr const char* kPrivateFolders[] = {"/tmp", "/var/tmp", "/run", "/dev/shm"};
-// Where holon-init lies inside, whatever folder it comes from.
+// The path of holon-init inside the sandbox, wherever it is installed.
 constexpr const char* kInitInside = "/run/holon/init";
 // The proxy of an allow-list, as the command sees it.
 constexpr const char* kProxyPort = "3128";
-// Through this descriptor holon-init hands the listener at that port to the proxy.
+// Through this descriptor holon-init sends the listener at that port to the proxy.
 constexpr const char* kProxyFd = "3";
-// Files below .git/modules that are looked at for those that commands must not change.
+// At most this many files below .git/modules are checked for those that commands must not change.
 constexpr std::size_t kGitEntriesMax = 4096;
 
-std::optional<Seen::Path> seen(const fs::path& path) {
+std::optional<ResolvedPaths::Path> seen(const fs::path& path) {
     std::error_code failed;
     const auto real = fs::canonical(path, failed);
     if (failed) return std::nullopt;
-    return Seen::Path{real.string(), fs::is_directory(real, failed)};
+    return ResolvedPaths::Path{real.string(), fs::is_directory(real, failed)};
 }
 
 bool is_below(const std::string& path, const std::string& folder) {
@@ -38,26 +38,26 @@ std::size_t depth(const std::string& path) {
     return static_cast<std::size_t>(std::ranges::count(path, '/'));
 }
 
-// One thing that bwrap is to put in place. Deeper ones come later and so lie on top.
+// One mount of bwrap. Deeper ones come later, so that they cover the ones above.
 struct Mount {
     std::string path;
     int order{0};  // Of things at the same path.
     std::vector<std::string> words;
 };
 
-Mount hide(const Seen::Path& hidden, const std::string& stand_in) {
+Mount hide(const ResolvedPaths::Path& hidden, const std::string& stand_in) {
     if (hidden.is_folder) return {hidden.path, 3, {"--tmpfs", hidden.path}};
-    // Devices cannot be opened there, not even this one.
+    // Devices cannot be opened there, not even /dev/null.
     return {hidden.path, 3, {"--ro-bind", stand_in.empty() ? "/dev/null" : stand_in, hidden.path}};
 }
 
-std::vector<Mount> mounts(const Policy& policy, const Seen& seen) {
+std::vector<Mount> mounts(const Policy& policy, const ResolvedPaths& seen) {
     std::vector<Mount> list;
     const std::string tmp_bytes = std::to_string(policy.limits.private_tmp_bytes);
     for (const char* folder : kPrivateFolders)
         list.push_back({folder, 0, {"--size", tmp_bytes, "--tmpfs", folder}});
     for (const auto& root : seen.writable_roots) list.push_back({root, 1, {"--bind", root, root}});
-    // A folder that is mounted on itself cannot be renamed, and what lies in it stays in its place.
+    // A folder that is mounted on itself cannot be renamed, and its content stays in place.
     for (const auto& anchor : seen.anchors) list.push_back({anchor, 1, {"--bind", anchor, anchor}});
     for (const auto& path : seen.read_only)
         list.push_back({path.path, 2, {"--ro-bind", path.path, path.path}});
@@ -72,19 +72,20 @@ void append(std::vector<std::string>& list, std::initializer_list<std::string> w
     list.insert(list.end(), words.begin(), words.end());
 }
 
-// The folders that lead from a writable root to something in it. Moved away, they would take it
-// along, and the next command would find it under another name.
-void add_anchors(const std::string& root, const std::string& path, Seen& into) {
+// The folders between a writable root and a protected path in it. A command that moved one of them
+// would move the protected path along, and the next command would see it under another name.
+void add_anchors(const std::string& root, const std::string& path, ResolvedPaths& into) {
     for (auto parent = fs::path(path).parent_path().string(); is_below(parent, root);
          parent = fs::path(parent).parent_path().string())
         if (std::ranges::find(into.anchors, parent) == into.anchors.end())
             into.anchors.push_back(parent);
 }
 
-// Nothing moves inside what is hidden or read-only in a root; an anchor there would open it again.
-void drop_needless_anchors(Seen& seen) {
+// Nothing can be moved inside hidden or read-only paths of a root; an anchor there would make them
+// visible.
+void drop_needless_anchors(ResolvedPaths& seen) {
     std::erase_if(seen.anchors, [&](const std::string& anchor) {
-        const auto closes = [&](const Seen::Path& closed) {
+        const auto closes = [&](const ResolvedPaths::Path& closed) {
             return (anchor == closed.path || is_below(anchor, closed.path)) &&
                    std::ranges::any_of(seen.writable_roots, [&](const std::string& root) {
                        return is_below(closed.path, root);
@@ -95,11 +96,11 @@ void drop_needless_anchors(Seen& seen) {
     });
 }
 
-// What of a writable root is to stay as it is, with the folders that lead there.
-void add_read_only(const std::string& root, const std::string& relative, Seen& into) {
+// Makes a path of a writable root read-only, with the folders that lead to it.
+void add_read_only(const std::string& root, const std::string& relative, ResolvedPaths& into) {
     const fs::path path = fs::path(root) / relative;
-    // Absent, it could be made inside: an empty one in its place is what keeps it empty. Only where
-    // its folder is there: a project without .git gets none.
+    // A missing path could be created by the command, so an empty one takes its place. Only where
+    // its folder exists: a project without .git gets none.
     std::error_code failed;
     if (!fs::exists(path, failed) && relative == ".git/hooks" &&
         fs::is_directory(path.parent_path(), failed))
@@ -111,15 +112,15 @@ void add_read_only(const std::string& root, const std::string& relative, Seen& i
 }
 
 // Git's folders of submodules have settings and hooks as the repository has. Beyond the bound, all
-// of them stay as they are.
-void add_submodules(const std::string& root, Seen& into) {
+// of them are read-only.
+void add_submodules(const std::string& root, ResolvedPaths& into) {
     const fs::path modules = fs::path(root) / ".git/modules";
     std::error_code failed;
     std::vector<std::string> found;
-    std::size_t looked_at = 0;
+    std::size_t entries = 0;
     for (auto entry = fs::recursive_directory_iterator(modules, failed);
          !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
-        if (++looked_at > kGitEntriesMax) return add_read_only(root, ".git/modules", into);
+        if (++entries > kGitEntriesMax) return add_read_only(root, ".git/modules", into);
         const std::string name = entry->path().filename().string();
         if (name == "objects" || name == "refs" || name == "logs")
             entry.disable_recursion_pending();
@@ -131,27 +132,28 @@ void add_submodules(const std::string& root, Seen& into) {
     for (const auto& relative : found) add_read_only(root, relative, into);
 }
 
-// A repository never has this file; a linked worktree has it elsewhere. In its place it would lead
-// git to other settings and hooks, so it is a command's doing, and nothing more is run beside it.
+// A repository never has this file; a linked worktree has it elsewhere. There it would redirect git
+// to other settings and hooks. Only a command can have created it, so no further command is run
+// until it is deleted.
 base::Status refuse_other_settings(const std::string& root) {
     std::error_code failed;
     const fs::path leads = fs::path(root) / ".git/commondir";
     if (!fs::exists(fs::symlink_status(leads, failed))) return {};
     return fail(ErrorCode::Unavailable,
-                "the command was not run: {} leads git to settings and hooks that anyone could "
+                "the command was not run: {} redirects git to settings and hooks that anyone could "
                 "have written, and no repository needs it; look at it, and delete it before you "
                 "use git there",
                 leads.string());
 }
 
-// The file that leads a worktree to its repository: another one would lead elsewhere.
-void add_git_file(const std::string& root, Seen& into) {
+// The file that links a worktree to its repository must not be replaced.
+void add_git_file(const std::string& root, ResolvedPaths& into) {
     std::error_code failed;
     if (fs::is_regular_file(fs::path(root) / ".git", failed)) add_read_only(root, ".git", into);
 }
 
-// A folder by itself. One that a link leads away from its place would bring back something hidden.
-void add_read_only(const fs::path& folder, Seen& into) {
+// Adds a folder or file by itself. A link could make a hidden path visible, so links are left out.
+void add_read_only(const fs::path& folder, ResolvedPaths& into) {
     const auto found = seen(folder);
     const auto above = seen(folder.parent_path());
     if (found && above && found->path == fs::path(above->path) / folder.filename())
@@ -179,8 +181,8 @@ void add_proxy_variables(std::vector<std::pair<std::string, std::string>>& envir
 
 }  // namespace
 
-base::Result<Seen> look(const Policy& policy) {
-    Seen found;
+base::Result<ResolvedPaths> resolve_paths(const Policy& policy) {
+    ResolvedPaths found;
     for (const auto& root : policy.writable_roots) {
         const auto path = seen(root);
         if (!path || !path->is_folder)
@@ -207,7 +209,8 @@ base::Result<Seen> look(const Policy& policy) {
     return found;
 }
 
-std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine) {
+std::vector<std::string> arguments(const Policy& policy, const ResolvedPaths& seen,
+                                   const Machine& machine) {
     std::vector<std::string> list{machine.bwrap.string()};
     append(list, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
                   "--unshare-cgroup-try", "--hostname", "holon", "--die-with-parent"});
@@ -218,7 +221,7 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
     append(list, {"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
     for (const auto& mount : mounts(policy, seen))
         list.insert(list.end(), mount.words.begin(), mount.words.end());
-    // Only now: what lies deeper needed a place to be mounted at.
+    // Only now: deeper mounts needed a writable mount point.
     for (const auto& hidden : seen.hidden)
         if (hidden.is_folder) append(list, {"--remount-ro", hidden.path});
     append(list, {"--ro-bind", machine.init.string(), kInitInside});
@@ -237,13 +240,13 @@ std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const
 base::Status can_confine(const Policy& policy, const Machine& machine) {
     if (const auto lacks = missing(machine); !lacks.empty())
         return fail(ErrorCode::Unavailable,
-                    "the command was not run, for it cannot be confined: {}",
+                    "the command was not run, because it cannot be confined: {}",
                     fmt::join(lacks, "; "));
     if (policy.network == Network::Allowlist && machine.proxy.empty())
         return fail(
             ErrorCode::Unavailable,
             "the command was not run: the program holon-proxy, its only way to the network, "
-            "is not beside holon; install both together");
+            "is not in the folder of holon; install both together");
     return {};
 }
 
@@ -251,7 +254,7 @@ base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& po
                                         const Machine& machine) {
     TRY(can_confine(policy, machine));
     const bool has_proxy = policy.network == Network::Allowlist;
-    const auto found = TRY(look(policy));
+    const auto found = TRY(resolve_paths(policy));
     auto argv = arguments(policy, found, machine);
     if (!spec.cwd.empty()) argv.insert(argv.begin() + 1, {"--chdir", spec.cwd.string()});
     argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());

@@ -1,8 +1,10 @@
-// Turns a command into the same command behind a boundary that the kernel keeps.
+// Turns a command into the same command behind a boundary that the kernel enforces.
 //
-// The boundary is bubblewrap (an own mount, process, network, ipc, host name and user namespace), a
-// system call filter and resource limits, put on by `holon-init`, our first program inside. Nothing
-// a command says changes it. It fails closed: what cannot be enforced is not run.
+// The boundary is bubblewrap (its own mount, process, network, ipc, host name and user namespace),
+// a system call filter and resource limits, set by `holon-init`, our first program inside. Nothing
+// that a command contains changes it. It fails closed: what cannot be enforced is not run.
+// All functions are free of shared state, so any thread may call them; those that say so block on
+// the file system.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +18,9 @@
 
 namespace sandbox {
 
-// What the policy's paths are in the file system right now.
-struct Seen {
+// The paths of a policy as they are in the file system at the moment of resolve_paths(): absolute,
+// without links, and only those that exist.
+struct ResolvedPaths {
     struct Path {
         std::string path;  // Links resolved.
         bool is_folder{false};
@@ -25,29 +28,36 @@ struct Seen {
     };
     std::vector<std::string> writable_roots{};
     std::vector<Path> read_only{};
-    std::vector<std::string> anchors{};  // Folders above them that must not be moved away.
+    std::vector<std::string> anchors{};  // Folders above those, which must not be moved.
     std::vector<Path> hidden{};
-    friend bool operator==(const Seen&, const Seen&) = default;
+    friend bool operator==(const ResolvedPaths&, const ResolvedPaths&) = default;
 };
 
-// NotFound for a writable root that is not there; Unavailable for one in which git was led astray.
-// What is hidden or read-only and is not there is left out: it cannot be made either, unless it
-// lies in a writable root.
-base::Result<Seen> look(const Policy& policy);
+// Resolves the paths of `policy`; blocks on the file system. NotFound for a writable root that is
+// not an existing folder, InvalidInput for "/", Unavailable for one whose .git/commondir redirects
+// git. Missing hidden and read-only paths are left out: a command cannot create them either, unless
+// they are in a writable root. Creates an empty .git/hooks where .git has none, so that the command
+// cannot.
+base::Result<ResolvedPaths> resolve_paths(const Policy& policy);
 
-// The arguments of bwrap up to the command. Pure.
-std::vector<std::string> arguments(const Policy& policy, const Seen& seen, const Machine& machine);
+// The command line of bwrap, up to and without the confined command. Pure.
+std::vector<std::string> arguments(const Policy& policy, const ResolvedPaths& seen,
+                                   const Machine& machine);
 
-// Unavailable, with all that is missing on this machine and how to get it.
+// Succeeds if `machine` can enforce `policy`. Otherwise Unavailable, with everything that is
+// missing and how to install it. Pure.
 base::Status can_confine(const Policy& policy, const Machine& machine);
 
-// The spec of the confined command, or what can_confine() and look() complain about. Makes nothing
-// that would be left behind if the command is never started.
+// Gives the spec of the confined command: program, arguments and folder of `spec` inside the
+// boundary, with the variables TMPDIR and HOLON_SANDBOX and those of the proxy set. Fails as
+// can_confine() and resolve_paths() do; the command must not be started then. Leaves nothing behind
+// that belongs to this command if it is never started. Blocks on the file system.
 base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& policy,
                                         const Machine& machine);
 
-// The secrets of this user and machine: dot-names of the home folder that are no toolchain,
-// credential stores, and what the runtime keeps below `holon_home`.
+// Paths to hide from every command, sorted: dot files and folders of `home` that are not part of a
+// toolchain, credential stores of the system, and the whole of `holon_home`. A folder that cannot
+// be read adds nothing; an empty `holon_home` is not hidden. Blocks on the file system.
 std::vector<std::string> usual_secrets(const std::filesystem::path& home,
                                        const std::filesystem::path& holon_home);
 

@@ -36,8 +36,8 @@ public:
 };
 
 TEST(Confine, PutsDeeperMountsOnTopOfShallowerOnes) {
-    const Seen seen{.writable_roots = {"/home/u/.holon/agents/a/work"},
-                    .hidden = {{"/home/u/.holon", true}}};
+    const ResolvedPaths seen{.writable_roots = {"/home/u/.holon/agents/a/work"},
+                             .hidden = {{"/home/u/.holon", true}}};
     const auto words = arguments({}, seen, able());
     const auto root = place(words, {"--ro-bind", "/", "/"});
     const auto hidden = place(words, {"--tmpfs", "/home/u/.holon"});
@@ -47,11 +47,11 @@ TEST(Confine, PutsDeeperMountsOnTopOfShallowerOnes) {
     EXPECT_LT(work, words.size());
 }
 
-// What lies deeper needs a place to be mounted at, which a read-only folder cannot give.
+// Deeper mounts need a mount point, which cannot be created in a read-only folder.
 TEST(Confine, ClosesHiddenFoldersAfterEverythingInThemIsInPlace) {
-    const Seen seen{.writable_roots = {"/h/.holon/agents/a"},
-                    .read_only = {{"/h/.holon/agents/a/task-output", true}},
-                    .hidden = {{"/h/.holon", true}}};
+    const ResolvedPaths seen{.writable_roots = {"/h/.holon/agents/a"},
+                             .read_only = {{"/h/.holon/agents/a/task-output", true}},
+                             .hidden = {{"/h/.holon", true}}};
     const auto words = arguments({}, seen, able());
     const auto closed = place(words, {"--remount-ro", "/h/.holon"});
     EXPECT_LT(place(words, {"--bind", "/h/.holon/agents/a"}),
@@ -61,7 +61,7 @@ TEST(Confine, ClosesHiddenFoldersAfterEverythingInThemIsInPlace) {
 }
 
 TEST(Confine, HidesWhatIsBothHiddenAndWritable) {
-    const Seen seen{.writable_roots = {"/w"}, .hidden = {{"/w", true}}};
+    const ResolvedPaths seen{.writable_roots = {"/w"}, .hidden = {{"/w", true}}};
     const auto words = arguments({}, seen, able());
     EXPECT_LT(place(words, {"--bind", "/w"}), place(words, {"--tmpfs", "/w"}));
 }
@@ -70,9 +70,9 @@ TEST(Confine, AnchorsTheFoldersAboveWhatIsReadOnly) {
     const Folder folder;
     folder.file("a/.git/hooks/pre-commit");
     const auto root = (folder.path / "a").string();
-    const auto seen = look({.writable_roots = {root}, .read_only_inside = {".git/hooks"}});
+    const auto seen = resolve_paths({.writable_roots = {root}, .read_only_inside = {".git/hooks"}});
     ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->read_only, (std::vector<Seen::Path>{{root + "/.git/hooks", true}}));
+    EXPECT_EQ(seen->read_only, (std::vector<ResolvedPaths::Path>{{root + "/.git/hooks", true}}));
     EXPECT_EQ(seen->anchors, std::vector<std::string>{root + "/.git"});
 }
 
@@ -82,12 +82,12 @@ TEST(Confine, AnchorsTheFoldersAboveWhatIsHidden) {
     folder.file("a/.holon/keys/key");
     folder.file("a/vault/inner/key");
     const auto root = (folder.path / "a").string();
-    const auto seen = look({.writable_roots = {root},
-                            .read_only_inside = {".holon"},
-                            .hidden = {root + "/conf/deep/key", root + "/.holon/keys/key",
-                                       root + "/vault", root + "/vault/inner/key"}});
+    const auto seen = resolve_paths({.writable_roots = {root},
+                                     .read_only_inside = {".holon"},
+                                     .hidden = {root + "/conf/deep/key", root + "/.holon/keys/key",
+                                                root + "/vault", root + "/vault/inner/key"}});
     ASSERT_TRUE(seen);
-    // None in what is read-only or hidden: that would open it.
+    // No anchors in read-only or hidden paths: they would make them visible.
     EXPECT_EQ(seen->anchors, (std::vector<std::string>{root + "/conf/deep", root + "/conf"}));
 }
 
@@ -95,9 +95,9 @@ TEST(Confine, AnchorsAlsoInARootThatLiesInSomethingHidden) {
     const Folder folder;
     folder.file("h/agents/a/.git/hooks/pre-commit");
     const auto root = (folder.path / "h/agents/a").string();
-    const auto seen = look({.writable_roots = {root},
-                            .read_only_inside = {".git/hooks"},
-                            .hidden = {(folder.path / "h").string()}});
+    const auto seen = resolve_paths({.writable_roots = {root},
+                                     .read_only_inside = {".git/hooks"},
+                                     .hidden = {(folder.path / "h").string()}});
     ASSERT_TRUE(seen);
     EXPECT_EQ(seen->anchors, std::vector<std::string>{root + "/.git"});
 }
@@ -106,18 +106,18 @@ TEST(Confine, KeepsTheFileThatLeadsAWorktreeToItsRepository) {
     const Folder folder;
     folder.file("a/.git");
     const auto root = (folder.path / "a").string();
-    const auto seen = look({.writable_roots = {root}});
+    const auto seen = resolve_paths({.writable_roots = {root}});
     ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->read_only, (std::vector<Seen::Path>{{root + "/.git", false}}));
+    EXPECT_EQ(seen->read_only, (std::vector<ResolvedPaths::Path>{{root + "/.git", false}}));
 }
 
-TEST(Confine, RunsNothingBesideAFileThatLeadsGitToOtherSettings) {
+TEST(Confine, RunsNothingWhenAFileRedirectsGitToOtherSettings) {
     const Folder folder;
     folder.file("a/.git/config");
     const auto root = (folder.path / "a").string();
-    ASSERT_TRUE(look({.writable_roots = {root}}));
+    ASSERT_TRUE(resolve_paths({.writable_roots = {root}}));
     folder.file("a/.git/commondir");
-    const auto refused = look({.writable_roots = {root}});
+    const auto refused = resolve_paths({.writable_roots = {root}});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, base::ErrorCode::Unavailable);
     EXPECT_THAT(refused.error().message, HasSubstr(root + "/.git/commondir"));
@@ -129,13 +129,13 @@ TEST(Confine, KeepsTheSettingsAndHooksOfSubmodules) {
                              "modules/deep/HEAD", "modules/deep/config", "notes/config"})
         folder.file(std::string("a/.git/modules/sub/") + file);
     const auto root = (folder.path / "a").string();
-    const auto seen = look({.writable_roots = {root}, .read_only_inside = {}});
+    const auto seen = resolve_paths({.writable_roots = {root}, .read_only_inside = {}});
     ASSERT_TRUE(seen);
     const auto modules = root + "/.git/modules/sub/";
-    EXPECT_THAT(seen->read_only,
-                testing::UnorderedElementsAre(Seen::Path{modules + "config", false},
-                                              Seen::Path{modules + "hooks", true},
-                                              Seen::Path{modules + "modules/deep/config", false}));
+    EXPECT_THAT(seen->read_only, testing::UnorderedElementsAre(
+                                     ResolvedPaths::Path{modules + "config", false},
+                                     ResolvedPaths::Path{modules + "hooks", true},
+                                     ResolvedPaths::Path{modules + "modules/deep/config", false}));
     EXPECT_THAT(seen->anchors, testing::Contains(root + "/.git/modules/sub"));
 }
 
@@ -143,24 +143,25 @@ TEST(Confine, KeepsMissingHooksFromBeingMade) {
     const Folder folder;
     folder.file("a/.git/HEAD");
     const auto root = (folder.path / "a").string();
-    const auto seen = look({.writable_roots = {root}, .read_only_inside = {".git/hooks"}});
+    const auto seen = resolve_paths({.writable_roots = {root}, .read_only_inside = {".git/hooks"}});
     ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->read_only, (std::vector<Seen::Path>{{root + "/.git/hooks", true}}));
+    EXPECT_EQ(seen->read_only, (std::vector<ResolvedPaths::Path>{{root + "/.git/hooks", true}}));
 }
 
 TEST(Confine, FollowsLinksToWhatIsHidden) {
     const Folder folder;
     folder.file("real/key");
     fs::create_symlink(folder.path / "real", folder.path / "alias");
-    const auto seen = look({.hidden = {(folder.path / "alias").string()}});
+    const auto seen = resolve_paths({.hidden = {(folder.path / "alias").string()}});
     ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->hidden, (std::vector<Seen::Path>{{(folder.path / "real").string(), true}}));
+    EXPECT_EQ(seen->hidden,
+              (std::vector<ResolvedPaths::Path>{{(folder.path / "real").string(), true}}));
 }
 
-TEST(Confine, RefusesAWritableRootThatIsNotThereOrIsEverything) {
-    EXPECT_EQ(look({.writable_roots = {"/nowhere/at/all"}}).error().code,
+TEST(Confine, RefusesAWritableRootThatIsMissingOrIsTheFileSystem) {
+    EXPECT_EQ(resolve_paths({.writable_roots = {"/nowhere/at/all"}}).error().code,
               base::ErrorCode::NotFound);
-    EXPECT_EQ(look({.writable_roots = {"/"}}).error().code, base::ErrorCode::InvalidInput);
+    EXPECT_EQ(resolve_paths({.writable_roots = {"/"}}).error().code, base::ErrorCode::InvalidInput);
 }
 
 TEST(Confine, NeverRunsWhatItCannotConfine) {
@@ -201,7 +202,7 @@ TEST(Confine, GivesRootABoundedProcessTable) {
               arguments({}, {}, able()).size());
 }
 
-TEST(Confine, SharesTheNetworkOnlyWhenTold) {
+TEST(Confine, SharesTheNetworkOnlyWhenConfigured) {
     EXPECT_LT(place(arguments({}, {}, able()), {"--unshare-net"}),
               arguments({}, {}, able()).size());
     const Policy open{.network = Network::Host};

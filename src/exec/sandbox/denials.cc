@@ -16,7 +16,7 @@ std::vector<Denial> refused_destinations(const std::filesystem::path& network_lo
     std::vector<Denial> list;
     for (const auto& entry : read_network_log(network_log)) {
         if (!entry.is_forbidden()) continue;
-        // Refused by name and by address is the same to whoever asks.
+        // A destination refused by name and by address is one denial.
         const auto known = std::ranges::find(list, entry.destination, &Denial::what);
         if (known != list.end())
             known->count += entry.count;

@@ -1,4 +1,4 @@
-// What the boundary kept a command from, as far as it can be seen from outside: for the audit.
+// What the boundary denied a command, as far as the runtime can observe it: for the audit.
 #pragma once
 
 #include <filesystem>
@@ -10,20 +10,21 @@
 
 namespace sandbox {
 
-// Different ones of one command that are told apart; the last one counts the rest.
+// At most this many denials of one command are listed; the last one counts all further ones.
 inline constexpr std::size_t kDenialsMax = 16;
 
 enum class Rule {
-    Unavailable,      // The command was not run: it could not have been kept in.
+    Unavailable,      // The command was not run: it could not be confined.
     ExecutionPolicy,  // The command was not run: see permit.h.
     Network,          // A destination that the allow-list does not have.
-    CpuLimit,         // The command ended as one does that is over this limit.
+    CpuLimit,         // The exit status is that of a command over this limit.
     FileSizeLimit,
-    SystemCall  // The command ended as one does that makes a forbidden system call.
+    SystemCall  // The exit status is that of a forbidden system call.
 };
 BOOST_DESCRIBE_ENUM(Rule, Unavailable, ExecutionPolicy, Network, CpuLimit, FileSizeLimit,
                     SystemCall)
 
+// One denied action of a command.
 struct Denial {
     Rule rule{Rule::Network};
     std::string what;       // "example.com:443", "a command"; bounded and safe to show.
@@ -32,16 +33,16 @@ struct Denial {
 };
 BOOST_DESCRIBE_STRUCT(Denial, (), (rule, what, count))
 
-// Destinations of the log that were refused, each once, in the order in which they were first asked
-// for. A log that is not there has none.
+// The refused destinations of the proxy's log, each once, in the order of their first request.
+// Empty for a missing log. Blocks on the file system; any thread.
 std::vector<Denial> refused_destinations(const std::filesystem::path& network_log);
 
-// What the way a confined command ended says. A shell that reports the signal of a command as 128
-// and more counts, too.
+// The denial that the exit status of a confined command shows, if any. A shell that reports the
+// signal of its command as 128 plus the signal counts, too. Pure.
 std::vector<Denial> denials_of_end(std::optional<std::int64_t> exit_code,
                                    std::optional<std::int64_t> signal);
 
-// Both of a confined command that is over.
+// Both of the above, for a confined command that has ended.
 std::vector<Denial> denials_of(const std::filesystem::path& network_log,
                                std::optional<std::int64_t> exit_code,
                                std::optional<std::int64_t> signal);

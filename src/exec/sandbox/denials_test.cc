@@ -55,7 +55,7 @@ TEST_F(Denials, OfALogEveryoneReadsTheSame) {
     EXPECT_TRUE(!list[2].is_connected() && !list[2].is_forbidden());
 }
 
-TEST_F(Denials, AreBoundedAndCountTheRest) {
+TEST_F(Denials, AreBoundedAndCountFurtherOnes) {
     std::string text;
     for (std::size_t i = 0; i < kDenialsMax + 9; ++i)
         text += fmt::format("{{\"host\":\"h{}\",\"port\":1,\"outcome\":\"refused\"}}\n", i);
@@ -64,7 +64,7 @@ TEST_F(Denials, AreBoundedAndCountTheRest) {
     EXPECT_EQ(list.back(), (Denial{Rule::Network, "further destinations", 10}));
 }
 
-TEST_F(Denials, TellALimitFromTheWayACommandEnded) {
+TEST_F(Denials, RecogniseALimitByTheExitStatus) {
     EXPECT_EQ(denials_of("", 128 + SIGXCPU, {}).at(0).rule, Rule::CpuLimit);
     EXPECT_EQ(denials_of("", {}, SIGXFSZ).at(0).rule, Rule::FileSizeLimit);
     EXPECT_EQ(denials_of("", 128 + SIGSYS, {}).at(0).rule, Rule::SystemCall);

@@ -15,7 +15,7 @@
 namespace sandbox {
 namespace {
 
-// In the folders where systems install programs; PATH is the user's and proves nothing.
+// In the folders where systems install programs; PATH belongs to the user and proves nothing.
 std::filesystem::path find_bwrap() {
     for (const char* folder : {"/usr/bin", "/bin", "/usr/local/bin"}) {
         const auto file = std::filesystem::path(folder) / "bwrap";
@@ -38,7 +38,7 @@ struct Ran {
     std::string said{};
 };
 
-// `command` has fixed words only; nothing of a user's is in it.
+// `command` consists of fixed text; it contains no user input.
 Ran run(const std::string& command) {
     FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "re");
     if (!pipe) return {-1, "it could not be started"};
@@ -49,7 +49,7 @@ Ran run(const std::string& command) {
     return {status, base::printable(base::to_utf8(said))};
 }
 
-// One short run of the real thing: only that tells what containers and kernel settings allow.
+// Runs bwrap once: only that shows what containers and kernel settings allow.
 std::string try_bwrap(const std::filesystem::path& bwrap) {
     const auto [status, said] =
         run(bwrap.string() +
@@ -86,12 +86,12 @@ Machine probe(const std::filesystem::path& own_program) {
     Machine machine{.bwrap = find_bwrap(),
                     .is_root = ::geteuid() == 0,
                     .bounded_process_table = kernel_is_at_least(6, 14)};
-    const auto beside = [&](const char* name) {
+    const auto next_to_program = [&](const char* name) {
         const auto file = own_program.parent_path() / name;
         return ::access(file.c_str(), X_OK) == 0 ? file : std::filesystem::path();
     };
-    machine.init = beside("holon-init");
-    machine.proxy = beside("holon-proxy");
+    machine.init = next_to_program("holon-init");
+    machine.proxy = next_to_program("holon-proxy");
     machine.seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
     if (machine.bwrap.empty()) return machine;
     machine.version = version_of(machine.bwrap);
@@ -111,7 +111,8 @@ std::vector<std::string> missing(const Machine& machine) {
                        "kernel.apparmor_restrict_unprivileged_userns=0), or run the container with "
                        "them");
     if (machine.init.empty())
-        list.emplace_back("the program holon-init is not beside holon; install both together");
+        list.emplace_back(
+            "the program holon-init is not in the folder of holon; install both together");
     if (!machine.seccomp)
         list.emplace_back("the kernel has no seccomp; use one with CONFIG_SECCOMP_FILTER");
     if (machine.is_root && !machine.bounded_process_table)

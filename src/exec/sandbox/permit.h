@@ -1,4 +1,5 @@
-// The one gate that everything passes which starts something on an agent's behalf.
+// Checks whether an agent's execution policy allows starting a process. Every caller that starts
+// one on behalf of an agent calls permit() first.
 #pragma once
 
 #include "base/result.h"
@@ -6,11 +7,12 @@
 
 namespace sandbox {
 
-// What is to be started. A background task is a process, too, and needs leave for both.
+// What the caller wants to start. A background task is also a process and needs both permissions.
 enum class Use { Process, BackgroundTask, Worktree };
 
-// Refused, in words for whoever asked, when the agent's execution policy does not have it. The
-// error's kind is the name of Rule::ExecutionPolicy where a setting is the reason.
+// Succeeds if `execution` allows `use`. Otherwise Refused, with a message for the caller of the
+// tool that names the setting to change; the error's kind is the name of Rule::ExecutionPolicy.
+// Pure.
 base::Status permit(const domain::Execution& execution, Use use);
 
 }  // namespace sandbox

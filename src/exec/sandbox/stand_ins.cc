@@ -19,14 +19,14 @@ base::Status keep(const fs::path& file, std::string_view text) {
     return base::write_file_atomic(file, text, 0444);
 }
 
-// Sections and keys are the same in any case.
+// Section names and keys are case-insensitive.
 std::string word(std::string_view text) {
     std::string out(base::trim(text));
     for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return out;
 }
 
-// A value without the comment behind it and the quotes around it.
+// A value without its trailing comment and its quotes.
 std::string plain(std::string_view value) {
     std::string text;
     bool quoted = false;
@@ -75,7 +75,7 @@ base::Result<StandIns> make_stand_ins(const fs::path& user_home, const fs::path&
     StandIns made{folder, folder / "empty", folder / "gitconfig"};
     TRY(base::make_folders(folder, 0700));
     TRY(keep(made.empty, ""));
-    // As git does: the later one counts.
+    // As in git, the later setting wins.
     std::string settings;
     for (const char* file : {".config/git/config", ".gitconfig"})
         settings += base::read_file(user_home / file, kSettingsBytesMax).value_or("") + "\n";

@@ -19,7 +19,7 @@ TEST(GitIdentity, OfSettingsWithoutAUserIsEmpty) {
     EXPECT_EQ(git_identity("[user \"other\"]\n\tname = x\n"), "");
 }
 
-TEST(GitIdentity, CannotBringSettingsOfItsOwn) {
+TEST(GitIdentity, CannotAddOtherSettings) {
     // The value ends with the line, whatever the line says.
     EXPECT_EQ(git_identity("[user]\n\tname = a\\n[core]\\nhooksPath=/x\n"),
               "[user]\n\tname = \"an[core]nhooksPath=/x\"\n");

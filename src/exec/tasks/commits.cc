@@ -1,12 +1,9 @@
 #include "exec/tasks/commits.h"
 
-namespace tasks {
+#include "domain/events/tasks.h"
+#include "domain/events/tools.h"
 
-json::object event_data(const domain::Task& task) {
-    json::object data = base::to_json(task).as_object();
-    data["task_id"] = task.id.value;
-    return data;
-}
+namespace tasks {
 
 base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest& request,
                                           const results::Preview& initial, bool promoted,
@@ -30,8 +27,8 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
         }
     auto task = running_task(facts, initial, log.now());
     TRY(log.tx().put_task(task));
-    TRY(log.append(task.agent_id, "task_created", event_data(task)));
-    TRY(log.append(task.agent_id, "command_task_running_persisted", {{"task_id", task.id.value}}));
+    TRY(log.append(task.agent_id, domain::events::TaskCreated(task)));
+    TRY(log.append(task.agent_id, domain::events::CommandTaskRunningPersisted{task.id}));
     return task;
 }
 
@@ -43,18 +40,20 @@ base::Result<bool> commit_end(events::Log& log, const Rejoin& rejoin, const doma
     if (!task || domain::is_terminal(task->status)) return false;
     *task = ended_task(judged_task(std::move(*task), answer), end, output, log.now());
     TRY(log.tx().put_task(*task));
-    TRY(log.append(task->agent_id, "command_task_terminal_persisted", event_data(*task)));
-    TRY(log.append(task->agent_id, "task_status_updated", event_data(*task)));
-    for (const auto& denial : denials) {
-        json::object data = base::to_json(denial).as_object();
-        data["agent_id"] = task->agent_id.value;
-        data["tool"] = "task";
-        data["task_id"] = id.value;
-        TRY(log.append(task->agent_id, "sandbox_denied", std::move(data)));
-    }
+    TRY(log.append(task->agent_id, domain::events::CommandTaskTerminalPersisted(*task)));
+    TRY(log.append(task->agent_id, domain::events::TaskStatusUpdated(*task)));
+    for (const auto& denial : denials)
+        TRY(log.append(task->agent_id, domain::events::SandboxDenied{
+                                           .agent_id = task->agent_id,
+                                           .work_item_id = task->work_item_id,
+                                           .tool = "task",
+                                           .task_id = id,
+                                           .rule = std::string(base::enum_name(denial.rule)),
+                                           .what = denial.what,
+                                           .count = denial.count}));
     const auto message = log.ids().fresh<domain::MessageId>();
     TRY(rejoin(log, result_message(*task, output, message, log.now())));
-    TRY(log.append(task->agent_id, "task_result_received", event_data(*task)));
+    TRY(log.append(task->agent_id, domain::events::TaskResultReceived(*task)));
     return true;
 }
 

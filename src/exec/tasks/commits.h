@@ -9,9 +9,6 @@
 
 namespace tasks {
 
-// The task as its events show it.
-json::object event_data(const domain::Task& task);
-
 base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest& request,
                                           const results::Preview& initial, bool promoted,
                                           bool withheld);

@@ -5,6 +5,7 @@
 
 #include "base/log/log.h"
 #include "base/os/files.h"
+#include "domain/events/tasks.h"
 #include "exec/sandbox/denials.h"
 #include "exec/sandbox/permit.h"
 #include "exec/tasks/commits.h"
@@ -30,6 +31,13 @@ std::vector<sandbox::Denial> denials_of(const CommandDetail& detail, const super
     return sandbox::denials_of(detail.network_log.value_or(""), ended->exit_code, ended->signal);
 }
 
+domain::events::TaskInputDelivered input_delivered(const InputReceipt& receipt) {
+    return {.task_id = receipt.task.id,
+            .task_kind = receipt.task.kind,
+            .bytes_written = receipt.bytes_written.value_or(0),
+            .input_target = detail_of(receipt.task).input_target.value_or("")};
+}
+
 std::unexpected<base::Error> no_such_task(const domain::TaskId& id) {
     return base::fail(ErrorCode::NotFound,
                       "there is no task {} of this agent; TaskList names those that run", id);
@@ -47,47 +55,49 @@ struct Host::Live {
     std::optional<supervisor::End> end{};  // It came while the promotion was on its way.
 };
 
-Host::Host(Parts parts) : parts_(std::move(parts)), self_(std::make_shared<Host*>(this)) {}
+// Commands under supervision.
+class Host::Commands final : public Executor {
+public:
+    explicit Commands(Host& host) : host_(host) {}
+    domain::TaskKind kind() const override { return domain::TaskKind::CommandTask; }
+    StopDecision decide_stop(domain::Task task, base::Time now) const override {
+        return tasks::decide_stop(std::move(task), now);
+    }
+    void stop(const domain::Task& task, bool force) override { host_.stop_command(task, force); }
+    void resume(const domain::Task& task) override { host_.reattach(task); }
+
+private:
+    Host& host_;
+};
+
+Host::Host(Parts parts)
+    : parts_(std::move(parts)),
+      commands_(std::make_unique<Commands>(*this)),
+      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}) {
+    add(*commands_);
+}
 
 Host::~Host() {
     for (auto next = finished_.begin(); next != finished_.end();)
         forget_finished(domain::AgentId{(next++)->first});
 }
 
-// One transaction with its events, and what follows it on the loop.
-template <class Result>
-void Host::write(store::Durability durability,
-                 std::move_only_function<base::Status(events::Log&, Result&)> work,
-                 std::move_only_function<void(base::Status, Result)> done) {
-    struct Shared {
-        Result result{};
-        std::vector<events::Committed> events;
-        std::move_only_function<void(base::Status, Result)> done;
-    };
-    auto shared = std::make_shared<Shared>();
-    shared->done = std::move(done);
-    parts_.store.write_async(
-        durability,
-        [shared, &clock = parts_.clock, &ids = parts_.ids,
-         work = std::move(work)](store::Tx& tx) mutable -> base::Status {
-            events::Log log(tx, clock.now(), ids);
-            TRY(work(log, shared->result));
-            shared->events = log.take();
-            return {};
-        },
-        [this, &loop = parts_.loop, alive = std::weak_ptr(self_), shared](base::Status status) {
-            loop.post([this, alive, shared, status = std::move(status)]() mutable {
-                if (!alive.lock()) return;
-                if (status) parts_.feed.publish(shared->events);
-                shared->done(std::move(status), std::move(shared->result));
-            });
-        });
+void Host::add(Executor& executor) {
+    CHECK(executors_.emplace(executor.kind(), &executor).second,
+          "a kind of task has two executors");
+}
+
+Executor* Host::executor_of(domain::TaskKind kind) const {
+    const auto found = executors_.find(kind);
+    return found == executors_.end() ? nullptr : found->second;
+}
+
+void Host::report_stuck(const domain::AgentId& agent, const base::Error& error) const {
+    if (listener_.on_stuck) listener_.on_stuck(agent, error);
 }
 
 supervisor::OnEnd Host::ending_of(const domain::TaskId& id) {
-    return [this, alive = std::weak_ptr(self_), id](supervisor::End end) {
-        if (alive.lock()) ended(id, std::move(end));
-    };
+    return lifetime_.guard([this, id](supervisor::End end) { ended(id, std::move(end)); });
 }
 
 std::uint64_t Host::output_bytes_max(const std::filesystem::path& folder) const {
@@ -142,10 +152,7 @@ void Host::collect(const domain::TaskId& id, const std::filesystem::path& log,
                    const supervisor::Ended& ended, supervisor::Capture capture,
                    std::move_only_function<void(base::Result<supervisor::Captured>)> done) {
     parts_.supervisor.collect(id.value, log, ended, std::move(capture),
-                              [alive = std::weak_ptr(self_), done = std::move(done)](
-                                  base::Result<supervisor::Captured> captured) mutable {
-                                  if (alive.lock()) done(std::move(captured));
-                              });
+                              lifetime_.guard(std::move(done)));
 }
 
 void Host::ended(const domain::TaskId& id, supervisor::End end) {
@@ -210,22 +217,15 @@ void Host::promote(const domain::TaskId& id,
     auto initial =
         withheld ? results::Preview{} : preview_of(live->request.output_path, live->request.spec);
     // A power cut ends the command anyway, so the record need not survive one.
-    write<domain::Task>(
-        store::Durability::Process,
-        [request = live->request, initial = std::move(initial), withheld](
-            events::Log& log, domain::Task& task) -> base::Status {
-            task = TRY(commit_running(log, request, initial, true, withheld));
-            return {};
+    committer_.commit<domain::Task>(
+        lifetime_, {},
+        [request = live->request, initial = std::move(initial), withheld](events::Log& log) {
+            return commit_running(log, request, initial, true, withheld);
         },
-        [this, live, done = std::move(done)](base::Status status, domain::Task task) mutable {
-            if (status) {
-                live->owner = Live::Owner::Task;
-                live->on_end = nullptr;
-                done(std::move(task));
-            } else {
-                live->owner = Live::Owner::Call;
-                done(std::unexpected(status.error()));
-            }
+        [this, live, done = std::move(done)](base::Result<domain::Task> task) mutable {
+            live->owner = task ? Live::Owner::Task : Live::Owner::Call;
+            if (task) live->on_end = nullptr;
+            done(std::move(task));
             if (live->end) ended(live->request.id, *std::exchange(live->end, std::nullopt));
         });
 }
@@ -234,19 +234,18 @@ void Host::create(CommandRequest request,
                   std::move_only_function<void(base::Result<domain::Task>)> done) {
     if (auto refused = refusal(request.agent_id)) return done(std::unexpected(std::move(*refused)));
     auto shared = std::make_shared<CommandRequest>(std::move(request));
-    write<domain::Task>(
-        store::Durability::Disk,
-        [shared, withheld = withholds(shared->agent_id)](events::Log& log,
-                                                         domain::Task& task) -> base::Status {
-            if (TRY(log.tx().active_tasks(shared->agent_id)).size() >= kCommandTasksPerAgentMax)
+    committer_.commit<domain::Task>(
+        lifetime_, {.durability = store::Durability::Disk},
+        [request = *shared,
+         withheld = withholds(shared->agent_id)](events::Log& log) -> base::Result<domain::Task> {
+            if (TRY(log.tx().active_tasks(request.agent_id)).size() >= kCommandTasksPerAgentMax)
                 return base::fail(ErrorCode::Refused,
                                   "agent {} already has {} tasks running; stop one first",
-                                  shared->agent_id, kCommandTasksPerAgentMax);
-            task = TRY(commit_running(log, *shared, {}, false, withheld));
-            return {};
+                                  request.agent_id, kCommandTasksPerAgentMax);
+            return commit_running(log, request, {}, false, withheld);
         },
-        [this, shared, done = std::move(done)](base::Status status, domain::Task task) mutable {
-            if (!status) return done(std::unexpected(status.error()));
+        [this, shared, done = std::move(done)](base::Result<domain::Task> task) mutable {
+            if (!task) return done(std::move(task));
             const domain::TaskId id = shared->id;
             const domain::AgentId agent = shared->agent_id;
             const auto started = start(std::move(*shared), nullptr);
@@ -264,42 +263,60 @@ bool Host::withholds(const domain::AgentId& agent) const {
 
 void Host::settle(const domain::AgentId& agent, const domain::TaskId& id,
                   const supervisor::End& end) {
-    auto found = find(agent, id);
-    if (!found && found.error().code != ErrorCode::NotFound) {
-        if (on_stuck) on_stuck(agent, found.error());
-        return;
-    }
-    if (!found || !parts_.gate || parts_.gate->policy(agent) == domain::GatePolicy::Off)
-        return commit(found.value_or(domain::Task{.id = id, .agent_id = agent}), end, std::nullopt);
-    parts_.gate->judge({*found, end}, [this, alive = std::weak_ptr(self_), task = *found,
-                                       end](OutputAnswer answer) {
-        if (alive.lock()) commit(task, end, std::move(answer));
-    });
+    using Found = std::optional<domain::Task>;
+    committer_.load<Found>(
+        lifetime_, [id](store::Tx& tx) { return tx.task(id); },
+        [this, agent, id, end](const base::Result<Found>& found) {
+            if (!found) {
+                if (!events::is_passing_fault(found.error()))
+                    return report_stuck(agent, found.error());
+                parts_.loop.after(kSettleRetry, lifetime_.guard([this, agent, id, end] {
+                    settle(agent, id, end);
+                }));
+                return;
+            }
+            const auto task = found->value_or(domain::Task{.id = id, .agent_id = agent});
+            if (!*found || !parts_.gate || parts_.gate->policy(agent) == domain::GatePolicy::Off)
+                return commit(task, end, std::nullopt);
+            parts_.gate->judge({task, end}, lifetime_.guard([this, task, end](OutputAnswer answer) {
+                commit(task, end, std::move(answer));
+            }));
+        });
 }
 
+// The end of a task is committed however long it takes: nobody else would ever report it.
 void Host::commit(const domain::Task& task, const supervisor::End& end,
                   std::optional<OutputAnswer> answer) {
-    auto shown = show_output(judged_task(task, answer));
     // What is in quarantine is not left lying about in a log.
     std::optional<std::string> rejected_log;
     if (answer && answer->instead) rejected_log = detail_of(task).output_path;
-    write<bool>(
-        store::Durability::Disk,
-        [id = task.id, end, output = results::Preview{std::move(shown.text), shown.truncated},
-         denials = denials_of(detail_of(task), end), answer = std::move(answer),
-         rejoin = parts_.rejoin](events::Log& log, bool& has_ended) -> base::Status {
-            has_ended = TRY(commit_end(log, rejoin, id, end, output, denials, answer));
-            return {};
+    struct Ending {
+        results::Preview output;
+        std::vector<sandbox::Denial> denials;
+    };
+    committer_.background<Ending>(
+        lifetime_,
+        [task, end, answer]() -> base::Result<Ending> {
+            auto shown = show_output(judged_task(task, answer));
+            return Ending{{std::move(shown.text), shown.truncated},
+                          denials_of(detail_of(task), end)};
         },
-        [this, agent = task.agent_id, id = task.id, rejected_log](base::Status status,
-                                                                  bool has_ended) {
-            if (!status) {
-                if (on_stuck) on_stuck(agent, status.error());
-                return;
-            }
-            std::error_code ignored;
-            if (rejected_log) std::filesystem::remove(*rejected_log, ignored);
-            settled(agent, id, has_ended);
+        [this, task, end, answer, rejected_log](base::Result<Ending> ending) {
+            if (!ending) return report_stuck(task.agent_id, ending.error());
+            committer_.commit<bool>(
+                lifetime_,
+                {.durability = store::Durability::Disk, .on_fault = events::OnFault::Retry},
+                [id = task.id, end, ending = std::move(*ending), answer,
+                 rejoin = parts_.rejoin](events::Log& log) {
+                    return commit_end(log, rejoin, id, end, ending.output, ending.denials, answer);
+                },
+                [this, agent = task.agent_id, id = task.id,
+                 rejected_log](const base::Result<bool>& has_ended) {
+                    if (!has_ended) return report_stuck(agent, has_ended.error());
+                    std::error_code ignored;
+                    if (rejected_log) std::filesystem::remove(*rejected_log, ignored);
+                    settled(agent, id, *has_ended);
+                });
         });
 }
 
@@ -308,8 +325,8 @@ void Host::settled(const domain::AgentId& agent, const domain::TaskId& id, bool 
     parts_.supervisor.forget(id.value);
     if (const auto waiting = waiting_.extract(id))
         for (const auto& token : waiting.mapped())
-            if (const auto told = token.lock()) (*told)();
-    if (has_ended && on_result) on_result(agent);
+            if (const auto on_end = token.lock()) (*on_end)();
+    if (has_ended && listener_.on_result) listener_.on_result(agent);
 }
 
 base::Result<domain::Task> Host::find(const domain::AgentId& agent,
@@ -336,39 +353,36 @@ base::Result<std::vector<domain::Task>> Host::active(const domain::AgentId& agen
 
 void Host::stop(const domain::AgentId& agent, const domain::TaskId& id,
                 std::move_only_function<void(base::Result<StopReceipt>)> done) {
-    write<StopReceipt>(
-        store::Durability::Process,
-        [agent, id](events::Log& log, StopReceipt& receipt) -> base::Status {
+    committer_.commit<StopReceipt>(
+        lifetime_, {},
+        [agent, id, executors = executors_](events::Log& log) -> base::Result<StopReceipt> {
             auto task = TRY(log.tx().task(id));
             if (!task || task->agent_id != agent) return no_such_task(id);
-            const bool is_plan = task->kind == domain::TaskKind::PlanTask;
-            if (task->kind != domain::TaskKind::CommandTask && !is_plan)
-                return base::fail(ErrorCode::InvalidInput, "task {} is no command", id);
-            auto decision = is_plan ? decide_plan_stop(std::move(*task), log.now())
-                                    : decide_stop(std::move(*task), log.now());
+            const auto executor = executors.find(task->kind);
+            if (executor == executors.end())
+                return base::fail(ErrorCode::InvalidInput, "task {} cannot be stopped", id);
+            auto decision = executor->second->decide_stop(std::move(*task), log.now());
             auto* ordered = std::get_if<StopOrdered>(&decision);
             if (!ordered)
                 return base::fail(ErrorCode::Conflict,
                                   "task {} is over; TaskOutput shows how it ended", id);
             TRY(log.tx().put_task(ordered->task));
-            TRY(log.append(agent, "task_status_updated", event_data(ordered->task)));
-            receipt = {std::move(ordered->task), ordered->force};
-            return {};
+            TRY(log.append(agent, domain::events::TaskStatusUpdated(ordered->task)));
+            return StopReceipt{std::move(ordered->task), ordered->force};
         },
-        [this, agent, id, done = std::move(done)](base::Status status,
-                                                  StopReceipt receipt) mutable {
-            if (!status) return done(std::unexpected(status.error()));
-            const auto found = live_.find(id);
-            if (receipt.task.kind == domain::TaskKind::PlanTask) {
-                if (stop_plan) stop_plan(receipt.task);
-            } else if (found != live_.end()) {
-                found->second->command->stop(
-                    receipt.force_stop_requested ? std::chrono::milliseconds(0) : kStopGrace);
-            } else {
-                settle(agent, id, supervisor::Lost{"No process of it was left to stop."});
-            }
+        [this, done = std::move(done)](base::Result<StopReceipt> receipt) mutable {
+            if (receipt)
+                executor_of(receipt->task.kind)->stop(receipt->task, receipt->force_stop_requested);
             done(std::move(receipt));
         });
+}
+
+void Host::stop_command(const domain::Task& task, bool force) {
+    const auto found = live_.find(task.id);
+    if (found != live_.end())
+        found->second->command->stop(force ? std::chrono::milliseconds(0) : kStopGrace);
+    else
+        settle(task.agent_id, task.id, supervisor::Lost{"No process of it was left to stop."});
 }
 
 void Host::input(const domain::AgentId& agent, const domain::TaskId& id, std::string text,
@@ -385,30 +399,22 @@ void Host::input(const domain::AgentId& agent, const domain::TaskId& id, std::st
         receipt.refusal = "no process of the task is attached here";
     if (!receipt.refusal.empty()) return done(std::move(receipt));
     auto shared = std::make_shared<InputReceipt>(std::move(receipt));
-    found->second->command->write(std::move(text), [this, alive = std::weak_ptr(self_), shared,
-                                                    done = std::move(done)](
-                                                       base::Result<std::int64_t> written) mutable {
-        if (!alive.lock()) return;
-        if (!written) {
-            shared->refusal = written.error().message;
-            return done(std::move(*shared));
-        }
-        shared->bytes_written = *written;
-        write<int>(
-            store::Durability::Process,
-            [shared](events::Log& log, int&) -> base::Status {
-                const auto& told = shared->task;
-                return log.append(told.agent_id, "task_input_delivered",
-                                  {{"task_id", told.id.value},
-                                   {"task_kind", base::enum_name(told.kind)},
-                                   {"bytes_written", *shared->bytes_written},
-                                   {"input_target", detail_of(told).input_target.value_or("")}});
-            },
-            [shared, done = std::move(done)](base::Status status, int) mutable {
-                if (!status) return done(std::unexpected(status.error()));
-                done(std::move(*shared));
-            });
-    });
+    found->second->command->write(
+        std::move(text), lifetime_.guard([this, shared, done = std::move(done)](
+                                             base::Result<std::int64_t> written) mutable {
+            if (!written) {
+                shared->refusal = written.error().message;
+                return done(std::move(*shared));
+            }
+            shared->bytes_written = *written;
+            committer_.commit<InputReceipt>(
+                lifetime_, {},
+                [receipt = *shared](events::Log& log) -> base::Result<InputReceipt> {
+                    TRY(log.append(receipt.task.agent_id, input_delivered(receipt)));
+                    return receipt;
+                },
+                std::move(done));
+        }));
 }
 
 std::shared_ptr<void> Host::await_end(const domain::TaskId& id, std::function<void()> on_end) {
@@ -428,22 +434,22 @@ void Host::recover(const std::vector<domain::AgentId>& agents) {
     for (const auto& agent : agents) {
         const auto open = active(agent);
         if (!open) {
-            if (on_stuck) on_stuck(agent, open.error());
+            report_stuck(agent, open.error());
             continue;
         }
         for (const auto& task : *open) {
             if (live_.contains(task.id)) continue;
             if (task.kind == domain::TaskKind::SleepJob)
                 settle(agent, task.id, supervisor::Lost{"The runtime was restarted meanwhile."});
-            if (task.kind == domain::TaskKind::CommandTask) resume(task);
-            if (task.kind == domain::TaskKind::PlanTask && resume_plan) resume_plan(task);
+            else if (auto* executor = executor_of(task.kind))
+                executor->resume(task);
         }
     }
     sweep(agents);
 }
 
 // Also asks again for the end of a task that was being stopped: the order may not have gone out.
-void Host::resume(const domain::Task& task) {
+void Host::reattach(const domain::Task& task) {
     const auto detail = detail_of(task);
     // It was started before output was kept back.
     if (!detail.output_withheld && withholds(task.agent_id)) withhold(task);
@@ -462,9 +468,16 @@ void Host::withhold(domain::Task task) {
     auto detail = detail_of(task);
     detail.output_withheld = kOutputWithheld;
     task.detail = base::to_json(detail);
-    const auto status = parts_.store.write(store::Durability::Process,
-                                           [&](store::Tx& tx) { return tx.put_task(task); });
-    if (!status && on_stuck) on_stuck(task.agent_id, status.error());
+    const domain::AgentId agent = task.agent_id;
+    committer_.commit<bool>(
+        lifetime_, {.on_fault = events::OnFault::Retry},
+        [task = std::move(task)](events::Log& log) -> base::Result<bool> {
+            TRY(log.tx().put_task(task));
+            return true;
+        },
+        [this, agent](const base::Result<bool>& done) {
+            if (!done) report_stuck(agent, done.error());
+        });
 }
 
 // What calls of these agents left behind, and no turn will come back for.
@@ -480,9 +493,8 @@ void Host::sweep(const std::vector<domain::AgentId>& agents) {
         });
         if (!status || !is_over) continue;
         const auto command = parts_.supervisor.attach(
-            id, [this, alive = std::weak_ptr(self_), id](const supervisor::End&) {
-                if (alive.lock()) parts_.supervisor.forget(id);
-            });
+            id,
+            lifetime_.guard([this, id](const supervisor::End&) { parts_.supervisor.forget(id); }));
         command->stop(kCancelGrace);
     }
 }

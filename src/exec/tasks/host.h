@@ -1,11 +1,13 @@
-// Owns the commands that run beside turns, in the foreground of a call or as tasks of their own.
+// Owns the commands that run in the background of turns, for a call or as tasks of their own, and
+// the records of all tasks.
 //
 // A command belongs to a call at first. When the call's patience is over, it is promoted: the same
-// process goes on as a task, with a record, and its result comes back as a message. All of it runs
-// under supervision (supervisor/), so a new process of ours finds it again.
+// process continues as a task, with a record, and its result comes back as a message. All of it
+// runs under supervision (supervisor/), so that a new process of ours finds it again. Tasks of
+// other kinds run behind an Executor.
 //
-// What is true is in the store and with the supervisor; a Host that dies is replaced by another
-// that recovers. Used on the loop's thread only.
+// The facts are in the store and with the supervisor; a Host that dies is replaced by another that
+// recovers. Used on the loop's thread only.
 #pragma once
 
 #include <chrono>
@@ -18,8 +20,9 @@
 #include "base/ids.h"
 #include "base/os/loop.h"
 #include "exec/tasks/decide.h"
+#include "exec/tasks/executor.h"
 #include "exec/tasks/supervisor/supervisor.h"
-#include "record/events/events.h"
+#include "record/events/committer.h"
 #include "store/store.h"
 
 namespace tasks {
@@ -29,6 +32,8 @@ inline constexpr std::size_t kCommandTasksPerAgentMax = 32;
 // Between SIGTERM and SIGKILL: for a task that is stopped, and for a call that is cancelled.
 inline constexpr std::chrono::milliseconds kStopGrace{5000};
 inline constexpr std::chrono::milliseconds kCancelGrace{500};
+// Before the record of an ended task is loaded again, when the store could not be read.
+inline constexpr std::chrono::seconds kSettleRetry{1};
 // The output of a command may take one in so many of the bytes that are free when it starts: it is
 // copied from its log to an artifact, a gate has copies of its own, and others need the disk, too.
 inline constexpr std::uint64_t kFreeDiskShare = 4;
@@ -83,20 +88,21 @@ struct InputReceipt {
 class Host {
 public:
     explicit Host(Parts parts);
-    // Commands go on. Nobody is told of their end any more.
+    // Commands continue. Their ends are not reported any more.
     ~Host();
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
 
-    // Takes up every task that these agents left open: its command is watched again, or the task
+    // Resumes every task that these agents left open: its command is watched again, or the task
     // ends with what can still be said about it. Call it before their turns are resumed.
     void recover(const std::vector<domain::AgentId>& agents);
 
     // Commands of calls --------------------------------------------------------------------------
-    // Starts a command for a call, or takes it up when an earlier process has started it. `on_end`
-    // comes once, unless the command is promoted first. Fails when it cannot be started at all.
+    // Starts a command for a call, or reattaches to it when an earlier process has started it.
+    // `on_end` comes once, unless the command is promoted first. Fails when it cannot be started at
+    // all.
     base::Status start(CommandRequest request, supervisor::OnEnd on_end);
-    // Was the command of this call started, so that start() would take it up or it is a task?
+    // Was the command of this call started, so that start() would reattach to it, or it is a task?
     bool knows(const domain::TaskId& id) const;
     // Makes a task of a command that still runs. `done` gets its record, as committed. When that
     // fails, the command stays with its call; Refused: the execution policy has no tasks.
@@ -133,29 +139,34 @@ public:
     [[nodiscard]] std::shared_ptr<void> await_end(const domain::TaskId& id,
                                                   std::function<void()> on_end);
 
-    // Plans --------------------------------------------------------------------------------------
-    // Runs of plans are carried elsewhere, and their records move with them; this is where tasks
-    // that are plans meet the others.
-    // Ends the run behind a task whose stop was committed.
-    std::function<void(const domain::Task&)> stop_plan;
-    // Takes up the run behind a task that an earlier process left open.
-    std::function<void(const domain::Task&)> resume_plan;
-    // The end of this task is committed.
-    void plan_has_ended(const domain::AgentId& agent, const domain::TaskId& id) {
+    // Other kinds of tasks -----------------------------------------------------------------------
+    // Adds what runs behind tasks of another kind; before the first task of it is resumed or
+    // stopped. It outlives the Host.
+    void add(Executor& executor);
+    // The end of a task of another kind is committed.
+    void has_ended(const domain::AgentId& agent, const domain::TaskId& id) {
         settled(agent, id, true);
     }
 
-    // A result is committed and waits in the agent's queue.
-    std::function<void(const domain::AgentId&)> on_result;
-    // A commit failed: the task stays as it is for the next process.
-    std::function<void(const domain::AgentId&, const base::Error&)> on_stuck;
+    // Set once, before the loop runs, by the owner of the scheduler; cleared when that one goes.
+    struct Listener {
+        // A result is committed and waits in the agent's queue.
+        std::function<void(const domain::AgentId&)> on_result{};
+        // A commit failed for good: the task stays as it is for the next process.
+        std::function<void(const domain::AgentId&, const base::Error&)> on_stuck{};
+    };
+    void set_listener(Listener listener) { listener_ = std::move(listener); }
 
 private:
     struct Live;
+    class Commands;
 
+    Executor* executor_of(domain::TaskKind kind) const;
+    void report_stuck(const domain::AgentId& agent, const base::Error& error) const;
     // Why this agent may have no further task, or nothing.
     std::optional<base::Error> refusal(const domain::AgentId& agent) const;
-    void resume(const domain::Task& task);
+    void reattach(const domain::Task& task);
+    void stop_command(const domain::Task& task, bool force);
     std::uint64_t output_bytes_max(const std::filesystem::path& folder) const;
     supervisor::OnEnd ending_of(const domain::TaskId& id);
     void ended(const domain::TaskId& id, supervisor::End end);
@@ -170,11 +181,6 @@ private:
     void commit(const domain::Task& task, const supervisor::End& end,
                 std::optional<OutputAnswer> answer);
     void settled(const domain::AgentId& agent, const domain::TaskId& id, bool has_ended);
-    template <class Result>
-    void write(store::Durability durability,
-               std::move_only_function<base::Status(events::Log&, Result&)> work,
-               std::move_only_function<void(base::Status, Result)> done);
-
     Parts parts_;
     std::map<domain::TaskId, std::shared_ptr<Live>> live_;
     std::map<domain::TaskId, std::vector<std::weak_ptr<std::function<void()>>>> waiting_;
@@ -185,8 +191,11 @@ private:
         std::filesystem::path network_log;
     };
     std::map<domain::AgentId, std::vector<Finished>> finished_;
-    // Callbacks that outlive the Host find this expired and do nothing.
-    std::shared_ptr<Host*> self_;
+    std::unique_ptr<Commands> commands_;
+    std::map<domain::TaskKind, Executor*> executors_;
+    Listener listener_;
+    events::Committer committer_;
+    base::Lifetime lifetime_;
 };
 
 }  // namespace tasks

@@ -12,15 +12,8 @@
 namespace tools {
 namespace {
 
-constexpr std::size_t kUserMessageCharsMax = 200;
-constexpr std::size_t kToolNameCharsMax = 60;
 // Of the list of schema faults; its JSON then stays below results::kDetailsCharsMax.
 constexpr std::size_t kParseErrorCharsMax = 400;
-
-// Names of tools that do not exist come from outside and may be anything.
-std::string shown_name(std::string_view tool) {
-    return base::printable(base::ellipsize(base::to_utf8(tool), kToolNameCharsMax));
-}
 
 // "ExecCommand" -> "exec-command", the prefix of its artifacts.
 std::string artifact_prefix(std::string_view tool) {
@@ -28,41 +21,6 @@ std::string artifact_prefix(std::string_view tool) {
     for (char& c : name)
         if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
     return name;
-}
-
-// The execution surface's code for an error; kinds are finer than codes.
-std::string error_code(const domain::ToolError& error, domain::ResultStatus status) {
-    if (status == domain::ResultStatus::Timeout) return "TIMEOUT";
-    if (status == domain::ResultStatus::Cancelled) return "CANCELLED";
-    if (error.kind == "invalid_tool_input" || error.kind == "invalid_patch_syntax" ||
-        error.kind == "unsupported_git_patch_feature" || error.kind == "unresolved_reference")
-        return "VALIDATION_ERROR";
-    if (error.kind == "unknown_tool" || error.kind == "missing_file") return "NOT_FOUND";
-    if (error.kind == "execution_root_violation" || error.kind == "path_escape" ||
-        error.kind == "unsupported_agent_profile_capability" ||
-        error.kind == "tool_not_exposed_for_round" || error.kind == kUntrustedInstructions ||
-        error.kind == kNeedsApproval || error.kind == "credential_withheld")
-        return "POLICY_DENIED";
-    if (error.kind == "existing_file" || error.kind == "file_changed") return "CONFLICT";
-    if (error.kind == "context_not_found" || error.kind == "ambiguous_context" ||
-        error.kind == "unsupported_file_type")
-        return "PRECONDITION_FAILED";
-    // Tools with nothing finer to say use the code itself, in the spelling of kinds.
-    if (error.kind == "policy_denied" || error.kind == kResultRejected) return "POLICY_DENIED";
-    if (error.kind == "not_found") return "NOT_FOUND";
-    if (error.kind == "conflict") return "CONFLICT";
-    if (error.kind == "precondition_failed") return "PRECONDITION_FAILED";
-    return "INTERNAL_ERROR";
-}
-
-// What to do next travels with the details: an envelope of the plan surface has no field for it.
-std::optional<json::value> details_of(const domain::ToolError& error) {
-    if (!error.recovery_hint || error.recovery_hint->empty() ||
-        (error.details && !error.details->is_object()))
-        return error.details;
-    json::object details = error.details ? error.details->get_object() : json::object();
-    details.emplace("hint", *error.recovery_hint);
-    return details;
 }
 
 // A success that is not what the tool promised is a fault of the tool, not a success.
@@ -79,38 +37,6 @@ results::Envelope held_to(const ToolSpec& spec, results::Envelope envelope) {
                                             {"fault", faults.front().message}},
                     .recovery_hint = "Its side effects stand. Check the world; this is a fault of "
                                      "the tool, not of the call."});
-}
-
-domain::ToolResult result_of(const domain::ToolCall& call, const results::Envelope& envelope,
-                             domain::ResultStatus status, domain::Effects effects) {
-    domain::ToolResult result{.call_id = call.call_id,
-                              .run_id = call.run_id,
-                              .step_id = call.step_id,
-                              .tool = call.tool,
-                              .attempt = call.attempt};
-    result.status = envelope.ok()                        ? status
-                    : status == domain::ResultStatus::Ok ? domain::ResultStatus::Error
-                                                         : status;
-    result.ok = result.status == domain::ResultStatus::Ok;
-    result.effects = std::move(effects);
-    result.user_message =
-        base::printable(base::ellipsize(envelope.summary_text(), kUserMessageCharsMax));
-    result.debug_message =
-        fmt::format("{} {} ({})", call.tool, base::enum_name(result.status), call.step_id);
-    if (result.ok) {
-        result.data = envelope.result();
-        result.data_hash = domain::args_hash(envelope.result());
-    } else {
-        // A tool that was stopped may still have output to show; for whoever asked, it failed.
-        const domain::ToolError error = envelope.ok()
-                                            ? domain::ToolError{.message = envelope.summary_text()}
-                                            : envelope.error();
-        result.error = domain::ResultError{.code = error_code(error, result.status),
-                                           .message = error.message,
-                                           .details = details_of(error),
-                                           .retryable = error.retryable};
-    }
-    return result;
 }
 
 // A call whose tool is done and whose result is being judged: there is nothing left to end.
@@ -225,13 +151,7 @@ bool Dispatcher::can_resume(const domain::ToolCall& call) const {
 
 Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,
                                        domain::ResultStatus status) const {
-    const base::Time now = parts_.clock.now();
-    auto envelope = results::Envelope::failure(shown_name(call.tool), std::move(error));
-    Dispatched dispatched{.result = result_of(call, envelope, status, {}),
-                          .envelope = envelope,
-                          .receipt = results::render_error(envelope)};
-    dispatched.result.started_at = dispatched.result.ended_at = now;
-    return dispatched;
+    return tools::without_running(call, std::move(error), status, parts_.clock.now());
 }
 
 Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
@@ -245,7 +165,7 @@ Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_a
         .result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),
         .envelope = std::move(envelope),
         .receipt = std::move(receipt),
-        .requests = std::move(outcome.requests),
+        .mutations = std::move(outcome.mutations),
         .denials = std::move(outcome.denials)};
     dispatched.result.started_at = started_at;
     dispatched.result.ended_at = parts_.clock.now();
@@ -334,12 +254,9 @@ Dispatched Dispatcher::withheld(const domain::ToolCall& call, base::Time started
     dispatched.denials = outcome.denials;
     dispatched.result.started_at = started_at;
     dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);
-    // What the call asked of the runtime stands, but for having read what it was not shown, and for
-    // working where it does not know of.
-    for (const auto& request : outcome.requests)
-        if (!std::holds_alternative<ResultRead>(request) &&
-            !std::holds_alternative<WorkspaceUse>(request))
-            dispatched.requests.push_back(request);
+    // What the call asked of the runtime stands, unless it depends on what the model has seen.
+    for (const auto& mutation : outcome.mutations)
+        if (!mutation.needs_visible_result()) dispatched.mutations.push_back(mutation);
     return dispatched;
 }
 

@@ -1,5 +1,5 @@
-// The waist: every tool call, whoever made it, passes here. A check, a bound or a trace put here
-// holds at every door.
+// Every tool call, from any entry point, passes through the dispatcher: a check, a bound or a trace
+// put here holds for turns, plans, the command line and the gate.
 #pragma once
 
 #include <functional>
@@ -7,21 +7,12 @@
 
 #include "base/ids.h"
 #include "base/os/loop.h"
-#include "exec/results/project.h"
+#include "exec/tools/outcomes.h"
 #include "exec/tools/proposals.h"
 #include "exec/tools/registry.h"
 #include "exec/tools/result_gate.h"
 
 namespace tools {
-
-// All that is kept of a finished call.
-struct Dispatched {
-    domain::ToolResult result;
-    results::Envelope envelope;
-    std::string receipt;  // What the model reads.
-    std::vector<RuntimeRequest> requests{};
-    std::vector<sandbox::Denial> denials{};
-};
 
 // A call before it has a result: what was asked, by whom.
 struct Asked {

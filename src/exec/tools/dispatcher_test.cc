@@ -216,7 +216,7 @@ TEST_F(DispatcherTest, ReportsASuccessWithDataTimesEffectsAndRequests) {
     clock_.next = base::from_micros(0);  // describe() takes 0, the start 1500, the end 3000.
     const auto end = ended({.completed = std::make_unique<EchoOutput>("hi"),
                             .effects = effects,
-                            .requests = {FollowUp{.text = "again"}}});
+                            .mutations = {FollowUp{.text = "again"}}});
     domain::ToolResult expected = result_base();
     expected.data = json::object{{"text", "hi"}};
     expected.data_hash = "sha256:" + base::sha256_hex(R"({"text":"hi"})");
@@ -229,7 +229,7 @@ TEST_F(DispatcherTest, ReportsASuccessWithDataTimesEffectsAndRequests) {
     EXPECT_EQ(end.result, expected);
     EXPECT_EQ(end.envelope, results::Envelope::success("EchoText", "Echoed hi", {{"text", "hi"}}));
     EXPECT_EQ(end.receipt, "Echo: hi");
-    EXPECT_EQ(end.requests, (std::vector<RuntimeRequest>{FollowUp{.text = "again"}}));
+    EXPECT_EQ(end.mutations, (std::vector<Mutation>{FollowUp{.text = "again"}}));
 }
 
 // contract: RES-02, RES-04
@@ -396,7 +396,7 @@ TEST_F(GatedDispatcher, OfARejectedResultOnlyItsEffectsAndWishesGoOn) {
                                                [&](Dispatched d) { end = std::move(d); });
     tool_->dones.back()({.completed = std::make_unique<EchoOutput>("top secret"),
                          .effects = {.created = {{.path = "made"}}},
-                         .requests = {FollowUp{"later"}, ResultRead{{"t1"}}}});
+                         .mutations = {FollowUp{"later"}, ResultRead{{"t1"}}}});
     gate_.dones.at(0)(
         {.instead = ToolError{.kind = std::string(kResultRejected), .message = "rejected"}});
     ASSERT_TRUE(end);
@@ -404,7 +404,7 @@ TEST_F(GatedDispatcher, OfARejectedResultOnlyItsEffectsAndWishesGoOn) {
     EXPECT_EQ(end->result.error->code, "POLICY_DENIED");
     EXPECT_FALSE(end->result.data);
     EXPECT_EQ(end->result.effects.created.size(), 1U);
-    EXPECT_EQ(end->requests, (std::vector<RuntimeRequest>{FollowUp{"later"}}));
+    EXPECT_EQ(end->mutations, (std::vector<Mutation>{FollowUp{"later"}}));
     for (const auto& text : {base::json_text(base::to_json(end->result)), end->receipt,
                              base::json_text(end->envelope.to_json())})
         EXPECT_EQ(text.find("top secret"), std::string::npos) << text;

@@ -15,6 +15,7 @@
 #include "domain/turn.h"
 #include "exec/results/project.h"
 #include "exec/sandbox/denials.h"
+#include "exec/tools/mutation.h"
 
 namespace tools {
 
@@ -45,8 +46,14 @@ struct ToolSpec {
     std::string category;
     RunsBehind runs_behind{RunsBehind::Nothing};
     // Nothing in the world changes before the result is committed, so a call that a crash cut off
-    // may simply be made again. Otherwise its outcome is unknown and the model is told so.
+    // is simply made again. Otherwise its outcome is unknown, and the model receives that.
     bool repeatable{false};
+    // A round of nothing but such calls, all successful, ends the turn.
+    bool sleeps{false};
+    // Its result lists `changed_files`. A call that the output limit cut off is not made.
+    bool changes_files{false};
+    // It changes records that the agent works by. Neither is one of these made when it was cut off.
+    bool changes_records{false};
     bool freeform_patch{false};
     // Plans and people name it; models are not offered it in a turn and may not call it there.
     bool plans_only{false};
@@ -64,31 +71,12 @@ struct Place {
     json::object context{};
 };
 
-// What a tool asks of the runtime. It is done in the commit that records the result, or not at all.
-struct FollowUp {
-    std::string text;
-    domain::Priority priority{domain::Priority::Next};
-    friend bool operator==(const FollowUp&, const FollowUp&) = default;
-};
-// The model has read how this task ended. A message that tells it the same and is still queued is
-// not needed any more.
-struct ResultRead {
-    domain::TaskId task_id;
-    friend bool operator==(const ResultRead&, const ResultRead&) = default;
-};
-// The agent works here from now on; the next call of the same turn already does.
-struct WorkspaceUse {
-    domain::WorkspaceEntry entry;
-    friend bool operator==(const WorkspaceUse&, const WorkspaceUse&) = default;
-};
-using RuntimeRequest = std::variant<domain::SleepRequest, FollowUp, ResultRead, WorkspaceUse>;
-
 struct Outcome {
     results::Completed completed;
     // Ok unless the tool was stopped; a tool that ran and failed says so in `completed`.
     domain::ResultStatus status{domain::ResultStatus::Ok};
     domain::Effects effects{};
-    std::vector<RuntimeRequest> requests{};
+    std::vector<Mutation> mutations{};  // Committed with the result.
     // What the boundary kept the call from: goes into the record with the result.
     std::vector<sandbox::Denial> denials{};
 };

@@ -92,7 +92,7 @@ TEST_F(AdmissionTest, AnAdmittedMessageIsQueuedAndRecordedInOneCommit) {
     EXPECT_THAT(kinds, ElementsAre("message_admitted", "message_enqueued"));
 }
 
-// contract: AUDIT-05, AUDIT-06, AUDIT-07, AUDIT-08
+// contract: AUDIT-05
 TEST_F(AdmissionTest, TheRecordKeepsIdOriginTrustPriorityAndEveryLabel) {
     domain::Message one = message("m");
     one.origin = domain::OperatorOrigin{"ann"};

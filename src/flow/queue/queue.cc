@@ -1,19 +1,22 @@
 #include "flow/queue/queue.h"
 
+#include "domain/events/messages.h"
+
 namespace queue {
 namespace {
 
-json::object labels(const domain::Message& message) {
-    const json::value whole = base::to_json(message);
-    json::object out{{"message_id", message.id.value}};
-    for (const std::string_view field :
-         {"agent_id", "kind", "origin", "trust", "authority_class", "priority", "delivery_surface",
-          "admission_context", "trigger_kind", "work_item_id", "task_id", "source_refs",
-          "correlation_id", "causation_id"}) {
-        const auto* value = base::find(whole, field);
-        out[json::string_view(field.data(), field.size())] = value ? *value : json::value(nullptr);
-    }
-    return out;
+domain::events::MessageAdmitted admitted(const domain::Message& message) {
+    return domain::events::labelled(
+        domain::events::MessageAdmitted{.message_id = message.id,
+                                        .agent_id = message.agent_id,
+                                        .kind = message.kind,
+                                        .trigger_kind = message.trigger_kind,
+                                        .work_item_id = message.work_item_id,
+                                        .task_id = message.task_id,
+                                        .source_refs = message.source_refs,
+                                        .correlation_id = message.correlation_id,
+                                        .causation_id = message.causation_id},
+        message);
 }
 
 }  // namespace
@@ -22,8 +25,8 @@ base::Result<store::AppendOutcome> append(events::Log& log, const domain::Messag
                                           const std::optional<std::string>& dedupe_key) {
     auto outcome = TRY(log.tx().append_message(message, dedupe_key));
     if (std::holds_alternative<store::AlreadyHave>(outcome)) return outcome;
-    TRY(log.append(message.agent_id, "message_admitted", labels(message)));
-    TRY(log.append(message.agent_id, "message_enqueued", base::to_json(message).as_object()));
+    TRY(log.append(message.agent_id, admitted(message)));
+    TRY(log.append(message.agent_id, domain::events::MessageEnqueued{message}));
     return outcome;
 }
 
@@ -33,7 +36,7 @@ base::Result<std::optional<store::QueuedMessage>> claim(events::Log& log,
     if (!next) return next;
     TRY(log.tx().set_queue_status(next->message.id, domain::QueueStatus::Claimed, std::nullopt,
                                   log.now()));
-    TRY(log.append(agent, "message_processing_started", base::to_json(next->message).as_object()));
+    TRY(log.append(agent, domain::events::MessageProcessingStarted{next->message}));
     return next;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/identity/transition.h"
+#include "domain/events/waiting.h"
 
 namespace queue {
 namespace {
@@ -42,16 +43,14 @@ bool names(const domain::Message& message, const std::string& subject) {
 
 base::Status record_trigger(events::Log& log, const domain::Wait& wait,
                             const domain::Message& message) {
-    json::object data{{"dedupe_key", fmt::format("{}:{}", wait.id, message.id)},
-                      {"message_id", message.id.value},
-                      {"wait_condition_id", wait.id.value},
-                      {"wake_source", wake_source(wait.kind)},
-                      {"waiting_for", wait.waiting_for}};
-    data["trigger_kind"] = message.trigger_kind
-                               ? json::value(base::enum_name(*message.trigger_kind))
-                               : json::value(nullptr);
-    data["subject_ref"] = wait.subject_ref ? json::value(*wait.subject_ref) : json::value(nullptr);
-    return log.append(wait.agent_id, "wait_reconciliation_requested", std::move(data));
+    return log.append(wait.agent_id, domain::events::WaitReconciliationRequested{
+                                         .dedupe_key = fmt::format("{}:{}", wait.id, message.id),
+                                         .message_id = message.id,
+                                         .wait_condition_id = wait.id,
+                                         .wake_source = std::string(wake_source(wait.kind)),
+                                         .waiting_for = wait.waiting_for,
+                                         .trigger_kind = message.trigger_kind,
+                                         .subject_ref = wait.subject_ref});
 }
 
 base::Status trigger(events::Log& log, domain::Wait& wait, const domain::Message& message) {
@@ -122,10 +121,9 @@ base::Status resolve_waits(events::Log& log, const domain::Message& message,
         wait.resolved_by = run;
         wait.updated_at = log.now();
         TRY(log.tx().put_wait(wait));
-        TRY(log.append(wait.agent_id, "wait_condition_resolved",
-                       {{"wait_condition_id", wait.id.value},
-                        {"message_id", message.id.value},
-                        {"run_id", run ? json::value(run->value) : json::value(nullptr)}}));
+        TRY(log.append(wait.agent_id,
+                       domain::events::WaitConditionResolved{
+                           .wait_condition_id = wait.id, .message_id = message.id, .run_id = run}));
     }
     return {};
 }
@@ -140,7 +138,7 @@ base::Result<domain::Wait> open_wait(events::Log& log, domain::Wait wait) {
     wait.created_at = wait.updated_at = log.now();
     const auto result = TRY(earlier(tx, wait));
     const auto before = TRY(identity::current_status(tx, wait.agent_id));
-    TRY(log.append(wait.agent_id, "wait_condition_created", base::to_json(wait).as_object()));
+    TRY(log.append(wait.agent_id, domain::events::WaitConditionCreated{wait}));
     if (!result) {
         if (wait.expires_at)
             TRY(tx.put_timer(expiry_of(wait, log.ids().fresh<domain::TimerId>(), log.now())));
@@ -161,8 +159,7 @@ base::Status cancel_wait(events::Log& log, domain::Wait wait) {
     wait.status = WaitStatus::Cancelled;
     wait.updated_at = log.now();
     TRY(log.tx().put_wait(wait));
-    TRY(log.append(wait.agent_id, "wait_condition_cancelled",
-                   {{"wait_condition_id", wait.id.value}}));
+    TRY(log.append(wait.agent_id, domain::events::WaitConditionCancelled{wait.id}));
     return identity::record_change(log, wait.agent_id, before);
 }
 

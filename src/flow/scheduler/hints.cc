@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/identity/closure.h"
+#include "domain/events/scheduler.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 
@@ -10,12 +11,6 @@ namespace scheduler {
 namespace {
 
 using domain::WakeHint;
-
-json::object hint_event(const WakeHint& hint) {
-    json::object data = base::to_json(hint).as_object();
-    data["agent_id"] = hint.target_agent_id.value;
-    return data;
-}
 
 base::Status emit(events::Log& log, const WakeHint& hint) {
     json::object carried = base::to_json(hint).as_object();
@@ -38,10 +33,10 @@ base::Status emit(events::Log& log, const WakeHint& hint) {
                      .causation_id = hint.causation_id};
     const auto tick = TRY(ingress::receive(std::move(raw), log.now(), log.ids()));
     TRY(admission::admit(log, tick, std::nullopt));
-    return log.append(hint.target_agent_id, "system_tick_emitted",
-                      {{"subsystem", "wake_hint"},
-                       {"message_id", tick.id.value},
-                       {"wake_hint", std::move(carried)}});
+    return log.append(
+        hint.target_agent_id,
+        domain::events::SystemTickEmitted{
+            .subsystem = "wake_hint", .message_id = tick.id, .wake_hint = std::move(carried)});
 }
 
 }  // namespace
@@ -75,11 +70,11 @@ base::Result<Disposition> submit(events::Log& log, WakeHint hint) {
     if (is_free(facts)) {
         if (facts.pending_wake_hint) hint = merge(*facts.pending_wake_hint, std::move(hint));
         TRY(log.tx().erase_wake_hint(hint.target_agent_id));
-        TRY(log.append(hint.target_agent_id, "wake_hint_triggered", hint_event(hint)));
+        TRY(log.append(hint.target_agent_id, domain::events::WakeHintTriggered(hint)));
         TRY(emit(log, hint));
         return Disposition::Triggered;
     }
-    TRY(log.append(hint.target_agent_id, "wake_hint_coalesced", hint_event(hint)));
+    TRY(log.append(hint.target_agent_id, domain::events::WakeHintCoalesced(hint)));
     TRY(log.tx().put_wake_hint(facts.pending_wake_hint ? merge(*facts.pending_wake_hint, hint)
                                                        : hint));
     return Disposition::Coalesced;
@@ -88,8 +83,8 @@ base::Result<Disposition> submit(events::Log& log, WakeHint hint) {
 base::Result<bool> emit_pending(events::Log& log, const identity::AgentFacts& facts) {
     if (!facts.pending_wake_hint || !is_free(facts)) return false;
     TRY(log.tx().erase_wake_hint(facts.agent.agent_id));
-    TRY(log.append(facts.agent.agent_id, "wake_hint_triggered",
-                   hint_event(*facts.pending_wake_hint)));
+    TRY(log.append(facts.agent.agent_id,
+                   domain::events::WakeHintTriggered(*facts.pending_wake_hint)));
     TRY(emit(log, *facts.pending_wake_hint));
     return true;
 }

@@ -2,6 +2,8 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
+#include "domain/events/control.h"
+#include "domain/events/scheduler.h"
 
 namespace scheduler {
 
@@ -33,19 +35,18 @@ base::Result<Controlled> apply_control(events::Log& log, const domain::AgentId& 
     facts.agent.paused = step.paused;
     facts.agent.stopped = step.stopped;
     TRY(log.tx().put_agent(facts.agent));
-    json::object applied{{"kind", "control"},
-                         {"action", base::enum_name(command)},
-                         {"agent_id", agent.value},
-                         {"admission_context", by.admission_context}};
-    if (by.actor_id) applied["actor_id"] = *by.actor_id;
-    TRY(log.append(agent, "control_applied", std::move(applied)));
-    TRY(log.append(agent, "scheduler_posture_decision",
-                   {{"boundary", "lifecycle_control"},
-                    {"reason", command == Control::Resume ? std::string_view("start")
-                                                          : base::enum_name(command)},
-                    {"previous_status", base::enum_name(before)},
-                    {"next_status", base::enum_name(identity::status_of(facts))},
-                    {"evidence", json::array{}}}));
+    TRY(log.append(agent,
+                   domain::events::ControlApplied{.action = std::string(base::enum_name(command)),
+                                                  .agent_id = agent,
+                                                  .admission_context = by.admission_context,
+                                                  .actor_id = by.actor_id}));
+    TRY(log.append(
+        agent,
+        domain::events::SchedulerPostureDecision{
+            .boundary = "lifecycle_control",
+            .reason = command == Control::Resume ? "start" : std::string(base::enum_name(command)),
+            .previous_status = before,
+            .next_status = identity::status_of(facts)}));
     TRY(identity::record_state(log, agent, before));
     return step;
 }

@@ -6,6 +6,10 @@
 #include "agent/identity/transition.h"
 #include "agent/workspace/moves.h"
 #include "base/text.h"
+#include "domain/events/messages.h"
+#include "domain/events/scheduler.h"
+#include "domain/events/turn.h"
+#include "domain/events/workspace.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
 #include "flow/scheduler/continuation.h"
@@ -23,23 +27,19 @@ constexpr std::string_view kResumeNote =
     "need a look at the "
     "world first. Go on from here; do not start over.";
 
-json::value reason_or_null(const std::optional<domain::WaitingReason>& reason) {
-    return reason ? json::value(base::enum_name(*reason)) : json::value(nullptr);
-}
-
 base::Status record_continuation(events::Log& log, const domain::Message& message,
                                  const domain::ContinuationResolution& resolution) {
-    TRY(log.append(message.agent_id, "continuation_trigger_received",
-                   {{"agent_id", message.agent_id.value},
-                    {"message_id", message.id.value},
-                    {"trigger_kind", base::enum_name(resolution.trigger_kind)},
-                    {"contentful", is_contentful(message)},
-                    {"prior_closure_outcome", base::enum_name(resolution.prior_closure_outcome)},
-                    {"prior_waiting_reason", reason_or_null(resolution.prior_waiting_reason)}}));
-    return log.append(message.agent_id, "continuation_resolved",
-                      {{"agent_id", message.agent_id.value},
-                       {"message_id", message.id.value},
-                       {"resolution", base::to_json(resolution)}});
+    TRY(log.append(message.agent_id, domain::events::ContinuationTriggerReceived{
+                                         .agent_id = message.agent_id,
+                                         .message_id = message.id,
+                                         .trigger_kind = resolution.trigger_kind,
+                                         .contentful = is_contentful(message),
+                                         .prior_closure_outcome = resolution.prior_closure_outcome,
+                                         .prior_waiting_reason = resolution.prior_waiting_reason}));
+    return log.append(
+        message.agent_id,
+        domain::events::ContinuationResolved{
+            .agent_id = message.agent_id, .message_id = message.id, .resolution = resolution});
 }
 
 // The entry of the message itself; a second attempt at it does not tell it twice.
@@ -56,14 +56,20 @@ domain::TranscriptEntry incoming(events::Log& log, const domain::Message& messag
             .data = std::move(data)};
 }
 
-base::Status begin_record(events::Log& log, const domain::Message& message,
-                          const domain::RunId& run) {
-    const auto earlier = TRY(log.tx().transcript_of(message.id));
-    if (earlier.empty()) return log.tx().append_transcript(incoming(log, message, run));
-    const bool has_rounds = std::ranges::any_of(earlier, [](const auto& entry) {
+// The transcript of the message, with what this attempt adds to it.
+base::Result<std::vector<domain::TranscriptEntry>> begin_record(events::Log& log,
+                                                                const domain::Message& message,
+                                                                const domain::RunId& run) {
+    auto transcript = TRY(log.tx().transcript_of(message.id));
+    if (transcript.empty()) {
+        transcript.push_back(incoming(log, message, run));
+        TRY(log.tx().append_transcript(transcript.back()));
+        return transcript;
+    }
+    const bool has_rounds = std::ranges::any_of(transcript, [](const auto& entry) {
         return entry.kind == domain::TranscriptKind::AssistantRound;
     });
-    if (!has_rounds) return {};
+    if (!has_rounds) return transcript;
     domain::TranscriptEntry note{.id = log.ids().uuid(),
                                  .agent_id = message.agent_id,
                                  .run_id = run,
@@ -71,58 +77,63 @@ base::Status begin_record(events::Log& log, const domain::Message& message,
                                  .kind = domain::TranscriptKind::ContinuationPrompt,
                                  .related_message_id = message.id};
     note.data = json::object{{"text", kResumeNote}, {"reason", "interrupted"}};
-    return log.tx().append_transcript(note);
+    TRY(log.tx().append_transcript(note));
+    transcript.push_back(std::move(note));
+    return transcript;
 }
 
-std::size_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
-    std::size_t chars = 0;
-    for (const auto& block : blocks) chars += base::char_count(block.text);
+std::int64_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
+    std::int64_t chars = 0;
+    for (const auto& block : blocks)
+        chars += static_cast<std::int64_t>(base::char_count(block.text));
     return chars;
 }
 
 base::Status record_opening(events::Log& log, const turn::Facts& facts, const context::Frame& frame,
                             std::int64_t build_ms) {
-    const json::object place{{"agent_id", facts.agent.agent_id.value},
-                             {"message_id", facts.message.id.value},
-                             {"run_id", facts.attempt.run_id.value},
-                             {"turn_index", facts.attempt.turn_index}};
-    json::object started = place;
-    started["message_kind"] = base::enum_name(facts.message.kind);
-    TRY(log.append(facts.agent.agent_id, "turn_started", std::move(started)));
-    json::object built = place;
-    built["duration_ms"] = build_ms;
-    built["context_section_count"] = frame.context_blocks.size();
-    built["rendered_context_chars"] = chars_of(frame.context_blocks);
-    built["rendered_system_chars"] = chars_of(frame.system_blocks);
-    return log.append(facts.agent.agent_id, "turn_context_built", std::move(built));
+    TRY(log.append(facts.agent.agent_id,
+                   domain::events::TurnStarted{.agent_id = facts.agent.agent_id,
+                                               .message_id = facts.message.id,
+                                               .run_id = facts.attempt.run_id,
+                                               .turn_index = facts.attempt.turn_index,
+                                               .message_kind = facts.message.kind}));
+    return log.append(
+        facts.agent.agent_id,
+        domain::events::TurnContextBuilt{.agent_id = facts.agent.agent_id,
+                                         .message_id = facts.message.id,
+                                         .run_id = facts.attempt.run_id,
+                                         .turn_index = facts.attempt.turn_index,
+                                         .duration_ms = build_ms,
+                                         .context_section_count = std::ssize(frame.context_blocks),
+                                         .rendered_context_chars = chars_of(frame.context_blocks),
+                                         .rendered_system_chars = chars_of(frame.system_blocks)});
 }
 
-// Idle ends because there is something to do; its timer and the wait for it end with it.
+// Sleep ends because there is something to do; its timer and the wait for it end with it.
 base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::Message& message) {
     auto& agent = facts.agent;
     agent.last_wake_reason = std::string(base::enum_name(message.kind));
     if (!agent.rest) return {};
     if (agent.rest->timer_id) TRY(cancel_timer(log, agent.agent_id, *agent.rest->timer_id));
     agent.rest.reset();
-    return log.append(agent.agent_id, "scheduler_posture_decision",
-                      {{"boundary", "message_admission"},
-                       {"reason", "message_admission_wake"},
-                       {"previous_status", "asleep"},
-                       {"next_status", "awake_running"},
-                       {"evidence", json::array{message.id.value}}});
+    return log.append(agent.agent_id, domain::events::SchedulerPostureDecision{
+                                          .boundary = "message_admission",
+                                          .reason = "message_admission_wake",
+                                          .previous_status = domain::AgentStatus::Asleep,
+                                          .next_status = domain::AgentStatus::AwakeRunning,
+                                          .evidence = json::array{message.id.value}});
 }
 
 base::Result<Outcome> reduce(events::Log& log, const identity::AgentFacts& before,
                              const domain::Agent& agent, const domain::Message& message) {
     TRY(queue::resolve_waits(log, message, std::nullopt));
     TRY(queue::release(log, message.id, domain::QueueStatus::Processed, "liveness only"));
-    TRY(log.append(agent.agent_id, "scheduler_decision",
-                   {{"decision", "ReduceMessageOnly"},
-                    {"reason", "the message does not reach the model"},
-                    {"model_reentry", false},
-                    {"liveness_only", true},
-                    {"message_id", message.id.value},
-                    {"boundary", "message_processing"}}));
+    TRY(log.append(agent.agent_id, domain::events::SchedulerDecision{
+                                       .decision = "ReduceMessageOnly",
+                                       .reason = "the message does not reach the model",
+                                       .liveness_only = true,
+                                       .message_id = message.id,
+                                       .boundary = "message_processing"}));
     TRY(log.tx().put_agent(agent));
     TRY(identity::record_change(log, agent.agent_id, identity::status_of(before)));
     return Outcome{Reduced{message.id}};
@@ -141,12 +152,12 @@ base::Result<std::string> fall_back(events::Log& log, domain::Agent& agent,
                                     const OpenInput& input) {
     const auto lost = *agent.active_workspace_entry;
     if (lost.projection_kind == domain::ProjectionKind::GitWorktreeRoot)
-        TRY(log.append(agent.agent_id, "recovery_cleared_missing_worktree_session",
-                       {{"agent_id", agent.agent_id.value},
-                        {"worktree_path", lost.execution_root},
-                        {"reason", "the folder is gone"}}));
+        TRY(log.append(agent.agent_id, domain::events::RecoveryClearedMissingWorktreeSession{
+                                           .agent_id = agent.agent_id,
+                                           .worktree_path = lost.execution_root,
+                                           .reason = "the folder is gone"}));
     for (auto& note : workspace::move_to(agent, input.home_workspace))
-        TRY(log.append(agent.agent_id, note.kind, std::move(note.data)));
+        TRY(log.append(agent.agent_id, std::move(note)));
     return fmt::format(
         "You worked in {} (workspace {}), and that folder is gone. You are in your own folder, {}, "
         "now. Tell your operator if that is unexpected; UseWorkspace takes you elsewhere.",
@@ -158,9 +169,9 @@ base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, cons
     auto& agent = facts.agent;
     const auto before = identity::status_of(facts);
     agent.paused = true;
-    TRY(log.append(
-        agent.agent_id, "agent_budget_exhausted",
-        {{"agent_id", agent.agent_id.value}, {"limit", spent.limit}, {"pending", facts.pending}}));
+    TRY(log.append(agent.agent_id, domain::events::AgentBudgetExhausted{.agent_id = agent.agent_id,
+                                                                        .limit = spent.limit,
+                                                                        .pending = facts.pending}));
     TRY(briefs::publish(
         log, agent,
         {.kind = domain::BriefKind::Failure,
@@ -171,6 +182,35 @@ base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, cons
     TRY(log.tx().put_agent(agent));
     TRY(identity::record_state(log, agent.agent_id, before));
     return Outcome{Idle{spent.text}};
+}
+
+base::Result<std::optional<domain::ExternalTriggerId>> capability_of(store::Tx& tx,
+                                                                     const domain::AgentId& agent) {
+    const auto trigger = TRY(tx.active_trigger(agent));
+    if (!trigger) return std::nullopt;
+    return trigger->external_trigger_id;
+}
+
+base::Result<PlannedFrame> planned_frame(store::Tx& tx, const domain::Agent& agent,
+                                         const domain::Message& message, const OpenInput& input) {
+    const base::Time started = input.now();
+    PlannedFrame planned{.message_id = message.id,
+                         .workspace = agent.active_workspace_entry.value(),
+                         .capability = TRY(capability_of(tx, agent.agent_id)),
+                         .frame = TRY(plan_frame(tx, agent, message, input))};
+    planned.build_ms = base::millis_between(started, input.now());
+    return planned;
+}
+
+// The prompt that was planned before, if it still holds; else it is planned now.
+base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
+                                     const domain::Message& message, const OpenInput& input) {
+    const auto& ahead = input.planned;
+    if (ahead && ahead->message_id == message.id && input.workspace_notice.empty() &&
+        ahead->workspace == agent.active_workspace_entry &&
+        ahead->capability == TRY(capability_of(tx, agent.agent_id)))
+        return *ahead;
+    return planned_frame(tx, agent, message, input);
 }
 
 }  // namespace
@@ -196,9 +236,18 @@ base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agen
                                        .newest_first = true}));
     for (auto entry = briefs.rbegin(); entry != briefs.rend(); ++entry)
         facts.recent_briefs.push_back(std::move(entry->record));
-    if (const auto trigger = TRY(tx.active_trigger(agent.agent_id)))
-        facts.capability = context::Capability{trigger->external_trigger_id};
+    if (auto capability = TRY(capability_of(tx, agent.agent_id)))
+        facts.capability = context::Capability{std::move(*capability)};
     return context::build_frame(facts);
+}
+
+base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
+                                                     const OpenInput& input) {
+    const auto next = TRY(tx.next_message(agent.agent_id));
+    if (!next || input.vanished) return std::nullopt;
+    agent.execution = input.execution;
+    if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
+    return TRY(planned_frame(tx, agent, next->message, input));
 }
 
 base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
@@ -208,20 +257,22 @@ base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
     if (!next || !agent) return {};
     const auto& message = next->message;
     const std::int64_t failures = TRY(log.tx().count_failure(message.id, error.message, log.now()));
-    TRY(log.append(agent_id, "runtime_error",
-                   {{"message_id", message.id.value},
-                    {"message_kind", base::enum_name(message.kind)},
-                    {"error", error.message},
-                    {"failures", failures}}));
+    TRY(log.append(agent_id, domain::events::labelled(
+                                 domain::events::RuntimeError{.message_id = message.id,
+                                                              .message_kind = message.kind,
+                                                              .error = error.message,
+                                                              .failures = failures},
+                                 message)));
     if (failures < kOpenFailuresMax) return {};
     TRY(queue::release(log, message.id, domain::QueueStatus::Dropped,
                        "quarantined: " + error.message));
     TRY(queue::resolve_waits(log, message, std::nullopt));
-    TRY(log.append(agent_id, "message_quarantined",
-                   {{"message_id", message.id.value},
-                    {"message_kind", base::enum_name(message.kind)},
-                    {"failures", failures},
-                    {"error", error.message}}));
+    TRY(log.append(agent_id, domain::events::labelled(
+                                 domain::events::MessageQuarantined{.message_id = message.id,
+                                                                    .message_kind = message.kind,
+                                                                    .failures = failures,
+                                                                    .error = error.message},
+                                 message)));
     TRY(briefs::publish(log, *agent,
                         {.kind = domain::BriefKind::Failure,
                          .visibility = domain::BriefVisibility::TurnResult,
@@ -278,21 +329,20 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .opened_at = log.now()};
     if (taken.wall_ms_max)
         opened.attempt.deadline = log.now() + std::chrono::milliseconds(*taken.wall_ms_max);
-    const base::Time building = input.now();
-    const auto frame = TRY(plan_frame(log.tx(), agent, message, here));
-    const auto build_ms = base::millis_between(building, input.now());
-    TRY(begin_record(log, message, opened.attempt.run_id));
+    const auto planned = TRY(frame_for(log.tx(), agent, message, here));
+    const auto& frame = planned.frame;
+    auto transcript = TRY(begin_record(log, message, opened.attempt.run_id));
     TRY(log.tx().open_attempt(opened.attempt));
     TRY(queue::resolve_waits(log, message, opened.attempt.run_id));
     TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));
-    TRY(record_opening(log, opened, frame, build_ms));
+    TRY(record_opening(log, opened, frame, planned.build_ms));
     if (claimed->entry.tries == 0)
         TRY(briefs::publish(log, opened.agent, briefs::ack(agent, message)));
     TRY(log.tx().put_agent(opened.agent));
     const std::vector<turn::Effect> effects{turn::AskModel{1}};
     TRY(turn::put_effects(log, opened.attempt, effects));
     TRY(identity::record_state(log, agent_id, identity::status_of(before)));
-    return Outcome{Opened{std::move(opened), frame, effects}};
+    return Outcome{Opened{std::move(opened), frame, std::move(transcript), effects}};
 }
 
 }  // namespace scheduler

@@ -17,6 +17,7 @@ namespace scheduler {
 struct Opened {
     turn::Facts facts;
     context::Frame frame;
+    std::vector<domain::TranscriptEntry> transcript;  // Of the message, over every attempt at it.
     std::vector<turn::Effect> effects;
 };
 // The message was recorded and answered without the model; there may be another.
@@ -30,6 +31,15 @@ using Outcome = std::variant<Opened, Reduced, Ticked, Idle>;
 // A message that no turn can be opened for is set aside after so many tries.
 inline constexpr std::int64_t kOpenFailuresMax = 3;
 
+// A prompt that was planned before the transaction, and what it holds for.
+struct PlannedFrame {
+    domain::MessageId message_id;
+    domain::WorkspaceEntry workspace;
+    std::optional<domain::ExternalTriggerId> capability{};
+    context::Frame frame;
+    std::int64_t build_ms{0};
+};
+
 struct OpenInput {
     RoundBudget budget{};
     std::string model_ref;
@@ -41,7 +51,10 @@ struct OpenInput {
     std::optional<domain::WorkspaceEntry> vanished{};
     std::string workspace_notice{};   // See context::FrameInput.
     bool is_booted{false};            // What a booting agent needs has been made.
-    std::function<base::Time()> now;  // To say how long planning the prompt took.
+    std::function<base::Time()> now;  // To say how long planning the prompt took; any thread.
+    // Planning a prompt may take long and must not hold up the writer. It is planned again inside
+    // the transaction when something has changed since.
+    std::optional<PlannedFrame> planned{};
     // The digest of the token of a capability, by its id; see context/capability.h.
     std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
 };
@@ -49,6 +62,11 @@ struct OpenInput {
 // The prompt that `message` would be answered with, were it the next.
 base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agent,
                                         const domain::Message& message, const OpenInput& input);
+
+// The prompt of the agent's next message, planned on a snapshot; nothing when none is queued or its
+// workspace is gone.
+base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
+                                                     const OpenInput& input);
 
 // Opening the next turn failed with `error`, through no fault of the disk: counts it, and sets the
 // message aside, with a brief, when it has failed kOpenFailuresMax times.

@@ -4,6 +4,7 @@
 
 #include "agent/workspace/workspace.h"
 #include "base/os/files.h"
+#include "domain/events/waiting.h"
 #include "flow/scheduler/timers.h"
 
 namespace scheduler {
@@ -11,6 +12,9 @@ namespace {
 
 constexpr std::size_t kGuidanceBytesMax = 256 * 1024;
 constexpr std::string_view kShutdown = "runtime_shutdown";
+
+// The result of a step that has none.
+struct Done {};
 
 // Would the same message fail again? Not when the disk or another process was in the way.
 bool is_fault_of_message(const base::Error& error) {
@@ -40,7 +44,7 @@ Scheduler::Scheduler(turn::Parts parts, Options options)
     : parts_(parts),
       options_(std::move(options)),
       runner_(std::move(parts)),
-      self_(std::make_shared<Scheduler*>(this)) {
+      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}) {
     runner_.on_closed = [this](const domain::AgentId& agent) { closed(agent); };
     runner_.on_parked = [this] { pump(); };
     runner_.on_stuck = [this](const domain::AgentId& agent, const base::Error& error) {
@@ -53,28 +57,6 @@ Scheduler::Scheduler(turn::Parts parts, Options options)
 }
 Scheduler::~Scheduler() = default;
 
-void Scheduler::commit(std::move_only_function<base::Status(events::Log&)> work,
-                       std::move_only_function<void(base::Status)> done) {
-    auto published = std::make_shared<std::vector<events::Committed>>();
-    parts_.store.write_async(
-        store::Durability::Process,
-        [this, published, work = std::move(work)](store::Tx& tx) mutable -> base::Status {
-            events::Log log(tx, parts_.clock.now(), parts_.ids);
-            TRY(work(log));
-            *published = log.take();
-            return {};
-        },
-        [this, alive = std::weak_ptr(self_), published,
-         done = std::move(done)](base::Status status) mutable {
-            parts_.loop.post([this, alive, published, done = std::move(done),
-                              status = std::move(status)]() mutable {
-                if (!alive.lock()) return;
-                if (status) parts_.feed.publish(*published);
-                done(std::move(status));
-            });
-        });
-}
-
 // Starting and stopping -----------------------------------------------------------------------
 
 void Scheduler::start() {
@@ -85,33 +67,41 @@ void Scheduler::start() {
 }
 
 void Scheduler::load_backlog() {
-    while (stage_ != Stage::Done && std::ssize(ready_) < kBacklogPage) {
-        std::vector<domain::AgentId> page;
-        const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
-            if (stage_ == Stage::OpenAttempts)
-                page = TRY(tx.agents_with_open_attempt(backlog_after_, kBacklogPage));
-            else if (stage_ == Stage::WakeHints)
-                page = TRY(tx.agents_with_wake_hint(backlog_after_, kBacklogPage));
-            else
-                page = TRY(tx.agents_with_pending(backlog_after_, kBacklogPage));
-            return {};
+    if (is_loading_backlog_) return;
+    is_loading_backlog_ = true;
+    using Page = std::vector<domain::AgentId>;
+    committer_.load<Page>(
+        lifetime_,
+        [stage = stage_, after = backlog_after_](store::Tx& tx) -> base::Result<Page> {
+            if (stage == Stage::OpenAttempts)
+                return tx.agents_with_open_attempt(after, kBacklogPage);
+            if (stage == Stage::WakeHints) return tx.agents_with_wake_hint(after, kBacklogPage);
+            return tx.agents_with_pending(after, kBacklogPage);
+        },
+        [this](const base::Result<Page>& page) {
+            if (page) {
+                is_loading_backlog_ = false;
+                add_backlog(*page);
+                return pump();
+            }
+            parts_.loop.after(kStuckRetry, lifetime_.guard([this] {
+                is_loading_backlog_ = false;
+                pump();
+            }));
         });
-        if (!status) {
-            parts_.loop.after(kStuckRetry, [this, alive = std::weak_ptr(self_)] {
-                if (alive.lock()) pump();
-            });
-            return;
-        }
-        for (const auto& agent : page)
-            if (!runner_.is_running(agent) && !ticking_.contains(agent) &&
-                ready_set_.insert(agent).second)
-                ready_.push_back(agent);
-        if (std::ssize(page) < kBacklogPage) {
-            stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1);
-            backlog_after_ = {};
-        } else {
-            backlog_after_ = page.back();
-        }
+}
+
+void Scheduler::add_backlog(const std::vector<domain::AgentId>& page) {
+    if (stage_ == Stage::Done) return;  // Draining began meanwhile.
+    for (const auto& agent : page)
+        if (!runner_.is_running(agent) && !ticking_.contains(agent) &&
+            ready_set_.insert(agent).second)
+            ready_.push_back(agent);
+    if (std::ssize(page) < kBacklogPage) {
+        stage_ = static_cast<Stage>(static_cast<int>(stage_) + 1);
+        backlog_after_ = {};
+    } else {
+        backlog_after_ = page.back();
     }
 }
 
@@ -123,10 +113,9 @@ void Scheduler::drain(std::function<void()> done) {
     stage_ = Stage::Done;
     parts_.loop.cancel(std::exchange(due_timer_, base::Loop::TimerHandle::None));
     for (const auto& agent : runner_.running()) runner_.interrupt(agent, std::string(kShutdown));
-    grace_ = parts_.loop.after(kDrainGrace, [this, alive = std::weak_ptr(self_)] {
-        if (!alive.lock()) return;
+    grace_ = parts_.loop.after(kDrainGrace, lifetime_.guard([this] {
         if (const auto over = std::exchange(drained_, nullptr)) over();
-    });
+    }));
     check_drained();
 }
 
@@ -168,9 +157,7 @@ void Scheduler::pump() {
 }
 
 void Scheduler::retry_later(std::chrono::microseconds delay, const domain::AgentId& agent) {
-    parts_.loop.after(delay, [this, alive = std::weak_ptr(self_), agent] {
-        if (alive.lock()) wake(agent);
-    });
+    parts_.loop.after(delay, lifetime_.guard([this, agent] { wake(agent); }));
 }
 
 void Scheduler::limit_rounds(const domain::AgentId& agent,
@@ -190,77 +177,118 @@ RoundBudget Scheduler::budget_of(const domain::Agent& agent) {
     return budget;
 }
 
-// Looking at an agent -------------------------------------------------------------------------
+// Opening a turn --------------------------------------------------------------------------------
+
+// What is known of an agent before its turn is opened or resumed, from the store and from files.
+struct Scheduler::Prepared {
+    std::shared_ptr<void> hold;
+    domain::Agent agent;
+    std::optional<domain::Attempt> left_open;  // By an earlier process.
+    OpenInput input;                           // Without its budget.
+};
 
 void Scheduler::tick(const domain::AgentId& agent) {
-    if (options_.hold && !holds_.contains(agent)) {
-        auto hold = options_.hold(agent);
-        if (!hold) {
-            if (hold.error().code == base::ErrorCode::Conflict && is_started_)
-                return retry_later(kForeignRetry, agent);
-            return stuck(agent, hold.error());
-        }
-        holds_.emplace(agent, std::move(*hold));
-    }
-    auto input = look(agent);
-    if (!input) return stuck(agent, input.error());
-    if (*input) open(agent, std::move(**input));
+    ticking_.insert(agent);
+    committer_.background<Prepared>(
+        lifetime_,
+        [agent, &store = parts_.store, &clock = parts_.clock,
+         &registry = parts_.dispatcher.registry(), home_of = parts_.home_of,
+         execution_of = parts_.execution_of, options = options_,
+         is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
+            Prepared found;
+            if (options.hold && !is_held) found.hold = TRY(options.hold(agent));
+            TRY(store.read([&](store::Tx& tx) -> base::Status {
+                auto known = TRY(tx.agent(agent));
+                if (!known)
+                    return base::fail(base::ErrorCode::NotFound, "there is no agent {}", agent);
+                found.agent = std::move(*known);
+                found.left_open = TRY(tx.open_attempt_of(agent));
+                return {};
+            }));
+            if (found.left_open) return found;
+            auto& input = found.input;
+            input.model_ref = options.model_ref;
+            input.token_hash_of = options.token_hash_of;
+            input.now = [&clock] { return clock.now(); };
+            const auto home = home_of(agent);
+            if (found.agent.booting) {
+                if (options.boot) TRY(options.boot(agent));
+                input.is_booted = true;
+            }
+            input.home_workspace = workspace::agent_home(agent, home);
+            if (const auto& last = found.agent.active_workspace_entry;
+                last && last->workspace_id != input.home_workspace.workspace_id &&
+                !workspace::is_there(*last))
+                input.vanished = last;
+            if (input.vanished && options.boot) TRY(options.boot(agent));  // It needs its home.
+            input.guidance = read_guidance(
+                home, input.vanished ? input.home_workspace : found.agent.active_workspace_entry);
+            input.execution = found.agent.execution = execution_of(agent);
+            input.tools = turn::declarations(registry, found.agent);
+            TRY(store.read([&](store::Tx& tx) -> base::Status {
+                input.planned = TRY(plan_ahead(tx, found.agent, input));
+                return {};
+            }));
+            return found;
+        },
+        [this, agent](base::Result<Prepared> found) {
+            if (!found) return not_prepared(agent, found.error());
+            prepared(agent, std::move(*found));
+        });
 }
 
-// What opening a turn needs; nothing when a turn that was left open is taken up instead.
-base::Result<std::optional<OpenInput>> Scheduler::look(const domain::AgentId& agent) {
-    std::optional<domain::Agent> known;
-    std::optional<domain::Attempt> left_open;
-    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        known = TRY(tx.agent(agent));
-        left_open = TRY(tx.open_attempt_of(agent));
-        return {};
-    }));
-    if (!known) return base::fail(base::ErrorCode::NotFound, "there is no agent {}", agent);
-    if (left_open) {
-        const auto budget = budget_of(*known);
-        std::optional<std::int64_t> rounds_more;
-        if (budget.rounds_total) rounds_more = *budget.rounds_total - budget.rounds_used;
-        runner_.resume(agent, left_open->run_id, rounds_more);
-        // Whoever held the agent back wanted its turn to end; this process has to do it.
-        if (left_open->is_aborted)
-            runner_.interrupt(agent, std::string(domain::kReasonAborted), turn::StopKind::Abort);
-        else if (known->stopped || known->paused)
-            runner_.interrupt(agent, known->stopped ? "agent_stopped" : "agent_paused");
-        return std::nullopt;
+void Scheduler::not_prepared(const domain::AgentId& agent, const base::Error& error) {
+    ticking_.erase(agent);
+    wanted_.erase(agent);
+    halts_.erase(agent);
+    if (error.code == base::ErrorCode::Conflict && is_started_ && !is_draining_ &&
+        !holds_.contains(agent))
+        retry_later(kForeignRetry, agent);  // Another process runs it.
+    else
+        stuck(agent, error);
+    pump();
+    check_drained();
+}
+
+void Scheduler::prepared(const domain::AgentId& agent, Prepared found) {
+    if (found.hold) holds_.insert_or_assign(agent, found.hold);
+    if (is_draining_) {
+        ticking_.erase(agent);
+        holds_.erase(agent);
+        return check_drained();
     }
-    OpenInput input{.budget = budget_of(*known),
-                    .model_ref = options_.model_ref,
-                    .token_hash_of = options_.token_hash_of};
-    const auto home = parts_.home_of(agent);
-    if (known->booting) {
-        if (options_.boot) TRY(options_.boot(agent));
-        input.is_booted = true;
-    }
-    input.home_workspace = workspace::agent_home(agent, home);
-    if (const auto& place = known->active_workspace_entry;
-        place && place->workspace_id != input.home_workspace.workspace_id &&
-        !workspace::is_there(*place))
-        input.vanished = place;
-    if (input.vanished && options_.boot) TRY(options_.boot(agent));  // It needs its home again.
-    input.guidance =
-        read_guidance(home, input.vanished ? input.home_workspace : known->active_workspace_entry);
-    input.execution = known->execution = parts_.execution_of(agent);
-    input.tools = turn::declarations(parts_.dispatcher.registry(), *known);
-    input.now = [this] { return parts_.clock.now(); };
-    return input;
+    if (found.left_open) return resume(agent, found);
+    found.input.budget = budget_of(found.agent);
+    open(agent, std::move(found.input));
+}
+
+void Scheduler::resume(const domain::AgentId& agent, const Prepared& found) {
+    ticking_.erase(agent);
+    wanted_.erase(agent);
+    const auto halted = halts_.extract(agent);
+    const auto budget = budget_of(found.agent);
+    std::optional<std::int64_t> rounds_more;
+    if (budget.rounds_total) rounds_more = *budget.rounds_total - budget.rounds_used;
+    runner_.resume(agent, found.left_open->run_id, rounds_more);
+    // Control that was committed while no process ran the turn: this process carries it out.
+    if (found.left_open->is_aborted)
+        runner_.interrupt(agent, std::string(domain::kReasonAborted), turn::StopKind::Abort);
+    else if (found.agent.stopped || found.agent.paused)
+        runner_.interrupt(agent, found.agent.stopped ? "agent_stopped" : "agent_paused");
+    if (const auto held = held_.find(agent); held != held_.end())
+        runner_.interrupt(agent, held->second);
+    if (halted) runner_.interrupt(agent, halted.mapped().reason, halted.mapped().kind);
+    pump();
 }
 
 void Scheduler::open(const domain::AgentId& agent, OpenInput input) {
-    ticking_.insert(agent);
-    auto outcome = std::make_shared<Outcome>();
-    commit(
-        [agent, outcome, input = std::move(input)](events::Log& log) -> base::Status {
-            *outcome = TRY(open_next(log, agent, input));
-            return {};
+    committer_.commit<Outcome>(
+        lifetime_, {},
+        [agent, input = std::move(input)](events::Log& log) {
+            return open_next(log, agent, input);
         },
-        [this, agent, outcome](const base::Status& status) {
-            if (!status) return open_failed(agent, status.error());
+        [this, agent](base::Result<Outcome> outcome) {
+            if (!outcome) return open_failed(agent, outcome.error());
             ticked(agent, std::move(*outcome));
         });
 }
@@ -271,7 +299,7 @@ void Scheduler::ticked(const domain::AgentId& agent, Outcome outcome) {
     const auto halted = halts_.extract(agent);
     const auto held = held_.find(agent);
     if (auto* opened = std::get_if<Opened>(&outcome)) {
-        runner_.start(std::move(opened->facts), opened->frame, opened->effects);
+        runner_.start(std::move(opened->facts), opened->frame, opened->transcript, opened->effects);
         if (is_draining_) runner_.interrupt(agent, std::string(kShutdown));
         if (held != held_.end()) runner_.interrupt(agent, held->second);
         if (halted) runner_.interrupt(agent, halted.mapped().reason, halted.mapped().kind);
@@ -295,16 +323,21 @@ void Scheduler::open_failed(const domain::AgentId& agent, const base::Error& err
         return pump();
     }
     ticking_.insert(agent);
-    commit([agent, error](events::Log& log) { return note_failure(log, agent, error); },
-           [this, agent](const base::Status& status) {
-               ticking_.erase(agent);
-               if (status)
-                   wake(agent);
-               else
-                   stuck(agent, status.error());
-               pump();
-               check_drained();
-           });
+    committer_.commit<Done>(
+        lifetime_, {},
+        [agent, error](events::Log& log) -> base::Result<Done> {
+            TRY(note_failure(log, agent, error));
+            return Done{};
+        },
+        [this, agent](const base::Result<Done>& noted) {
+            ticking_.erase(agent);
+            if (noted)
+                wake(agent);
+            else
+                stuck(agent, noted.error());
+            pump();
+            check_drained();
+        });
 }
 
 void Scheduler::rested(const domain::AgentId& agent, const std::string& reason) {
@@ -352,33 +385,55 @@ void Scheduler::halt(const domain::AgentId& agent, std::string reason, turn::Sto
 
 void Scheduler::timers_changed() {
     if (!is_started_ || is_draining_ || firing_ > 0) return;
-    std::optional<base::Time> next;
-    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
-        next = TRY(tx.next_due());
-        return {};
-    });
-    if (!status) next = parts_.clock.now() + kFireRetry;
-    if (next == due_at_) return;
+    if (is_loading_timers_) {
+        timers_changed_meanwhile_ = true;
+        return;
+    }
+    is_loading_timers_ = true;
+    using Next = std::optional<base::Time>;
+    committer_.load<Next>(
+        lifetime_, [](store::Tx& tx) { return tx.next_due(); },
+        [this](const base::Result<Next>& next) {
+            is_loading_timers_ = false;
+            if (std::exchange(timers_changed_meanwhile_, false)) return timers_changed();
+            wait_for_timer(next ? *next : parts_.clock.now() + kFireRetry);
+        });
+}
+
+void Scheduler::wait_for_timer(std::optional<base::Time> next) {
+    if (is_draining_ || firing_ > 0 || next == due_at_) return;
     parts_.loop.cancel(std::exchange(due_timer_, base::Loop::TimerHandle::None));
     due_at_ = next;
     if (!next) return;
     const auto delay = std::max(*next - parts_.clock.now(), std::chrono::microseconds(0));
-    due_timer_ = parts_.loop.after(delay, [this, alive = std::weak_ptr(self_)] {
-        if (!alive.lock()) return;
+    due_timer_ = parts_.loop.after(delay, lifetime_.guard([this] {
         due_timer_ = base::Loop::TimerHandle::None;
         fire_due();
-    });
+    }));
 }
 
 void Scheduler::fire_due() {
     if (firing_ > 0 || is_draining_) return;
     due_at_.reset();
-    std::vector<domain::Timer> due;
-    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
-        due = TRY(tx.due_timers(parts_.clock.now(), kTimerBatch));
-        return {};
-    });
-    if (!status || due.empty()) return timers_changed();
+    if (is_loading_timers_) {
+        timers_changed_meanwhile_ = true;
+        return;
+    }
+    is_loading_timers_ = true;
+    using Due = std::vector<domain::Timer>;
+    committer_.load<Due>(
+        lifetime_,
+        [now = parts_.clock.now()](store::Tx& tx) { return tx.due_timers(now, kTimerBatch); },
+        [this](const base::Result<Due>& due) {
+            is_loading_timers_ = false;
+            timers_changed_meanwhile_ = false;
+            if (is_draining_) return;
+            if (!due || due->empty()) return timers_changed();
+            fire_all(*due);
+        });
+}
+
+void Scheduler::fire_all(const std::vector<domain::Timer>& due) {
     fire_failed_ = false;
     firing_ = due.size();
     for (const auto& timer : due) fire(timer);
@@ -386,36 +441,41 @@ void Scheduler::fire_due() {
 
 // A commit for each, so that one that fails takes no other with it; they share the trip to disk.
 void Scheduler::fire(const domain::Timer& timer) {
-    commit([id = timer.id](events::Log& log) { return scheduler::fire(log, id); },
-           [this, timer](const base::Status& status) {
-               if (!status && is_fault_of_message(status.error()))
-                   return give_up_timer(timer, status.error());
-               if (status) wake(timer.agent_id);
-               fired(status);
-           });
+    committer_.commit<Done>(
+        lifetime_, {},
+        [id = timer.id](events::Log& log) -> base::Result<Done> {
+            TRY(scheduler::fire(log, id));
+            return Done{};
+        },
+        [this, timer](const base::Result<Done>& done) {
+            if (!done && is_fault_of_message(done.error()))
+                return give_up_timer(timer, done.error());
+            if (done) wake(timer.agent_id);
+            fired(done.has_value());
+        });
 }
 
 // A timer that cannot fire would be due for ever, and in the way of the others.
 void Scheduler::give_up_timer(const domain::Timer& timer, const base::Error& error) {
-    commit(
-        [timer, error](events::Log& log) -> base::Status {
+    committer_.commit<Done>(
+        lifetime_, {},
+        [timer, error](events::Log& log) -> base::Result<Done> {
             auto ended = timer;
             ended.status = domain::TimerStatus::Cancelled;
             ended.next_fire_at.reset();
             TRY(log.tx().put_timer(ended));
-            return log.append(timer.agent_id, "timer_fire_failed",
-                              {{"timer_id", timer.id.value}, {"error", error.message}});
+            TRY(log.append(timer.agent_id, domain::events::TimerFireFailed{
+                                               .timer_id = timer.id, .error = error.message}));
+            return Done{};
         },
-        [this](const base::Status& status) { fired(status); });
+        [this](const base::Result<Done>& done) { fired(done.has_value()); });
 }
 
-void Scheduler::fired(const base::Status& status) {
-    if (!status) fire_failed_ = true;
+void Scheduler::fired(bool is_committed) {
+    if (!is_committed) fire_failed_ = true;
     if (--firing_ > 0) return;
     if (!fire_failed_) return fire_due();
-    parts_.loop.after(kFireRetry, [this, alive = std::weak_ptr(self_)] {
-        if (alive.lock()) fire_due();
-    });
+    parts_.loop.after(kFireRetry, lifetime_.guard([this] { fire_due(); }));
 }
 
 }  // namespace scheduler

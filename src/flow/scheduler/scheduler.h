@@ -16,6 +16,7 @@
 #include "flow/scheduler/open.h"
 #include "flow/scheduler/triggers.h"
 #include "flow/turn/runner.h"
+#include "record/events/committer.h"
 
 namespace scheduler {
 
@@ -96,10 +97,15 @@ private:
         std::optional<std::int64_t> before{};  // total_model_rounds when first seen.
     };
 
+    struct Prepared;
+
     void pump();
     void load_backlog();
+    void add_backlog(const std::vector<domain::AgentId>& page);
     void tick(const domain::AgentId& agent);
-    base::Result<std::optional<OpenInput>> look(const domain::AgentId& agent);
+    void prepared(const domain::AgentId& agent, Prepared found);
+    void not_prepared(const domain::AgentId& agent, const base::Error& error);
+    void resume(const domain::AgentId& agent, const Prepared& found);
     void open(const domain::AgentId& agent, OpenInput input);
     void ticked(const domain::AgentId& agent, Outcome outcome);
     void open_failed(const domain::AgentId& agent, const base::Error& error);
@@ -107,15 +113,14 @@ private:
     void closed(const domain::AgentId& agent);
     void stuck(const domain::AgentId& agent, const base::Error& error);
     RoundBudget budget_of(const domain::Agent& agent);
+    void wait_for_timer(std::optional<base::Time> next);
     void fire_due();
+    void fire_all(const std::vector<domain::Timer>& due);
     void fire(const domain::Timer& timer);
-    void fired(const base::Status& status);
+    void fired(bool is_committed);
     void give_up_timer(const domain::Timer& timer, const base::Error& error);
     void check_drained();
     void retry_later(std::chrono::microseconds delay, const domain::AgentId& agent);
-    // Commits on the store, then goes on with `done` on the loop, unless this is gone by then.
-    void commit(std::move_only_function<base::Status(events::Log&)> work,
-                std::move_only_function<void(base::Status)> done);
 
     turn::Parts parts_;
     Options options_;
@@ -132,6 +137,9 @@ private:
 
     bool is_started_{false};
     Stage stage_{Stage::Done};
+    bool is_loading_backlog_{false};
+    bool is_loading_timers_{false};
+    bool timers_changed_meanwhile_{false};
     domain::AgentId backlog_after_;
     base::Loop::TimerHandle due_timer_{base::Loop::TimerHandle::None};
     std::optional<base::Time> due_at_;  // What due_timer_ waits for.
@@ -140,7 +148,8 @@ private:
     std::function<void()> drained_;
     bool is_draining_{false};
     base::Loop::TimerHandle grace_{base::Loop::TimerHandle::None};
-    std::shared_ptr<Scheduler*> self_;
+    events::Committer committer_;
+    base::Lifetime lifetime_;
 };
 
 }  // namespace scheduler

@@ -2,6 +2,7 @@
 
 #include "agent/identity/transition.h"
 #include "base/text.h"
+#include "domain/events/waiting.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 #include "flow/queue/waits.h"
@@ -58,8 +59,8 @@ base::Result<bool> expire_wait(events::Log& log, const domain::WaitId& id) {
     wait->status = domain::WaitStatus::Expired;
     wait->updated_at = log.now();
     TRY(log.tx().put_wait(*wait));
-    TRY(log.append(wait->agent_id, "wait_condition_expired",
-                   {{"wait_condition_id", id.value}, {"waiting_for", wait->waiting_for}}));
+    TRY(log.append(wait->agent_id, domain::events::WaitConditionExpired{
+                                       .wait_condition_id = id, .waiting_for = wait->waiting_for}));
     TRY(identity::record_change(log, wait->agent_id, before));
     return true;
 }
@@ -91,7 +92,7 @@ base::Result<Timer> create_timer(events::Log& log, const TimerRequest& wish) {
     if (wish.summary)
         timer.summary = base::ellipsize(base::to_utf8(*wish.summary), kTimerSummaryCharsMax);
     TRY(log.tx().put_timer(timer));
-    TRY(log.append(timer.agent_id, "timer_created", base::to_json(timer).as_object()));
+    TRY(log.append(timer.agent_id, domain::events::TimerCreated{timer}));
     return timer;
 }
 
@@ -107,7 +108,7 @@ base::Result<Timer> cancel_timer(events::Log& log, const domain::AgentId& agent,
     for (auto& wait : TRY(log.tx().open_waits(agent)))
         if (wait.kind == domain::WaitKind::Timer && wait.subject_ref == id.value)
             TRY(queue::cancel_wait(log, std::move(wait)));
-    TRY(log.append(agent, "timer_cancelled", base::to_json(*timer).as_object()));
+    TRY(log.append(agent, domain::events::TimerCancelled{*timer}));
     return *timer;
 }
 
@@ -147,15 +148,13 @@ base::Status fire(events::Log& log, const domain::TimerId& id) {
         fired.timer.last_tick_message_id = tick->id;
     }
     TRY(tx.put_timer(fired.timer));
-    json::object data{{"timer_id", id.value},
-                      {"status", base::enum_name(fired.timer.status)},
-                      {"fire_count", fired.timer.fire_count},
-                      {"missed", fired.missed},
-                      {"message_id", tick ? json::value(tick->id.value) : json::value(nullptr)}};
-    data["next_fire_at"] = fired.timer.next_fire_at
-                               ? json::value(base::to_text(*fired.timer.next_fire_at))
-                               : json::value(nullptr);
-    TRY(log.append(timer->agent_id, "timer_fired", std::move(data)));
+    domain::events::TimerFired record{.timer_id = id,
+                                      .status = fired.timer.status,
+                                      .fire_count = fired.timer.fire_count,
+                                      .missed = fired.missed,
+                                      .next_fire_at = fired.timer.next_fire_at};
+    if (tick) record.message_id = tick->id;
+    TRY(log.append(timer->agent_id, record));
     if (tick) TRY(admission::admit(log, *tick, std::nullopt));
     return {};
 }

@@ -1,5 +1,7 @@
 #include "flow/scheduler/triggers.h"
 
+#include "domain/events/waiting.h"
+
 namespace scheduler {
 
 using domain::ExternalTrigger;
@@ -12,11 +14,11 @@ base::Result<ExternalTrigger> ensure_trigger(events::Log& log, const domain::Age
                             .created_at = log.now()};
     trigger.token_hash = token_hash_of(trigger.external_trigger_id);
     TRY(log.tx().put_trigger(trigger));
-    TRY(log.append(agent, "external_trigger_created",
-                   {{"external_trigger_id", trigger.external_trigger_id.value},
-                    {"agent_id", agent.value},
-                    {"scope", base::enum_name(trigger.scope)},
-                    {"delivery_mode", base::enum_name(trigger.delivery_mode)}}));
+    TRY(log.append(agent, domain::events::ExternalTriggerCreated{
+                              .external_trigger_id = trigger.external_trigger_id,
+                              .agent_id = agent,
+                              .scope = trigger.scope,
+                              .delivery_mode = trigger.delivery_mode}));
     return trigger;
 }
 
@@ -33,10 +35,10 @@ base::Status revoke(events::Log& log, const domain::AgentId& agent) {
     trigger->status = domain::TriggerStatus::Revoked;
     trigger->revoked_at = log.now();
     TRY(log.tx().put_trigger(*trigger));
-    return log.append(agent, "external_trigger_revoked",
-                      {{"external_trigger_id", trigger->external_trigger_id.value},
-                       {"agent_id", agent.value},
-                       {"delivery_mode", base::enum_name(trigger->delivery_mode)}});
+    return log.append(agent, domain::events::ExternalTriggerRevoked{
+                                 .external_trigger_id = trigger->external_trigger_id,
+                                 .agent_id = agent,
+                                 .delivery_mode = trigger->delivery_mode});
 }
 
 }  // namespace scheduler

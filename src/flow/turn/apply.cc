@@ -2,10 +2,9 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
-#include "agent/workspace/workspace.h"
-#include "flow/admission/admission.h"
+#include "domain/events/scheduler.h"
+#include "domain/events/turn.h"
 #include "flow/admission/rejoin.h"
-#include "flow/ingress/ingress.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
 #include "flow/turn/decide/interject.h"
@@ -14,86 +13,43 @@
 namespace turn {
 namespace {
 
-// The trust of what a turn leaves behind to be taken up later.
-domain::TrustLevel trust_passed_on(const Facts& facts) {
-    return std::max(facts.message.trust, domain::trust_of(domain::instructed_by(facts.message)));
+// What became of a request to sleep.
+domain::events::SchedulerPostureDecision posture(std::string reason, domain::AgentStatus next,
+                                                 json::value evidence) {
+    return {.boundary = "lifecycle_sleep",
+            .reason = std::move(reason),
+            .previous_status = domain::AgentStatus::AwakeRunning,
+            .next_status = next,
+            .evidence = std::move(evidence)};
 }
 
-base::Status append_follow_up(events::Log& log, const Facts& facts,
-                              const tools::FollowUp& follow_up) {
-    ingress::Raw raw{.agent_id = facts.agent.agent_id,
-                     .kind = domain::MessageKind::InternalFollowup,
-                     .origin = domain::SystemOrigin{"tool_enqueue"},
-                     .body = domain::TextBody{follow_up.text},
-                     .surface = domain::DeliverySurface::RuntimeSystem,
-                     .admission = domain::AdmissionContext::RuntimeOwned,
-                     .priority = follow_up.priority,
-                     // A turn can pass on no more authority than it was given.
-                     .trust = trust_passed_on(facts),
-                     .correlation_id = facts.message.correlation_id,
-                     .causation_id = facts.message.id.value};
-    const auto message = TRY(ingress::receive(std::move(raw), log.now(), log.ids()));
-    TRY(admission::admit(log, message, std::nullopt));
-    return {};
-}
-
-// A result that the model has read by itself does not come a second time, as a message. The drop is
-// recorded with its reason, and a wait for the task is over.
-base::Status drop_read_result(events::Log& log, const Facts& facts, const domain::TaskId& task) {
-    const auto& agent = facts.agent.agent_id;
-    const auto id = TRY(log.tx().known_message({.agent_id = agent}, queue::task_result_key(task)));
-    const auto queued = id ? TRY(log.tx().message(*id)) : std::nullopt;
-    if (!queued || queued->entry.status != domain::QueueStatus::Queued) return {};
-    TRY(queue::release(log, *id, domain::QueueStatus::Dropped, "the result was read in a turn"));
-    for (auto& wait : TRY(log.tx().open_waits(agent))) {
-        if (wait.triggered_by != *id) continue;
-        wait.status = domain::WaitStatus::Resolved;
-        wait.resolved_by = facts.attempt.run_id;
-        wait.updated_at = log.now();
-        TRY(log.tx().put_wait(wait));
-    }
-    return log.append(agent, "scheduler_decision",
-                      {{"decision", "ReduceMessageOnly"},
-                       {"reason", "task_result_already_read"},
-                       {"model_reentry", false},
-                       {"liveness_only", false},
-                       {"message_id", id->value},
-                       {"task_id", task.value},
-                       {"boundary", "message_processing"}});
-}
-
-// Deliberate rest: recorded with its reason, and with the timer that ends it when it has one. Input
-// that is already waiting comes first.
-base::Status rest(events::Log& log, domain::Agent& agent, const domain::SleepRequest& wish,
-                  domain::TrustLevel trust) {
+// Deliberate sleep: recorded with its reason, and with the timer that ends it when it has one.
+// Input that is already waiting comes first.
+base::Status sleep(events::Log& log, domain::Agent& agent, const domain::SleepRequest& request,
+                   domain::TrustLevel trust) {
     const std::int64_t pending = TRY(log.tx().pending_count(agent.agent_id));
     if (pending > 0)
-        return log.append(
-            agent.agent_id, "scheduler_posture_decision",
-            {{"boundary", "lifecycle_sleep"},
-             {"reason", "sleep_overridden_runnable_work"},
-             {"previous_status", "awake_running"},
-             {"next_status", "awake_idle"},
-             {"evidence", json::array{fmt::format("{} messages are waiting", pending)}}});
+        return log.append(agent.agent_id,
+                          posture("sleep_overridden_runnable_work", domain::AgentStatus::AwakeIdle,
+                                  json::array{fmt::format("{} messages are waiting", pending)}));
     const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
     if (identity::is_blocked_by_task(facts) || facts.pending_wake_hint)
         return log.append(
-            agent.agent_id, "scheduler_posture_decision",
-            {{"boundary", "lifecycle_sleep"},
-             {"reason", "sleep_overridden_runnable_work"},
-             {"previous_status", "awake_running"},
-             {"next_status", facts.pending_wake_hint ? "awake_idle" : "awaiting_task"},
-             {"evidence", json::array{facts.pending_wake_hint ? "a wake hint is waiting"
-                                                              : "a task's result is awaited"}}});
-    agent.rest = domain::Sleep{.since = log.now(), .reason = wish.reason, .trust = trust};
-    json::object evidence{{"reason", wish.reason}, {"since", base::to_text(log.now())}};
-    if (wish.duration_ms) {
-        agent.rest->until = log.now() + std::chrono::milliseconds(*wish.duration_ms);
+            agent.agent_id,
+            posture("sleep_overridden_runnable_work",
+                    facts.pending_wake_hint ? domain::AgentStatus::AwakeIdle
+                                            : domain::AgentStatus::AwaitingTask,
+                    json::array{facts.pending_wake_hint ? "a wake hint is waiting"
+                                                        : "a task's result is awaited"}));
+    agent.rest = domain::Sleep{.since = log.now(), .reason = request.reason, .trust = trust};
+    json::object evidence{{"reason", request.reason}, {"since", base::to_text(log.now())}};
+    if (request.duration_ms) {
+        agent.rest->until = log.now() + std::chrono::milliseconds(*request.duration_ms);
         evidence["wake_at"] = base::to_text(*agent.rest->until);
         const domain::Timer timer{.id = log.ids().fresh<domain::TimerId>(),
                                   .agent_id = agent.agent_id,
                                   .created_at = log.now(),
-                                  .duration_ms = *wish.duration_ms,
+                                  .duration_ms = *request.duration_ms,
                                   .summary = "sleep_duration",
                                   .next_fire_at = agent.rest->until};
         agent.rest->timer_id = timer.id;
@@ -102,16 +58,12 @@ base::Status rest(events::Log& log, domain::Agent& agent, const domain::SleepReq
                                .agent_id = agent.agent_id,
                                .kind = domain::WaitKind::Timer,
                                .subject_ref = timer.id.value,
-                               .waiting_for = "the end of a timed rest: " + wish.reason,
+                               .waiting_for = "the end of a timed rest: " + request.reason,
                                .created_at = log.now(),
                                .updated_at = log.now()}));
     }
-    return log.append(agent.agent_id, "scheduler_posture_decision",
-                      {{"boundary", "lifecycle_sleep"},
-                       {"reason", "sleep"},
-                       {"previous_status", "awake_running"},
-                       {"next_status", "asleep"},
-                       {"evidence", std::move(evidence)}});
+    return log.append(agent.agent_id,
+                      posture("sleep", domain::AgentStatus::Asleep, std::move(evidence)));
 }
 
 // What a closed turn still wanted done is no longer wanted.
@@ -124,9 +76,9 @@ base::Status drop_effects(store::Tx& tx, const domain::Attempt& attempt) {
 
 base::Status record_closed(events::Log& log, const domain::Agent& agent) {
     const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
-    TRY(log.append(agent.agent_id, "closure_decided",
-                   {{"agent_id", agent.agent_id.value},
-                    {"closure", base::to_json(identity::decide_closure(facts))}}));
+    TRY(log.append(agent.agent_id,
+                   domain::events::ClosureDecided{.agent_id = agent.agent_id,
+                                                  .closure = identity::decide_closure(facts)}));
     // Control may have come before the end: then it was running no more to those who looked.
     const identity::AgentFacts before{.agent = agent, .open_attempt = domain::Attempt{}};
     return identity::record_state(log, agent.agent_id, identity::status_of(before));
@@ -187,6 +139,7 @@ base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
             payload["round"] = ask->round;
         } else if (const auto* wait = std::get_if<WaitUntil>(&effect)) {
             entry.kind = "wait_until";
+            payload["round"] = wait->round;
             payload["until"] = base::to_text(wait->until);
         } else {
             entry.kind = "run_tool";
@@ -195,6 +148,20 @@ base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
         TRY(log.tx().put_outbox(entry));
     }
     return {};
+}
+
+base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::Attempt& attempt) {
+    std::vector<Effect> effects;
+    for (const auto& entry : TRY(tx.outbox(attempt.agent_id))) {
+        const auto& payload = entry.payload;
+        if (base::string_at(payload, "run_id") != attempt.run_id.value) continue;
+        if (entry.kind == "ask_model")
+            effects.emplace_back(AskModel{base::int_at(payload, "round")});
+        else if (entry.kind == "run_tool")
+            effects.emplace_back(RunTool{{base::string_at(payload, "call_id")}});
+        // A wait is in the attempt's state, with a time that is exact.
+    }
+    return effects;
 }
 
 base::Status apply(events::Log& log, const Facts& facts, Step step,
@@ -208,11 +175,10 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
         entry.created_at = log.now();
         TRY(tx.append_transcript(entry));
     }
-    for (auto& draft : step.events) TRY(log.append(agent_id, draft.kind, std::move(draft.data)));
-    for (const auto& follow_up : step.follow_ups) TRY(append_follow_up(log, facts, follow_up));
-    for (const auto& task : step.results_read) TRY(drop_read_result(log, facts, task));
-    for (const auto& entry : step.workspaces)
-        TRY(tx.put_workspace(workspace::entry_of_project(entry)));
+    for (auto& draft : step.events) TRY(log.append(agent_id, std::move(draft)));
+    Written written{log, step.agent, step.attempt, facts.message};
+    for (const auto& mutation : step.mutations)
+        if (const auto write = rules_of(mutation).write) TRY(write(written, mutation));
     TRY(put_effects(log, step.attempt, step.effects));
     TRY(tx.put_attempt(step.attempt));
     if (step.release)
@@ -226,7 +192,7 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     const bool completed = step.closed() && step.attempt.terminal &&
                            step.attempt.terminal->kind == domain::TerminalKind::Completed;
     if (completed && step.attempt.rest_wish)
-        TRY(rest(log, step.agent, *step.attempt.rest_wish, trust_passed_on(facts)));
+        TRY(sleep(log, step.agent, *step.attempt.rest_wish, trust_passed_on(facts.message)));
     TRY(tx.put_agent(step.agent));
     return step.closed() ? record_closed(log, step.agent) : base::Status{};
 }

@@ -9,7 +9,7 @@ namespace turn {
 // NotFound when there is no such attempt.
 base::Result<Facts> load(store::Tx& tx, const domain::RunId& run);
 
-// Writes everything the step says: attempt, agent, calls, record, queue, follow-ups and the outbox.
+// Writes everything the step says: attempt, agent, calls, record, queue, mutations and the outbox.
 // `finished` is the effect that led to it. A closed turn also gets its closure and the agent's new
 // state on record.
 base::Status apply(events::Log& log, const Facts& facts, Step step,
@@ -19,6 +19,9 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
 std::string effect_id(const domain::RunId& run, const Effect& effect);
 base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
                          const std::vector<Effect>& effects);
+
+// What the last commit of the attempt asked for and nobody has reported.
+base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::Attempt& attempt);
 
 // The conversation so far, from the record: every round of every attempt at the message, each call
 // paired with its result.

@@ -6,22 +6,17 @@
 namespace turn {
 namespace {
 
-constexpr std::string_view kUnknownOutcome =
-    "The runtime stopped while this call was running. Whether it took effect, fully or in part, is "
-    "unknown.";
-
 const domain::ToolCallId& call_id_of(const domain::ToolExecution& execution) {
     return execution.call.call_id;
 }
 
-domain::ToolError unknown_outcome(const domain::ToolCall& call) {
-    return {
-        .kind = "tool_outcome_unknown",
-        .message = std::string(kUnknownOutcome),
-        .details = json::object{{"tool_name", call.tool}, {"call_id", call.call_id.value}},
-        .recovery_hint =
-            "Look at the world first (files, processes, services); then decide whether to make the "
-            "call again."};
+// What a decision may know beyond the facts, without anything of the runner: it runs on a thread of
+// the store.
+Input input_of(const tools::Registry& registry, base::Time now) {
+    return {.now = now, .spec_of = [&registry](const std::string& name) {
+                const auto* tool = registry.find(name);
+                return tool ? &tool->spec() : nullptr;
+            }};
 }
 
 }  // namespace
@@ -44,12 +39,19 @@ struct Runner::Live {
         return operator_joined ? domain::AuthorityClass::OperatorInstruction
                                : domain::instructed_by(facts.message);
     }
-    base::Status read_conversation(store::Tx& tx) {
-        const auto entries = TRY(tx.transcript_of(facts.message.id));
-        operator_joined = std::ranges::any_of(entries, is_interjection_entry);
-        conversation = TRY(conversation_of(entries));
+    base::Status read_conversation(const std::vector<domain::TranscriptEntry>& transcript) {
+        operator_joined = std::ranges::any_of(transcript, is_interjection_entry);
+        conversation = TRY(conversation_of(transcript));
         return {};
     }
+};
+
+// What another process left of an attempt.
+struct Runner::Left {
+    Facts facts;
+    context::Frame frame;
+    std::vector<domain::TranscriptEntry> transcript;
+    std::vector<Effect> pending;
 };
 
 std::vector<provider::ToolDeclaration> declarations(const tools::Registry& registry,
@@ -63,9 +65,12 @@ std::vector<provider::ToolDeclaration> declarations(const tools::Registry& regis
     return list;
 }
 
-Runner::Runner(Parts parts) : parts_(std::move(parts)), self_(std::make_shared<Runner*>(this)) {}
+Runner::Runner(Parts parts)
+    : parts_(std::move(parts)),
+      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}) {}
+
 Runner::~Runner() {
-    // What is in flight holds its turn, and the turn its handle: whoever goes first lets go.
+    // Break the reference cycle: what is in flight holds its turn, and the turn its handle.
     for (auto& [agent, live] : live_) {
         live->exchange = nullptr;
         live->running_tool = nullptr;
@@ -76,28 +81,18 @@ bool Runner::is_running(const domain::AgentId& agent) const {
     return live_.contains(agent);
 }
 
-Input Runner::input(base::Time now) const {
-    return {.now = now,
-            .repeatable =
-                [this](const std::string& tool) { return parts_.dispatcher.is_repeatable(tool); },
-            .not_run =
-                [this](const domain::ToolCall& call, domain::ToolError error,
-                       domain::ResultStatus status) {
-                    return parts_.dispatcher.without_running(call, std::move(error), status);
-                }};
-}
-
 tools::Place Runner::place(const Live& live) const {
     const auto& agent = live.facts.agent;
     return {agent.agent_id, parts_.home_of(agent.agent_id), agent.active_workspace_entry.value()};
 }
 
-void Runner::start(Facts facts, const context::Frame& frame, const std::vector<Effect>& effects) {
+void Runner::start(Facts facts, const context::Frame& frame,
+                   const std::vector<domain::TranscriptEntry>& transcript,
+                   const std::vector<Effect>& effects) {
     auto live = std::make_shared<Live>(Live{.facts = std::move(facts), .frame = frame});
     prepare(*live);
-    const auto status =
-        parts_.store.read([&](store::Tx& tx) { return live->read_conversation(tx); });
-    if (!status) return on_stuck(live->facts.agent.agent_id, status.error());
+    if (const auto read = live->read_conversation(transcript); !read)
+        return on_stuck(live->facts.agent.agent_id, read.error());
     live_[live->facts.agent.agent_id] = live;
     watch_deadline(live);
     act(live, effects);
@@ -106,34 +101,58 @@ void Runner::start(Facts facts, const context::Frame& frame, const std::vector<E
 void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
                     std::optional<std::int64_t> rounds_more) {
     auto live = std::make_shared<Live>();
-    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
-        live->facts = TRY(load(tx, run));
-        live->facts.agent.execution = parts_.execution_of(agent);
-        const auto frame = TRY(tx.frame(run));
-        if (!frame)
-            return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its prompt frame",
-                              run);
-        live->frame = TRY(base::from_json<context::Frame>(TRY(base::parse_json(*frame))));
-        return live->read_conversation(tx);
-    });
-    if (!status) return on_stuck(agent, status.error());
-    prepare(*live);
-    live_[live->facts.agent.agent_id] = live;
-    watch_deadline(live);
+    live->facts.agent.agent_id = agent;
+    live_[agent] = live;
+    committer_.load<Left>(
+        lifetime_,
+        [run](store::Tx& tx) -> base::Result<Left> {
+            Left left{.facts = TRY(load(tx, run))};
+            const auto frame = TRY(tx.frame(run));
+            if (!frame)
+                return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its prompt frame",
+                                  run);
+            left.frame = TRY(base::from_json<context::Frame>(TRY(base::parse_json(*frame))));
+            left.transcript = TRY(tx.transcript_of(left.facts.message.id));
+            left.pending = TRY(pending_effects(tx, left.facts.attempt));
+            return left;
+        },
+        [this, live, rounds_more](base::Result<Left> left) {
+            if (left) return loaded(live, std::move(*left), rounds_more);
+            forget(live);
+            on_stuck(live->facts.agent.agent_id, left.error());
+        });
+}
 
-    Resumed resumed{.rounds_more = rounds_more};
+void Runner::loaded(const std::shared_ptr<Live>& live, Left left,
+                    std::optional<std::int64_t> rounds_more) {
+    live->facts = std::move(left.facts);
+    live->facts.agent.execution = parts_.execution_of(live->facts.agent.agent_id);
+    live->frame = std::move(left.frame);
+    prepare(*live);
+    auto read = live->read_conversation(left.transcript);
+    Resumed resumed{.pending = std::move(left.pending), .rounds_more = rounds_more};
     std::optional<Effect> finished;
     if (const auto* state = std::get_if<domain::AwaitingTools>(&live->facts.attempt.state)) {
-        CHECK(static_cast<std::size_t>(state->next) < live->facts.executions.size(),
-              "a waiting turn has lost its call");
-        const auto& call = live->facts.executions[static_cast<std::size_t>(state->next)].call;
-        if (!parts_.dispatcher.is_repeatable(call) && !parts_.dispatcher.can_resume(call)) {
-            resumed.unknown = ToolFinished{
-                call.call_id, parts_.dispatcher.without_running(call, unknown_outcome(call),
-                                                                domain::ResultStatus::Error)};
-            finished = RunTool{call.call_id};
+        const auto next = static_cast<std::size_t>(state->next);
+        if (read && next >= live->facts.executions.size())
+            read = base::fail(base::ErrorCode::Corrupt, "attempt {} has lost call {} of round {}",
+                              live->facts.attempt.run_id, state->next + 1, state->round);
+        if (read) {
+            const auto& call = live->facts.executions[next].call;
+            if (!parts_.dispatcher.is_repeatable(call) && !parts_.dispatcher.can_resume(call)) {
+                resumed.unknown = ToolFinished{
+                    call.call_id,
+                    tools::without_running(call, tools::unknown_outcome(call),
+                                           domain::ResultStatus::Error, parts_.clock.now())};
+                finished = RunTool{call.call_id};
+            }
         }
     }
+    if (!read) {
+        forget(live);
+        return on_stuck(live->facts.agent.agent_id, read.error());
+    }
+    watch_deadline(live);
     step(live, std::move(resumed), finished);
 }
 
@@ -152,13 +171,12 @@ void Runner::watch_deadline(const std::shared_ptr<Live>& live) {
     const auto deadline = live->facts.attempt.deadline;
     if (!deadline) return;
     const auto left = std::max(*deadline - parts_.clock.now(), std::chrono::microseconds(0));
-    live->deadline =
-        parts_.loop.after(left, [this, alive = std::weak_ptr(self_), weak = std::weak_ptr(live)] {
-            const auto over = weak.lock();
-            if (!alive.lock() || !over) return;
-            over->deadline = base::Loop::TimerHandle::None;
-            stop(over, {.reason = std::string(domain::kReasonTimeLimit), .kind = StopKind::Limit});
-        });
+    live->deadline = parts_.loop.after(left, lifetime_.guard([this, weak = std::weak_ptr(live)] {
+        const auto over = weak.lock();
+        if (!over) return;
+        over->deadline = base::Loop::TimerHandle::None;
+        stop(over, {.reason = std::string(domain::kReasonTimeLimit), .kind = StopKind::Limit});
+    }));
 }
 
 void Runner::end_wait(Live& live) {
@@ -184,16 +202,17 @@ void Runner::interrupt(const domain::AgentId& agent, std::string reason, StopKin
     if (found != live_.end()) stop(found->second, {.reason = std::move(reason), .kind = kind});
 }
 
-// The first wish counts, but for an operator who wants no more of it.
-void Runner::stop(const std::shared_ptr<Live>& live, Interrupted wish) {
-    if (!live->stop_request || wish.kind == StopKind::Abort) live->stop_request = std::move(wish);
+// The first request counts, except that an operator's abort replaces it.
+void Runner::stop(const std::shared_ptr<Live>& live, Interrupted request) {
+    if (!live->stop_request || request.kind == StopKind::Abort)
+        live->stop_request = std::move(request);
     if (live->exchange) live->exchange->cancel();
     if (live->running_tool) live->running_tool->cancel();
     if (live->wait != base::Loop::TimerHandle::None) {
         end_wait(*live);
         step(live, *live->stop_request, std::nullopt);
     }
-    // With nothing in flight but a commit, act() sees the wish when the commit is done.
+    // With nothing in flight but a commit, act() sees the request when the commit is done.
 }
 
 void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects) {
@@ -221,14 +240,13 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
     RoundTiming timing{.context_build_ms = base::millis_between(building, asked),
                        .started_at = asked};
 
-    auto progress = [this, alive = std::weak_ptr(self_),
-                     agent = live->facts.agent.agent_id](std::string_view text) {
-        if (alive.lock() && on_text) on_text(agent, text);
-    };
+    auto progress =
+        lifetime_.guard([this, agent = live->facts.agent.agent_id](std::string_view text) {
+            if (on_text) on_text(agent, text);
+        });
     live->exchange = parts_.provider.ask(
         std::move(request), std::move(progress),
-        [this, alive = std::weak_ptr(self_), live, ask, timing](provider::Outcome outcome) mutable {
-            if (!alive.lock()) return;
+        lifetime_.guard([this, live, ask, timing](provider::Outcome outcome) mutable {
             live->exchange = nullptr;
             timing.completed_at = parts_.clock.now();
             domain::fill_timing(outcome ? outcome->timeline : outcome.error().timeline,
@@ -253,16 +271,15 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
                         place(*live)));
             replied.reply = std::move(*outcome);
             step(live, std::move(replied), ask);
-        });
+        }));
 }
 
 void Runner::wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait) {
     const auto delay = std::max(wait.until - parts_.clock.now(), std::chrono::microseconds(0));
-    live->wait = parts_.loop.after(delay, [this, alive = std::weak_ptr(self_), live, wait] {
-        if (!alive.lock()) return;
+    live->wait = parts_.loop.after(delay, lifetime_.guard([this, live, wait] {
         end_wait(*live);
         step(live, WaitOver{wait.round}, wait);
-    });
+    }));
     ++parked_;
     if (on_parked) on_parked();
 }
@@ -273,57 +290,40 @@ void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
     const domain::ToolCall call = found->call;
     live->running_tool = parts_.dispatcher.dispatch(
         call, live->facts.agent.identity.profile_preset, place(*live),
-        [this, alive = std::weak_ptr(self_), live, run](tools::Dispatched dispatched) mutable {
+        lifetime_.guard([this, live, run](tools::Dispatched dispatched) {
             // Posted, so that a tool that finishes at once does not grow the stack, round after
             // round.
             parts_.loop.post(
-                [this, alive, live, run, dispatched = std::move(dispatched)]() mutable {
-                    if (!alive.lock()) return;
+                lifetime_.guard([this, live, run, dispatched = std::move(dispatched)]() mutable {
                     live->running_tool = nullptr;
                     ToolFinished finished{run.call_id, std::move(dispatched)};
                     if (!live->stop_request) return step(live, std::move(finished), run);
-                    Interrupted wish = *live->stop_request;
-                    wish.last = std::move(finished);
-                    step(live, std::move(wish), run);
-                });
-        });
+                    Interrupted interrupted = *live->stop_request;
+                    interrupted.last = std::move(finished);
+                    step(live, std::move(interrupted), run);
+                }));
+        }));
 }
 
 void Runner::step(const std::shared_ptr<Live>& live, Event event,
                   const std::optional<Effect>& finished) {
-    // Decided once on what is known here, to learn how durable the commit must be, and once for
-    // good on what the store says.
-    const Step preview = decide(live->facts, event, input(parts_.clock.now()));
-    const auto durability =
-        needs_disk(preview, input({})) ? store::Durability::Disk : store::Durability::Process;
-    struct Result {
-        Step step;
-        std::vector<events::Committed> events;
-    };
-    auto result = std::make_shared<Result>();
-    const domain::RunId run = live->facts.attempt.run_id;
-    parts_.store.write_async(
-        durability,
-        [this, run, result, event = std::move(event), finished](store::Tx& tx) -> base::Status {
-            const base::Time now = parts_.clock.now();
-            Facts facts = TRY(load(tx, run));
-            facts.agent.execution = parts_.execution_of(facts.agent.agent_id);
-            result->step = decide(facts, event, input(now));
-            events::Log log(tx, now, parts_.ids);
-            TRY(apply(log, facts, result->step, finished));
-            result->events = log.take();
-            return {};
+    committer_.commit<Step>(
+        lifetime_, {},
+        [run = live->facts.attempt.run_id, event = std::move(event), finished,
+         &registry = parts_.dispatcher.registry(),
+         execution_of = parts_.execution_of](events::Log& log) -> base::Result<Step> {
+            Facts facts = TRY(load(log.tx(), run));
+            facts.agent.execution = execution_of(facts.agent.agent_id);
+            const Input input = input_of(registry, log.now());
+            Step step = decide(facts, event, input);
+            if (needs_disk(step, input)) log.tx().require(store::Durability::Disk);
+            TRY(apply(log, facts, step, finished));
+            return step;
         },
-        [this, alive = std::weak_ptr(self_), live, result](base::Status status) {
-            parts_.loop.post([this, alive, live, result, status = std::move(status)] {
-                if (!alive.lock()) return;
-                if (!status) {
-                    forget(live);
-                    return on_stuck(live->facts.agent.agent_id, status.error());
-                }
-                parts_.feed.publish(result->events);
-                committed(live, result->step);
-            });
+        [this, live](base::Result<Step> step) {
+            if (step) return committed(live, *step);
+            forget(live);
+            on_stuck(live->facts.agent.agent_id, step.error());
         });
 }
 

@@ -1,7 +1,7 @@
-// Carries turns: performs what a commit asked for, and turns what comes back into the next event.
+// Runs turns: performs what a commit asked for, and turns what comes back into the next event.
 //
-// Nothing here is the truth. The attempt's state is in the store; a Runner that dies is replaced by
-// another that resumes the same attempts.
+// The facts are in the store; what is kept here is a copy as last committed. A Runner that dies is
+// replaced by another one that resumes the same attempts.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@
 #include "exec/tools/dispatcher.h"
 #include "flow/turn/decide/decide.h"
 #include "provider/provider.h"
-#include "record/events/events.h"
+#include "record/events/committer.h"
 #include "store/store.h"
 
 namespace turn {
@@ -46,11 +46,13 @@ public:
     explicit Runner(Parts parts);
     ~Runner();
 
-    // Goes on with an attempt that a commit has just opened.
-    void start(Facts facts, const context::Frame& frame, const std::vector<Effect>& effects);
+    // Continues an attempt that a commit has just opened, with the record of its message so far.
+    void start(Facts facts, const context::Frame& frame,
+               const std::vector<domain::TranscriptEntry>& transcript,
+               const std::vector<Effect>& effects);
 
-    // Takes up an attempt that another process left open.
-    // `rounds_more` bounds how often the model is still asked.
+    // Resumes an attempt that another process left open: is_running() is true at once, the facts
+    // are loaded in the background. `rounds_more` bounds how often the model is still asked.
     void resume(const domain::AgentId& agent, const domain::RunId& run,
                 std::optional<std::int64_t> rounds_more = {});
 
@@ -75,7 +77,10 @@ public:
 
 private:
     struct Live;
+    struct Left;
 
+    void loaded(const std::shared_ptr<Live>& live, Left left,
+                std::optional<std::int64_t> rounds_more);
     void act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);
     void ask_model(const std::shared_ptr<Live>& live, const AskModel& ask);
     void run_tool(const std::shared_ptr<Live>& live, const RunTool& run);
@@ -83,19 +88,18 @@ private:
     void step(const std::shared_ptr<Live>& live, Event event,
               const std::optional<Effect>& finished);
     void committed(const std::shared_ptr<Live>& live, const Step& step);
-    void stop(const std::shared_ptr<Live>& live, Interrupted wish);
+    void stop(const std::shared_ptr<Live>& live, Interrupted request);
     void prepare(Live& live);
     void watch_deadline(const std::shared_ptr<Live>& live);
     void forget(const std::shared_ptr<Live>& live);
     void end_wait(Live& live);
-    Input input(base::Time now) const;
     tools::Place place(const Live& live) const;
 
     Parts parts_;
     std::map<domain::AgentId, std::shared_ptr<Live>> live_;
     std::size_t parked_{0};
-    // Callbacks that outlive the Runner find this expired and do nothing.
-    std::shared_ptr<Runner*> self_;
+    events::Committer committer_;
+    base::Lifetime lifetime_;
 };
 
 // The tools an agent is offered, as the registry publishes them: what its profile grants, and no

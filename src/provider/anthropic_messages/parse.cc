@@ -4,7 +4,8 @@
 #include "provider/anthropic_messages/wire.h"
 #include "provider/classify.h"
 #include "provider/http/received.h"
-#include "provider/received_json.h"
+#include "provider/wire/openai_error.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::anthropic_messages {
 namespace {
@@ -29,8 +30,7 @@ constexpr std::array<NamedKind, 9> kTypes{{
 // The status decides where it says what happened; servers that answer 200, or a bare 400, say it in
 // the body. A prompt too long has no type of its own.
 FailureKind kind_of_error(std::int64_t status, const json::value& error) {
-    const std::string text =
-        error.is_string() ? std::string(error.get_string()) : base::string_at(error, "message");
+    const std::string text = error_text(error);
     if (status < 500 &&
         (text.contains("prompt is too long") || text.contains("exceed context limit") ||
          text.contains("context_length_exceeded")))
@@ -40,10 +40,6 @@ FailureKind kind_of_error(std::int64_t status, const json::value& error) {
     for (const auto& entry : kTypes)
         if (entry.name == type) return entry.kind;
     return FailureKind::ContractError;
-}
-
-FailureKind kind_of_bare(std::int64_t status) {
-    return is_success(status) ? FailureKind::ContractError : kind_of_status(status);
 }
 
 void read_usage(const json::value& document, Reply& reply) {
@@ -108,11 +104,10 @@ std::expected<Reply, std::string> read_message(const json::value& document, std:
 
 Failure stream_failure(const json::value* error) {
     constexpr std::int64_t kStreamStatus = 200;
-    if (!error || (!error->is_object() && !error->is_string()))
+    if (!usable_error(error))
         return failure_at(kStreamStage, FailureKind::ContractError, kStreamStatus,
                           "the message failed without a reason");
-    const std::string text =
-        error->is_string() ? std::string(error->get_string()) : base::string_at(*error, "message");
+    const std::string text = error_text(*error);
     return failure_at(
         kStreamStage, kind_of_error(kStreamStatus, *error), kStreamStatus,
         fmt::format("the message failed{}{}", text.empty() ? "" : ": ", excerpt(text)));
@@ -120,11 +115,10 @@ Failure stream_failure(const json::value* error) {
 
 Outcome parse_response(const HttpResponse& response, base::Time now) {
     const auto document = parse_received_json(response.body);
-    const auto* error = document ? base::find(*document, "error") : nullptr;
-    if (error && !error->is_object() && !error->is_string()) error = nullptr;
+    const auto* error = document ? usable_error(base::find(*document, "error")) : nullptr;
     if (error || !is_success(response.status)) {
         const FailureKind kind =
-            error ? kind_of_error(response.status, *error) : kind_of_bare(response.status);
+            error ? kind_of_error(response.status, *error) : kind_without_error(response.status);
         return std::unexpected(status_failure(response, kind, error, now));
     }
     const auto invalid = [&](std::string message) {

@@ -2,7 +2,7 @@
 
 #include "provider/anthropic_messages/wire.h"
 #include "provider/http/received.h"
-#include "provider/received_json.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::anthropic_messages {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "provider/http/ask_stream.h"
+#include "provider/http/codec.h"
 
 namespace provider::anthropic_messages {
 

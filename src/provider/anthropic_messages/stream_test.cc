@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "provider/anthropic_messages/anthropic_messages.h"
+#include "provider/anthropic_messages/codec.h"
 #include "tests/support/stream_suite.h"
 
 namespace provider {
@@ -18,15 +18,9 @@ struct Streamed {
     static constexpr Contract kDocument = Contract::Messages;
     static constexpr std::string_view kLastEvent = "event: content_block_stop";
     static constexpr std::string_view kPath = "/v1/messages";
-    std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
-                                      const std::string& base_url, const std::string& key) {
-        return std::make_shared<AnthropicMessages>(
-            world.http, world.clock,
-            AnthropicMessagesOptions{.base_url = base_url,
-                                     .credential = key,
-                                     .stream = true,
-                                     .timeouts = world.timeouts,
-                                     .body_bytes_max = world.body_bytes_max});
+    std::unique_ptr<Codec> codec(const std::string& base_url, const std::string& key) {
+        return anthropic_messages::make_codec(
+            {.base_url = base_url, .credential = key, .stream = true});
     }
 };
 using StreamedHarness = test_support::TransportHarness<Streamed>;

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "provider/chain.h"
-#include "provider/chat_completions/chat_completions.h"
+#include "provider/chat_completions/codec.h"
 #include "provider/conformance.h"
+#include "provider/http/transport.h"
 #include "tests/support/fake_model_server.h"
 #include "tests/support/run_until.h"
 
@@ -27,10 +28,9 @@ protected:
     Candidate at(std::string model_ref, const std::string& base_url,
                  std::chrono::milliseconds first_byte = 20s) {
         return {std::move(model_ref),
-                std::make_shared<ChatCompletions>(
-                    http, clock,
-                    ChatCompletionsOptions{.base_url = base_url,
-                                           .timeouts = {.first_byte = first_byte}})};
+                std::make_shared<HttpTransport>(
+                    http, clock, chat_completions::make_codec({.base_url = base_url}),
+                    HttpTransportOptions{.timeouts = {.first_byte = first_byte}})};
     }
     Outcome ask(std::vector<Candidate> candidates, RetryPolicy policy = kQuick) {
         Chain chain(std::move(candidates),
@@ -181,7 +181,7 @@ TEST_F(ChainOverHttp, TooManyRequestsIsTriedAgainAfterTheWaitItAsksFor) {
     first.enqueue(test_support::says("hello"));
     EXPECT_THAT(outcomes(ask_one()),
                 ElementsAre(AttemptOutcome::Retrying, AttemptOutcome::Succeeded));
-    // A limit further off than that is left to whoever can wait so long.
+    // A limit further off than that ends the candidate; the caller may wait so long.
     first.enqueue(test_support::rate_limited("3600"));
     const Outcome limited = ask_one();
     ASSERT_FALSE(limited.has_value());

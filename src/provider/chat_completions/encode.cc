@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "provider/chat_completions/wire.h"
-#include "provider/schema_emission.h"
+#include "provider/wire/schema_emission.h"
 
 namespace provider::chat_completions {
 namespace {

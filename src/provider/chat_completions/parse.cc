@@ -1,7 +1,7 @@
 #include "provider/chat_completions/wire.h"
 #include "provider/http/received.h"
-#include "provider/openai_error.h"
-#include "provider/received_json.h"
+#include "provider/wire/openai_error.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::chat_completions {
 namespace {
@@ -74,8 +74,7 @@ Outcome read_completion(const json::value& document, const Source& source, std::
 
 Outcome parse_response(const HttpResponse& response, base::Time now) {
     const auto document = parse_received_json(response.body);
-    const json::value* error = document ? base::find(*document, "error") : nullptr;
-    if (error && !error->is_object() && !error->is_string()) error = nullptr;
+    const auto* error = document ? usable_error(base::find(*document, "error")) : nullptr;
     const auto failed = [&] {
         const FailureKind kind = error ? kind_of_openai_error(response.status, *error)
                                        : kind_without_error(response.status);

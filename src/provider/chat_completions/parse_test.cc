@@ -192,7 +192,7 @@ TEST(ParseResponse, ErrorsAreClassifiedByCodeThenTypeThenStatus) {
     }
 }
 
-TEST(ParseResponse, AnErrorNullBesideChoicesIsNoError) {
+TEST(ParseResponse, AnErrorNullNextToChoicesIsNoError) {
     EXPECT_TRUE(parse(R"({"error":null,"choices":[{"message":{"content":"x"}}]})").has_value());
 }
 

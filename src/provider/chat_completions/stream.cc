@@ -4,8 +4,8 @@
 
 #include "provider/chat_completions/wire.h"
 #include "provider/http/received.h"
-#include "provider/openai_error.h"
-#include "provider/received_json.h"
+#include "provider/wire/openai_error.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::chat_completions {
 namespace {
@@ -17,8 +17,7 @@ EventReader::Step invalid(std::string message) {
 }
 
 EventReader::Step failed_by(const json::value& error) {
-    const std::string text =
-        error.is_string() ? std::string(error.get_string()) : base::string_at(error, "message");
+    const std::string text = error_text(error);
     return {.end = std::unexpected(failure_at(
                 kStreamStage, kind_of_openai_error(kStreamStatus, error), kStreamStatus,
                 fmt::format("the answer failed{}{}", text.empty() ? "" : ": ", excerpt(text))))};
@@ -72,10 +71,8 @@ EventReader::Step StreamReader::take(std::string_view data) {
     }
     const auto event = parse_received_json(data);
     if (!event || !event->is_object()) return invalid("an event of the stream is not valid JSON");
-    // Gateways send what there is of an answer beside the error that cut it off.
-    if (const auto* error = base::find(*event, "error");
-        error && (error->is_object() || error->is_string()))
-        return failed_by(*error);
+    // Gateways send what there is of an answer together with the error that cut it off.
+    if (const auto* error = usable_error(base::find(*event, "error"))) return failed_by(*error);
     const auto* choice = first_choice(*event);
     seen_event_ = true;
     if (completion_id_.empty()) completion_id_ = base::string_at(*event, "id");

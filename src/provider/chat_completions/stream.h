@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "provider/http/ask_stream.h"
+#include "provider/http/codec.h"
 
 namespace provider::chat_completions {
 

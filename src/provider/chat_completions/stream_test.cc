@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "provider/chat_completions/chat_completions.h"
+#include "provider/chat_completions/codec.h"
 #include "tests/support/stream_suite.h"
 
 namespace provider {
@@ -18,15 +18,8 @@ struct Streamed {
     static constexpr Contract kDocument = Contract::ChatCompletions;
     static constexpr std::string_view kLastEvent = "data: {\"id\":\"c-1\",\"choices\":[]";
     static constexpr std::string_view kPath = "/v1/chat/completions";
-    std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
-                                      const std::string& base_url, const std::string& key) {
-        return std::make_shared<ChatCompletions>(
-            world.http, world.clock,
-            ChatCompletionsOptions{.base_url = base_url,
-                                   .api_key = key,
-                                   .stream = true,
-                                   .timeouts = world.timeouts,
-                                   .body_bytes_max = world.body_bytes_max});
+    std::unique_ptr<Codec> codec(const std::string& base_url, const std::string& key) {
+        return chat_completions::make_codec({.base_url = base_url, .api_key = key, .stream = true});
     }
 };
 using StreamedHarness = test_support::TransportHarness<Streamed>;

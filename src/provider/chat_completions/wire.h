@@ -13,8 +13,7 @@
 namespace provider::chat_completions {
 
 // Where to POST: a base that ends in /chat/completions is taken as it is, one that ends in a
-// version
-// (/v1, /v4) gets the path, any other gets /v1 and the path.
+// version (/v1, /v4) gets the path, any other gets /v1 and the path.
 std::string endpoint_url(std::string_view base_url);
 
 // What this transport makes of a frame.
@@ -22,7 +21,7 @@ inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
                                           PromptCapability::PromptCacheKey};
 
 // The body. Tools go out in the relaxed form. Thinking is not sent. A streamed answer is asked to
-// tell its usage.
+// report its usage.
 json::object encode_request(const Request& request, bool stream = false);
 
 // How the request was lowered, for Reply::request_diagnostics.

@@ -121,7 +121,7 @@ TEST_F(EncryptedTest, AProxyThatIsNotThereIsAConnectFailure) {
 class Http2Front {
 public:
     Http2Front(const SelfMadeCertificate& certificate, int upstream_port) {
-        // A port that was free a moment ago: nghttpx does not tell which one it took.
+        // A port that was free a moment ago: nghttpx does not report which one it took.
         port_ = FakeModelServer().port();
         const std::string frontend = fmt::format("--frontend=127.0.0.1,{}", port_);
         const std::string backend = fmt::format("--backend=127.0.0.1,{}", upstream_port);

@@ -318,7 +318,9 @@ bool HttpClient::Core::open() {
 
 void HttpClient::Core::start(const std::shared_ptr<Transfer>& transfer) {
     Failure failure{.kind = FailureKind::Unknown, .message = "the HTTP client could not start"};
-    if (const std::string refusal = transfer->refusal(); !refusal.empty()) {
+    if (closed_) {
+        failure = cancelled_failure(transfer->progress());
+    } else if (const std::string refusal = transfer->refusal(); !refusal.empty()) {
         failure = {.kind = FailureKind::ContractError, .message = refusal};
     } else if (open() && transfer->prepare(options_)) {
         transfer->start_timers();
@@ -445,10 +447,23 @@ base::Loop& HttpClient::loop() {
     return core_->loop();
 }
 
+HttpSender HttpClient::sender() {
+    return HttpSender(core_);
+}
+
 std::shared_ptr<Exchange> HttpClient::send(HttpRequest request, ChunkHandler on_chunk,
                                            std::move_only_function<void(HttpOutcome)> done) {
-    auto transfer = std::make_shared<Core::Transfer>(core_, std::move(request), std::move(on_chunk),
-                                                     std::move(done));
+    return sender().send(std::move(request), std::move(on_chunk), std::move(done));
+}
+
+base::Loop& HttpSender::loop() {
+    return core_->loop();
+}
+
+std::shared_ptr<Exchange> HttpSender::send(HttpRequest request, ChunkHandler on_chunk,
+                                           std::move_only_function<void(HttpOutcome)> done) {
+    auto transfer = std::make_shared<HttpClient::Core::Transfer>(
+        core_, std::move(request), std::move(on_chunk), std::move(done));
     core_->start(transfer);
     return transfer;
 }

@@ -68,6 +68,8 @@ struct HttpOptions {
     std::string ca_file{};  // Certificates to trust instead of the system's, unless empty.
 };
 
+class HttpSender;
+
 // Keeps connections open between requests. A request that meets a kept connection which the server
 // has closed, before any byte of an answer, goes out once more on a new one. Used from the loop's
 // thread only; must be gone before the loop is. Costs nothing until the first send().
@@ -85,12 +87,31 @@ public:
     std::shared_ptr<Exchange> send(HttpRequest request, ChunkHandler on_chunk,
                                    std::move_only_function<void(HttpOutcome)> done);
 
+    // A handle that may outlive the client.
+    HttpSender sender();
+
     // The loop on which everything is called.
     base::Loop& loop();
 
 private:
+    friend class HttpSender;
     class Core;
     std::shared_ptr<Core> core_;
+};
+
+// Sends as HttpClient::send() does, for an exchange that sends more than once: the client may be
+// gone by then, and the outcome is FailureKind::Cancelled. The loop must outlive it.
+class HttpSender {
+public:
+    std::shared_ptr<Exchange> send(HttpRequest request, ChunkHandler on_chunk,
+                                   std::move_only_function<void(HttpOutcome)> done);
+    base::Loop& loop();
+
+private:
+    friend class HttpClient;
+    explicit HttpSender(std::shared_ptr<HttpClient::Core> core) : core_(std::move(core)) {}
+    // Closed by the client's destructor, which also breaks the cycle through a request on its way.
+    std::shared_ptr<HttpClient::Core> core_;
 };
 
 // `url` without user info, query and fragment: safe to show.

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "provider/http/retry_after.h"
-#include "provider/received_json.h"
+#include "provider/wire/received_json.h"
 
 namespace provider {
 namespace {
@@ -13,11 +13,16 @@ namespace {
 constexpr std::size_t kExcerptCharsMax = 300;
 constexpr std::size_t kIdHexDigits = 12;
 constexpr std::int64_t kTokensMax = 1'000'000'000'000;
+constexpr std::string_view kHidden = "[redacted]";
+constexpr std::size_t kSecretCharsMin = 4;
+
+std::string content_type_of(const HttpResponse& response) {
+    const auto* type = find_header(response.headers, "content-type");
+    return type ? excerpt(*type) : "missing";
+}
 
 std::string said_by(const HttpResponse& response, const json::value* error) {
-    if (!error) return excerpt(response.body);
-    return excerpt(error->is_string() ? std::string_view(error->get_string())
-                                      : base::string_at(*error, "message"));
+    return excerpt(error ? error_text(*error) : response.body);
 }
 
 }  // namespace
@@ -65,9 +70,24 @@ Failure unreadable(std::string_view stage, std::int64_t status, std::string mess
 }
 
 std::string not_json_message(const HttpResponse& response) {
-    const auto* type = find_header(response.headers, "content-type");
     return fmt::format("the response is not valid JSON (content type {})",
-                       type ? excerpt(*type) : "missing");
+                       content_type_of(response));
+}
+
+std::string not_events_message(const HttpResponse& head) {
+    return fmt::format("the response is not an event stream (content type {})",
+                       content_type_of(head));
+}
+
+bool hide(std::string& text, std::string_view secret) {
+    if (secret.size() < kSecretCharsMin) return false;
+    bool found = false;
+    for (std::size_t at = text.find(secret); at != text.npos;
+         at = text.find(secret, at + kHidden.size())) {
+        text.replace(at, secret.size(), kHidden);
+        found = true;
+    }
+    return found;
 }
 
 std::int64_t tokens_at(const json::value& usage, std::string_view name) {

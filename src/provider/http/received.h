@@ -36,6 +36,12 @@ Failure unreadable(std::string_view stage, std::int64_t status, std::string mess
 
 // "the response is not valid JSON (content type text/html)"
 std::string not_json_message(const HttpResponse& response);
+// "the response is not an event stream (content type text/html)"
+std::string not_events_message(const HttpResponse& head);
+
+// Replaces `secret` in `text`; false when it was not there. Very short ones are words of ordinary
+// text and stay.
+bool hide(std::string& text, std::string_view secret);
 
 // A count of tokens; bounded, so that sums cannot overflow.
 std::int64_t tokens_at(const json::value& usage, std::string_view name);

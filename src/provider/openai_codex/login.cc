@@ -49,7 +49,7 @@ std::string account_in(const json::value& claims) {
     return auth ? base::string_at(*auth, "chatgpt_account_id") : "";
 }
 
-// Every text in the file that opens a door: its tokens and its key.
+// Every secret in the file: its tokens and its key.
 std::vector<std::string> secrets_in(std::string_view text) {
     std::vector<std::string> list;
     const auto document = base::parse_json(text);

@@ -20,8 +20,8 @@ struct CodexLogin {
 // of the access token. No error repeats any of the text. Pure.
 base::Result<CodexLogin> parse_codex_login(std::string_view text);
 
-// The login in `codex_home`/auth.json. Whoever asks again gets what the file holds then; it is
-// never written, and a token that has expired is for the Codex command line to renew.
+// The login in `codex_home`/auth.json. The file is read at every call and never written; the Codex
+// command line renews a token that has expired.
 base::Result<CodexLogin> read_codex_login(const std::filesystem::path& codex_home);
 
 }  // namespace provider

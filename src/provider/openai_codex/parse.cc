@@ -1,7 +1,7 @@
 #include "provider/http/received.h"
 #include "provider/openai_codex/wire.h"
-#include "provider/openai_error.h"
-#include "provider/received_json.h"
+#include "provider/wire/openai_error.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::openai_codex {
 
@@ -10,7 +10,7 @@ Failure parse_refusal(const HttpResponse& response, base::Time now) {
     const auto* error = document ? base::find(*document, "error") : nullptr;
     // Its gateway also says {"detail": "..."}.
     if (document && !error) error = base::find(*document, "detail");
-    if (error && !error->is_object() && !error->is_string()) error = nullptr;
+    error = usable_error(error);
     const FailureKind kind =
         error ? kind_of_openai_error(response.status, *error) : kind_without_error(response.status);
     return status_failure(response, kind, error, now);

@@ -1,8 +1,8 @@
 #include "base/text.h"
 #include "provider/http/received.h"
-#include "provider/openai_error.h"
+#include "provider/wire/openai_error.h"
 #include "provider/openai_responses/wire.h"
-#include "provider/received_json.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::openai_responses {
 namespace {
@@ -88,8 +88,7 @@ bool is_previous_response(std::string text) {
 }
 
 const json::value* error_in(const base::Result<json::value>& document) {
-    const auto* error = document ? base::find(*document, "error") : nullptr;
-    return error && (error->is_object() || error->is_string()) ? error : nullptr;
+    return document ? usable_error(base::find(*document, "error")) : nullptr;
 }
 
 }  // namespace

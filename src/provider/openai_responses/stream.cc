@@ -1,7 +1,7 @@
 #include "provider/openai_responses/stream.h"
 #include "provider/http/received.h"
-#include "provider/openai_error.h"
-#include "provider/received_json.h"
+#include "provider/wire/openai_error.h"
+#include "provider/wire/received_json.h"
 
 namespace provider::openai_responses {
 namespace {

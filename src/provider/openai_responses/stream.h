@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "provider/http/ask_stream.h"
+#include "provider/http/codec.h"
 #include "provider/openai_responses/wire.h"
 
 namespace provider::openai_responses {

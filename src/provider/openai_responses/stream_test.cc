@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "provider/openai_responses/openai_responses.h"
+#include "provider/openai_responses/codec.h"
 #include "tests/support/stream_suite.h"
 
 namespace provider {
@@ -19,24 +19,17 @@ struct Streamed {
     static constexpr Contract kDocument = Contract::Responses;
     static constexpr std::string_view kLastEvent = "event: response.output_item.done";
     static constexpr std::string_view kPath = "/responses";
-    std::shared_ptr<Provider> connect(test_support::TransportWorld& world,
-                                      const std::string& base_url, const std::string& key) {
-        return std::make_shared<OpenaiResponses>(
-            world.http, world.clock,
-            OpenaiResponsesOptions{.base_url = base_url,
-                                   .api_key = key,
-                                   .stream = true,
-                                   .timeouts = world.timeouts,
-                                   .body_bytes_max = world.body_bytes_max});
+    std::unique_ptr<Codec> codec(const std::string& base_url, const std::string& key) {
+        return openai_responses::make_codec({.base_url = base_url, .api_key = key, .stream = true});
     }
 };
 using StreamedHarness = test_support::TransportHarness<Streamed>;
 
 // A stream can be continued like a document, and so can its refusal to be.
-TEST(OpenaiResponsesStream, GoesOnFromTheResponseBefore) {
+TEST(OpenaiResponsesStream, ContinuesFromTheResponseBefore) {
     FakeModelServer server;
     test_support::TransportWorld world{.timeouts = kStreamTimeouts};
-    const auto provider = Streamed{}.connect(world, server.base_url(), "key-0123456789");
+    const auto provider = world.connect(Streamed{}.codec(server.base_url(), "key-0123456789"));
     const auto ask = [&](const Request& request) {
         conformance::Asked asked;
         asked.ask(*provider, request);

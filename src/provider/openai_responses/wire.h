@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "provider/http/http_client.h"
 #include "provider/provider.h"
-#include "provider/schema_emission.h"
+#include "provider/wire/schema_emission.h"
 
 namespace provider::openai_responses {
 

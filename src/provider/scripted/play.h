@@ -16,7 +16,7 @@ struct Played {
 };
 
 // The place in the scenario that `request` asks for: one round for each AssistantTurn it already
-// holds, so the same question gets the same answer after a restart. May be past the end.
+// holds, so the same request gets the same answer after a restart. May be past the end.
 std::size_t round_index(const Scenario& scenario, const Request& request);
 
 // What `request` is answered with when this round's fault was given `faults_given` times before.

@@ -25,10 +25,11 @@ std::vector<std::string> words_of(const Outcome& outcome) {
     return {};
 }
 
-// One question being answered. The loop's tasks own it until `done` was called.
-class Telling final : public Exchange, public std::enable_shared_from_this<Telling> {
+// A request being answered word by word. The jobs of the loop own it until `done` was called.
+class ScriptedExchange final : public Exchange,
+                               public std::enable_shared_from_this<ScriptedExchange> {
 public:
-    Telling(base::Loop& loop, Outcome outcome, Progress progress,
+    ScriptedExchange(base::Loop& loop, Outcome outcome, Progress progress,
             std::move_only_function<void(Outcome)> done)
         : loop_(loop),
           outcome_(std::move(outcome)),
@@ -54,19 +55,23 @@ public:
 private:
     void step() {
         if (cancelled_) return;
-        if (told_ == words_.size()) return finish(std::move(outcome_));
-        progress_(words_[told_++]);
+        if (shown_ == words_.size()) return finish(std::move(outcome_));
+        progress_(words_[shown_++]);
         loop_.post([self = shared_from_this()] { self->step(); });
     }
 
-    void finish(Outcome outcome) { std::exchange(done_, nullptr)(std::move(outcome)); }
+    // Releases the callbacks, which may hold this.
+    void finish(Outcome outcome) {
+        progress_ = nullptr;
+        std::exchange(done_, nullptr)(std::move(outcome));
+    }
 
     base::Loop& loop_;
     Outcome outcome_;
     Progress progress_;
     std::move_only_function<void(Outcome)> done_;
     std::vector<std::string> words_;
-    std::size_t told_{0};
+    std::size_t shown_{0};
     bool cancelled_{false};
     base::Loop::TimerHandle timer_{base::Loop::TimerHandle::None};
 };
@@ -83,10 +88,10 @@ std::shared_ptr<Exchange> ScriptedProvider::ask(Request request, Progress progre
     auto& given = faults_given_[round_index(scenario_, request)];
     Played played = play(scenario_, request, given);
     if (played.was_fault) ++given;
-    auto telling = std::make_shared<Telling>(loop_, std::move(played.outcome), std::move(progress),
+    auto exchange = std::make_shared<ScriptedExchange>(loop_, std::move(played.outcome), std::move(progress),
                                              std::move(done));
-    telling->start(played.delay);
-    return telling;
+    exchange->start(played.delay);
+    return exchange;
 }
 
 }  // namespace provider

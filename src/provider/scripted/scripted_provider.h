@@ -14,7 +14,7 @@ namespace provider {
 // streams to `progress` word by word, each as a task of its own.
 class ScriptedProvider final : public Provider {
 public:
-    // `scenario` has at least one round. `loop` must outlive every question.
+    // `scenario` has at least one round. `loop` must outlive every exchange.
     ScriptedProvider(Scenario scenario, base::Loop& loop);
 
     std::shared_ptr<Exchange> ask(Request request, Progress progress,

@@ -2,6 +2,7 @@
 
 #include "base/scan/secrets.h"
 #include "base/text.h"
+#include "domain/events/messages.h"
 
 namespace briefs {
 
@@ -14,7 +15,7 @@ base::Status publish(events::Log& log, domain::Agent& agent, domain::Brief brief
         brief.workspace_id = agent.active_workspace_entry->workspace_id;
     TRY(log.tx().append_brief(brief));
     agent.last_brief_at = brief.created_at;
-    return log.append(agent.agent_id, "brief_created", base::to_json(brief).as_object());
+    return log.append(agent.agent_id, domain::events::BriefCreated{std::move(brief)});
 }
 
 domain::Brief ack(const domain::Agent& agent, const domain::Message& message) {

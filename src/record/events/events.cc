@@ -5,11 +5,11 @@
 
 namespace events {
 
-base::Status Log::append(const domain::AgentId& agent, std::string_view kind, json::object data) {
+base::Status Log::append(const domain::AgentId& agent, domain::events::Draft draft) {
     domain::Event event{.id = ids_.fresh<domain::EventId>(),
                         .created_at = now_,
-                        .kind = std::string(kind),
-                        .data = std::move(data)};
+                        .kind = std::move(draft.kind),
+                        .data = std::move(draft.data)};
     redact_secrets(event.data);
     scan::remove_credentials(event.data);
     event.event_seq = TRY(tx_.append_event(agent, event));

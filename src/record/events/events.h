@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "domain/record.h"
+#include "domain/events/payload.h"
 #include "store/store.h"
 
 namespace events {
@@ -23,7 +23,11 @@ struct Committed {
 class Log {
 public:
     Log(store::Tx& tx, base::Time now, base::Ids& ids) : tx_(tx), now_(now), ids_(ids) {}
-    base::Status append(const domain::AgentId& agent, std::string_view kind, json::object data);
+    // Appends the event to the history of `agent`, without secrets and credentials. Takes the
+    // payload of any kind: append(agent, domain::events::TurnStarted{...}). Fails as the
+    // transaction does; then nothing is appended.
+    base::Status append(const domain::AgentId& agent, domain::events::Draft draft);
+    // What was appended so far, in order; afterwards the log holds none of it.
     std::vector<Committed> take() { return std::move(appended_); }
 
     store::Tx& tx() { return tx_; }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "domain/events/turn.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace events {
@@ -31,6 +32,13 @@ protected:
     }
 };
 
+domain::events::MaxOutputTokensRecovery one(std::int64_t attempt) {
+    return {.agent_id = {"main"}, .attempt = attempt};
+}
+domain::events::TurnWaitOver two() {
+    return {.agent_id = {"main"}};
+}
+
 Committed event(const std::string& kind, std::int64_t seq = 0) {
     return {{"main"}, {.event_seq = seq, .kind = kind}};
 }
@@ -39,19 +47,20 @@ TEST_F(EventsTest, AreNumberedPerAgentInTheOrderTheyWereAppended) {
     std::vector<Committed> taken;
     const auto status = store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         Log log(tx, kNow, ids_);
-        TRY(log.append({"main"}, "one", {{"n", 1}}));
-        TRY(log.append({"other"}, "elsewhere", {}));
-        TRY(log.append({"main"}, "two", {}));
+        TRY(log.append({"main"}, one(1)));
+        TRY(log.append({"other"}, one(2)));
+        TRY(log.append({"main"}, two()));
         taken = log.take();
         return {};
     });
     ASSERT_TRUE(status) << status.error().message;
     ASSERT_EQ(taken.size(), 3U);
-    EXPECT_EQ(taken[0].event, (domain::Event{.id = taken[0].event.id,
-                                             .event_seq = 1,
-                                             .created_at = kNow,
-                                             .kind = "one",
-                                             .data = json::object{{"n", 1}}}));
+    EXPECT_EQ(taken[0].event,
+              (domain::Event{.id = taken[0].event.id,
+                             .event_seq = 1,
+                             .created_at = kNow,
+                             .kind = "max_output_tokens_recovery",
+                             .data = json::object{{"agent_id", "main"}, {"attempt", 1}}}));
     EXPECT_EQ(taken[1].agent_id, domain::AgentId{"other"});
     EXPECT_EQ(taken[1].event.event_seq, 1);
     EXPECT_EQ(taken[2].event.event_seq, 2);
@@ -63,7 +72,7 @@ TEST_F(EventsTest, AreNumberedPerAgentInTheOrderTheyWereAppended) {
 TEST_F(EventsTest, OfATransactionThatIsUndoneAreGone) {
     const auto status = store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         Log log(tx, kNow, ids_);
-        TRY(log.append({"main"}, "one", {}));
+        TRY(log.append({"main"}, one(1)));
         return base::fail(base::ErrorCode::Conflict, "no");
     });
     ASSERT_FALSE(status);
@@ -78,8 +87,8 @@ TEST_F(EventsTest, ReachNobodyBeforeTheyAreTakenAndPublished) {
     std::vector<Committed> taken;
     const auto status = store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         Log log(tx, kNow, ids_);
-        TRY(log.append({"main"}, "one", {}));
-        TRY(log.append({"main"}, "two", {}));
+        TRY(log.append({"main"}, one(1)));
+        TRY(log.append({"main"}, two()));
         EXPECT_THAT(seen, IsEmpty());
         taken = log.take();
         EXPECT_THAT(log.take(), IsEmpty());
@@ -88,7 +97,7 @@ TEST_F(EventsTest, ReachNobodyBeforeTheyAreTakenAndPublished) {
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_THAT(seen, IsEmpty());
     feed.publish(taken);
-    EXPECT_THAT(seen, ElementsAre("one", "two"));
+    EXPECT_THAT(seen, ElementsAre("max_output_tokens_recovery", "turn_wait_over"));
 }
 
 TEST(Feed, GivesEveryListenerEachEventBeforeTheNext) {

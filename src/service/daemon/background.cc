@@ -71,7 +71,7 @@ base::Result<pid_t> spawn(const BackgroundSpec& spec, int ready_fd) {
     return pid;
 }
 
-// The line, or what came of it until the other end was closed; nothing when the time is over.
+// The line, or its part until the other end was closed; empty after the time limit.
 std::optional<std::string> read_line(int fd, std::chrono::steady_clock::time_point until) {
     std::string line;
     while (line.size() < kLineBytesMax) {
@@ -92,7 +92,7 @@ std::optional<std::string> read_line(int fd, std::chrono::steady_clock::time_poi
 
 void end(pid_t pid) {
     const OtherProcess process(pid);
-    (void)process.send(SIGTERM);  // It may have ended by itself, which is as good.
+    (void)process.send(SIGTERM);  // It may have ended by itself, which is fine.
     if (!process.ends_within(kEndGrace)) (void)process.send(SIGKILL);
     waitpid(pid, nullptr, 0);
 }

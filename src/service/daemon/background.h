@@ -21,15 +21,15 @@ inline constexpr std::string_view kReady = "ready";
 struct BackgroundSpec {
     std::vector<std::string> argv;
     std::vector<std::pair<std::string, std::string>> environment;  // Added to ours.
-    std::filesystem::path log;  // What it prints before it has a log of its own.
+    std::filesystem::path log;  // Its output before it opens its own log.
 };
 
-// Starts it in a session of its own and waits until it says that it is ready. Whatever it says
-// instead, its end, or silence for `limit` is an error; then it has been ended.
+// Starts it in a session of its own and waits until it reports that it is ready. Any other report,
+// its end, or no report within `limit` is an error; the process has been ended then.
 base::Result<pid_t> start_in_background(const BackgroundSpec& spec,
                                         std::chrono::milliseconds limit);
 
-// For the started process: says the one line. No effect when nobody waits for it.
+// For the started process: writes the one line. No effect when no starter waits for it.
 void notify_starter(std::string_view line);
 
 // A process that is not ours, by a descriptor, so that a number used again is never mistaken for

@@ -49,18 +49,19 @@ std::string message_for(const DaemonFacts& facts) {
     return "";
 }
 
-// A file that says nothing today is better than one whose place has to be guessed.
+// An empty report of a file is better than a path that has to be guessed.
 void put_failure(json::object& report, const char* name, const std::filesystem::path& file) {
     report[std::string(name) + "_path"] = file.string();
     if (const auto failure = read_failure(file)) report[name] = base::to_json(*failure);
 }
 
-// Of what the runtime tells about turns and what is on file about starts and stops, the newer one.
+// The newer one of the runtime's last failed turn and the recorded failure of a start or stop.
 void put_newer_failure(json::object& report, const std::optional<FailureSummary>& on_file) {
     if (!on_file) return;
-    const auto* told = base::find(report, "last_failure");
-    const auto told_at = base::parse_time(told ? base::string_at(*told, "occurred_at") : "");
-    if (told_at && *told_at >= on_file->occurred_at) return;
+    const auto* failure = base::find(report, "last_failure");
+    const auto failed_at =
+        base::parse_time(failure ? base::string_at(*failure, "occurred_at") : "");
+    if (failed_at && *failed_at >= on_file->occurred_at) return;
     report["last_failure"] = base::to_json(*on_file);
 }
 
@@ -80,7 +81,7 @@ RunFiles Daemon::files_of(const config::Config& config) {
 
 base::Error Daemon::failed(FailurePhase phase, base::Error error) {
     if (!error.message.contains(kLogsHint)) error.message += "; see holon daemon logs";
-    // The failure itself is what matters; a disk that takes no note of it is the lesser trouble.
+    // A failure to record the failure is ignored: the failure itself is reported.
     (void)record_failure(files_, {.occurred_at = parts_.clock.now(),
                                   .summary = error.message,
                                   .phase = phase,
@@ -99,21 +100,21 @@ base::Result<json::object> Daemon::start(const ServeOptions& options) {
 
 base::Result<json::object> Daemon::start_locked(const ServeOptions& options,
                                                 const ServePlan& plan) {
-    DaemonFacts facts = look_at(files_, parts_.config.home);
-    // Held, and nobody listens: a runtime that comes up, or one that was killed and is not gone
-    // yet. Which of the two shows in a moment.
+    DaemonFacts facts = inspect(files_, parts_.config.home);
+    // The lock is held, and nobody listens: a daemon that starts, or one that was killed and has
+    // not ended yet. Wait until it is clear which.
     for (auto waited = 0ms;
          facts.lock_held && facts.control == Control::Absent && waited < kPassingTimeout;
          waited += kPassingLook) {
         std::this_thread::sleep_for(kPassingLook);
-        facts = look_at(files_, parts_.config.home);
+        facts = inspect(files_, parts_.config.home);
     }
     if (facts.control == Control::Answers && (options.token || options.token_file))
         facts.same_token = takes_token(plan.local_url(), plan.token);
     const auto decision = decide_start(facts, fingerprint(parts_.config, plan));
     if (const auto* refused = std::get_if<RefuseStart>(&decision)) {
         base::Error error{ErrorCode::Conflict, refused->reason};
-        // A healthy runtime that is not the one asked for is no failure to look into.
+        // A healthy daemon with another configuration is no failure to record.
         if (state_of(facts) == DaemonState::Running) return std::unexpected(std::move(error));
         return std::unexpected(failed(FailurePhase::Startup, std::move(error)));
     }
@@ -123,11 +124,11 @@ base::Result<json::object> Daemon::start_locked(const ServeOptions& options,
     }
     const auto* launch_decision = std::get_if<Launch>(&decision);
     if (launch_decision->clean_first) remove_state(files_);
-    // What failed before is over; what fails now writes its own.
+    // Earlier failures are obsolete; a failure now writes its own file.
     clear_failures(files_);
     if (const auto launched = launch(options); !launched)
         return std::unexpected(failed(FailurePhase::Startup, launched.error()));
-    return report(look_at(files_, parts_.config.home), "the runtime was started");
+    return report(inspect(files_, parts_.config.home), "the runtime was started");
 }
 
 base::Status Daemon::launch(const ServeOptions& options) {
@@ -149,21 +150,21 @@ base::Result<json::object> Daemon::stop() {
 }
 
 base::Result<json::object> Daemon::stop_locked() {
-    const DaemonFacts facts = look_at(files_, parts_.config.home);
+    const DaemonFacts facts = inspect(files_, parts_.config.home);
     auto how = end(facts);
     if (!how) return std::unexpected(failed(FailurePhase::Shutdown, std::move(how).error()));
     clear_failures(files_);
-    return report(look_at(files_, parts_.config.home), std::move(*how));
+    return report(inspect(files_, parts_.config.home), std::move(*how));
 }
 
-// Returns what to tell about how it ended.
+// Returns the message about how it ended.
 base::Result<std::string> Daemon::end(const DaemonFacts& facts) {
     const auto decision = decide_stop(facts);
     if (const auto* refused = std::get_if<RefuseStop>(&decision))
         return fail(ErrorCode::Conflict, "{}", refused->reason);
     if (const auto* nothing = std::get_if<NothingToStop>(&decision)) {
         if (nothing->clean_first) remove_state(files_);
-        return nothing->clean_first ? "no runtime was running; what one had left was removed"
+        return nothing->clean_first ? "no runtime was running; its leftover files were removed"
                                     : "no runtime was running";
     }
     std::string how = "the runtime was stopped";
@@ -180,7 +181,7 @@ base::Result<std::string> Daemon::end(const DaemonFacts& facts) {
     } else {
         TRY(end_process(std::get<Terminate>(decision).pid, how));
     }
-    // A runtime that drained has removed them itself.
+    // A daemon that drained has removed them itself.
     if (!is_runtime_locked(files_)) remove_state(files_);
     return how;
 }
@@ -194,7 +195,7 @@ base::Status Daemon::end_process(pid_t pid, std::string& how) {
     TRY(process.send(SIGKILL));
     how = "the runtime did not end when asked to and was killed; nothing committed is lost";
     if (process.ends_within(kKillTimeout)) return {};
-    return fail(ErrorCode::Unavailable, "process {} does not end, not even when killed", pid);
+    return fail(ErrorCode::Unavailable, "process {} does not end, not even after SIGKILL", pid);
 }
 
 base::Result<json::object> Daemon::restart(const ServeOptions& options) {
@@ -210,11 +211,11 @@ base::Result<json::object> Daemon::restart(const ServeOptions& options) {
 }
 
 base::Result<json::object> Daemon::status() {
-    const DaemonFacts facts = look_at(files_, parts_.config.home);
+    const DaemonFacts facts = inspect(files_, parts_.config.home);
     return report(facts, message_for(facts));
 }
 
-// Whether a start here and now, with the options it was started with, would give the same runtime.
+// Would a start now, with the same options, give the same configuration?
 std::optional<bool> Daemon::fingerprint_matches(const DaemonFacts& facts) const {
     if (facts.control != Control::Answers) return std::nullopt;
     const auto running = base::string_at(facts.runtime, "config_fingerprint");
@@ -222,7 +223,7 @@ std::optional<bool> Daemon::fingerprint_matches(const DaemonFacts& facts) const 
     const auto metadata = read_metadata(files_);
     ServeOptions options;
     if (metadata && metadata->serve_options) options = from_recorded(*metadata->serve_options);
-    // The token is no part of it, so that a shell without the token can still ask.
+    // The token is not part of it, so that a shell without the token can still compare.
     config::Server server = parts_.config.server;
     if (server.control_token.empty()) server.control_token = "any";
     options.token_file.reset();
@@ -232,7 +233,7 @@ std::optional<bool> Daemon::fingerprint_matches(const DaemonFacts& facts) const 
 
 json::object Daemon::report(const DaemonFacts& facts, std::string message) {
     const DaemonState state = state_of(facts);
-    const auto told = [&](const char* name, const std::string& fallback) {
+    const auto reported = [&](const char* name, const std::string& fallback) {
         return base::string_at(facts.runtime, name, fallback);
     };
     const auto metadata = read_metadata(files_);
@@ -240,18 +241,18 @@ json::object Daemon::report(const DaemonFacts& facts, std::string message) {
         {"ok", true},
         {"state", state_text(state)},
         {"healthy", state == DaemonState::Running && base::bool_at(facts.runtime, "healthy", true)},
-        {"home_dir", told("home_dir", parts_.config.home.string())},
-        {"socket_path", told("socket_path", files_.socket.string())},
+        {"home_dir", reported("home_dir", parts_.config.home.string())},
+        {"socket_path", reported("socket_path", files_.socket.string())},
         {"http_addr",
-         told("http_addr",
-              facts.lock_held && metadata ? metadata->http_addr : parts_.config.server.http_addr)},
+         reported("http_addr", facts.lock_held && metadata ? metadata->http_addr
+                                                           : parts_.config.server.http_addr)},
         {"control_connectivity", state == DaemonState::Running},
         {"message", std::move(message)}};
     if (const auto pid = pid_of(facts)) report["pid"] = *pid;
     for (const char* name : {"started_at", "activity", "last_failure"})
         if (const auto* value = base::find(facts.runtime, name); value && !value->is_null())
             report[name] = *value;
-    if (const auto running = told("config_fingerprint", ""); !running.empty())
+    if (const auto running = reported("config_fingerprint", ""); !running.empty())
         report["runtime_config_fingerprint"] = running;
     if (const auto matches = fingerprint_matches(facts))
         report["config_fingerprint_match"] = *matches;

@@ -1,7 +1,7 @@
-// The life of the runtime in the background: one per home, and the very one that `serve` runs.
+// The daemon: one per home, the same program that `serve` runs in the foreground.
 //
-// Works on the files of the home, its control socket and its process; needs no runtime to be up.
-// Any number of processes may call at once: start, stop and restart of one home take turns.
+// Works on the files of the home, its control socket and its process; works without a running
+// daemon. Any number of processes may call at once: start, stop and restart of one home take turns.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,8 @@ inline constexpr std::chrono::milliseconds kStartTimeout = 60s;
 inline constexpr std::chrono::milliseconds kDrainTimeout = 20s;
 inline constexpr std::chrono::milliseconds kTerminateTimeout = 10s;
 inline constexpr std::chrono::milliseconds kKillTimeout = 5s;
-// For a process that holds the home and does not listen, and how often it is looked at.
+// How long to wait for a process that holds the home and does not listen, and how often it is
+// checked.
 inline constexpr std::chrono::milliseconds kPassingTimeout = 3s;
 inline constexpr std::chrono::milliseconds kPassingLook = 20ms;
 
@@ -35,17 +36,18 @@ struct DaemonParts {
     std::filesystem::path started_in;
 };
 
-// The answers are the objects that the command line prints: `ok`, `state`, `message` and the rest.
+// The answers are the objects that the command line prints: `ok`, `state`, `message` and further
+// members.
 class Daemon {
 public:
     explicit Daemon(DaemonParts parts);
 
-    // Success when a runtime of the same effective configuration is up in the end. Fails closed
-    // when another configuration runs or the socket belongs to somebody else; options that cannot
-    // work are refused before anything is started.
+    // Success when a daemon with the same effective configuration is up on return. Fails closed
+    // when another configuration runs or the socket belongs to another program; invalid options are
+    // refused before anything is started.
     base::Result<json::object> start(const ServeOptions& options);
-    // Asks over the control surface, then by SIGTERM, then by SIGKILL. A runtime that is not there
-    // is a success, and what it left is removed.
+    // Stops over the control surface, then by SIGTERM, then by SIGKILL. Success when no daemon
+    // runs; leftover files are removed.
     base::Result<json::object> stop();
     base::Result<json::object> restart(const ServeOptions& options);
     base::Result<json::object> status();

@@ -23,7 +23,7 @@ std::string pid_text(const DaemonFacts& facts) {
 
 DaemonState state_of(const DaemonFacts& facts) {
     if (facts.control == Control::Answers) return DaemonState::Running;
-    // Whatever sits at the socket, a living runtime of this home is what the operator asks about.
+    // Whatever listens at the socket, the operator asks about the living daemon of this home.
     if (facts.lock_held) return DaemonState::Unresponsive;
     if (facts.control != Control::Absent) return DaemonState::Foreign;
     return facts.left_behind.empty() ? DaemonState::Stopped : DaemonState::Stale;

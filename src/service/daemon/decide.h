@@ -12,29 +12,29 @@
 
 namespace service {
 
-// What is found at the control socket.
+// What answers at the control socket.
 enum class Control {
     Absent,   // No socket there, or nobody listens on it.
     Answers,  // The runtime of this home.
     Foreign,  // Something else: another home, another program.
-    Silent,   // Someone accepts but does not answer.
+    Silent,   // A process accepts but does not answer.
 };
 
 struct DaemonFacts {
     Control control{Control::Absent};
-    json::object runtime{};  // Its own words, when it answers.
+    json::object runtime{};  // Its own report, when it answers.
     bool lock_held{false};   // A runtime process lives on this home.
     // The process that was seen to hold the lock, and the only one to be signalled. In a container
-    // the runtime has another number for itself, which here may be anyone's.
+    // the daemon reports another number, which here may be any process.
     std::optional<pid_t> holder{};
     std::vector<std::string> left_behind{};  // Files of a runtime, living or dead.
-    bool same_token{true};  // Whether it takes the token that was asked for; true when none was.
+    bool same_token{true};  // Does it accept the requested token? True when none was requested.
 };
 
 enum class DaemonState { Running, Unresponsive, Foreign, Stale, Stopped };
 
 DaemonState state_of(const DaemonFacts& facts);
-// The process that runs the home as it is shown, by its own word before ours.
+// The process id to show: the one it reports, else the holder of the lock.
 std::optional<pid_t> pid_of(const DaemonFacts& facts);
 
 struct Launch {
@@ -55,7 +55,7 @@ struct NothingToStop {
     bool clean_first{false};
     friend bool operator==(const NothingToStop&, const NothingToStop&) = default;
 };
-struct AskToStop {  // First over the control surface, then by signals when there is a pid.
+struct AskToStop {  // First over the control surface, then by signals if there is a pid.
     std::optional<pid_t> pid{};
     friend bool operator==(const AskToStop&, const AskToStop&) = default;
 };

@@ -17,7 +17,7 @@ DaemonFacts running() {
             .holder = 41,
             .left_behind = {"holon.pid", "daemon.json", "holon.sock"}};
 }
-// What a crash leaves: files, and nobody who holds the lock.
+// After a crash: files, and a free lock.
 DaemonFacts crashed() {
     return {.left_behind = {"holon.pid", "daemon.json", "holon.sock"}};
 }
@@ -44,7 +44,7 @@ TEST(DaemonDecide, ShowsAPidOnlyOfWhoLives) {
     EXPECT_EQ(pid_of(running()), 41);
 }
 
-TEST(DaemonDecide, StartLaunchesOnlyWhereNobodyIs) {
+TEST(DaemonDecide, StartLaunchesOnlyWhereNoDaemonRuns) {
     EXPECT_EQ(decide_start({}, kPrint), StartDecision(Launch{}));
     EXPECT_EQ(decide_start(crashed(), kPrint), StartDecision(Launch{.clean_first = true}));
     EXPECT_EQ(decide_start(running(), kPrint), StartDecision(AlreadyRunning{}));
@@ -76,14 +76,14 @@ TEST(DaemonDecide, StopAsksBeforeItSignalsAndLeavesOthersAlone) {
     EXPECT_TRUE(std::holds_alternative<RefuseStop>(decide_stop(nameless)));
 }
 
-TEST(DaemonDecide, LivesWithARuntimeThatTellsLess) {
+TEST(DaemonDecide, AcceptsARuntimeThatReportsLess) {
     auto facts = running();
     facts.runtime = {{"ok", true}};
     EXPECT_EQ(decide_stop(facts), StopDecision(AskToStop{41}));
 }
 
-// Its own number for itself is never signalled: in another container it is another process.
-TEST(DaemonDecide, SignalsNobodyWhoWasNotSeenToHoldTheLock) {
+// The number that it reports is never signalled: in another container it is another process.
+TEST(DaemonDecide, SignalsOnlyTheHolderOfTheLock) {
     auto facts = running();
     facts.holder.reset();
     EXPECT_EQ(pid_of(facts), 41);

@@ -20,17 +20,17 @@ Control judge(const base::Result<json::value>& answer, const std::filesystem::pa
     if (!answer) {
         const auto& error = answer.error();
         if (error.kind == kUnreachable) return Control::Absent;
-        // It may be ours and stuck, or anything at all: the lock has to tell.
+        // It may be our daemon and stuck, or any program: the lock decides.
         return error.code == base::ErrorCode::Unavailable ? Control::Silent : Control::Foreign;
     }
     if (!answer->is_object() || !base::bool_at(*answer, "ok")) return Control::Foreign;
-    // Only what every version tells is asked for.
+    // Only members that every version reports are used.
     const std::string home_dir = base::string_at(*answer, "home_dir");
     if (!home_dir.empty() && !is_same_folder(home_dir, home)) return Control::Foreign;
     return Control::Answers;
 }
 
-DaemonFacts look_at(const RunFiles& files, const std::filesystem::path& home) {
+DaemonFacts inspect(const RunFiles& files, const std::filesystem::path& home) {
     DaemonFacts facts{.lock_held = is_runtime_locked(files)};
     const auto written = read_pid(files);
     if (facts.lock_held && written && has_lock_open(files, *written)) facts.holder = written;
@@ -38,7 +38,7 @@ DaemonFacts look_at(const RunFiles& files, const std::filesystem::path& home) {
     if (std::error_code failed; !std::filesystem::exists(files.socket, failed)) return facts;
     const Client client({.socket = files.socket});
     auto answer = client.ask({.path = "/control/runtime/status", .timeout = kProbeTimeout});
-    // A runtime whose store is in trouble can still say who it is.
+    // A daemon with a failing store can still identify itself.
     if (!answer && !answer.error().details.empty())
         answer = client.ask({.path = "/control/runtime/readiness", .timeout = kProbeTimeout});
     facts.control = judge(answer, home);

@@ -1,4 +1,4 @@
-// Looks at a home from outside: files, lock, and who answers at the control socket.
+// Inspects a home: files, lock, and the process that answers at the control socket.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@ using namespace std::chrono_literals;
 inline constexpr std::chrono::milliseconds kProbeTimeout = 3s;
 
 // Blocks up to kProbeTimeout.
-DaemonFacts look_at(const RunFiles& files, const std::filesystem::path& home);
+DaemonFacts inspect(const RunFiles& files, const std::filesystem::path& home);
 
-// Whether the runtime at `url` asks for a token and takes this one.
+// Does the daemon at `url` require a token and accept this one?
 bool takes_token(const std::string& url, const std::string& token);
 
-// What an answer at the socket tells. Pure.
+// The meaning of an answer at the socket. Pure.
 Control judge(const base::Result<json::value>& answer, const std::filesystem::path& home);
 
 }  // namespace service

@@ -21,7 +21,7 @@ bool socket_accepts(const std::filesystem::path& path) {
     std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
     const base::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd) return false;
-    // A full backlog says EAGAIN: someone is there, and busy.
+    // A full backlog gives EAGAIN: a process listens, and is busy.
     return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
            errno == EAGAIN;
 }

@@ -1,4 +1,4 @@
-// Whether a command speaks to a runtime, and by which door.
+// Whether a command uses a daemon, and over which connection.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 namespace service {
 
 struct RouteFacts {
-    bool socket_accepts{false};  // Someone listens at this home's control socket.
-    bool lock_held{false};       // A runtime lives on this home.
-    std::string running_url{};   // Where that one listens; empty when it does not say.
-    std::string named_url{};     // Where the operator says one listens; empty when nowhere.
+    bool socket_accepts{false};  // A process listens at this home's control socket.
+    bool lock_held{false};       // A daemon runs on this home.
+    std::string running_url{};   // Its address; empty when unknown.
+    std::string named_url{};     // The address that the operator configured; empty for none.
     bool named_answers{false};
 };
 
-// Nothing when no runtime is there. The default address is never tried by itself: whoever listens
-// there may serve another home.
+// Empty when there is no daemon. The default address is never tried by itself: a daemon there may
+// serve another home.
 std::optional<Address> choose_route(const RouteFacts& facts, const config::Server& server);
 
 // Blocks for a moment at most.

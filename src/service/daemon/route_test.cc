@@ -7,13 +7,13 @@ namespace {
 
 const config::Server kServer{.socket_path = "/h/run/holon.sock", .control_token = "t"};
 
-TEST(Route, TakesTheSocketFirstAndTcpOnlyBesideALivingRuntime) {
+TEST(Route, UsesTheSocketFirstAndTcpOnlyWhileTheDaemonRuns) {
     const auto both = choose_route(
         {.socket_accepts = true, .lock_held = true, .running_url = "http://127.0.0.1:1"}, kServer);
     ASSERT_TRUE(both);
     EXPECT_EQ(both->socket, "/h/run/holon.sock");
     EXPECT_EQ(both->url, "http://127.0.0.1:1");
-    // What dead metadata says leads nowhere, or to somebody else.
+    // The address in stale metadata leads nowhere, or to another program.
     const auto alone =
         choose_route({.socket_accepts = true, .running_url = "http://127.0.0.1:1"}, kServer);
     EXPECT_EQ(alone->url, "");
@@ -23,7 +23,7 @@ TEST(Route, TakesTheSocketFirstAndTcpOnlyBesideALivingRuntime) {
     EXPECT_EQ(gone->token, "t");
 }
 
-TEST(Route, TriesAnAddressOnlyWhenItWasNamedAndSomeoneIsThere) {
+TEST(Route, TriesAnAddressOnlyWhenItIsConfiguredAndAccepts) {
     EXPECT_FALSE(choose_route({}, kServer));
     EXPECT_FALSE(choose_route({.named_url = "http://10.0.0.7:1"}, kServer));
     const auto named =

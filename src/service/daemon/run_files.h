@@ -1,4 +1,4 @@
-// What a runtime leaves in <home>/run/ for those who look after it.
+// The daemon's files in <home>/run/, for operators and clients.
 #pragma once
 
 #include <sys/types.h>
@@ -52,7 +52,7 @@ struct RunFiles {
     std::filesystem::path log() const { return folder / "daemon.log"; }
     std::filesystem::path last_failure() const { return folder / "last_failure.json"; }
     std::filesystem::path failure(FailurePhase phase) const;
-    // The kernel knows who holds these; what is in them says nothing.
+    // The kernel knows the holder of these; their content means nothing.
     std::filesystem::path runtime_lock() const { return folder / "holon.lock"; }
     std::filesystem::path lifecycle_lock() const { return folder / "daemon.lock"; }
 
@@ -60,16 +60,16 @@ struct RunFiles {
     std::vector<std::filesystem::path> left_behind() const;
 };
 
-// Who runs a home holds its lock for life. Conflict while another process does.
+// The daemon of a home holds its lock for life. Conflict while another process does.
 base::Result<base::Fd> lock_runtime(const RunFiles& files);
 bool is_runtime_locked(const RunFiles& files);
-// Whether this process has the lock file open, as nobody but its holder does for long.
+// Does this process have the lock file open? Only its holder does for long.
 bool has_lock_open(const RunFiles& files, pid_t pid);
-// Waits for whoever starts or stops the runtime of this home right now; each of them is bounded.
+// Waits for other commands that start or stop the daemon of this home; each of them is bounded.
 base::Result<base::Fd> lock_lifecycle(const RunFiles& files);
 
 base::Status write_metadata(const RunFiles& files, const DaemonMetadata& metadata);
-// Nothing when it is missing or cannot be read: what is left of a crash is not worth an error.
+// Empty when it is missing or cannot be read: leftovers of a crash are no error.
 std::optional<DaemonMetadata> read_metadata(const RunFiles& files);
 std::optional<pid_t> read_pid(const RunFiles& files);
 
@@ -78,7 +78,7 @@ base::Status record_failure(const RunFiles& files, const FailureSummary& failure
 std::optional<FailureSummary> read_failure(const std::filesystem::path& file);
 void clear_failures(const RunFiles& files);
 
-// Removes pid, metadata and socket file. Only for who knows that nobody uses them.
+// Removes pid, metadata and socket file. Only for a caller that knows that no process uses them.
 void remove_state(const RunFiles& files);
 
 }  // namespace service

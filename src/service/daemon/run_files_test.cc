@@ -100,13 +100,13 @@ TEST(LogTail, CutsALongLineAtItsFront) {
     EXPECT_THAT(last_lines("half\nwhole\n", 5, true), ElementsAre("whole"));
 }
 
-TEST(Probe, TellsTheRuntimeOfThisHomeFromOthers) {
+TEST(Probe, DistinguishesTheRuntimeOfThisHomeFromOthers) {
     const auto answers = [](json::object body) {
         return judge(base::Result<json::value>(std::move(body)), "/tmp/h");
     };
     EXPECT_EQ(answers({{"ok", true}, {"home_dir", "/tmp/h"}}), Control::Answers);
     EXPECT_EQ(answers({{"ok", true}, {"home_dir", "/tmp/x/../h"}}), Control::Answers);
-    EXPECT_EQ(answers({{"ok", true}}), Control::Answers);  // A version that tells less.
+    EXPECT_EQ(answers({{"ok", true}}), Control::Answers);  // A version that reports less.
     EXPECT_EQ(answers({{"ok", true}, {"home_dir", "/tmp/other"}}), Control::Foreign);
     EXPECT_EQ(answers({{"hello", "world"}}), Control::Foreign);
     const auto fails = [](base::ErrorCode code, std::string kind = "") {

@@ -2,56 +2,63 @@
 
 #include <algorithm>
 
+#include "domain/events/messages.h"
+#include "domain/events/tasks.h"
+#include "domain/events/turn.h"
+
 namespace service {
 
+namespace {
+
+using namespace domain::events;
+
+void add_to(domain::AttemptTimeline& whole, const domain::AttemptTimeline& part) {
+    if (part.attempts.empty()) return;
+    whole.requested_model_ref = part.requested_model_ref;
+    whole.active_model_ref = part.active_model_ref;
+    whole.winning_model_ref = part.winning_model_ref;
+    whole.attempts.insert(whole.attempts.end(), part.attempts.begin(), part.attempts.end());
+    if (part.aggregated_token_usage)
+        whole.aggregated_token_usage = whole.aggregated_token_usage.value_or(domain::TokenUsage{}) +
+                                       *part.aggregated_token_usage;
+}
+
+}  // namespace
+
 void Collector::add(const domain::Event& event) {
-    const auto& data = event.data;
-    if (const auto* found = base::find(data, "provider_attempt_timeline");
-        found && (event.kind == "provider_round_completed" || event.kind == "runtime_error")) {
-        if (auto part = base::from_json<domain::AttemptTimeline>(*found)) {
-            timeline_.requested_model_ref = part->requested_model_ref;
-            timeline_.active_model_ref = part->active_model_ref;
-            timeline_.winning_model_ref = part->winning_model_ref;
-            timeline_.attempts.insert(timeline_.attempts.end(), part->attempts.begin(),
-                                      part->attempts.end());
-            if (part->aggregated_token_usage)
-                timeline_.aggregated_token_usage =
-                    timeline_.aggregated_token_usage.value_or(domain::TokenUsage{}) +
-                    *part->aggregated_token_usage;
-        }
-    }
-    if (event.kind == "task_created" || event.kind == "task_result_received")
-        if (const auto id = base::string_at(data, "id");
-            std::ranges::find(tasks_, id) == tasks_.end())
-            tasks_.push_back(id);
-    if (event.kind == "message_processing_started") ++totals_.message_count;
-    if (event.kind == "provider_round_completed") {
+    if (const auto created = read<TaskCreated>(event)) add_task(created->id);
+    if (const auto ended = read<TaskResultReceived>(event)) add_task(ended->id);
+    if (is<MessageProcessingStarted>(event)) ++totals_.message_count;
+    if (const auto error = read<RuntimeError>(event); error && error->provider_attempt_timeline)
+        add_to(timeline_, *error->provider_attempt_timeline);
+    if (const auto round = read<ProviderRoundCompleted>(event)) {
+        add_to(timeline_, round->provider_attempt_timeline);
         ++totals_.model_rounds;
-        if (const auto* usage = base::find(data, "token_usage"))
-            totals_.token_usage =
-                totals_.token_usage +
-                base::from_json<domain::TokenUsage>(*usage).value_or(domain::TokenUsage{});
-        if (const auto* cache = base::find(data, "provider_cache_usage");
-            cache && cache->is_object()) {
+        totals_.token_usage = totals_.token_usage + round->token_usage;
+        if (const auto& cache = round->provider_cache_usage) {
             cache_reported_ = true;
-            cache_.read_input_tokens += base::int_at(*cache, "read_input_tokens");
-            cache_.creation_input_tokens += base::int_at(*cache, "creation_input_tokens");
-            cache_.cacheable_input_tokens += base::int_at(data, "input_tokens");
+            cache_.read_input_tokens += cache->read_input_tokens;
+            cache_.creation_input_tokens += cache->creation_input_tokens;
+            cache_.cacheable_input_tokens += round->input_tokens;
         }
     }
-    if (event.kind == "tool_executed" || event.kind == "tool_execution_failed") {
-        ++totals_.tool_calls;
-        const std::string tool = base::string_at(data, "tool_name");
-        if (tool == "ExecCommand") ++totals_.exec_command_items;
-        if (tool == "ExecCommandBatch")
-            if (const auto* items = base::find(data, "exec_command_batch_items");
-                items && items->is_array()) {
-                const auto count = static_cast<std::int64_t>(items->get_array().size());
-                totals_.exec_command_items += count;
-                totals_.batched_exec_command_items += count;
-            }
-        if (tool == "ApplyPatch") patch_calls_.push_back(base::string_at(data, "tool_call_id"));
+    if (const auto done = read<ToolExecuted>(event)) add_call(*done);
+    if (const auto failed = read<ToolExecutionFailed>(event)) add_call(*failed);
+}
+
+void Collector::add_task(const domain::TaskId& id) {
+    if (std::ranges::find(tasks_, id.value) == tasks_.end()) tasks_.push_back(id.value);
+}
+
+void Collector::add_call(const ToolFinished& call) {
+    ++totals_.tool_calls;
+    if (call.tool_name == "ExecCommand") ++totals_.exec_command_items;
+    if (call.tool_name == "ExecCommandBatch" && call.exec_command_batch_items) {
+        const auto count = std::ssize(*call.exec_command_batch_items);
+        totals_.exec_command_items += count;
+        totals_.batched_exec_command_items += count;
     }
+    if (call.tool_name == "ApplyPatch") patch_calls_.push_back(call.tool_call_id.value);
 }
 
 void Collector::fill(RunResponse& response) const {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "domain/record.h"
+#include "domain/events/tools.h"
 #include "service/service.h"
 
 namespace service {
@@ -20,6 +20,9 @@ public:
     const std::vector<std::string>& tasks() const { return tasks_; }
 
 private:
+    void add_task(const domain::TaskId& id);
+    void add_call(const domain::events::ToolFinished& call);
+
     RunResponse totals_;
     CacheSummary cache_;
     bool cache_reported_{false};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kPurgedMax = 10'000;  // By one call.
 
-// What was released is worth no more than it was before: words from outside.
+// A released document has no more authority than before: it is untrusted input.
 base::Result<bool> tell(events::Log& log, const GateDocument& document, std::string text) {
     const auto message =
         TRY(ingress::receive({.agent_id = document.agent_id,

@@ -22,7 +22,7 @@ struct LocalGateParts {
     std::filesystem::path folder;            // <home>/gate
     std::vector<std::string> credentials{};  // What the runtime knows and no document may hold.
     domain::AgentId default_agent;
-    // Told after each commit, on the thread of the caller.
+    // Called after each commit, on the thread of the caller.
     std::function<void(const std::vector<events::Committed>&)> publish{};
     // A released document waits in this agent's queue.
     std::function<void(const domain::AgentId&)> wake{};
@@ -44,7 +44,7 @@ public:
                                                const std::string& reason) override;
     base::Result<std::vector<domain::GateDocument>> purge(const PurgeRequest& request) override;
 
-    // For whoever writes documents.
+    // For the producers of documents.
     gate::Gate& gate() { return gate_; }
 
 private:

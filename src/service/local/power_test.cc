@@ -1,5 +1,5 @@
-// What an operator or an outside system was told is on disk: the power goes right behind the
-// answer.
+// What an operator or an external sender got an answer for is on disk: the power goes right behind
+// the answer.
 #include <gmock/gmock.h>
 
 #include "tests/service/fixture.h"

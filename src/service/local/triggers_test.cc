@@ -1,4 +1,4 @@
-// The outside wakes an agent: capabilities and what a delivery does and does not do.
+// External senders wake an agent: capabilities and what a delivery does and does not do.
 #include <gmock/gmock.h>
 
 #include "base/hash.h"

@@ -38,13 +38,14 @@ base::Error unreachable(const Address& address, const std::string& why) {
             std::string(kUnreachable)};
 }
 
-// What is wrong when the connection was there and broke, or the answer did not come.
+// The error when the connection broke, or the answer did not come.
 base::Error broken(const Request& request, const std::string& why) {
     return {
         base::ErrorCode::Unavailable,
-        fmt::format("the runtime did not answer {} to its end ({}); it may or may not have been "
-                    "carried out, see holon status and holon daemon status",
-                    request.path, why)};
+        fmt::format(
+            "the connection broke before the runtime answered {} ({}); it may or may not have been "
+            "executed, see holon status and holon daemon status",
+            request.path, why)};
 }
 
 }  // namespace
@@ -103,8 +104,8 @@ base::Error answer_error(long status, std::string_view body, bool token_was_sent
         error.kind = token_was_sent ? kWrongToken : kTokenMissing;
         error.message = token_was_sent
                             ? "the runtime refused the control token; set HOLON_CONTROL_TOKEN to "
-                              "the one that it was started with"
-                            : "the runtime asks for a control token; set HOLON_CONTROL_TOKEN";
+                              "the token that it was started with"
+                            : "the runtime requires a control token; set HOLON_CONTROL_TOKEN";
         return error;
     }
     if (const std::string hint = parsed ? base::string_at(*parsed, "hint") : ""; !hint.empty())

@@ -25,7 +25,7 @@ struct Address {
     std::optional<std::filesystem::path> socket{};
     std::string url{};    // http://host:port, without a trailing slash; empty: the socket only.
     std::string token{};  // A secret. Sent over TCP only: the socket is guarded by its mode.
-    std::optional<std::filesystem::path> ca_file{};  // Trusted besides the system's, for https.
+    std::optional<std::filesystem::path> ca_file{};  // For https, besides the system's.
 };
 
 enum class Method { Get, Post };
@@ -39,12 +39,12 @@ struct Request {
 };
 
 // Any thread may use one; a call blocks for the answer. Each request goes out once: TCP is tried
-// only when nobody could be reached at the socket, and never after a byte was sent there.
+// only when the socket could not be reached, and never after a byte was sent there.
 class Client {
 public:
     explicit Client(Address address);
 
-    // The body of a 2xx answer. Nobody there is Unavailable (kind runtime_unreachable); any other
+    // The body of a 2xx answer. No daemon is Unavailable (kind runtime_unreachable); any other
     // answer is the error that it names, with its code as kind and its members as details.
     base::Result<json::value> ask(const Request& request) const;
     base::Result<json::value> get(std::string path) const;
@@ -60,10 +60,10 @@ inline constexpr std::string_view kUnreachable = "runtime_unreachable";
 inline constexpr std::string_view kWrongToken = "wrong_token";
 inline constexpr std::string_view kTokenMissing = "token_missing";
 
-// What an answer that is no success means. Pure.
+// The error of an answer that is no success. Pure.
 base::Error answer_error(long status, std::string_view body, bool token_was_sent);
 
-// A 2xx answer that is not what was asked for: `what` was, and `why` it is not.
+// The error for a 2xx answer that cannot be decoded: `what` was requested, `why` it failed.
 std::unexpected<base::Error> unreadable_answer(std::string_view what, const std::string& why);
 
 // "a b" as a part of a path or query: "a%20b".

@@ -3,7 +3,7 @@
 namespace service {
 namespace {
 
-// Judging what waits, and what it brought along, may take its time.
+// Judging waiting documents and their artifacts may take long.
 constexpr std::chrono::milliseconds kJudgeTimeout = 10min;
 constexpr std::string_view kDocuments = "/control/gate/documents";
 

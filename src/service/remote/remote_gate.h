@@ -10,7 +10,7 @@ class RemoteGate final : public Gate {
 public:
     explicit RemoteGate(Address address) : client_(std::move(address)) {}
 
-    // `file` is read over there.
+    // The daemon reads `file`.
     base::Result<GateVerdict> check(const std::string& file) override;
     base::Result<std::vector<domain::GateDocument>> list(std::optional<domain::GatePlace> place,
                                                          std::int64_t limit) override;

@@ -15,9 +15,9 @@ using domain::PlanRun;
 constexpr std::int64_t kRecordPageMax = 512;
 constexpr std::chrono::milliseconds kPreviewTimeout = 60s;
 constexpr std::chrono::milliseconds kProofTimeout = 300s;  // Reads everything that a run recorded.
-// Looks again after this long even when nobody said that something changed.
-constexpr std::chrono::milliseconds kLookAgain = 2s;
-// A runtime that has just started takes up its runs; one that does not by then will not.
+// Checks again after this long, also without a notification.
+constexpr std::chrono::milliseconds kCheckAgain = 2s;
+// A daemon that has just started resumes its runs; a run that is not resumed by then will not be.
 constexpr int kChecksWithoutExecutorMax = 5;
 
 std::string run_path(const std::string& run, std::string_view rest = "") {
@@ -179,11 +179,11 @@ std::shared_ptr<void> RemotePlans::watch_from(const std::string& id, std::int64_
 
 base::Result<std::shared_ptr<void>> RemotePlans::watch(const std::string& run,
                                                        std::function<void(std::int64_t)> changed) {
-    const auto stands = TRY(this->run(run));
-    return watch_from(stands.run_id.value, stands.last_seq, std::move(changed));
+    const auto current = TRY(this->run(run));
+    return watch_from(current.run_id.value, current.last_seq, std::move(changed));
 }
 
-// A page may be short of what was asked for, so it goes on until the newest line is there.
+// A page may be short of what was asked for, so it continues until the newest line is there.
 base::Status RemotePlans::show_new(const PlanRun& run, std::int64_t& cursor,
                                    PlanObserver& observer) {
     while (cursor < run.last_seq) {
@@ -202,25 +202,25 @@ base::Result<PlanRun> RemotePlans::execute(const std::string& run, PlanObserver&
     TRY(begin_interruptibly(id));
     Wakeup wakeup;
     const auto token = watch_from(id, cursor, [&](std::int64_t) { wakeup.ring(); });
-    for (int looks = 0;; wakeup.wait(kLookAgain)) {
-        // Asked first: what the run wrote before it ended is shown then.
-        const auto stands = run_state(id);
+    for (int checks = 0;; wakeup.wait(kCheckAgain)) {
+        // Loaded first: lines that the run wrote before its end are shown then.
+        const auto current = run_state(id);
         base::Status shown;
-        if (stands)
-            shown = show_new(stands->run, cursor, observer);
+        if (current)
+            shown = show_new(current->run, cursor, observer);
         else
-            shown = std::unexpected(stands.error());
+            shown = std::unexpected(current.error());
         if (!shown) {
             const std::lock_guard lock(mutex_);
             if (shown.error().code == ErrorCode::Unavailable && !is_given_up_) continue;
             executing_.clear();
             return std::unexpected(shown.error());
         }
-        looks = stands->is_executing ? 0 : looks + 1;
-        if (stands->is_executing || (stands->run.is_open() && looks < kChecksWithoutExecutorMax))
+        checks = current->is_executing ? 0 : checks + 1;
+        if (current->is_executing || (current->run.is_open() && checks < kChecksWithoutExecutorMax))
             continue;
         set_executing("");
-        return stands->run;
+        return current->run;
     }
 }
 
@@ -258,7 +258,7 @@ bool RemotePlans::interrupt(const std::string& reason) {
     return true;
 }
 
-// Beside the caller: it waits for signals, and a second one must reach it.
+// On a thread of its own: the caller waits for signals, and a second one must reach it.
 void RemotePlans::start_cancelling() {
     cancelling_ = std::jthread([this, id = executing_, reason = *interrupted_] {
         if (cancel(id, reason)) return;

@@ -17,22 +17,22 @@ struct RemotePlansParts {
     std::function<void(const base::Error&)> on_lost{};
 };
 
-// Who approves follows from the door that the runtime was reached by, so the approver that is
-// passed here is of no account. Paths are those of this process; they go over as absolute ones.
+// The approver follows from the connection to the daemon, so the approver that is passed here is
+// ignored. Paths are those of this process; they are sent as absolute ones.
 class RemotePlans final : public Plans {
 public:
     explicit RemotePlans(RemotePlansParts parts);
 
     base::Result<PlanCheck> check(const PlanRequest& request) override;
     base::Result<json::object> preview(const PlanRequest& request) override;
-    // Refused: whoever wants a plan made asks the model himself; no runtime waits for that.
+    // Refused: the client calls the model itself; the daemon does not make plans.
     base::Result<PlanMade> make(const PlanMakeRequest& request) override;
     base::Result<PlanCreated> create(const PlanRequest& request) override;
     base::Result<domain::PlanRun> approve(const std::string& run, const std::string& approver,
                                           std::chrono::milliseconds lifetime) override;
     base::Result<domain::PlanRun> reject(const std::string& run, const std::string& by,
                                          const std::string& reason) override;
-    // Goes on waiting while the runtime restarts. The observer is called on the caller's thread.
+    // Keeps waiting while the daemon restarts. The observer is called on the caller's thread.
     base::Result<domain::PlanRun> execute(const std::string& run, PlanObserver& observer) override;
     base::Result<domain::PlanRun> begin(const std::string& run) override;
     base::Result<std::shared_ptr<void>> watch(const std::string& run,
@@ -83,8 +83,8 @@ private:
     std::string executing_;  // Empty: none.
     bool is_beginning_{false};
     std::optional<std::string> interrupted_;  // Why.
-    bool is_given_up_{false};                 // It was, and nobody could be told.
-    std::jthread cancelling_;                 // Last: it uses the rest.
+    bool is_given_up_{false};                 // The cancellation could not be sent.
+    std::jthread cancelling_;                 // Last: it uses all of the above.
 };
 
 }  // namespace service

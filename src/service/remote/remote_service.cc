@@ -80,11 +80,11 @@ base::Result<json::object> RemoteService::control(const std::string& agent, std:
     return as_object(TRY(client_.ask(request)), path);
 }
 
-// A run holds the loop that it runs on; the runtime over there has its own and takes prompts.
+// `run` needs a loop in this process; the daemon has its own and accepts prompts.
 base::Result<RunResponse> RemoteService::run(const RunRequest& request, Observer& /*observer*/) {
     const std::string agent = request.agent.value_or("main");
     return fail(ErrorCode::Conflict,
-                "agent {0} belongs to the runtime that is running; say it there with: holon prompt "
+                "the daemon runs agent {0}; send the message with: holon prompt "
                 "--agent {0} \"...\", and watch with: holon tail -f --agent {0}",
                 agent);
 }
@@ -125,7 +125,7 @@ base::Result<std::vector<domain::Timer>> RemoteService::timers(const std::string
 base::Result<json::object> RemoteService::activity() {
     json::object all = TRY(get_object("/control/runtime/status"));
     auto activity = TRY(as_object(std::move(all["activity"]), "activity"));
-    // Over there it stands beside the counts.
+    // The answer has it next to the counts.
     if (const auto* failure = base::find(all, "last_failure")) activity["last_failure"] = *failure;
     return activity;
 }
@@ -285,7 +285,7 @@ base::Result<domain::Task> RemoteService::start_task(const std::string& agent,
     put(body, "yield_time_ms", request.yield_time_ms);
     put(body, "max_output_tokens", request.max_output_tokens);
     put(body, "trust", request.trust);
-    // The runtime may hold the answer back until the command has had this long.
+    // The daemon may delay the answer until the command has had this long.
     const auto yield =
         std::chrono::milliseconds(request.yield_time_ms.value_or(kTaskYieldDefault.count()));
     return decode<domain::Task>(TRY(control(agent, "/tasks", body, kAnswerTimeout + yield)),

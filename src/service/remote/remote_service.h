@@ -15,8 +15,8 @@ struct RemoteParts {
     std::function<void(const base::Error&)> on_lost{};
 };
 
-// What a caller may do follows from the door that the runtime was reached by, so the Caller that is
-// passed here is of no account.
+// The caller's rights follow from the connection to the daemon, so the Caller that is passed here
+// is ignored.
 class RemoteService final : public Service {
 public:
     explicit RemoteService(RemoteParts parts);

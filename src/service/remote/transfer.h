@@ -28,7 +28,7 @@ public:
     long status() const;
     const std::string& body() const { return body_; }  // Empty when it went out in pieces.
     bool sends_token() const { return sends_token_; }
-    // What libcurl has to say about a failure.
+    // The message of libcurl for a failure.
     std::string failure_text(CURLcode code) const;
 
 private:
@@ -46,7 +46,7 @@ private:
     bool ready_{false};
 };
 
-// Nobody was reached, so nothing was sent.
+// No connection was made, so nothing was sent.
 bool is_unreached(CURLcode code);
 
 }  // namespace service

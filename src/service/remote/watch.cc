@@ -68,7 +68,7 @@ private:
         const Request request{.path = followed_.stream_path()};
         provider::SseReader reader;
         const Transfer transfer(address_, request, over_socket, [&](std::string_view chunk) {
-            reader.add(chunk, [&](std::string_view data) { tell(data); });
+            reader.add(chunk, [&](std::string_view data) { report(data); });
             return true;
         });
         if (!multi_ || !transfer.is_ready())
@@ -106,7 +106,7 @@ private:
         if (newest > 0) calls_.changed(newest);
     }
 
-    void tell(std::string_view data) {
+    void report(std::string_view data) {
         const auto event = base::parse_json(data);
         if (!event) return;
         newest_ = base::int_at(*event, followed_.seq_member);

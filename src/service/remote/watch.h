@@ -12,23 +12,23 @@ namespace service {
 inline constexpr std::chrono::milliseconds kReconnectFirst = 200ms;
 inline constexpr std::chrono::milliseconds kReconnectMax = 5s;
 
-// What the follower tells, on its thread. Neither may drop the token from within.
+// Callbacks of the follower, on its thread. Neither may drop the token.
 struct WatchCalls {
-    // There are events up to this number. Also after each connection that came about, as events
-    // may have been missed in between.
+    // There are events up to this number. Also after each new connection, as events may have been
+    // missed in between.
     std::function<void(std::int64_t newest_seq)> changed;
-    // The stream broke or could not be opened; it is tried again until the token is dropped. Told
+    // The stream broke or could not be opened; it is tried again until the token is dropped. Called
     // once for each loss.
     std::function<void(const base::Error&)> lost;
 };
 
 // What is followed.
 struct Followed {
-    std::function<std::string()> stream_path;  // Asked before each connection.
+    std::function<std::string()> stream_path;  // Called before each connection.
     std::string seq_member;                    // Of each event's data.
     // The newest number once a connection is there, for streams that start at the tail.
     std::function<std::int64_t(const Client&)> newest{};
-    // The stream ends with what it is about: its end is told as a change, and an answer without
+    // The stream ends with what it is about: its end is reported as a change, and an answer without
     // content ends the following. Without this an end is a loss.
     bool ends{false};
 };

@@ -1,5 +1,6 @@
 #include "service/views/envelope.h"
 
+#include "domain/events/messages.h"
 #include "record/events/redact.h"
 
 namespace views {
@@ -21,7 +22,8 @@ std::optional<json::value> first_of(const json::value& payload, std::string_view
 
 // Payloads that are whole records name themselves `id`.
 bool is_message_record(std::string_view kind) {
-    return kind == "message_enqueued" || kind == "message_processing_started";
+    using namespace domain::events;
+    return kind == MessageEnqueued::kKind || kind == MessageProcessingStarted::kKind;
 }
 bool is_task_record(std::string_view kind, const json::value& payload) {
     return (kind.starts_with("task_") || kind.starts_with("command_task_")) &&

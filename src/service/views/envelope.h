@@ -1,4 +1,4 @@
-// An event as it leaves the runtime: provenance and projection beside the payload, not in it.
+// An event as it leaves the runtime: provenance and projection next to the payload, not in it.
 //
 // The payload is the stored one, unchanged: what must not be shown was never stored. Reading an
 // envelope is recovery of history; nothing here can put an event back into a queue.
@@ -25,7 +25,7 @@ struct Projection {
 };
 BOOST_DESCRIBE_STRUCT(Projection, (), (name, raw_payload_included, redactions))
 
-// Where an event came from, as far as its payload tells; what is unknown is absent.
+// The origin of an event, as far as its payload has it; unknown members are absent.
 struct Provenance {
     std::optional<json::value> origin{};
     std::optional<json::value> trust{};

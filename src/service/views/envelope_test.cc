@@ -14,7 +14,7 @@ domain::Event event(std::string kind, json::value data) {
 }
 
 // contract: EVENT-14, EVENT-15
-TEST(Envelope, CarriesWhereAnEventStandsBesideAnEmptyPayload) {
+TEST(Envelope, HasThePositionOfAnEventWithAnEmptyPayload) {
     EXPECT_EQ(
         base::to_json(envelope({"main"}, event("tick", json::object{}))),
         (json::value{
@@ -30,7 +30,7 @@ TEST(Envelope, CarriesWhereAnEventStandsBesideAnEmptyPayload) {
 }
 
 // contract: EVENT-16
-TEST(Envelope, CopiesWhatThePayloadTellsOfItsOrigin) {
+TEST(Envelope, CopiesTheOriginFromThePayload) {
     const json::value payload{{"origin", {{"kind", "webhook"}}},
                               {"trust", "trusted_integration"},
                               {"authority_class", "integration_signal"},

@@ -1,6 +1,6 @@
 // Events in words for people. Every surface gets its sentence from here, so that a console and a
-// log tell the same of one event; what a surface shows of it, it decides by visibility, category
-// and its own mode.
+// log describe one event alike; each surface decides by visibility, category and its own mode what
+// it shows.
 #pragma once
 
 #include <compare>
@@ -9,33 +9,20 @@
 #include <string_view>
 
 #include "base/typed.h"
+#include "domain/events/kinds.h"
 #include "domain/record.h"
 
 namespace views {
 
-// From what an operator has to act on to what only diagnosis needs; levels 1 to 5.
-enum class Visibility { ActionRequired, WorkDone, TurnResult, Progress, Trace };
-BOOST_DESCRIBE_ENUM(Visibility, ActionRequired, WorkDone, TurnResult, Progress, Trace)
+using domain::events::Category;
+using domain::events::category_of;
+using domain::events::DisplayMode;
+using domain::events::Visibility;
+
+// 1 to 5
 constexpr int level_of(Visibility visibility) {
     return static_cast<int>(visibility) + 1;
 }
-
-enum class Category {
-    OperatorNotification,
-    Brief,
-    Message,
-    WorkItem,
-    Task,
-    Waiting,
-    Workspace,
-    Runtime,
-    AssistantProgress,
-    Tool,
-    StateSync,
-    Trace,
-};
-BOOST_DESCRIBE_ENUM(Category, OperatorNotification, Brief, Message, WorkItem, Task, Waiting,
-                    Workspace, Runtime, AssistantProgress, Tool, StateSync, Trace)
 
 inline constexpr std::size_t kTitleChars = 32;
 inline constexpr std::size_t kSummaryChars = 120;
@@ -52,13 +39,8 @@ struct PresentedEvent {
 BOOST_DESCRIBE_STRUCT(PresentedEvent, (),
                       (visibility, category, title, body, summary, source_event_kind))
 
-Category category_of(std::string_view kind);
 PresentedEvent present(const domain::Event& event);
 
-// What the main conversation shows: results; activity, too; or execution in detail. The raw record
-// is no mode: it is what the events themselves are for.
-enum class DisplayMode { Info, Verbose, Debug };
-BOOST_DESCRIBE_ENUM(DisplayMode, Info, Verbose, Debug)
 // 3, 4, 5
 constexpr int number_of(DisplayMode mode) {
     return static_cast<int>(mode) + 3;
@@ -69,8 +51,8 @@ std::optional<DisplayMode> parse_display_mode(std::string_view text);
 // Whether the conversation has a row for the event in this mode.
 bool is_shown(const domain::Event& event, const PresentedEvent& presented, DisplayMode mode);
 
-// What the agent is doing right now, in one line; empty at rest. It belongs to one turn: what ends
-// a turn or starts another empties it.
+// What the agent is doing right now, in one line; empty while it sleeps. It belongs to one turn:
+// the end of a turn or the start of another empties it.
 std::string activity_after(std::string_view activity, const domain::Event& event);
 
 }  // namespace views

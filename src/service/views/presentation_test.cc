@@ -82,7 +82,7 @@ TEST(Presentation, FitsAColumnAndALineForEveryKind) {
 TEST(Presentation, PutsEachKindInItsCategory) {
     EXPECT_EQ(category_of("operator_notification_requested"), Category::OperatorNotification);
     EXPECT_EQ(category_of("message_enqueued"), Category::Message);
-    EXPECT_EQ(category_of("work_item_picked"), Category::WorkItem);
+    EXPECT_EQ(category_of("work_item_written"), Category::WorkItem);
     EXPECT_EQ(category_of("task_result_received"), Category::Task);
     EXPECT_EQ(category_of("timer_fired"), Category::Waiting);
     EXPECT_EQ(category_of("task_worktree_something_new"), Category::Workspace);
@@ -149,7 +149,7 @@ TEST(Presentation, KeepsToolsAtTrace) {
 }
 
 // contract: EVENT-35, EVENT-36, EVENT-37
-TEST(Presentation, SaysWhatARoundBrought) {
+TEST(Presentation, DescribesTheResultOfARound) {
     EXPECT_EQ(
         present(event("provider_round_completed", {{"text_preview", "reading\nfiles"}})).summary,
         "Assistant progress: reading files");
@@ -213,7 +213,6 @@ TEST(DisplayModes, AreThreeAndTraceIsNone) {
     EXPECT_EQ(parse_display_mode("9"), std::nullopt);
 }
 
-// contract: EVENT-11
 TEST(DisplayModes, LetTwoSurfacesDeliverDifferentPartsOfTheSameEvents) {
     std::vector<std::string> pager, log;
     for (const auto& one : turn_with_tools()) {

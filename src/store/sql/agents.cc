@@ -5,7 +5,10 @@ namespace sql {
 Result<std::int64_t> SqlTx::change(std::string_view statement, Params params) {
     if (access_ == Access::Read)
         return fail(ErrorCode::Refused, "a read cannot change anything; use write()");
-    return connection_.execute(statement, params);
+    if (doomed_) return std::unexpected(*doomed_);
+    auto changed = connection_.execute(statement, params);
+    if (!changed) doomed_ = changed.error();
+    return changed;
 }
 
 Result<std::int64_t> SqlTx::number(std::string_view statement, Params params) {

@@ -4,6 +4,9 @@
 // outside.cc, plans.cc, gate.cc.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+
 #include "store/sql/codec.h"
 #include "store/sql/connection.h"
 #include "store/store.h"
@@ -17,7 +20,15 @@ inline constexpr std::int64_t kListRowsMax = 16'384;
 // would change something is Refused before it reaches the engine.
 class SqlTx final : public store::Tx {
 public:
-    SqlTx(Connection& connection, Access access) : connection_(connection), access_(access) {}
+    SqlTx(Connection& connection, Access access, store::Durability durability)
+        : connection_(connection), access_(access), durability_(durability) {}
+
+    void require(store::Durability durability) override {
+        durability_ = std::max(durability_, durability);
+    }
+    store::Durability durability() const override { return durability_; }
+    // The error of the first change that failed: nothing of this transaction may be committed.
+    const std::optional<base::Error>& doomed() const { return doomed_; }
 
     Result<std::optional<domain::Agent>> agent(const domain::AgentId& id) override;
     Result<std::vector<domain::AgentId>> agents(std::int64_t limit) override;
@@ -147,7 +158,8 @@ public:
                                                              std::int64_t limit) override;
 
 private:
-    // Every change goes through here: the number of changed rows, or Refused in a read.
+    // Every change goes through here: the number of changed rows, or Refused in a read, or the
+    // error of an earlier change.
     Result<std::int64_t> change(std::string_view statement, Params params);
 
     // The next number of one of the agent's streams. Undone with the transaction, so without gaps.
@@ -178,6 +190,8 @@ private:
 
     Connection& connection_;
     Access access_;
+    store::Durability durability_;
+    std::optional<base::Error> doomed_;
 };
 
 }  // namespace sql

@@ -32,7 +32,7 @@ std::string age_of(base::Time then, const Context& context) {
     return age_text(age.count());
 }
 
-Exit tell(const Context& context, bool json, const json::value& value, const std::string& text) {
+Exit answer(const Context& context, bool json, const json::value& value, const std::string& text) {
     context.terminal.print_line(wants_json(context, json) ? base::pretty_json(value) : text);
     return Exit::Success;
 }

@@ -1,4 +1,4 @@
-// Carries out one command line against the service.
+// Executes one command line against the service.
 #pragma once
 
 #include "base/time.h"
@@ -35,8 +35,8 @@ struct PlanContext {
     service::Plans& plans;
     const Terminal& terminal;
     base::Clock& clock;
-    std::filesystem::path drafts;  // Where plans are kept that nobody gave a file for.
-    std::string user;              // Who approves what is approved here.
+    std::filesystem::path drafts;  // Where plans without a given file are kept.
+    std::string user;              // The approver of approvals given here.
 };
 
 struct GateContext {
@@ -57,8 +57,7 @@ Exit execute(const PlanCommand& command, const PlanContext& context);
 Exit execute(const GateCommand& command, const GateContext& context);
 Exit execute(const StoreCommand& command, const StoreContext& context);
 
-// One answer in its two forms, what scripts read and what people do, and what the program ends
-// with.
+// One answer in its two forms, for scripts and for people, and the exit code.
 struct Answer {
     json::value data;
     std::string text;
@@ -70,7 +69,7 @@ Exit give(const Terminal& terminal, bool json, const Answered& answer);
 // "Error: …" on standard error.
 Exit report(const Terminal& terminal, const base::Error& error);
 
-// `exit`, or an error when what was printed did not get out.
+// `exit`, or an error when the output could not be written.
 Exit settle(const Terminal& terminal, Exit exit);
 
 // The text form of a run's result; see the reference of the `run` command.

@@ -97,7 +97,7 @@ TEST_F(Cli, AStatusIsJsonInAPipeAndLinesOnATerminal) {
     EXPECT_THAT(shown.out(), testing::StartsWith("agent      main\nstatus     awake_idle\n"));
 }
 
-TEST_F(Cli, JsonIsThereForTheAskingOnATerminalToo) {
+TEST_F(Cli, JsonIsPrintedOnATerminalOnRequest) {
     EXPECT_EQ(run(StatusCommand{.json = true}, shown), Exit::Success);
     EXPECT_TRUE(base::parse_json(shown.out()));
 }
@@ -137,7 +137,7 @@ TEST_F(Cli, ARunInJsonPrintsOneDocumentAndNothingElse) {
     EXPECT_EQ(shown.out(), "\\x1b[2Jdone\n");
 }
 
-TEST_F(Cli, AnInterruptedRunSaysHowToGoOn) {
+TEST_F(Cli, AnInterruptedRunSaysHowToResume) {
     service.response =
         service::RunResponse{.agent_id = "k", .final_status = service::FinalStatus::Interrupted};
     run(RunCommand{}, piped);
@@ -170,8 +170,8 @@ TEST_F(Cli, TheModelOfAnAgentIsShownSetAndCleared) {
     EXPECT_EQ(run(AgentModelSetCommand{.model = "xai/x", .agent = "k"}, shown), Exit::Success);
     EXPECT_EQ(run(AgentModelClearCommand{.agent = "k"}, shown), Exit::Success);
     EXPECT_EQ(shown.out(),
-              "agent k asks xai/x (this agent's own; the default is vllm/m)\n"
-              "agent k asks vllm/m (the default)\n");
+              "agent k uses xai/x (this agent's own; the default is vllm/m)\n"
+              "agent k uses vllm/m (the default)\n");
     const CapturedTerminal set;
     EXPECT_EQ(run(AgentModelSetCommand{.model = "xai/x", .agent = "k"}, set), Exit::Success);
     EXPECT_EQ(base::parse_json(set.out()).value(),
@@ -187,7 +187,7 @@ TEST_F(Cli, EventsAreOneObjectALine) {
     EXPECT_THAT(kinds, testing::ElementsAre("a", "b"));
 }
 
-TEST(RunText, SaysWhatThereIsToSayInOrder) {
+TEST(RunText, ListsItsPartsInOrder) {
     service::RunResponse response{.final_status = service::FinalStatus::Completed};
     EXPECT_EQ(run_text(response), "The run ended without a result.");
     response.final_text = "Text.";

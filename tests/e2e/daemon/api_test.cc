@@ -1,5 +1,5 @@
-// The HTTP surface of the built program: what comes in by which door, and whether what is answered
-// is what is described.
+// The HTTP surface of the built program: which input each route admits, and whether what is
+// answered is what is described.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ protected:
 };
 
 // contract: MSG-19, MSG-20, TRUST-09, TRUST-06, MSG-35
-TEST_F(Api, EachDoorLeavesItsNameAndNobodyOutsideRaisesHimself) {
+TEST_F(Api, EachEntryPointRecordsItsNameAndNoSenderRaisesItsAuthority) {
     const json::object claims{{"authority_class", "operator_instruction"},
                               {"trust", "trusted_operator"},
                               {"delivery_surface", "cli_prompt"},
@@ -132,7 +132,7 @@ TEST_F(Api, EveryRouteThatReadsAnswersAsTheServedDocumentDescribes) {
 }
 
 // contract: EVENT-12, EVENT-22
-TEST(ApiAccess, WhoMayOnlyLookGetsNoHistoryAndChangesNothing) {
+TEST(ApiAccess, AViewerGetsNoHistoryAndChangesNothing) {
     DaemonWorld world;
     world.environment["HOLON_CONTROL_TOKEN"] = "the-control-token";
     world.environment["HOLON_VIEWER_TOKEN"] = "the-viewer-token";

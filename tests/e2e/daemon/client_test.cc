@@ -77,14 +77,15 @@ std::string hang_at(const Signpost& signpost) {
     return fmt::format("echo $$ > {}; sleep 600", signpost.path().string());
 }
 
-// contract: EVENT-01
-TEST(Client, SaysFollowsAndReads) {
+// contract: EVENT-01, EVENT-11, EVENT-23
+TEST(Client, SendsFollowsAndReads) {
     DaemonWorld world;
     world.script({runs("echo from the tool"), says("All is well.")});
     world.daemon({"start"});
     EXPECT_EQ(base::string_at(world.json_of({"agent", "create", "k"}), "agent_id"), "k");
     Following tail(world, {"tail", "-f", "--agent", "k"});
     Following verbose(world, {"tail", "-f", "--agent", "k", "--display", "verbose"});
+    Following debug(world, {"tail", "-f", "--agent", "k", "--display", "debug"});
     const auto said = world.json_of({"prompt", "--agent", "k", "how is it?"});
     EXPECT_THAT(keys_of(said), ElementsAre("agent_id", "message_id", "ok"));
     EXPECT_THAT(tail.wait_for("All is well."), HasSubstr("turn_result"));
@@ -96,12 +97,24 @@ TEST(Client, SaysFollowsAndReads) {
                 base::string_at(base::parse_json(line).value_or(nullptr), "source_event_kind"));
         return set;
     };
+    debug.wait_for("All is well.");
     EXPECT_THAT(kinds(verbose.lines()), Contains("tool_executed"));
     EXPECT_THAT(kinds(tail.lines()), Not(Contains("tool_executed")));
-    // The log has the very sentence.
+    EXPECT_THAT(kinds(verbose.lines()), Not(Contains("provider_round_completed")));
+    EXPECT_THAT(kinds(debug.lines()), Contains("provider_round_completed"));
+    // The log has the very sentence of the result, and by a rule of its own none of the tool.
     const auto row = base::parse_json(tail.lines().back()).value_or(nullptr);
-    EXPECT_THAT(world.read(world.run_folder() / "daemon.log"),
-                HasSubstr(base::string_at(row, "summary")));
+    const std::string log = world.read(world.run_folder() / "daemon.log");
+    EXPECT_THAT(log, HasSubstr(base::string_at(row, "summary")));
+    EXPECT_THAT(log, Not(HasSubstr("ExecCommand: echo from the tool")));
+    EXPECT_THAT(verbose.lines(), Contains(HasSubstr("ExecCommand: echo from the tool")));
+    // Whatever was displayed, the record has every event, once and with its payload.
+    const auto raw = world.events("k");
+    EXPECT_GT(raw.size(), debug.lines().size());
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+        EXPECT_EQ(base::int_at(raw[i], "event_seq"), static_cast<std::int64_t>(i + 1));
+        EXPECT_FALSE(raw[i].at("data").as_object().empty());
+    }
     tail.running().send(SIGINT);
     EXPECT_EQ(tail.running().wait().signal, SIGINT);
 
@@ -118,7 +131,7 @@ TEST(Client, SaysFollowsAndReads) {
     EXPECT_THAT(names, Contains("k"));
 }
 
-TEST(Client, AnOperatorsTaskTellsItsAgentHowItEndedAndEndsWithIt) {
+TEST(Client, AnOperatorsTaskReportsItsEndToItsAgentAndEndsWithIt) {
     DaemonWorld world;
     world.script({says("Seen.")});
     world.daemon({"start"});
@@ -183,7 +196,7 @@ TEST(Client, AnAgentHasOneActiveWorkspaceWhateverIsDoneToIt) {
     EXPECT_EQ(active(), "agent_home:k");
     world.daemon({"stop"});
     EXPECT_EQ(active(), "agent_home:k");
-    // A run takes it to the project, in another process, and it stays there.
+    // A run moves it to the project, in another process, and it keeps working there.
     world.run({"run", "--agent", "k", "--workspace-root", world.repo().string(), "go"});
     EXPECT_EQ(active(), attached);
     world.daemon({"start"});
@@ -234,10 +247,10 @@ TEST(Client, WorksOverTcpWhenTheSocketIsGone) {
         return refused.err;
     };
     EXPECT_THAT(one_line("tok-2"), HasSubstr("refused the control token"));
-    EXPECT_THAT(one_line(""), HasSubstr("asks for a control token"));
+    EXPECT_THAT(one_line(""), HasSubstr("requires a control token"));
 }
 
-TEST(Client, SaysInOneLineWhatToDoWhenItCannot) {
+TEST(Client, SaysInOneLineWhatToDoWhenItFails) {
     DaemonWorld world;
     const auto refused = [&](std::vector<std::string> words) {
         const auto finished = world.run(words);
@@ -256,7 +269,7 @@ TEST(Client, SaysInOneLineWhatToDoWhenItCannot) {
     EXPECT_THAT(refused({"daemon", "status"}), HasSubstr("HOLON_CONTROL_AUTH_MODE"));
 }
 
-TEST(Client, ARunOfItsOwnWorksBesideTheRuntime) {
+TEST(Client, ATemporaryRunWorksWhileTheDaemonRuns) {
     DaemonWorld world;
     world.daemon({"start"});
     const auto result = world.json_of({"run", "--json", "go"});
@@ -297,7 +310,7 @@ TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
 }
 
 // contract: DAEMON-18, DAEMON-19, DAEMON-22, DAEMON-48, STATE-27, STATE-29, STATE-30, STATE-35
-TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
+TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeResumes) {
     DaemonWorld world;
     Signpost reached(world.folder() / "reached");
     world.script({runs(hang_at(reached)), says("Done after all.")});
@@ -315,7 +328,7 @@ TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
     Following tail(world, {"tail", "-f", "--agent", "k"});
     tail.wait_for("Done after all.");
     EXPECT_EQ(world.events("k", "message_admitted").size(), 1U);
-    // Told to stop, an agent stays stopped.
+    // A stopped agent stays stopped.
     world.json_of({"agent", "stop", "k"});
     world.daemon({"restart"});
     const auto stopped = world.json_of({"status", "--agent", "k"});
@@ -332,7 +345,7 @@ TEST(Client, ADrainInterruptsATurnThatTheNextRuntimeTakesUp) {
 }
 
 // contract: DAEMON-18
-TEST(Client, AKilledRuntimeGoesOnWhereItWas) {
+TEST(Client, AKilledRuntimeResumesWhereItWas) {
     DaemonWorld world;
     Signpost reached(world.folder() / "reached");
     world.script({runs(hang_at(reached)), says("Done after all.")});
@@ -343,7 +356,7 @@ TEST(Client, AKilledRuntimeGoesOnWhereItWas) {
     const pid_t first = world.pid();
     ASSERT_EQ(kill(first, SIGKILL), 0);
     ASSERT_TRUE(ends_within(first, kPatience));
-    kill(-group, SIGKILL);  // What outlived it would go on for long.
+    kill(-group, SIGKILL);  // Processes that outlive it would run for long.
     world.daemon({"start"});
     Following tail(world, {"tail", "-f", "--agent", "k"});
     tail.wait_for("Done after all.");
@@ -365,7 +378,7 @@ TEST(Client, AFollowerOutlivesARestart) {
     EXPECT_THAT(tail.running().err_so_far(), HasSubstr("waiting for it to come back"));
 }
 
-// contract: DAEMON-28, DAEMON-29, DAEMON-41, DIAG-02, DIAG-03, DIAG-11, DIAG-12
+// contract: DAEMON-28, DAEMON-29, DAEMON-41, DIAG-02, DIAG-11, DIAG-12
 TEST(Client, TroubleIsFoundInTheOrderThatTheBookNames) {
     DaemonWorld world;
     json::object broken = says("");

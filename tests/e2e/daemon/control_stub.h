@@ -1,5 +1,5 @@
-// Something at a control socket that is not our runtime: answers what it is told to and keeps what
-// it was asked.
+// Something at a control socket that is not our runtime: gives the configured answers and records
+// what it was asked.
 #pragma once
 
 #include <filesystem>

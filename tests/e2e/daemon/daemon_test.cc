@@ -23,7 +23,7 @@ std::string text_at(const json::value& value, std::string_view name) {
 }
 
 // contract: DAEMON-01, DAEMON-02, DAEMON-08, DAEMON-23
-TEST(Daemon, RunsServeInTheBackgroundAndTellsWhereItIs) {
+TEST(Daemon, RunsServeInTheBackgroundAndReportsItsAddress) {
     DaemonWorld world;
     const auto help = world.run({"daemon", "--help"}).out;
     for (const char* word : {"start", "stop", "status", "restart", "logs"})
@@ -49,7 +49,7 @@ TEST(Daemon, RunsServeInTheBackgroundAndTellsWhereItIs) {
 }
 
 // contract: DAEMON-09, DAEMON-10
-TEST(Daemon, StartsOnceHoweverOftenItIsToldTo) {
+TEST(Daemon, StartsOnceHoweverOftenItIsRequested) {
     DaemonWorld world;
     std::vector<Running> starts;
     for (int i = 0; i < 4; ++i) starts.push_back(world.start({"daemon", "start"}));
@@ -139,7 +139,7 @@ TEST(Daemon, RestartReplacesTheProcessWithTheOptionsItIsGiven) {
 }
 
 // contract: DAEMON-12, DAEMON-13, DIAG-08
-TEST(Daemon, RecoversFromAKillWithoutBeingAsked) {
+TEST(Daemon, RecoversFromAKillByItself) {
     DaemonWorld world;
     world.daemon({"start"});
     const pid_t first = world.pid();
@@ -165,7 +165,7 @@ TEST(Daemon, TakesADeadPidForWhatItIs) {
     EXPECT_EQ(text_at(world.daemon({"restart"}), "state"), "running");
     EXPECT_NE(world.pid(), dead);
     world.daemon({"stop"});
-    // One that lives by now, but is somebody else's, is left alone.
+    // A living one of another program is left alone.
     const auto bystander = world.start({"serve", "--home", (world.folder() / "b").string(),
                                         "--port", std::to_string(free_port())});
     world.write(world.run_folder() / "holon.pid", std::to_string(bystander.pid()) + "\n");
@@ -174,7 +174,7 @@ TEST(Daemon, TakesADeadPidForWhatItIs) {
 }
 
 // contract: DAEMON-20, DAEMON-34, DIAG-09
-TEST(Daemon, LeavesASocketAloneThatBelongsToSomebodyElse) {
+TEST(Daemon, LeavesASocketOfAnotherProgramAlone) {
     DaemonWorld world;
     const ControlStub stub(world.socket(), [](const std::string&) { return "{\"hello\":1}"; });
     for (const char* command : {"start", "stop", "restart"}) {
@@ -191,7 +191,7 @@ TEST(Daemon, LeavesASocketAloneThatBelongsToSomebodyElse) {
 }
 
 // contract: DAEMON-21, DAEMON-31
-TEST(Daemon, AsksBeforeItSignalsAndLivesWithARuntimeThatTellsLess) {
+TEST(Daemon, AsksBeforeItSignalsAndAcceptsARuntimeThatReportsLess) {
     DaemonWorld world;
     ControlStub stub(world.socket(), [](const std::string& request) {
         return request.starts_with("GET") ? "{\"ok\":true}" : "{\"ok\":true,\"more\":1}";
@@ -205,12 +205,27 @@ TEST(Daemon, AsksBeforeItSignalsAndLivesWithARuntimeThatTellsLess) {
     EXPECT_THAT(stub.requests(), testing::Contains("POST /control/runtime/shutdown"));
 }
 
+// contract: DIAG-03
+TEST(Daemon, StatusSaysWhetherTheRuntimeIsUpEvenWhenItDoesNotAnswer) {
+    DaemonWorld world;
+    EXPECT_EQ(text_at(world.daemon({"status"}), "state"), "stopped");
+    world.daemon({"start"});
+    EXPECT_EQ(text_at(world.daemon({"status"}), "state"), "running");
+    const pid_t pid = world.pid();
+    ASSERT_EQ(kill(pid, SIGSTOP), 0);
+    const auto frozen = world.daemon({"status"});
+    ASSERT_EQ(kill(pid, SIGCONT), 0);
+    EXPECT_EQ(text_at(frozen, "state"), "unresponsive");
+    EXPECT_FALSE(base::bool_at(frozen, "healthy", true));
+    EXPECT_EQ(text_at(world.daemon({"status"}), "state"), "running");
+}
+
 // contract: DAEMON-21, DAEMON-24
 TEST(Daemon, EndsARuntimeThatDoesNotAnswer) {
     DaemonWorld world;
     world.daemon({"start"});
     const pid_t pid = world.pid();
-    // The files are there and the process lives, but nobody is at the socket.
+    // The files are there and the process lives, but no process listens at the socket.
     std::filesystem::remove(world.socket());
     const auto status = world.daemon({"status"});
     EXPECT_EQ(text_at(status, "state"), "running");
@@ -291,7 +306,7 @@ TEST(Daemon, LogsAreReadFromFilesAndBounded) {
 }
 
 // contract: DAEMON-46, DAEMON-47
-TEST(Daemon, TheRuntimeEndsWhenItIsAskedTo) {
+TEST(Daemon, TheRuntimeEndsOnRequest) {
     DaemonWorld world;
     world.daemon({"start"});
     const pid_t pid = world.pid();

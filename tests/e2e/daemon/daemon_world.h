@@ -8,7 +8,7 @@
 
 namespace e2e {
 
-// A port of 127.0.0.1 that nobody uses right now.
+// A free port of 127.0.0.1.
 int free_port();
 
 class DaemonWorld : public Program {

@@ -1,4 +1,4 @@
-// The gate of a runtime that stays: its operator works at it through the runtime.
+// The gate of the daemon: its operator uses it through the daemon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Plans of a runtime that stays, from the command line: the same words and exit codes, and runs
-// that outlive both ends.
+// Plans of the daemon, from the command line: the same words and exit codes, and runs that outlive
+// both ends.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -65,7 +65,7 @@ TEST_F(PlanDaemonE2e, TheRuntimeRunsIt) {
               3);
 }
 
-TEST_F(PlanDaemonE2e, CtrlCEndsTheRunOverThere) {
+TEST_F(PlanDaemonE2e, CtrlCCancelsTheRunInTheDaemon) {
     Signpost post(world.folder() / "post");
     auto running = world.start(
         run_plan({step("one", "ExecCommand",
@@ -78,7 +78,7 @@ TEST_F(PlanDaemonE2e, CtrlCEndsTheRunOverThere) {
     EXPECT_EQ(base::string_at(status(), "status"), "cancelled");
 }
 
-TEST_F(PlanDaemonE2e, ARunGoesOnWhenNobodyWatches) {
+TEST_F(PlanDaemonE2e, ARunContinuesWithoutAWatcher) {
     Signpost post(world.folder() / "post");
     Signpost go(world.folder() / "go");
     auto running = world.start(
@@ -90,7 +90,7 @@ TEST_F(PlanDaemonE2e, ARunGoesOnWhenNobodyWatches) {
     running.send(SIGKILL);
     running.wait();
     EXPECT_TRUE(base::bool_at(status(), "isCarried"));
-    go.tell("done");
+    go.send("done");
     while (base::bool_at(status(), "isCarried")) {
     }
     EXPECT_EQ(base::string_at(status(), "status"), "succeeded");
@@ -138,7 +138,7 @@ TEST_F(PlanDaemonE2e, ARuntimeThatWasKilledTakesItsRunsUp) {
          std::filesystem::directory_iterator(world.repo() / "out"))
         ++folders;
     EXPECT_EQ(folders, kItems);
-    // Whoever watched saw every event once.
+    // Every watcher saw every event once.
     std::set<std::int64_t> seqs;
     std::int64_t events = 0;
     for (const auto& line : base::split_lines(finished.out)) {
@@ -167,7 +167,7 @@ TEST_F(PlanDaemonE2e, ARuntimeThatEndsLeavesItsRunsToTheNext) {
     // Its doors are closed: the call under way is all that it waits for.
     while (world.by_socket().get("/healthz")) {
     }
-    go.tell("one");
+    go.send("one");
     EXPECT_EQ(stopping.wait().exit_code, 0);
     EXPECT_EQ(world.read(world.repo() / "lines.txt"), "one\n");
     world.daemon({"start"});

@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// A service manager that waits to be told.
+// A service manager that waits for a notification.
 class Manager {
 public:
     explicit Manager(const std::filesystem::path& path)
@@ -79,7 +79,7 @@ TEST_F(Serve, SaysWhereItListensAndDrainsOnATermSignal) {
     EXPECT_FALSE(std::filesystem::exists(world.run_folder() / "daemon.json"));
 }
 
-TEST_F(Serve, EndsAtOnceWhenItIsToldTwice) {
+TEST_F(Serve, EndsAtOnceOnASecondSignal) {
     Signpost reached(world.folder() / "reached");
     world.script({runs(fmt::format("trap '' TERM INT HUP; echo $$ > {}; while :; do sleep 1; done",
                                    reached.path().string()))});
@@ -117,7 +117,7 @@ TEST_F(Serve, IsTheOnlyRuntimeOfItsHome) {
     EXPECT_EQ(running.wait().exit_code, 0);
 }
 
-TEST_F(Serve, OpensItsLogAnewWhenItIsTold) {
+TEST_F(Serve, ReopensItsLogOnASignal) {
     const auto log = world.folder() / "holon.log";
     auto running = serve({"--log-file", log.string()});
     std::filesystem::rename(log, world.folder() / "holon.log.old");
@@ -148,7 +148,7 @@ TEST_F(Serve, IsReachedByTheUrlThatItAdvertises) {
     EXPECT_THAT(running.wait().out, HasSubstr("Holon advertised at https://h.example\n"));
 }
 
-TEST_F(Serve, SpeaksTlsWithTheFilesItIsGiven) {
+TEST_F(Serve, ServesTlsWithTheGivenFiles) {
     auto maker = world.start_command(
         {"/bin/sh", "-c",
          "exec openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
@@ -161,7 +161,7 @@ TEST_F(Serve, SpeaksTlsWithTheFilesItIsGiven) {
     const auto shake = secure.get("/handshake");
     EXPECT_TRUE(shake) << shake.error().message;
     EXPECT_FALSE(world.by_tcp().get("/handshake"));  // In the clear: not understood.
-    // Without trust in its certificate nobody is talked to.
+    // A server with an untrusted certificate is not used.
     const service::Client distrustful({.url = fmt::format("https://127.0.0.1:{}", world.port())});
     EXPECT_FALSE(distrustful.get("/handshake"));
     running.send(SIGTERM);

@@ -117,8 +117,8 @@ struct Matcher::Engines {
 
 namespace {
 
-// Collects the ends that Vectorscan reports and has RE2 look before each. Expressions with a
-// repeat at their end are reported at byte after byte; only the last of such a run is looked at.
+// Collects the ends that Vectorscan reports and has RE2 look before each. Expressions with a repeat
+// at their end are reported at byte after byte; only the last of such a run is checked.
 class Collector {
 public:
     Collector(Expressions& expressions, const VisitMatch& visit)
@@ -137,7 +137,7 @@ public:
         return 0;
     }
 
-    // Looks at what is still open; the bytes shown go away after this.
+    // Checks open matches; the bytes are not valid after this.
     void settle() {
         for (const std::size_t id : open_) look(id, std::exchange(ends_[id], kNone));
         open_.clear();

@@ -24,14 +24,14 @@ namespace gate {
 
 inline constexpr std::int64_t kSchemaVersion = 1;
 inline constexpr std::string_view kResultType = "tool_result";
-// Lines of a stream that a document shows, unless it is told otherwise.
+// Lines of a stream that a document shows by default.
 inline constexpr std::int64_t kStreamLinesDefault = 200;
 // Lines have no bound of their own, so the bytes shown have one.
 inline constexpr std::size_t kStreamBytesShownMax = 64 * 1024;
 inline constexpr std::size_t kDocumentBytesMax = 4 * 1024 * 1024;
 inline constexpr std::size_t kFrontMatterBytesMax = 256 * 1024;
 inline constexpr std::size_t kArtifactsMax = 1024;
-// The folder beside the document that has the artifacts.
+// The folder of the artifacts, next to the document.
 inline constexpr std::string_view kArtifactFolder = "artifacts";
 
 enum class NetworkUsed { None, Allowlist };
@@ -111,7 +111,7 @@ struct ResultDocument {
 
 std::string render(const ResultDocument& document);
 
-// A section as it stands in the text.
+// A section as it is in the text.
 struct SectionSpan {
     std::string_view name;  // Without the "## "; empty for the front matter.
     std::size_t begin{0};   // Bytes of its body.
@@ -130,7 +130,7 @@ struct Parsed {
 };
 
 // Reads any bytes in time linear in their number. Every fault is reported, and names its field or
-// its section; artifacts themselves are not looked at.
+// its section; artifacts themselves are not checked.
 Parsed parse(std::string_view text, std::int64_t stream_lines_max = kStreamLinesDefault);
 
 // "TS-YYYYMMDD-HHMMSSZ-<request_id>"

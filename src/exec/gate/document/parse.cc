@@ -424,7 +424,7 @@ private:
         return stream;
     }
 
-    // What stands in a stream's section beside the block of output.
+    // Text in a stream's section outside the block of output.
     void read_in_background(std::string_view line, std::string_view name, StreamExcerpt& stream) {
         line = base::trim(line);
         if (line.empty() || line == "(empty)") return;
@@ -433,7 +433,7 @@ private:
         const auto at = line.find(kWhole);
         if (!line.starts_with(kStart) || at == line.npos) {
             section_fault("stream_shape", name,
-                          "output stands in one block between lines of ```, or is (empty)");
+                          "output must be one block between lines of ```, or (empty)");
             return;
         }
         auto path = line.substr(at + kWhole.size());
@@ -445,7 +445,7 @@ private:
 
     void check_digest(std::string_view name, const StreamExcerpt& stream,
                       const std::string& digest) {
-        if (!is_sha256(digest)) return;  // Told already.
+        if (!is_sha256(digest)) return;  // Reported already.
         if (stream.whole_in) {
             const auto artifact =
                 std::ranges::find(front().artifacts, *stream.whole_in, &ArtifactRef::path);

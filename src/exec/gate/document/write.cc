@@ -212,7 +212,7 @@ base::Result<std::string> write_into(const FinishedRequest& request, const fs::p
     const auto document = TRY(Writer(request, folder, lines_max).write());
     const std::string text = render(document);
     // What we write ourselves must be what we read; a request that breaks the form is refused here,
-    // where somebody can still mend it, and not in quarantine.
+    // where the author can still fix it, and not in quarantine.
     if (const auto parsed = parse(text, lines_max); !parsed.faults.empty()) {
         const auto& fault = parsed.faults.front();
         return fail(ErrorCode::InvalidInput, "the request makes no result document: {} {}",

@@ -1,4 +1,4 @@
-// Writes the result document of a finished request, with its artifacts beside it.
+// Writes the result document of a finished request, and its artifacts next to it.
 #pragma once
 
 #include <filesystem>

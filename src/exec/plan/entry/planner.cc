@@ -47,11 +47,11 @@ std::string tools_text(const tools::Registry& registry) {
     return text;
 }
 
-std::string vault_text(const Wish& wish) {
+std::string vault_text(const PlanningRequest& request) {
     json::array names;
-    for (const auto& name : wish.vault_names) names.emplace_back(base::to_utf8(name));
+    for (const auto& name : request.vault_names) names.emplace_back(base::to_utf8(name));
     return fmt::format("Files in the vault{}, as a JSON list of names:\n{}",
-                       wish.vault_is_cut ? " (not all of them)" : "", base::json_text(names));
+                       request.vault_is_cut ? " (not all of them)" : "", base::json_text(names));
 }
 
 std::string text_of(const provider::Reply& reply) {
@@ -91,20 +91,20 @@ bool is_plannable(const tools::ToolSpec& spec) {
     return spec.category != kTurnCategory && spec.name != plan_tools::kUndoTool;
 }
 
-provider::Request planner_request(const Wish& wish, const tools::Registry& registry,
+provider::Request planner_request(const PlanningRequest& asked, const tools::Registry& registry,
                                   std::string request_id) {
     provider::Request request{.request_id = std::move(request_id),
-                              .model_ref = wish.model_ref,
-                              .max_output_tokens = wish.max_output_tokens};
+                              .model_ref = asked.model_ref,
+                              .max_output_tokens = asked.max_output_tokens};
     using provider::Stability;
     provider::add_system_block(request.frame, {Stability::Stable, std::string(kRules)});
     provider::add_system_block(request.frame,
                                {Stability::Stable, "The form of a plan, as a JSON Schema:\n" +
                                                        base::json_text(plan_schema())});
     provider::add_system_block(request.frame, {Stability::AgentScoped, tools_text(registry)});
-    request.frame.context_blocks.push_back({Stability::TurnScoped, vault_text(wish)});
+    request.frame.context_blocks.push_back({Stability::TurnScoped, vault_text(asked)});
     request.frame.context_blocks.push_back(
-        {Stability::TurnScoped, "Write a plan for this goal:\n" + base::to_utf8(wish.goal)});
+        {Stability::TurnScoped, "Write a plan for this goal:\n" + base::to_utf8(asked.goal)});
     return request;
 }
 
@@ -132,21 +132,21 @@ std::expected<CheckedPlan, std::vector<Fault>> read_answer(const provider::Reply
     return checked;
 }
 
-void tell_faults(provider::Request& request, const provider::Reply& reply,
-                 const std::vector<Fault>& faults) {
+void return_faults(provider::Request& request, const provider::Reply& reply,
+                   const std::vector<Fault>& faults) {
     // The answer goes back as text alone: what else a model sent asks for answers of its own.
     std::string said = base::ellipsize(base::to_utf8(text_of(reply)), kAnswerEchoCharsMax);
     if (said.empty()) said = "(no text)";
     request.conversation.push_back(provider::AssistantTurn{{domain::TextBlock{std::move(said)}}});
-    const std::vector<Fault> told(
+    const std::vector<Fault> shown(
         faults.begin(),
-        faults.begin() + std::min<std::ptrdiff_t>(std::ssize(faults), kFaultsToldMax));
+        faults.begin() + std::min<std::ptrdiff_t>(std::ssize(faults), kFaultsShownMax));
     std::string text = fmt::format(
         "This plan was refused. {}, each with its JSON pointer{}:\n{}\n\nAnswer with the "
         "whole plan again, mended: one JSON object and nothing else.",
         base::counted(std::ssize(faults), "fault"),
-        told.size() < faults.size() ? ", of which these are the first" : "",
-        base::ellipsize(base::to_utf8(faults_text(told)), kFaultsTextCharsMax));
+        shown.size() < faults.size() ? ", of which these are the first" : "",
+        base::ellipsize(base::to_utf8(faults_text(shown)), kFaultsTextCharsMax));
     request.conversation.push_back(
         provider::UserTurn{{{provider::Stability::TurnScoped, std::move(text)}}});
 }

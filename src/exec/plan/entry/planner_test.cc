@@ -130,7 +130,7 @@ TEST_F(PlannerTest, NothingBesideThePlanIsTaken) {
 TEST_F(PlannerTest, FaultsGoBackBoundedBehindTheAnswer) {
     auto request = planner_request({.goal = "x", .model_ref = "a/b"}, registry, "r1");
     std::vector<Fault> faults(100, {"/steps/0", std::string(1000, 'x')});
-    tell_faults(request, says(std::string(100'000, 'y')), faults);
+    return_faults(request, says(std::string(100'000, 'y')), faults);
     ASSERT_EQ(request.conversation.size(), 2u);
     const auto& said = std::get<provider::AssistantTurn>(request.conversation[0]);
     EXPECT_LE(std::get<domain::TextBlock>(said.blocks.at(0)).text.size(), kAnswerEchoCharsMax + 4);
@@ -138,7 +138,7 @@ TEST_F(PlannerTest, FaultsGoBackBoundedBehindTheAnswer) {
     EXPECT_THAT(told, HasSubstr("100 faults"));
     EXPECT_LE(told.size(), kFaultsTextCharsMax + 400);
     // A reply of tool calls only has no text; the conversation still takes turns.
-    tell_faults(request, {.blocks = {domain::ToolUseBlock{"1", "Echo", json::object()}}}, faults);
+    return_faults(request, {.blocks = {domain::ToolUseBlock{"1", "Echo", json::object()}}}, faults);
     EXPECT_EQ(request.conversation.size(), 4u);
 }
 

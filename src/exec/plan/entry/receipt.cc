@@ -52,10 +52,10 @@ std::string next_step(const domain::PlanRun& run) {
         case AwaitingApproval:
             return fmt::format(
                 "Nothing was run. It waits for the operator (holon plan approve {0}, or holon plan "
-                "reject {0}); you are told the end as a message. Do not ask for it again.",
+                "reject {0}); you receive its end as a message. Do not ask for it again.",
                 run.run_id);
         case Running:
-            return "It goes on beside you; you are told the end as a message.";
+            return "It continues in the background; you receive its end as a message.";
         case Failed:
         case Partial:
             return "What succeeded stands. Look at the errors; make a plan of what is left.";

@@ -31,7 +31,7 @@ constexpr auto describe_fields(const RunPlanArgs*) {
          {"action", "Instead of a plan: the name of a saved action."},
          {"params", "An object: values for the action's parameters."},
          {"yield_time_ms",
-          "How long to wait for the end; a run that takes longer goes on as a task.",
+          "How long to wait for the end; a run that takes longer continues as a task.",
           R"("minimum":0,"maximum":120000,"default":10000)"}});
 }
 
@@ -52,7 +52,7 @@ tools::Outcome outcome_of(PlanOver over) {
     return outcome;
 }
 
-tools::Outcome outcome_of(PlanGoesOn continues) {
+tools::Outcome outcome_of(PlanContinues continues) {
     std::string summary = run_words(continues.receipt);
     auto result = std::move(continues.receipt);
     result["task"] = std::move(continues.task);
@@ -62,7 +62,7 @@ tools::Outcome outcome_of(PlanGoesOn continues) {
 // All of them in the message: details are for machines, and shorter.
 tools::Outcome outcome_of(const PlanRefused& refused) {
     const std::size_t count = refused.faults.size();
-    const std::vector<Fault> told(
+    const std::vector<Fault> shown(
         refused.faults.begin(),
         refused.faults.begin() + static_cast<std::ptrdiff_t>(std::min(count, kFaultsShownMax)));
     return {.completed = std::unexpected(domain::ToolError{
@@ -70,11 +70,11 @@ tools::Outcome outcome_of(const PlanRefused& refused) {
                 .message = fmt::format(
                     "The plan has {} and was not run.{}\n{}",
                     base::counted(static_cast<std::int64_t>(count), "fault"),
-                    told.size() < count ? " The first of them:" : "",
+                    shown.size() < count ? " The first of them:" : "",
                     base::printable(
-                        base::ellipsize(base::to_utf8(faults_text(told)), kFaultsCharsMax), true)),
+                        base::ellipsize(base::to_utf8(faults_text(shown)), kFaultsCharsMax), true)),
                 .details = json::object{{"tool_name", kRunPlanTool}, {"fault_count", count}},
-                .recovery_hint = "Mend every fault at its path and send the whole plan again."})};
+                .recovery_hint = "Fix every fault at its path and send the whole plan again."})};
 }
 
 tools::Outcome outcome_of(domain::ToolError error) {
@@ -109,8 +109,8 @@ public:
         if (args.plan) ask.plan = args.plan->as_object();
         ask.yield = std::chrono::milliseconds(std::clamp<std::int64_t>(
             args.yield_time_ms.value_or(kPlanYieldMsDefault), 0, kPlanYieldMsMax));
-        return plans_.start(std::move(ask), [done = std::move(done)](PlanAnswer told) mutable {
-            done(std::visit([](auto& one) { return outcome_of(std::move(one)); }, told));
+        return plans_.start(std::move(ask), [done = std::move(done)](PlanAnswer answer) mutable {
+            done(std::visit([](auto& one) { return outcome_of(std::move(one)); }, answer));
         });
     }
 
@@ -126,9 +126,10 @@ private:
         .name = std::string(kRunPlanTool),
         .description =
             "Run a whole plan, many tool calls with references between them, as one call. It is "
-            "checked first; all faults are told at once and nothing is run. A plan that writes or "
+            "checked first; all faults are reported at once and nothing is run. A plan that writes "
+            "or "
             "runs commands may have to wait for the operator's approval. A run that is not over "
-            "after yield_time_ms goes on as a task, and its end comes back as a message.",
+            "after yield_time_ms continues as a task, and its end comes back as a message.",
         .family = tools::Family::CoreAgent,
         .risk = domain::RiskLevel::ReadOnly,
         .category = std::string(kTurnCategory),

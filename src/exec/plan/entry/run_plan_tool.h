@@ -31,22 +31,22 @@ struct PlanOver {
     json::object receipt;  // See receipt.h.
     domain::PlanRunStatus status{domain::PlanRunStatus::Succeeded};
 };
-// It goes on, or waits for the operator; its end comes back as a message.
-struct PlanGoesOn {
+// It continues as a task, or waits for the operator; its end comes back as a message.
+struct PlanContinues {
     json::object receipt;
     json::object task;  // See tasks::handle().
 };
 struct PlanRefused {
     std::vector<Fault> faults;
 };
-using PlanAnswer = std::variant<PlanOver, PlanGoesOn, PlanRefused, domain::ToolError>;
+using PlanAnswer = std::variant<PlanOver, PlanContinues, PlanRefused, domain::ToolError>;
 
-// Whoever stores and carries the runs of agents. On the loop.
+// Stores and executes the runs of agents: flow/plans, wired by app/. Used on the loop.
 class AgentPlans {
 public:
     virtual ~AgentPlans() = default;
     // `done` is called once, on the loop, never before start() has returned. The same call again
-    // goes on with the run that it had made. Cancelling ends the run, unless it is a task by then.
+    // continues the run that it had made. Cancelling ends the run, unless it is a task by then.
     virtual std::shared_ptr<tools::Running> start(
         PlanAsk ask, std::move_only_function<void(PlanAnswer)> done) = 0;
     // Has this call made a run?

@@ -107,7 +107,7 @@ private:
         check_args(i, *tool);
     }
 
-    // What is a reference fits or not when the run gets there; the rest can be told now.
+    // What is a reference fits or not when the run gets there; the rest is known now.
     void check_args(std::size_t i, const tools::Tool& tool) {
         const auto& step = plan_.steps[i];
         const auto refs = find_refs(step.args, names_of(step), "");
@@ -261,7 +261,8 @@ private:
               fmt::format("the plan says {}, but step {} uses {}, which is {}",
                           risk_name(plan_.risk_level), in_quotes(plan_.steps[riskiest_].id),
                           plan_.steps[riskiest_].tool, risk_name(out_.risk)),
-              fmt::format("Say {}, so that whoever approves it knows.", risk_name(out_.risk)));
+              fmt::format("Say {}, so that the operator who approves it knows.",
+                          risk_name(out_.risk)));
     }
 
     Checked& out_;

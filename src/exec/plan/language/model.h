@@ -20,7 +20,7 @@ inline constexpr std::int64_t kBackoffMsDefault = 250;
 struct Fault {
     std::string path;     // JSON pointer; "" is the plan itself.
     std::string message;  // What was expected, and what was found.
-    std::string hint{};   // What to do about it, where that can be told.
+    std::string hint{};   // What to do about it, where that is known.
     friend bool operator==(const Fault&, const Fault&) = default;
 };
 

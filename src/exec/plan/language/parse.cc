@@ -43,7 +43,7 @@ bool is_version(std::string_view text) {
 }
 
 // Reads the members of one object and remembers which it was asked for, so that the rest can be
-// told as unknown.
+// reported as unknown.
 class Members {
 public:
     Members(const json::value& value, std::string path, std::vector<Fault>& faults)
@@ -289,7 +289,7 @@ base::Result<json::value> parse_document(std::string_view text) {
         return base::fail(base::ErrorCode::InvalidInput,
                           "a plan has at most {} bytes, this one has {}", kPlanBytesMax,
                           text.size());
-    // JSON that is broken is told as such; as YAML it would be a riddle.
+    // Broken JSON is reported as such; as YAML it would be a riddle.
     const auto start = base::trim(text);
     if (!start.starts_with('{') && !start.starts_with('[')) return parse_yaml(text);
     auto value = TRY(base::parse_json(text));

@@ -1,4 +1,4 @@
-// The form of a plan as a JSON Schema, for whoever writes plans without reading our manual.
+// The form of a plan as a JSON Schema, for authors and programs that write plans.
 #pragma once
 
 #include "base/json.h"

@@ -24,7 +24,7 @@ std::optional<Link> link_of(const domain::PlanRecord& record, const std::string&
 
 std::string policy_hash(const domain::PolicySnapshot& policy);
 
-// Over what a run was given beside plan and policy: its vault, context and parameters.
+// Over what a run was given besides plan and policy: its vault, context and parameters.
 std::string inputs_hash(const domain::PlanRun& run);
 
 }  // namespace plan

@@ -90,7 +90,7 @@ base::Result<RunFiles> read_folder(const std::filesystem::path& folder) {
             if (!value || base::int_at(*value, "seq") < 1)
                 return base::fail(ErrorCode::Corrupt, "{} is not a record of a run", place);
             const std::int64_t seq = base::int_at(*value, "seq");
-            // One that is there twice is told as such.
+            // A number that is there twice is reported by verify.
             if (seq < before && files.out_of_order.empty())
                 files.out_of_order =
                     fmt::format("{}: record {} stands behind record {}", place, seq, before);

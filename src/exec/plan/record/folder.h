@@ -1,6 +1,6 @@
 // The files of one run, for people and other programs: run.json, calls.jsonl, results.jsonl and
 // events.jsonl. They are written from committed facts and never read back as truth; a run that is
-// taken up again writes them anew.
+// resumed writes them again.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Which runs have been kept long enough. Pure; whoever asks finds the facts and removes the runs.
+// Which runs have been kept long enough. Pure; the caller loads the facts and removes the runs.
 #pragma once
 
 #include <chrono>

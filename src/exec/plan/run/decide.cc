@@ -68,7 +68,7 @@ public:
         if (run.approval) payload["confirmationId"] = run.approval->confirmation_id;
         say({.type = EventType::RunStarted,
              .message = run.pass == 1 ? "Run started: " + run.goal
-                                      : fmt::format("Run goes on, pass {}: {}", run.pass, run.goal),
+                                      : fmt::format("Run resumed, pass {}: {}", run.pass, run.goal),
              .payload = std::move(payload)});
         delta_.needs_disk = true;
         set_deadline();
@@ -245,7 +245,7 @@ private:
     CallPtr call_for(std::size_t index, std::optional<std::size_t> item, json::value args) {
         const auto& step = state_.plan().steps[index];
         const auto& run = state_.run;
-        auto call = input_.describe({.call_id = input_.fresh_id(),
+        auto call = input_.describe({.call_id = call_id(run.run_id, run.counts.calls, input_.now),
                                      .run_id = run.run_id,
                                      .step_id = step.id,
                                      .source = domain::CallSource::PlanStep,
@@ -381,6 +381,16 @@ private:
 };
 
 }  // namespace
+
+domain::ToolCallId call_id(const domain::RunId& run, std::int64_t number, base::Time now) {
+    constexpr std::size_t kTailDigits = 15;
+    const std::string tail =
+        base::sha256_hex(fmt::format("{}\n{}", run, number)).substr(0, kTailDigits);
+    const auto millis = static_cast<std::uint64_t>(base::to_micros(now) / 1000);
+    return {fmt::format("{:08x}-{:04x}-7{:03x}-8{}-{}", (millis >> 16U) & 0xffffffffU,
+                        millis & 0xffffU, static_cast<std::uint64_t>(number) & 0xfffU,
+                        tail.substr(0, 3), tail.substr(3))};
+}
 
 void decide(State& state, const Event& event, const Input& input, Delta& delta) {
     if (state.run.ended_at && !std::holds_alternative<Begin>(event)) return;

@@ -1,5 +1,6 @@
 // One run of a plan as a state machine: a state and one event give what goes into the journal and
-// what is to be done in the world. No store, clock, log or id source is touched but what Input has.
+// what is to be done in the world. No store, clock, log or id source is touched: the time is a
+// value of Input, its functions are pure, and the id of a call follows from its run and its number.
 //
 // The state is changed in place: a run of ten thousand steps would otherwise be copied ten thousand
 // times. It may be ahead of the store only while a commit is on its way; when the commit fails, the
@@ -57,14 +58,17 @@ struct Delta {
 
 struct Input {
     base::Time now{};
-    std::function<domain::ToolCallId()> fresh_id;
     std::function<domain::ToolCall(tools::Asked)> describe;
-    // The result of a call that is not made, for the reason given.
+    // The result of a call that is not made, for the reason given; it begins and ends at `now`.
     std::function<domain::ToolResult(const domain::ToolCall&, domain::ToolError,
                                      domain::ResultStatus)>
         not_run;
     std::function<bool(const std::string& tool)> repeatable;
 };
+
+// The id of the run's call `number`, counted from 0 over all passes: a UUID of version 7 that sorts
+// by `now`, and the same for the same values.
+domain::ToolCallId call_id(const domain::RunId& run, std::int64_t number, base::Time now);
 
 // Adds to `delta`. Events about calls that are no longer running change nothing.
 void decide(State& state, const Event& event, const Input& input, Delta& delta);

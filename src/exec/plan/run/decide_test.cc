@@ -37,7 +37,6 @@ protected:
         now += std::chrono::milliseconds(1);
         const Input input{
             .now = now,
-            .fresh_id = [this] { return domain::ToolCallId{fmt::format("c{}", ++ids)}; },
             .describe =
                 [](tools::Asked asked) {
                     domain::ToolCall call{.call_id = asked.call_id,
@@ -113,7 +112,6 @@ protected:
 
     tools::Registry registry;
     base::Time now{base::from_micros(1'000'000)};
-    int ids{0};
     std::vector<Draft> journal;
 };
 
@@ -314,6 +312,34 @@ TEST_F(DecideTest, RecordsComeBackFromTheWireAsTheyWere) {
     EXPECT_EQ(refusal({{"runTimeoutMs", -5}}),
               "the policy: /limits/runTimeoutMs must be at least 1, got -5");
     EXPECT_EQ(refusal({{"maxBackoffMs", 0}, {"maxForeachItems", 0}}), "");
+}
+
+TEST_F(DecideTest, TheSameValuesGiveTheSameDecision) {
+    const auto decided = [&] {
+        auto one = state({step("a"), step("b")});
+        now = base::from_micros(1'000'000);
+        const auto calls = dispatched(decide(one, Begin{}));
+        std::vector<std::string> ids;
+        for (const auto& call : calls) ids.push_back(call->call_id.value);
+        return ids;
+    };
+    const auto first = decided();
+    ASSERT_EQ(first.size(), 2U);
+    EXPECT_EQ(first, decided());
+    EXPECT_NE(first[0], first[1]);
+}
+
+TEST(CallId, IsAUuidThatSortsByTimeAndIsItsCallsOwn) {
+    const auto early = base::from_micros(1'700'000'000'000'000);
+    const auto later = early + std::chrono::milliseconds(1);
+    const auto id = call_id({"run"}, 0, early);
+    EXPECT_THAT(id.value, testing::MatchesRegex(
+                              "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}"));
+    EXPECT_EQ(id, call_id({"run"}, 0, early));
+    EXPECT_NE(id, call_id({"run"}, 1, early));
+    EXPECT_NE(id, call_id({"other"}, 0, early));
+    EXPECT_LT(call_id({"run"}, 4095, early), call_id({"run"}, 0, later));
+    EXPECT_EQ(id.value.substr(0, 13), "018bcfe5-6800");
 }
 
 }  // namespace

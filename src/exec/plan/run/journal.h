@@ -22,7 +22,7 @@ private:
     Joins joins_;
 };
 
-// Keeps the records for whoever asks; for runs that only pretend.
+// Keeps the records in memory; for runs that only pretend.
 class MemoryJournal final : public Journal {
 public:
     explicit MemoryJournal(base::Loop& loop) : loop_(loop) {}

@@ -21,24 +21,25 @@ std::shared_ptr<tools::Running> PreviewPerformer::start(
                 done({std::move(dispatched.result), std::move(dispatched.denials)});
             });
     const auto refused = dispatcher_.judge(*call, profile_, place_);
-    auto told_now =
+    auto described_now =
         refused ? base::Result<json::object>(json::object()) : tool->preview(call->args, place_);
-    auto result = dispatcher_
-                      .without_running(
-                          *call,
-                          refused    ? *refused
-                          : told_now ? domain::ToolError{.kind = "not_run", .message = "Not run."}
-                                     : domain::ToolError{.kind = "precondition_failed",
-                                                         .message = told_now.error().message},
-                          domain::ResultStatus::Error)
-                      .result;
-    if (told_now && !refused) {
+    auto result =
+        dispatcher_
+            .without_running(*call,
+                             refused ? *refused
+                             : described_now
+                                 ? domain::ToolError{.kind = "not_run", .message = "Not run."}
+                                 : domain::ToolError{.kind = "precondition_failed",
+                                                     .message = described_now.error().message},
+                             domain::ResultStatus::Error)
+            .result;
+    if (described_now && !refused) {
         result.status = domain::ResultStatus::Ok;
         result.ok = true;
         result.error.reset();
-        const auto* data = told_now->if_contains("data");
+        const auto* data = described_now->if_contains("data");
         result.data = data ? *data : json::value(json::object());
-        told[call->call_id.value] = std::move(*told_now);
+        described[call->call_id.value] = std::move(*described_now);
     }
     done({std::move(result)});
     return nullptr;
@@ -93,8 +94,8 @@ json::object preview_json(const CheckedPlan& plan, const std::vector<domain::Pla
                 step[name] = value.at(name);
             if (const auto* iteration = base::find(value, "iteration"))
                 step["index"] = iteration->at("index");
-            const auto found = performer.told.find(id);
-            if (found == performer.told.end()) continue;
+            const auto found = performer.described.find(id);
+            if (found == performer.described.end()) continue;
             json::object changes;
             for (const auto list : kLists)
                 if (const auto* items = found->second.if_contains(list);

@@ -16,7 +16,7 @@ public:
                                           std::move_only_function<void(CallEnded)> done) override;
 
     // By call id: what the tool said that it would do.
-    std::map<std::string, json::object> told;
+    std::map<std::string, json::object> described;
 
 private:
     tools::Dispatcher& dispatcher_;
@@ -24,11 +24,11 @@ private:
     domain::ProfilePreset profile_;
 };
 
-// The plan with every step allowed to fail: what cannot be told yet must not hide the rest.
+// The plan with every step allowed to fail: what is not known yet must not hide the rest.
 CheckedPlan without_stops(const CheckedPlan& plan);
 
 // {riskLevel, steps: [{stepId, tool, riskLevel, preview, index?, changes?, unknown?}], creates,
-// modifies, renames, deletes, commands}. `unknown` says why a step cannot be told before the run.
+// modifies, renames, deletes, commands}. `unknown` says why a step is not known before the run.
 json::object preview_json(const CheckedPlan& plan, const std::vector<domain::PlanRecord>& records,
                           const PreviewPerformer& performer);
 

@@ -161,8 +161,8 @@ private:
 
 }  // namespace
 
-Replayed replay(const RunFiles& files, const CheckedPlan& plan, const tools::Dispatcher& dispatcher,
-                base::Ids& ids) {
+Replayed replay(const RunFiles& files, const CheckedPlan& plan,
+                const tools::Dispatcher& dispatcher) {
     domain::PlanRun run = files.run;
     run.pass = 0;
     run.counts = {};
@@ -173,7 +173,6 @@ Replayed replay(const RunFiles& files, const CheckedPlan& plan, const tools::Dis
     RecordedPerformer performer(files, dispatcher, loop);
     Runner runner({.loop = loop,
                    .clock = loop,
-                   .ids = ids,
                    .dispatcher = dispatcher,
                    .journal = journal,
                    .performer = performer,

@@ -15,8 +15,9 @@ struct Replayed {
     domain::PlanRunStatus status{domain::PlanRunStatus::Succeeded};
 };
 
-// `dispatcher` describes calls and makes none.
-Replayed replay(const RunFiles& files, const CheckedPlan& plan, const tools::Dispatcher& dispatcher,
-                base::Ids& ids);
+// `dispatcher` describes calls and makes none. Runs on a loop of its own, on any thread; writes
+// nothing. Calls have the ids that the decisions give them, which need not be those of the record.
+Replayed replay(const RunFiles& files, const CheckedPlan& plan,
+                const tools::Dispatcher& dispatcher);
 
 }  // namespace plan

@@ -51,16 +51,19 @@ Runner::~Runner() {
 }
 
 Input Runner::input() const {
-    return {.now = parts_.clock.now(),
-            .fresh_id = [this] { return parts_.ids.fresh<domain::ToolCallId>(); },
+    const base::Time now = parts_.clock.now();
+    return {.now = now,
             .describe =
                 [this](tools::Asked asked) {
                     return parts_.dispatcher.describe(std::move(asked), parts_.place);
                 },
             .not_run =
-                [this](const domain::ToolCall& call, domain::ToolError error,
-                       domain::ResultStatus status) {
-                    return parts_.dispatcher.without_running(call, std::move(error), status).result;
+                [this, now](const domain::ToolCall& call, domain::ToolError error,
+                            domain::ResultStatus status) {
+                    auto result =
+                        parts_.dispatcher.without_running(call, std::move(error), status).result;
+                    result.started_at = result.ended_at = now;
+                    return result;
                 },
             .repeatable =
                 [this](const std::string& tool) { return parts_.dispatcher.is_repeatable(tool); }};
@@ -178,7 +181,7 @@ void Runner::end_call(const domain::ToolCallId& id, domain::ResultStatus why) {
         auto result = parts_.dispatcher
                           .without_running(*flight->call,
                                            {.kind = "tool_outcome_unknown",
-                                            .message = "It did not end when it was told to.",
+                                            .message = "It did not end when it was asked to.",
                                             .details = json::object{{"outcome", "unknown"}}},
                                            domain::ResultStatus::Error)
                           .result;

@@ -1,4 +1,4 @@
-// Carries one run: commits what was decided, performs it, and turns what comes back into the next
+// Executes one run: commits what was decided, performs it, and turns what comes back into the next
 // event. What comes back while a commit is on its way shares the next one.
 //
 // Nothing here is the truth. A Runner that dies is replaced by another that reads the journal.
@@ -11,7 +11,7 @@
 
 namespace plan {
 
-// How long a call that was told to end may take before its result is written without it.
+// How long a call that was asked to end may take before its result is written without it.
 inline constexpr std::chrono::seconds kEndGrace{15};
 
 // One commit of a run: its record and what is new in its journal.
@@ -29,7 +29,7 @@ public:
                         std::move_only_function<void(base::Status)> done) = 0;
 };
 
-// Who makes the calls: the dispatcher, or, for a preview or a replay, somebody who pretends.
+// Who makes the calls: the dispatcher, or, for a preview or a replay, a pretence.
 class Performer {
 public:
     virtual ~Performer() = default;
@@ -42,7 +42,6 @@ public:
 struct RunnerParts {
     base::Loop& loop;
     base::Clock& clock;
-    base::Ids& ids;
     const tools::Dispatcher& dispatcher;  // To describe calls and to judge tools; never to call.
     Journal& journal;
     Performer& performer;

@@ -82,7 +82,7 @@ base::Result<State> State::from_journal(domain::PlanRun run, CheckedPlan plan,
         }
     }
     state.run.cancel_reason = cancel_reason;
-    // Whoever goes on has nothing to announce: that was done before.
+    // A resumed run has nothing to announce: that was done before.
     state.newly_ready.clear();
     return state;
 }

@@ -101,7 +101,7 @@ public:
     bool out_of_time{false};
     bool held{false};  // Starts nothing more here; another process will.
     std::size_t open_steps{0};
-    // Filled by note_result(), for whoever goes on from there to empty.
+    // Filled by note_result(), for the decision that follows to empty.
     std::vector<std::size_t> newly_ready{};
     std::vector<std::size_t> to_skip{};
 

@@ -11,8 +11,8 @@
 namespace sandbox {
 namespace {
 
-// Calls that no build, test or editor needs and that change the machine, look into other processes
-// or make new namespaces. Allowing all else keeps ordinary programs working.
+// Calls that no build, test or editor needs and that change the machine, inspect other processes or
+// make new namespaces. Allowing all else keeps ordinary programs working.
 constexpr int kRefused[] = {
     // Other processes.
     SCMP_SYS(ptrace),
@@ -35,7 +35,7 @@ constexpr int kRefused[] = {
     SCMP_SYS(fsmount),
     SCMP_SYS(fspick),
     SCMP_SYS(mount_setattr),
-    // Files by handle go around paths.
+    // Opening files by handle bypasses paths.
     SCMP_SYS(name_to_handle_at),
     SCMP_SYS(open_by_handle_at),
     // The kernel itself.
@@ -81,7 +81,7 @@ constexpr unsigned long kNewNamespaces[] = {CLONE_NEWNS,    CLONE_NEWUSER, CLONE
                                             CLONE_NEWNET,   CLONE_NEWIPC,  CLONE_NEWUTS,
                                             CLONE_NEWCGROUP};
 
-// Typing into the terminal of whoever started us.
+// Typing into the terminal of our parent.
 constexpr unsigned long kTerminalTricks[] = {TIOCSTI, TIOCLINUX};
 
 constexpr std::uint64_t kLow32 = 0xffffffffULL;  // The kernel reads no more of an int.
@@ -109,7 +109,7 @@ private:
 };
 
 // Internet sockets, and the one netlink family that name lookup needs. Unix sockets of the host are
-// reachable through any readable folder, so there are none; socketpair stays.
+// reachable through any readable folder, so they are forbidden; socketpair is allowed.
 void refuse_sockets(Filter& filter) {
     for (std::uint64_t family = 0; family < AF_NETLINK; ++family)
         if (family != AF_INET && family != AF_INET6)

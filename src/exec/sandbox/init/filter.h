@@ -2,8 +2,8 @@
 
 namespace sandbox {
 
-// Refuses the system calls that reach around the sandbox, for this process and all it starts, for
-// good. 0, or a negative errno.
+// Forbids the system calls that could escape the sandbox, permanently, for this process and all its
+// children. Returns 0, or a negative errno.
 int load_filter();
 
 }  // namespace sandbox

@@ -1,5 +1,5 @@
-// holon-init: the first program inside the sandbox. Puts on limits and the system call filter,
-// gives up every privilege and becomes the command. Static and small: it starts with every command.
+// holon-init: the first program inside the sandbox. Sets the limits and the system call filter,
+// drops every privilege and executes the command. Static and small: it starts with every command.
 //
 //     holon-init --cpu S --memory BYTES --processes N --file BYTES --files N [--bound-table]
 //     [--proxy PORT FD] -- ARGV…
@@ -124,7 +124,7 @@ void set_limit(decltype(RLIMIT_CPU) which, rlim_t value, const char* name) {
     require(::setrlimit(which, &limit) == 0, name);
 }
 
-// SIGXCPU first, which says why; SIGKILL for a process that does not care.
+// SIGXCPU first, which shows the reason; SIGKILL for a process that ignores it.
 void set_cpu_limit(rlim_t seconds) {
     constexpr rlim_t kGraceSeconds = 5;
     if (seconds == 0) return;

@@ -2,10 +2,10 @@
 //
 //     holon-proxy --fd N --log FILE [--allow RULE]… -- COMMAND…
 //
-// The command has a socket as its descriptor N, through which holon-init hands out a listener on
-// the loopback of the sandbox. We answer there, from outside, and let through what the rules name.
-// Each destination, let through or refused, becomes a JSON line of the log. Ends with the command,
-// and as the command ended; no file is made that a kill could leave behind.
+// The command has a socket as its descriptor N, through which holon-init sends a listener on the
+// loopback of the sandbox. The proxy accepts connections there, outside the sandbox, and forwards
+// those that the rules allow. Each destination, allowed or refused, becomes a JSON line of the log.
+// Ends with the command and with its exit status; creates no file that a kill could leave behind.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -106,11 +106,12 @@ std::string read_head(int fd, std::string& rest) {
     }
 }
 
-// Connects to the very address that was checked: a second lookup could say something else.
+// Connects to the very address that was checked: a second lookup could give another one.
 int connect_to(const Destination& destination, const char*& failure) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
-    // A rule that names the address itself means it; a name that leads to one of ours is a trick.
+    // A rule that names the address itself means it; a name that resolves to a private address is
+    // an attack.
     const bool is_literal = sandbox::is_address(destination.host);
     addrinfo* found = nullptr;
     failure = "unknown_host";
@@ -139,7 +140,7 @@ int connect_to(const Destination& destination, const char*& failure) {
     return connected;
 }
 
-void carry(int a, int b) {
+void relay(int a, int b) {
     char piece[16 * 1024];
     bool open[2] = {true, true};
     const int fds[2] = {a, b};
@@ -192,11 +193,11 @@ void serve(int fd) {
     const bool ready = request->is_tunnel
                            ? send_all(fd, "HTTP/1.1 200 Connection established\r\n\r\n")
                            : send_all(peer, request->forwarded);
-    if (ready && (rest.empty() || send_all(peer, rest))) carry(fd, peer);
+    if (ready && (rest.empty() || send_all(peer, rest))) relay(fd, peer);
     ::close(peer);
 }
 
-// The listener that comes through `from`; -1 when the command never got so far.
+// The listener that holon-init sends through `from`; -1 if the command never started.
 int receive_listener(int from) {
     int fd = -1;
     char byte = 0;

@@ -6,8 +6,8 @@ namespace {
 
 using domain::SleepRequest;
 using tools::FollowUp;
-using tools::RuntimeRequest;
-using Requests = std::vector<RuntimeRequest>;
+using tools::Mutation;
+using Mutations = std::vector<Mutation>;
 
 using SleepTest = BuiltinTest;
 using EnqueueTest = BuiltinTest;
@@ -16,8 +16,8 @@ using AgentGetTest = BuiltinTest;
 // contract: RCPT-05
 TEST_F(SleepTest, AsksForRestAndConfirmsIt) {
     const auto end = run("Sleep", {{"reason", "  waiting for CI "}, {"duration_ms", 1500}});
-    EXPECT_EQ(end.requests,
-              (Requests{SleepRequest{.reason = "waiting for CI", .duration_ms = 1500}}));
+    EXPECT_EQ(end.mutations,
+              (Mutations{SleepRequest{.reason = "waiting for CI", .duration_ms = 1500}}));
     EXPECT_EQ(end.receipt, "Will rest for 1500 ms when nothing else is to be done: waiting for CI");
     EXPECT_EQ(end.envelope.result(),
               (json::object{{"reason", "waiting for CI"}, {"duration_ms", 1500}}));
@@ -25,7 +25,8 @@ TEST_F(SleepTest, AsksForRestAndConfirmsIt) {
 
 TEST_F(SleepTest, RestsUntilWokenWithoutADuration) {
     const auto end = run("Sleep", json::object{});
-    EXPECT_EQ(end.requests, (Requests{SleepRequest{.reason = "resting until something wakes me"}}));
+    EXPECT_EQ(end.mutations,
+              (Mutations{SleepRequest{.reason = "resting until something wakes me"}}));
     EXPECT_EQ(end.receipt,
               "Will rest until woken when nothing else is to be done: resting until something "
               "wakes me");
@@ -38,8 +39,8 @@ TEST_F(SleepTest, TakesZeroForNoDuration) {
     const auto zero = run("Sleep", {{"duration_ms", 0}});
     const auto omitted = run("Sleep", json::object{});
     EXPECT_EQ(zero.envelope, omitted.envelope);
-    EXPECT_EQ(zero.requests, omitted.requests);
-    EXPECT_EQ(run("Sleep", {{"duration_ms", nullptr}}).requests, omitted.requests);
+    EXPECT_EQ(zero.mutations, omitted.mutations);
+    EXPECT_EQ(run("Sleep", {{"duration_ms", nullptr}}).mutations, omitted.mutations);
 }
 
 // contract: SLEEP-20
@@ -62,27 +63,26 @@ TEST_F(SleepTest, RefusesNegativeAndEndlessDurations) {
 
 TEST_F(SleepTest, ShortensAReasonThatIsAStory) {
     const auto end = run("Sleep", {{"reason", std::string(10'000, 'z')}});
-    EXPECT_EQ(std::get<SleepRequest>(end.requests.at(0)).reason, std::string(499, 'z') + "…");
+    EXPECT_EQ(end.mutations.at(0).as<SleepRequest>()->reason, std::string(499, 'z') + "…");
 }
 
 // contract: RCPT-05
 TEST_F(EnqueueTest, AsksForAFollowUpAndConfirmsIt) {
     const auto end = run("Enqueue", {{"text", " write\nthe tests "}, {"priority", "background"}});
-    EXPECT_EQ(
-        end.requests,
-        (Requests{FollowUp{.text = "write\nthe tests", .priority = domain::Priority::Background}}));
+    EXPECT_EQ(end.mutations, (Mutations{FollowUp{.text = "write\nthe tests",
+                                                 .priority = domain::Priority::Background}}));
     EXPECT_EQ(end.receipt, "Queued a follow-up with priority background: write the tests");
     EXPECT_EQ(end.envelope.result(), (json::object{{"enqueued", true},
                                                    {"priority", "background"},
                                                    {"follow_up_text", "write\nthe tests"}}));
-    EXPECT_EQ(run("Enqueue", {{"text", "x"}}).requests,
-              (Requests{FollowUp{.text = "x", .priority = domain::Priority::Next}}));
+    EXPECT_EQ(run("Enqueue", {{"text", "x"}}).mutations,
+              (Mutations{FollowUp{.text = "x", .priority = domain::Priority::Next}}));
 }
 
 TEST_F(EnqueueTest, KeepsTheWholeTextOfALongFollowUp) {
     const std::string text(10'000, 'x');
     const auto end = run("Enqueue", {{"text", text}});
-    EXPECT_EQ(end.requests, (Requests{FollowUp{.text = text}}));
+    EXPECT_EQ(end.mutations, (Mutations{FollowUp{.text = text}}));
     EXPECT_EQ(base::string_at(end.envelope.result(), "follow_up_text"),
               std::string(1999, 'x') + "…");
 }
@@ -93,7 +93,7 @@ TEST_F(EnqueueTest, RefusesBlankTextAndUnknownPriorities) {
           json::value{{"text", "x"}, {"priority", "urgent"}}}) {
         const auto end = run("Enqueue", args);
         EXPECT_EQ(end.envelope.error().kind, "invalid_tool_input") << base::json_text(args);
-        EXPECT_EQ(end.requests, Requests{}) << base::json_text(args);
+        EXPECT_EQ(end.mutations, Mutations{}) << base::json_text(args);
     }
 }
 

@@ -114,6 +114,7 @@ private:
                                 .family = tools::Family::LocalEnvironment,
                                 .risk = domain::RiskLevel::Writes,
                                 .category = "files",
+                                .changes_files = true,
                                 .freeform_patch = true,
                                 .input_schema = base::schema_of<ApplyPatchArgs>(),
                                 .output_schema = base::schema_of<PatchResult>(),

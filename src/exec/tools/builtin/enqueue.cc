@@ -53,7 +53,7 @@ public:
         auto output = std::make_unique<EnqueueOutput>();
         output->follow_up = {std::string(base::trim(args.text)),
                              args.priority.value_or(domain::Priority::Next)};
-        tools::Outcome outcome{.completed = nullptr, .requests = {output->follow_up}};
+        tools::Outcome outcome{.completed = nullptr, .mutations = {output->follow_up}};
         outcome.completed = std::move(output);
         done(std::move(outcome));
         return nullptr;

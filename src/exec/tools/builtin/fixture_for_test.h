@@ -95,9 +95,9 @@ protected:
     }
     // Runs the loop until the results of so many tasks are there.
     void await_results(std::size_t count) {
-        host_.on_result = [&](const domain::AgentId&) { loop_.stop(); };
+        host_.set_listener({.on_result = [&](const domain::AgentId&) { loop_.stop(); }});
         while (results_.size() < count) loop_.run();
-        host_.on_result = nullptr;
+        host_.set_listener({});
     }
     domain::Task task(const std::string& id) { return host_.find({"default"}, {id}).value(); }
 

@@ -28,18 +28,18 @@ struct SleepResult {
 BOOST_DESCRIBE_STRUCT(SleepResult, (), (reason, duration_ms))
 
 struct SleepOutput final : results::Output {
-    domain::SleepRequest wish;
+    domain::SleepRequest request;
     base::Result<results::Canonical> project(results::ArtifactSink&,
                                              const results::OutputPolicy&) const override {
-        json::object result{{"reason", wish.reason}};
+        json::object result{{"reason", request.reason}};
         result["duration_ms"] =
-            wish.duration_ms ? json::value(*wish.duration_ms) : json::value(nullptr);
+            request.duration_ms ? json::value(*request.duration_ms) : json::value(nullptr);
         return results::Canonical{
-            wish.duration_ms
+            request.duration_ms
                 ? fmt::format("Will rest for {} ms when nothing else is to be done: {}",
-                              *wish.duration_ms, wish.reason)
+                              *request.duration_ms, request.reason)
                 : fmt::format("Will rest until woken when nothing else is to be done: {}",
-                              wish.reason),
+                              request.reason),
             std::move(result)};
     }
 };
@@ -53,11 +53,11 @@ public:
         const auto args = base::from_json<SleepArgs>(call.args).value();
         auto output = std::make_unique<SleepOutput>();
         const std::string_view reason = base::trim(args.reason ? *args.reason : std::string_view());
-        output->wish.reason =
+        output->request.reason =
             base::ellipsize(reason.empty() ? kDefaultReason : reason, kReasonCharsMax);
         // Zero is taken for "not given": models send it when they mean plain rest.
-        if (args.duration_ms.value_or(0) > 0) output->wish.duration_ms = args.duration_ms;
-        tools::Outcome outcome{.completed = nullptr, .requests = {output->wish}};
+        if (args.duration_ms.value_or(0) > 0) output->request.duration_ms = args.duration_ms;
+        tools::Outcome outcome{.completed = nullptr, .mutations = {output->request}};
         outcome.completed = std::move(output);
         done(std::move(outcome));
         return nullptr;
@@ -73,6 +73,7 @@ private:
                                 .risk = domain::RiskLevel::ReadOnly,
                                 .category = "agent",
                                 .repeatable = true,
+                                .sleeps = true,
                                 .input_schema = base::schema_of<SleepArgs>(),
                                 .output_schema = base::schema_of<SleepResult>(),
                                 .render = render_summary};

@@ -99,7 +99,7 @@ public:
                                    {"task", tasks::output_snapshot(*task)}}),
             .status = outcome};
         if (is_ready && outcome == domain::ResultStatus::Ok)
-            result.requests.emplace_back(tools::ResultRead{task->id});
+            result.mutations.emplace_back(tools::ResultRead{task->id});
         done(std::move(result));
     }
 

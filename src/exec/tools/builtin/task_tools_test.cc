@@ -221,7 +221,7 @@ TEST_F(TaskToolsTest, WaitingForOutputEndsWithPatienceAndWithAnInterruption) {
     const auto id = long_task();
     const auto late = run("TaskOutput", {{"task_id", id}, {"timeout_ms", 1}});
     EXPECT_EQ(base::string_at(late.envelope.result(), "retrieval_status"), "timeout");
-    EXPECT_TRUE(late.requests.empty());
+    EXPECT_TRUE(late.mutations.empty());
     const auto waiting = start("TaskOutput", {{"task_id", id}});
     waiting->cancel();
     EXPECT_EQ(end().result.status, ResultStatus::Cancelled);
@@ -230,8 +230,8 @@ TEST_F(TaskToolsTest, WaitingForOutputEndsWithPatienceAndWithAnInterruption) {
 TEST_F(TaskToolsTest, AResultThatWasReadIsNotToldAgain) {
     const auto id = task_that_runs("true");
     const auto read = run("TaskOutput", {{"task_id", id}});
-    ASSERT_EQ(read.requests.size(), 1U);
-    EXPECT_EQ(std::get<tools::ResultRead>(read.requests[0]), (tools::ResultRead{{id}}));
+    ASSERT_EQ(read.mutations.size(), 1U);
+    EXPECT_EQ(*read.mutations[0].as<tools::ResultRead>(), (tools::ResultRead{{id}}));
 }
 
 // contract: CMD-48, CMD-50, CMD-51

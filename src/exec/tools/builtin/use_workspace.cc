@@ -324,7 +324,7 @@ private:
                 entry.workspace_id);
         output->summary = base::trim(output->summary);
         outcome_.completed = std::move(output);
-        outcome_.requests = {tools::WorkspaceUse{std::move(entry)}};
+        outcome_.mutations = {tools::WorkspaceUse{std::move(entry)}};
         ended_ = true;
         done_(std::move(outcome_));
     }

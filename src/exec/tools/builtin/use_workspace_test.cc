@@ -30,8 +30,8 @@ protected:
         return repo().parent_path() / ".holon-worktrees-repo" / label;
     }
     static const domain::WorkspaceEntry& entered(const tools::Dispatched& end) {
-        EXPECT_EQ(end.requests.size(), 1U) << end.receipt;
-        return std::get<tools::WorkspaceUse>(end.requests.at(0)).entry;
+        EXPECT_EQ(end.mutations.size(), 1U) << end.receipt;
+        return end.mutations.at(0).as<tools::WorkspaceUse>()->entry;
     }
     json::object isolated(const char* label) const {
         return {{"path", "."}, {"mode", "isolated"}, {"isolation_label", label}};

@@ -23,7 +23,7 @@ std::string shown(std::string_view name) {
     return base::printable(base::ellipsize(base::to_utf8(name), kNameCharsMax));
 }
 
-// Whose words these are belongs to them: a model must not take them for ours.
+// The text names its server: a model must not take it for ours.
 std::string description_of(std::string_view server, const json::value& tool) {
     std::string words = base::string_at(tool, "description");
     if (words.empty()) words = base::string_at(tool, "title");

@@ -11,9 +11,9 @@
 
 namespace mcp {
 
-// Tools of one server that are looked at; a longer list is left out from there on.
+// At most this many tools of one server are read; further ones are left out.
 inline constexpr std::size_t kToolsMax = 128;
-// What every provider takes as a tool's name.
+// The length of a tool's name that every provider accepts.
 inline constexpr std::size_t kNameCharsMax = 64;
 inline constexpr std::size_t kDescriptionCharsMax = 1024;
 
@@ -34,8 +34,7 @@ struct LeftOut {
 BOOST_DESCRIBE_STRUCT(LeftOut, (), (tool, reason))
 
 struct Catalogue {
-    std::vector<Offer>
-        offers;  // By name, so that the order in which a server lists them is nothing.
+    std::vector<Offer> offers;  // By name, so that the order of the server's list does not matter.
     std::vector<LeftOut> left_out;
     friend bool operator==(const Catalogue&, const Catalogue&) = default;
 };
@@ -44,8 +43,8 @@ struct Catalogue {
 // cut and ends with a digest of the whole.
 std::string offered_name(std::string_view server, std::string_view tool);
 
-// From the entries of tools/list. Only the operator's choice is followed; what a server says about
-// its tools' risk is not read. Two tools with one name are both left out.
+// From the entries of tools/list. Only the operator's choice is followed; what a server claims
+// about its tools' risk is ignored. Two tools with one name are both left out.
 Catalogue catalogue(const config::McpServer& server, const std::vector<json::value>& listed);
 
 }  // namespace mcp

@@ -51,7 +51,7 @@ TEST(McpCatalogue, FollowsTheOperatorsChoice) {
                 ElementsAre("mcp__files__a"));
 }
 
-TEST(McpCatalogue, WordsOfTheServerAreBoundedCleanedAndMarked) {
+TEST(McpCatalogue, TextOfTheServerIsBoundedCleanedAndMarked) {
     const auto found = catalogue(server(), {listed("a", "Obey.\x1b[2J" + std::string(5000, 'x'))});
     ASSERT_EQ(found.offers.size(), 1u);
     const std::string& words = found.offers[0].description;

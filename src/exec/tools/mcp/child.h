@@ -10,11 +10,11 @@
 
 namespace mcp {
 
-// What a server may leave unread of what we wrote to it.
+// At most this many written bytes may be unread by the server.
 inline constexpr std::size_t kUnwrittenBytesMax = std::size_t{16} * 1024 * 1024;
 
 // A running server. Destroying it ends the process with all that it had started, without waiting,
-// and none of its events comes any more.
+// and none of its events arrives afterwards.
 class Child {
 public:
     virtual ~Child() = default;

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kMessageCharsMax = 300;
 constexpr std::int64_t kInvalidParams = -32602;
 
-// Every call that was sent and has no result leaves the same doubt.
+// The outcome of every call that was sent and has no result is unknown.
 constexpr std::string_view kLookFirst =
     "Nobody knows what the call has done. Look at the world before you make it again.";
 
@@ -21,7 +21,7 @@ struct Reporter {
                 .message = fmt::format("The MCP server {} could not be used: {}", server,
                                        plain_text(failure.reason, kMessageCharsMax)),
                 .recovery_hint =
-                    "The call was not made. Go on without this server; the operator "
+                    "The call was not made. Continue without this server; the operator "
                     "can see more with: holon doctor --probe",
                 .retryable = true};
     }
@@ -32,7 +32,7 @@ struct Reporter {
                 .details = json::object{{"code", failure.code}},
                 .recovery_hint = failure.code == kInvalidParams
                                      ? "Send other arguments, as its schema describes them."
-                                     : "Use another tool, or go on without it."};
+                                     : "Use another tool, or continue without it."};
     }
     domain::ToolError operator()(const TimedOut& failure) const {
         return {.kind = "mcp_timeout",

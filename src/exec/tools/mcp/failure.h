@@ -1,4 +1,4 @@
-// Why a call to a server brought no result, and what the model is told about it.
+// Why a call to a server has no result, and the error that the model receives.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mcp {
 
-// The server could not be started, so nothing was asked of it.
+// The server could not be started, so the call was not sent.
 struct NotStarted {
     std::string reason;
 };
@@ -17,7 +17,7 @@ struct Refused {
     std::int64_t code{0};
     std::string message;
 };
-// From here on the call had been sent, and nobody knows what it did.
+// In the cases below the call was sent, and its effect is unknown.
 struct TimedOut {
     std::int64_t timeout_ms{0};
 };

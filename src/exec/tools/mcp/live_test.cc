@@ -161,11 +161,11 @@ TEST_F(McpLive, TheSameListGivesTheSameRegistry) {
     EXPECT_EQ(registry_.version(), version);
 }
 
-TEST_F(McpLive, AServerThatDiesInACallLeavesTheOutcomeUnknownAndComesBack) {
+TEST_F(McpLive, AServerThatDiesInACallLeavesTheOutcomeUnknownAndIsRestarted) {
     use({server("normal")});
     EXPECT_EQ(kind("die", json::object{}), "mcp_server_died");
     EXPECT_THAT(end().receipt, HasSubstr("exit status 3"));
-    EXPECT_THAT(log(), HasSubstr("dying as told"));
+    EXPECT_THAT(log(), HasSubstr("dying on request"));
     EXPECT_EQ(run("echo", {{"text", "again"}}).receipt, "again");
 }
 

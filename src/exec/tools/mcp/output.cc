@@ -89,7 +89,7 @@ private:
                               .lines = static_cast<std::uint64_t>(std::ranges::count(text, '\n')) +
                                        (text.empty() || text.ends_with('\n') ? 0 : 1)},
                              chars);
-        // Escape sequences of an outside program end here.
+        // Removes escape sequences of an external program.
         out.text_preview = base::printable(shown.text, true);
         const auto* list = base::find(result_, "content");
         out.truncated =

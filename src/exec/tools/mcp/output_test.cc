@@ -80,7 +80,7 @@ TEST_F(McpOutput, LongTextIsCutAndKeptWhole) {
     EXPECT_FALSE(result.result().contains("structured_content"));
 }
 
-TEST_F(McpOutput, AFailureOfTheToolIsAnErrorInItsOwnWords) {
+TEST_F(McpOutput, AFailureOfTheToolIsAnErrorWithItsText) {
     const auto failed =
         envelope(R"({"isError":true,"content":[{"type":"text","text":"disk\u001b[31m full"}]})");
     ASSERT_FALSE(failed.ok());

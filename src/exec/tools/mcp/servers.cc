@@ -29,7 +29,7 @@ Servers::Servers(ServersParts parts) : parts_(std::move(parts)) {
 }
 
 void Servers::discover(base::Job done) {
-    // The last of them to be through tells.
+    // The last server to finish reports.
     const std::shared_ptr<base::Job> last(new base::Job(std::move(done)), [](base::Job* task) {
         (*task)();
         delete task;

@@ -318,7 +318,7 @@ void Session::on(const Garbage& garbage) {
         lose(fmt::format("it wrote more than {} lines that are no messages", kGarbageMax));
 }
 
-// Whose answer it was to be, nobody can tell; so nobody waits on for one that does not come.
+// It is unknown which call it answers, so no call keeps waiting for it.
 void Session::on_too_long() {
     note("[holon] a message that is too long was not read");
     if (state_ == State::Ready) return fail_sent(TooLarge{});

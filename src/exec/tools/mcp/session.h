@@ -95,7 +95,7 @@ private:
     void list_page(const std::string& cursor);
     void on_page(const Answer& answer, const std::string& cursor);
     void become_ready();
-    // The server is no more, or no more of use: it is ended, and whoever waits for it is told.
+    // The server has ended or is unusable: end it, and fail all calls that wait for it.
     void lose(const std::string& why);
 
     std::int64_t send(std::string_view method, json::object params, OnReply on_reply);

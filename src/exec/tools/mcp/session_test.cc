@@ -1,4 +1,4 @@
-// One session on a server that says what the test says, on made-up time.
+// One session with a scripted server, on a fake clock.
 #include "exec/tools/mcp/session.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Keeps what was written, and gives what the test tells it to.
+// Records what was written, and answers as the test sets it.
 class FakeServers final : public ChildRunner {
 public:
     struct Process final : Child {
@@ -132,7 +132,7 @@ TEST_F(McpSession, TakesOlderRevisionsAndRefusesUnknownOnes) {
     EXPECT_THAT(opened_->error().message, HasSubstr("'1999-01-01'"));
 }
 
-TEST_F(McpSession, AServerThatSaysNothingIsGivenUp) {
+TEST_F(McpSession, ASilentServerIsGivenUp) {
     session_->open([&](base::Status status) { opened_ = std::move(status); });
     const auto began = loop_.now();
     ASSERT_TRUE(loop_.run_until([&] { return opened_.has_value(); }));
@@ -149,7 +149,7 @@ TEST_F(McpSession, AListWithoutEndIsGivenUp) {
     EXPECT_THAT(opened_->error().message, HasSubstr("pages"));
 }
 
-TEST_F(McpSession, ATimeoutIsToldToTheServerAndALateAnswerToNobody) {
+TEST_F(McpSession, ATimeoutIsSentToTheServerAndALateAnswerIsIgnored) {
     make_ready();
     call(5s);
     const auto id = servers_.heard.back().at("id");
@@ -190,7 +190,7 @@ TEST_F(McpSession, ADeathFailsWhatWasSentAndTheNextCallStartsAnotherServer) {
     call();
     introduce();
     EXPECT_EQ(loop_.now() - died_at, kRestartDelayFirst);
-    ASSERT_EQ(last_method(), "tools/call");  // The list stays what it was.
+    ASSERT_EQ(last_method(), "tools/call");  // The list is unchanged.
     for (const auto& message : servers_.heard)
         EXPECT_NE(message.at("method"), json::value("tools/list"));
     servers_.answer({});

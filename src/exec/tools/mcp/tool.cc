@@ -57,7 +57,7 @@ private:
 
     tools::Outcome outcome(Session::Answer answer, results::ArtifactSink& sink) const {
         const std::string& server = session_.server().name;
-        // Nobody looked at what the server changed.
+        // The changes of the server were not observed.
         const domain::Effects effects{.observed = false};
         if (answer)
             return {.completed = completed(server, remote_name_, std::move(*answer), sink),

@@ -27,9 +27,10 @@ constexpr std::array kRuleHints{
     RuleHint{"invalid_hunk_header",
              "Write hunk headers as `@@ -old_start,count +new_start,count @@`."},
     RuleHint{"missing_hunk", "Give each file at least one hunk with at least one line."},
-    RuleHint{"invalid_hunk_empty_line",
-             "Write an empty line as a single space when it stays, as `+` when it is added and as "
-             "`-` when it is removed."},
+    RuleHint{
+        "invalid_hunk_empty_line",
+        "Write an empty line as a single space when it is kept, as `+` when it is added and as "
+        "`-` when it is removed."},
     RuleHint{"invalid_hunk_line",
              "Begin each line of a hunk with a space (kept), `+` (added) or `-` (removed)."},
     RuleHint{"invalid_git_header",

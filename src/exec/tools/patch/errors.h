@@ -1,4 +1,4 @@
-// The failures of the patch tool, in words that tell a model what to send next.
+// The failures of the patch tool, with messages that say what to send next.
 #pragma once
 
 #include <expected>

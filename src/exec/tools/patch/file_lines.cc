@@ -34,7 +34,7 @@ Ending FileLines::ending(std::size_t i) const {
 }
 
 Ending FileLines::style_before(std::size_t i) const {
-    // The last line may have no ending; then the one before it tells.
+    // The last line may have no ending; then the one before it decides.
     for (const std::size_t back : {1, 2}) {
         if (i >= back && ending(i - back) != Ending::None) return ending(i - back);
     }

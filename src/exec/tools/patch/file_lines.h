@@ -11,7 +11,7 @@ enum class Ending { None, Lf, CrLf };
 
 std::string_view ending_text(Ending ending);
 
-// Views into the bytes it was made from, which have to stay. Lines count from 0.
+// Views into the bytes it was made from, which must outlive it. Lines count from 0.
 class FileLines {
 public:
     explicit FileLines(std::string_view bytes);

@@ -56,7 +56,7 @@ std::optional<std::vector<std::string>> components_below(const fs::path& root,
     return components;
 }
 
-// A hook or a setting in there is run later by whoever uses git, outside of any sandbox.
+// The operator's next git command would obey a hook or setting there, outside any sandbox.
 bool is_gits(std::string_view name) {
     return name.size() == 4 && name[0] == '.' && (name[1] | 32) == 'g' && (name[2] | 32) == 'i' &&
            (name[3] | 32) == 't';
@@ -148,8 +148,8 @@ Outcome<Spot> Tree::locate(const std::string& requested) const {
 }
 
 // Goes down one folder at a time and follows links itself: `..` in a link's target goes back along
-// the folders that were come through, never by the name "..". openat2 with RESOLVE_BENEATH was
-// dropped for this, as it refuses absolute links that stay inside, and is not on every kernel.
+// the folders already opened, never by the name "..". openat2 with RESOLVE_BENEATH was dropped for
+// this, as it refuses absolute links that stay inside, and is not on every kernel.
 Outcome<void> Tree::walk(std::vector<std::string> components, Spot& spot) const {
     spot.name = std::move(components.back());
     if (is_gits(spot.name)) return belongs_to_git(spot);

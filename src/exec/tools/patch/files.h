@@ -1,5 +1,5 @@
 // The files below one root, reached through folder descriptors only: a path that was found to lie
-// inside is never looked up again by name, so nothing can be swapped in between check and use.
+// inside is never resolved again by name, so nothing can be swapped in between check and use.
 #pragma once
 
 #include <sys/stat.h>
@@ -72,7 +72,7 @@ private:
 // A step that the operating system refused, as the untyped `tool_execution_failed`.
 Failure system_failure(std::string_view doing, std::string_view path, int error);
 
-// Opens the folder `name` in `parent` without following a link. errno tells why it could not.
+// Opens the folder `name` in `parent` without following a link. errno says why it could not.
 Folder open_folder(const Folder& parent, const std::string& name);
 
 }  // namespace patch

@@ -190,7 +190,7 @@ std::size_t Matcher::nearest_trace(const Hunk& hunk, const std::vector<Line>& bl
     return best.value_or(hint);
 }
 
-// "- item" in a hunk removes " item"; whoever meant the list item forgot the diff's own column.
+// "- item" in a hunk removes " item"; for the list item itself the diff's own column is missing.
 bool Matcher::lost_list_dash(const std::vector<Line>& block) const {
     for (const auto& line : block) {
         if (line.kind != LineKind::Remove || !line.text.starts_with(' ')) continue;

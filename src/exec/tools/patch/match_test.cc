@@ -100,7 +100,7 @@ TEST(Match, KeepsTheFinalNewlineUnlessThePatchSaysOtherwise) {
         {"the patch removes it", "a\n", "@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n", "a"},
         {"both sides lack it", "a",
          "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n", "b"},
-        {"the last line goes, the one before stays whole", "a\nb",
+        {"the last line is removed, the one before is unchanged", "a\nb",
          "@@ -1,2 +1 @@\n a\n-b\n\\ No newline at end of file\n", "a\n"},
         {"the marker holds at the end only", "b\nx\nb\n",
          "@@ -1 +1 @@\n-b\n+c\n\\ No newline at end of file\n", "b\nx\nc"},

@@ -20,7 +20,7 @@ struct Line {
 };
 
 struct Hunk {
-    std::size_t patch_line{0};  // Where it stands in the patch, from 1.
+    std::size_t patch_line{0};  // Its line in the patch, from 1.
     std::size_t old_start{1};
     // The header has an old count of 0: lines are added behind old_start instead of before it.
     bool inserts_after{false};

@@ -39,7 +39,7 @@ struct IgnoredMetadata {
     friend bool operator==(const IgnoredMetadata&, const IgnoredMetadata&) = default;
 };
 
-// Something in the patch that was put right on the way. `path` is empty when it concerns them all.
+// A fault of the patch that was corrected. `path` is empty when it concerns them all.
 struct Diagnostic {
     std::string path;
     std::string kind;
@@ -64,8 +64,9 @@ struct Place {
 };
 
 // Applies `text`, read as `expected`, or as the other format when it is plainly written in that
-// one. Any thread may call. Another process that changes the same files meanwhile is noticed and
-// wins. An error means that no file has changed, unless its details name `not_restored`.
+// one. Any thread may call. If another process changes the same files meanwhile, this is detected
+// and its change wins. An error means that no file has changed, unless its details name
+// `not_restored`.
 std::expected<Applied, domain::ToolError> apply(std::string_view text, Format expected,
                                                 const Place& place);
 

@@ -241,7 +241,7 @@ TEST_F(PatchTest, RefusesEveryPathThatLeadsOut) {
     EXPECT_EQ(base::string_at(details, "active_workspace_root"), root.path().string());
 }
 
-// Git runs what lies there, for whoever uses it next and outside of any sandbox.
+// The operator's next git command would run files there, outside any sandbox.
 TEST_F(PatchTest, LeavesTheFoldersOfGitToGit) {
     root.write(".git/hooks/pre-commit", "old\n");
     root.write("sub/.git", "gitdir: elsewhere\n");

@@ -37,11 +37,11 @@ bool is_same(const struct stat& a, const struct stat& b) {
            a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
-// One change on its way. What `hidden` names, and whether the target is ours, tells how to undo.
+// One change in progress. `hidden`, and whether the target is ours, determine how to undo it.
 struct Move {
     const Change& change;
     Folder folder{};
-    std::string hidden{};       // Beside the target; empty when there is none.
+    std::string hidden{};       // Next to the target; empty when there is none.
     bool hidden_is_old{false};  // It has the old file, else the new one.
     bool placed{false};         // The target has the new file.
 };
@@ -61,7 +61,7 @@ public:
 
     Outcome<std::vector<std::string>> run() {
         if (auto done = execute(); !done) return undo(std::move(done).error());
-        // A leftover is the one thing that could go wrong here, and no reason to undo good work.
+        // Only a leftover file can result here, which is no reason to undo the change.
         for (const auto& move : moves_) {
             if (!move.hidden.empty()) ::unlinkat(move.folder->get(), move.hidden.c_str(), 0);
         }
@@ -89,7 +89,7 @@ private:
         return {};
     }
 
-    // True when `step` may go on; else errno is what a test wants it to be.
+    // True when `step` may continue; else errno is the fault that a test injects.
     bool may(Step step, const Move& move) const {
         errno = fault_ ? fault_(step, move.change.spot) : 0;
         return errno == 0;
@@ -118,8 +118,8 @@ private:
     Outcome<void> stage(Move& move) {
         const Spot& spot = move.change.spot;
         const NewFile& file = *move.change.after;
-        // A fresh file gets what the umask leaves; one with a past starts closed, as its bytes may
-        // be secret until its mode is set.
+        // A new file gets the default mode; a rewritten one starts private, as its bytes may be
+        // secret until its mode is set.
         const mode_t mode = file.like ? 0600 : file.executable.value_or(false) ? 0777 : 0666;
         int fd = -1;
         for (int i = 0; fd < 0 && i < kNameAttemptsMax; ++i) {
@@ -147,8 +147,8 @@ private:
         if (::fstat(fd, &own) != 0) return false;
         mode_t mode = like.st_mode & 07777U;
         if (own.st_uid != like.st_uid || own.st_gid != like.st_gid) {
-            // Only root may give files away. Without it the file becomes ours, and must not run
-            // with our rights because of a bit that lent its old owner's.
+            // Only root may change the owner. Otherwise the file becomes ours, and must not keep a
+            // setuid bit of its old owner.
             if (::fchown(fd, like.st_uid, like.st_gid) != 0) mode &= 0777U;
         }
         if (file.executable) mode = with_executable(mode, *file.executable);

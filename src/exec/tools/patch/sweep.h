@@ -14,10 +14,10 @@ namespace patch {
 struct NewFile {
     std::string bytes;
     std::optional<struct stat> like{};  // Takes mode and owner of this file; a fresh one has none.
-    std::optional<bool> executable{};   // Sets the executable bit, else it stays as it is.
+    std::optional<bool> executable{};   // Sets the executable bit, else it is unchanged.
 };
 
-// What becomes of one path: `before` alone is a delete, `after` alone an add, both are a rewrite.
+// The change of one path: `before` alone is a delete, `after` alone an add, both are a rewrite.
 struct Change {
     Spot spot;
     std::optional<struct stat> before{};
@@ -26,16 +26,16 @@ struct Change {
 
 enum class Step { MakeFolder, Stage, Exchange, Place, SetAside };
 
-// Asked before each step; an errno other than 0 is taken as the answer of the operating system.
-// For tests: a full disk cannot be had on demand.
+// Called before each step; an errno other than 0 fails the step. For tests, which cannot fill a
+// disk.
 using Fault = std::function<int(Step step, const Spot& spot)>;
 
-// Carries out `changes` in their order and returns the folders it made, as absolute paths.
+// Executes `changes` in order and returns the folders it created, as absolute paths.
 //
-// New bytes go to hidden files beside their targets first. When anything fails, from a full disk
-// to a file that changed since it was read, what was done is undone and nothing is left behind.
-// Should undoing fail as well, the details name the paths in `not_restored`, each with the hidden
-// file that still has its old bytes.
+// New bytes go to hidden files next to their targets first. When anything fails, from a full disk
+// to a file that changed since it was read, what was done is undone and nothing is left behind. If
+// undoing fails, too, the details name the paths in `not_restored`, each with the hidden file that
+// still has its old bytes.
 Outcome<std::vector<std::string>> sweep(const std::vector<Change>& changes,
                                         const Fault& fault = nullptr);
 

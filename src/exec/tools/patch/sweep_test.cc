@@ -32,7 +32,7 @@ protected:
     TestFolder folder;
 };
 
-TEST_F(SweepTest, CarriesOutEveryKindOfChange) {
+TEST_F(SweepTest, ExecutesEveryKindOfChange) {
     const auto made = sweep(one_of_each());
     ASSERT_TRUE(made);
     EXPECT_THAT(*made, testing::ElementsAre(folder.at("deep"), folder.at("deep/er")));

@@ -106,7 +106,7 @@ tools::Outcome held_to_success(tools::Outcome outcome, const std::string& name) 
                 {"name", name},
                 {"stderr",
                  base::printable(base::last_chars(base::to_utf8(tail), kErrorOutputChars), true)}},
-        .recovery_hint = "Look at its error output, or call it with allowFailure."};
+        .recovery_hint = "Check its error output, or call it with allowFailure."};
     if (output->exit.exit_code) error.details->as_object()["exit_status"] = *output->exit.exit_code;
     outcome.completed = std::unexpected(std::move(error));
     return outcome;

@@ -42,7 +42,7 @@ struct EditResult {
     std::string path;
     std::string etag;
     bool changed{false};
-    std::int64_t start{0};  // Where the text now stands, and where the cursor is: at its end.
+    std::int64_t start{0};  // The position of the text; the cursor is at its end.
     std::int64_t end{0};
     std::vector<vault::UndoEntry> undo;
 };
@@ -129,7 +129,7 @@ Change edit(const std::shared_ptr<Contexts>& contexts, Target target) {
                 return vault::decide_rewrite(
                     path, parts.whole(), parts.before + request.as<TextArgs>().text + parts.after);
             },
-            .tell =
+            .report =
                 [where](const Request& request, const Done& done) {
                     const Selection now = where(request).second;
                     return answer("Edited " + done.decision.path,
@@ -185,7 +185,7 @@ RunContext context_from(const json::object& context) {
 }
 
 void add_editor(tools::Registry& registry, const Kit& kit) {
-    registry.add(look_tool(
+    registry.add(read_tool(
         kit,
         about<NoArgs, SelectionResult>("editor.getSelection", kCategory, "Read what is selected."),
         get_selection));
@@ -199,7 +199,7 @@ void add_editor(tools::Registry& registry, const Kit& kit) {
                              edit(kit.contexts, cursor_of)));
     registry.add(compute_tool(kit,
                               about<NoArgs, PathResult>("editor.getActiveFilePath", kCategory,
-                                                        "Tell which file is active."),
+                                                        "Report which file is active."),
                               get_path));
 }
 

@@ -18,7 +18,7 @@ namespace plan_tools {
 struct Selection {
     std::size_t from{0};
     std::size_t to{0};
-    // What stood there when it was selected. If the file says otherwise by then, it is a CONFLICT.
+    // The text when it was selected. If the file differs by then, it is a CONFLICT.
     std::optional<std::string> text{};
     friend bool operator==(const Selection&, const Selection&) = default;
 };
@@ -38,8 +38,8 @@ RunContext context_from(const json::object& context);
 // The context a run was started with. A preview asks with an empty id, for the run to come.
 using ContextOf = std::function<RunContext(const domain::RunId&, const tools::Place&)>;
 
-// A command that plans may run by its name. "{name}" in an argument stands for the value a call
-// gives, in one piece: no shell reads it. An argument that must not be taken for an option belongs
+// A command that plans may run by its name. "{name}" in an argument is the value that a call gives,
+// in one piece: no shell interprets it. An argument that must not be taken for an option belongs
 // behind "--".
 struct NamedCommand {
     std::string name;

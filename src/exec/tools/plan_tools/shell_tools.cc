@@ -1,5 +1,5 @@
 // shell.exec and shell.applyPatch: the runtime's own tools under names that plans use. They do the
-// work; added here are a preview and, for a patch, what is needed to take it back.
+// work; added here are a preview and, for a patch, what is needed to undo it.
 #include <map>
 
 #include "exec/tools/builtin/builtin.h"
@@ -17,7 +17,7 @@ tools::ToolSpec renamed(tools::ToolSpec spec, std::string name) {
     return spec;
 }
 
-// How long it may take, the step says.
+// The step sets the time limit.
 struct ShellArgs {
     std::string cmd;
     std::optional<std::string> workdir{};
@@ -89,7 +89,7 @@ vault::Outcome<BeforeImages> keep(const std::string& text, const domain::Workspa
                                   results::ArtifactSink& sink) {
     BeforeImages images;
     const auto parsed = patch::parse(text, patch::Format::UnifiedDiff);
-    if (!parsed) return images;  // Told by the tool itself.
+    if (!parsed) return images;  // The tool itself reports it.
     const auto root = TRY(vault::Root::open(place.execution_root));
     for (const auto& file : parsed->files) {
         const std::string path =
@@ -122,8 +122,8 @@ std::optional<std::string> etag_now(const vault::Root& root, const std::string& 
     return content ? std::optional(vault::etag(content->bytes)) : std::nullopt;
 }
 
-// What to note so that `effects` can be taken back. A file that was not what was kept gets no
-// artifact, so that taking it back says that it cannot.
+// The entries that undo `effects`. A file that differs from the kept bytes gets no artifact, so
+// that undoing it fails with a reason.
 std::vector<vault::UndoEntry> undo_of(const domain::Effects& effects, const BeforeImages& images,
                                       const vault::Root& root) {
     using vault::Action;
@@ -171,7 +171,7 @@ std::vector<vault::UndoEntry> undo_of(const domain::Effects& effects, const Befo
     return undo;
 }
 
-// The patch's own output with the undo entries beside it.
+// The patch's own output, with the undo entries.
 struct UndoableOutput final : results::Output {
     UndoableOutput(std::unique_ptr<results::Output> inner, std::vector<vault::UndoEntry> undo)
         : inner(std::move(inner)), undo(std::move(undo)) {}
@@ -230,7 +230,7 @@ public:
     }
 
 private:
-    // Until the patch itself begins, it can be called off; see ApplyPatch.
+    // It can be cancelled until the patch itself begins; see ApplyPatch.
     struct Waiting final : tools::Running {
         void cancel() override { cancelled = true; }
         bool cancelled{false};

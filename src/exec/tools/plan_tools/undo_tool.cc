@@ -1,4 +1,4 @@
-// plan.undo: takes one change of an earlier run back. A revert is a plan of such calls, so it is
+// plan.undo: undoes one change of an earlier plan run. A revert is a plan of such calls, so it is
 // approved, recorded and undone like any other run.
 #include "exec/tools/plan_tools/vault_tool.h"
 
@@ -13,7 +13,7 @@ struct UndoResult {
 };
 BOOST_DESCRIBE_STRUCT(UndoResult, (), (path, restored, message, undo))
 
-std::string told(const vault::UndoEntry& entry, const vault::Decision& decision) {
+std::string summary_of(const vault::UndoEntry& entry, const vault::Decision& decision) {
     using vault::Action;
     std::string path = vault::shown(entry.path);
     if (decision.steps.empty())
@@ -48,9 +48,9 @@ void add_undo(tools::Registry& registry, const Kit& kit) {
              [kept = kit.host.kept](const vault::Root& root, const Request& request) {
                  return vault::decide_undo(root, request.as<vault::UndoEntry>(), kept);
              },
-         .tell =
+         .report =
              [](const Request& request, const vault::Done& done) {
-                 const auto message = told(request.as<vault::UndoEntry>(), done.decision);
+                 const auto message = summary_of(request.as<vault::UndoEntry>(), done.decision);
                  return answer(message, UndoResult{.path = done.decision.path,
                                                    .message = message,
                                                    .undo = done.performed.undo});

@@ -20,7 +20,7 @@ tools::ToolSpec spec_of(About about, domain::RiskLevel risk) {
 }
 
 // Stops a search between two files, and a change before its first step; a change that has begun
-// goes on to its end, so that it is whole or not at all.
+// runs to its end, so that it is complete or not made at all.
 struct Stoppable final : tools::Running {
     void cancel() override { stop = true; }
     std::atomic<bool> stop{false};
@@ -41,7 +41,7 @@ base::Result<json::object> no_preview(const domain::ToolError& error) {
     return base::fail(base::ErrorCode::Refused, "{}", error.message);
 }
 
-// A preview may be asked for args that still have references in them.
+// A preview may be requested for args that still contain references.
 base::Status check_fit(const tools::ToolSpec& spec, const json::value& args) {
     const auto faults = tools::check_schema(spec.input_schema, args);
     if (faults.empty()) return {};
@@ -49,12 +49,12 @@ base::Status check_fit(const tools::ToolSpec& spec, const json::value& args) {
                       faults.front().pointer, faults.front().message);
 }
 
-class LookTool final : public tools::Tool {
+class ReadTool final : public tools::Tool {
 public:
-    LookTool(const Kit& kit, About about, Look look)
+    ReadTool(const Kit& kit, About about, Reader reader)
         : loop_(kit.host.loop),
           contexts_(kit.contexts),
-          look_(std::make_shared<const Look>(std::move(look))),
+          reader_(std::make_shared<const Reader>(std::move(reader))),
           spec_(spec_of(std::move(about), domain::RiskLevel::ReadOnly)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
@@ -65,35 +65,35 @@ public:
         Request request{.args = call.args, .place = place, .stop = &running->stop};
         request.context = contexts_->of(call.run_id, place);
         loop_.offload(
-            [look = look_, request = std::move(request), running, answer] {
-                *answer = answer_of(*look, request);
+            [reader = reader_, request = std::move(request), running, answer] {
+                *answer = answer_of(*reader, request);
             },
             [answer, done = std::move(done)]() mutable { done(outcome_of(std::move(*answer))); });
         return running;
     }
 
-    // Looking changes nothing, so a preview may do it and tell the result.
+    // A read changes nothing, so a preview may execute it and show the result.
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place& place) const override {
         TRY(check_fit(spec_, args));
         const std::atomic<bool> never{false};
         Request request{.args = args, .place = place, .stop = &never};
         request.context = contexts_->of({}, place);
-        auto answer = answer_of(*look_, request);
+        auto answer = answer_of(*reader_, request);
         if (!answer) return no_preview(answer.error());
         return json::object{{"data", std::move(answer->result)}};
     }
 
 private:
-    static vault::Outcome<Answer> answer_of(const Look& look, const Request& request) {
+    static vault::Outcome<Answer> answer_of(const Reader& reader, const Request& request) {
         if (request.stop->load()) return vault::stopped();
         const auto root = TRY(vault::Root::open(request.place.workspace.execution_root));
-        return look(root, request);
+        return reader(root, request);
     }
 
     base::Loop& loop_;
     std::shared_ptr<Contexts> contexts_;
-    std::shared_ptr<const Look> look_;
+    std::shared_ptr<const Reader> reader_;
     const tools::ToolSpec spec_;
 };
 
@@ -121,7 +121,7 @@ public:
             [change = change_, request, run = call.run_id, end, done = std::move(done)]() mutable {
                 if (!*end) return done(outcome_of(std::unexpected(std::move(*end).error())));
                 if (change->after) change->after(run, *request, **end);
-                auto outcome = outcome_of(change->tell(*request, **end));
+                auto outcome = outcome_of(change->report(*request, **end));
                 outcome.effects = std::move((*end)->performed.effects);
                 done(std::move(outcome));
             });
@@ -141,8 +141,8 @@ public:
         else
             return no_preview(decision.error());
         json::object preview = vault::describe(done.decision.steps);
-        // What it would answer, as far as that is known: nothing has been noted to take back.
-        preview["data"] = change_->tell(request, done).result;
+        // The expected answer, as far as it is known, without undo entries.
+        preview["data"] = change_->report(request, done).result;
         return preview;
     }
 
@@ -198,8 +198,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<tools::Tool> look_tool(const Kit& kit, About about, Look look) {
-    return std::make_unique<LookTool>(kit, std::move(about), std::move(look));
+std::unique_ptr<tools::Tool> read_tool(const Kit& kit, About about, Reader reader) {
+    return std::make_unique<ReadTool>(kit, std::move(about), std::move(reader));
 }
 
 std::unique_ptr<tools::Tool> change_tool(const Kit& kit, About about, Change change) {

@@ -1,4 +1,4 @@
-// What the families have in common: work beside the loop, a typed answer, cancellation.
+// What the families have in common: offloaded work, a typed answer, cancellation.
 #pragma once
 
 #include <atomic>
@@ -49,13 +49,13 @@ struct AnswerOutput final : results::Output {
     }
 };
 
-// What a call is given. `context` was asked for on the loop.
+// What a call is given. `context` was loaded on the loop.
 struct Request {
     json::value args;
     tools::Place place;
     RunContext context{};
     const std::atomic<bool>* stop{nullptr};
-    bool first_try{false};  // Of a change that is carried out; never in a preview.
+    bool first_try{false};  // Of a change that is executed; never in a preview.
 
     // `args` fit the schema that was derived from T.
     template <class T>
@@ -64,18 +64,18 @@ struct Request {
     }
 };
 
-// Looks, and changes nothing. Any thread may call it.
-using Look = std::function<vault::Outcome<Answer>(const vault::Root&, const Request&)>;
+// Reads, and changes nothing. Any thread may call it.
+using Reader = std::function<vault::Outcome<Answer>(const vault::Root&, const Request&)>;
 
-// A change: decided without touching anything, then told by what was done.
+// A change: decided without side effects, executed, and then reported.
 struct Change {
     std::function<vault::Outcome<vault::Decision>(const vault::Root&, const Request&)> decide;
-    std::function<Answer(const Request&, const vault::Done&)> tell;
+    std::function<Answer(const Request&, const vault::Done&)> report;
     // Called on the loop once it is done, for what the next call has to know.
     std::function<void(const domain::RunId&, const Request&, const vault::Done&)> after{};
 };
 
-// The parts of a spec that differ; the rest follows from whether the tool looks or changes.
+// The parts of a spec that differ; all others follow from whether the tool reads or changes.
 struct About {
     std::string name;
     std::string category;
@@ -84,7 +84,7 @@ struct About {
     json::object output_schema;
 };
 
-std::unique_ptr<tools::Tool> look_tool(const Kit& kit, About about, Look look);
+std::unique_ptr<tools::Tool> read_tool(const Kit& kit, About about, Reader reader);
 std::unique_ptr<tools::Tool> change_tool(const Kit& kit, About about, Change change);
 
 // A tool that needs no file: answered at once.

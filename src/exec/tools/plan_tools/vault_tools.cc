@@ -168,7 +168,7 @@ constexpr auto describe_fields(const SearchArgs*) {
     return std::to_array<base::FieldDoc>(
         {{"query", "Text to find, or a regular expression.", R"("minLength":1,"maxLength":1000)"},
          {"regex", "Read the query as an RE2 expression.", R"("default":false)", true},
-         {"caseSensitive", "Tell capital letters apart.", R"("default":false)", true},
+         {"caseSensitive", "Distinguish upper and lower case.", R"("default":false)", true},
          {"folder", "Search below this folder only.", R"("default":"")", true},
          {"glob", "Search files whose path fits this pattern, such as *.md.", R"("minLength":1)"},
          {"maxResults", "Lines to give at most.", R"("default":100,"minimum":1,"maximum":1000)",
@@ -236,14 +236,14 @@ bool has_step(const Done& done) {
                                [](const auto& step) { return std::holds_alternative<S>(step); });
 }
 
-Answer tell_folder(const Request&, const Done& done) {
+Answer report_folder(const Request&, const Done& done) {
     const bool created = !done.decision.steps.empty() || !done.performed.undo.empty();
     return answer(fmt::format("{} the folder {}", created ? "Created" : "There already is",
                               vault::shown(done.decision.path)),
                   FolderResult{done.decision.path, created, done.performed.undo});
 }
 
-Answer tell_create(const Request&, const Done& done) {
+Answer report_create(const Request&, const Done& done) {
     return answer("Created " + done.decision.path,
                   CreateResult{done.decision.path, last_etag(done), done.performed.undo});
 }
@@ -270,7 +270,7 @@ Outcome<Answer> read(const Root& root, const Request& request) {
     return answer(fmt::format("Read {} ({} bytes)", path, size), result);
 }
 
-Answer tell_write(const Request&, const Done& done) {
+Answer report_write(const Request&, const Done& done) {
     const bool changed = !done.decision.steps.empty();
     const bool created = has_step<vault::CreateFile>(done);
     return answer(
@@ -282,7 +282,7 @@ Answer tell_write(const Request&, const Done& done) {
         WriteResult{done.decision.path, last_etag(done), changed, created, done.performed.undo});
 }
 
-Answer tell_rename(const Request& request, const Done& done) {
+Answer report_rename(const Request& request, const Done& done) {
     RenameResult result{.from = request.as<RenameArgs>().from,
                         .path = done.decision.path,
                         .linksUpdated = static_cast<std::int64_t>(done.decision.links),
@@ -299,7 +299,7 @@ Answer tell_rename(const Request& request, const Done& done) {
         result);
 }
 
-Answer tell_delete(const Request& request, const Done& done) {
+Answer report_delete(const Request& request, const Done& done) {
     const DeleteResult result{request.as<DeleteArgs>().path, done.decision.path,
                               done.performed.undo};
     return answer(fmt::format("Moved {} to {}", vault::shown(result.path), result.trashPath),
@@ -368,7 +368,7 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
              [](const Root& root, const Request& request) {
                  return vault::decide_folder(root, request.as<PathArgs>().path);
              },
-         .tell = tell_folder}));
+         .report = report_folder}));
     registry.add(
         change_tool(kit,
                     about<CreateArgs, CreateResult>("vault.createFile", kFileCategory,
@@ -379,8 +379,8 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                              return vault::decide_create(root, args.path, args.content,
                                                          args.onCollision, request.first_try);
                          },
-                     .tell = tell_create}));
-    registry.add(look_tool(
+                     .report = report_create}));
+    registry.add(read_tool(
         kit, about<ReadArgs, ReadResult>("vault.readFile", kFileCategory, "Read a text file."),
         read));
     registry.add(change_tool(
@@ -396,7 +396,7 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                                                    .create = args.create,
                                                    .expected_etag = std::move(args.expectedEtag)});
              },
-         .tell = tell_write}));
+         .report = report_write}));
     registry.add(change_tool(
         kit,
         about<RenameArgs, RenameResult>("vault.rename", kFileCategory,
@@ -410,7 +410,7 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                                                     .on_collision = args.onCollision,
                                                     .expected_etag = std::move(args.expectedEtag)});
              },
-         .tell = tell_rename}));
+         .report = report_rename}));
     registry.add(change_tool(
         kit,
         about<DeleteArgs, DeleteResult>("vault.delete", kFileCategory,
@@ -425,12 +425,12 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                      "file.");
              return vault::decide_delete(root, args.path, args.expectedEtag);
          },
-         .tell = tell_delete}));
-    registry.add(look_tool(kit,
+         .report = report_delete}));
+    registry.add(read_tool(kit,
                            about<SearchArgs, SearchResult>("vault.searchText", kFileCategory,
                                                            "Find lines of text in the vault."),
                            search));
-    registry.add(look_tool(
+    registry.add(read_tool(
         kit,
         about<ListArgs, ListResult>("vault.listFiles", kFileCategory, "List files of the vault."),
         list));

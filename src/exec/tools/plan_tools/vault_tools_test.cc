@@ -37,7 +37,7 @@ TEST_F(VaultToolsTest, AreNotReachedByArgsThatDoNotFit) {
 }
 
 // contract: RUN-03
-TEST_F(VaultToolsTest, TellEachFailureByItsCode) {
+TEST_F(VaultToolsTest, ReportEachFailureByItsCode) {
     write("a.md", "a");
     const auto before = all();
     struct Case {
@@ -83,7 +83,7 @@ TEST_F(NoDeleteTest, DeletesNothingUnlessThatIsAllowed) {
     EXPECT_EQ(all(), (Files{{"a.md", "644 a"}}));
 }
 
-TEST_F(VaultToolsTest, GiveBackWhatAPlanGoesOnWith) {
+TEST_F(VaultToolsTest, ReturnWhatLaterStepsNeed) {
     const auto folder = run("vault.ensureFolder", {{"path", "Inbox"}});
     EXPECT_EQ(*folder.data, (json::value{{"path", "Inbox"},
                                          {"created", true},
@@ -187,9 +187,9 @@ TEST_F(VaultToolsTest, PreviewExactlyWhatTheyThenDo) {
         EXPECT_EQ(list("modifies"), modified) << tool;
         EXPECT_EQ(list("renames"), renamed) << tool;
         EXPECT_EQ(list("deletes"), deleted) << tool;
-        json::object told = result.data->as_object();
-        told["undo"] = json::array{};
-        EXPECT_EQ(shown.at("data"), json::value(told)) << tool;
+        json::object reported = result.data->as_object();
+        reported["undo"] = json::array{};
+        EXPECT_EQ(shown.at("data"), json::value(reported)) << tool;
     }
     EXPECT_FALSE(preview("vault.createFile", {{"path", "../x"}}));
     EXPECT_FALSE(preview("vault.createFile", {{"path", {"a", "list"}}})) << "must not throw";
@@ -239,7 +239,7 @@ TEST_F(VaultToolsTest, AreForPlansAndNotOfferedToModels) {
     EXPECT_EQ(end().error->code, "POLICY_DENIED");
 }
 
-TEST_F(VaultToolsTest, TakeBackAPatchAsWellAsAWrite) {
+TEST_F(VaultToolsTest, UndoAPatchAsWellAsAWrite) {
     write("a.md", "one\ntwo\n");
     write("old.md", "x\n");
     write("from.md", "y\n");

@@ -1,4 +1,4 @@
-// workspace.*: what a host with windows would show. This one has none and says what it would do.
+// workspace.*: what a host with windows would show. This one has none and reports what it would do.
 #include "exec/tools/plan_tools/vault_tool.h"
 
 namespace plan_tools {
@@ -15,7 +15,7 @@ constexpr auto describe_fields(const OpenArgs*) {
         {{"path", "The file to show, relative to the vault.", R"("minLength":1)"}});
 }
 
-// `opened` is false where nobody is there to see it; the record then tells what to open.
+// `opened` is false without a window; the record then names what to open.
 struct OpenResult {
     std::string path;
     std::string etag;
@@ -66,7 +66,7 @@ vault::Outcome<Answer> get_context(const Request& request) {
 }  // namespace
 
 void add_workspace(tools::Registry& registry, const Kit& kit) {
-    registry.add(look_tool(
+    registry.add(read_tool(
         kit,
         about<OpenArgs, OpenResult>("workspace.openFile", kCategory,
                                     "Say which file a person should be shown; it has to exist."),
@@ -74,7 +74,7 @@ void add_workspace(tools::Registry& registry, const Kit& kit) {
     registry.add(compute_tool(
         kit,
         about<ContextArgs, ContextResult>("workspace.getContext", kCategory,
-                                          "Tell the active file, selection and cursor."),
+                                          "Report the active file, selection and cursor."),
         get_context));
 }
 

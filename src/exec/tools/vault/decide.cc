@@ -20,8 +20,8 @@ Outcome<std::vector<std::string>> names_to_change(const std::string& path) {
     return names;
 }
 
-// Goes down `names`, noting the folders that have to be made. Names that exist are taken as they
-// are, others are made safe.
+// Walks down `names` and notes the folders that have to be created. Existing names are used
+// unchanged, new ones are made safe.
 Outcome<std::string> decide_folders(const Root& root, const std::vector<std::string>& names,
                                     std::vector<Step>& steps) {
     if (names.empty()) return "";
@@ -38,7 +38,8 @@ Outcome<std::string> decide_folders(const Root& root, const std::vector<std::str
         if (seen.kind == Kind::Missing)
             steps.emplace_back(MakeFolder{path});
         else if (seen.kind != Kind::Folder)
-            TRY(root.folder(path));  // A link to a folder inside is fine; the rest is an error.
+            TRY(root.folder(
+                path));  // A link to a folder inside is fine; anything else is an error.
     }
     return path;
 }
@@ -73,7 +74,7 @@ bool is_read_only(const struct stat& status) {
     return (status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0;
 }
 
-// What is there, if it is something that may be moved or deleted.
+// The existing entry, if it may be moved or deleted.
 Outcome<domain::PathKind> movable(const Root& root, const std::string& path,
                                   const std::optional<std::string>& expected_etag) {
     const Seen seen = TRY(root.look(path));
@@ -100,7 +101,7 @@ bool is_in(std::string_view path, std::string_view folder) {
            (path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/');
 }
 
-// Adds a change for every note whose links would lead elsewhere after the move.
+// Adds a change for every note whose links would point elsewhere after the move.
 Outcome<void> decide_links(const Root& root, const Move& move, Decision& decision) {
     std::vector<std::string> before, after;
     const std::function<std::string(const std::string&)> moved = [&](const std::string& path) {
@@ -121,7 +122,7 @@ Outcome<void> decide_links(const Root& root, const Move& move, Decision& decisio
     for (const auto& path : before) {
         if (!is_note(path)) continue;
         auto note = root.read(path, kNoteBytesMax, false);
-        if (!note) continue;  // Gone since, not ours to read, or no note at that size.
+        if (!note) continue;  // Deleted meanwhile, unreadable, or too large for a note.
         bytes += note->bytes.size();
         if (bytes > kLinkBytesMax)
             return unfit(move.from, "lies in a vault with too much text to follow links",
@@ -160,7 +161,7 @@ Outcome<void> missing_folders(const Root& root, std::string_view path, std::vect
     return {};
 }
 
-// Was `entry` taken back already? What is at its path is of `kind`.
+// Was `entry` undone already? `kind` is the kind of the entry now at its path.
 Outcome<bool> is_back(const Root& root, const UndoEntry& entry, Kind kind) {
     switch (entry.action) {
         case Action::Create:
@@ -300,7 +301,7 @@ Outcome<Decision> decide_undo(const Root& root, const UndoEntry& written,
     if (written.from) entry.from = join(TRY(names_to_change(*written.from)));
     Decision decision{.path = entry.from.value_or(entry.path)};
     if (TRY(is_back(root, entry, TRY(root.look(entry.path)).kind))) return decision;
-    const std::string& back = decision.path;  // Where something has to be again.
+    const std::string& back = decision.path;  // The path that must exist again.
     const bool brings_back = entry.action == Action::Delete || entry.action == Action::Rmdir ||
                              entry.action == Action::Rename;
     if (brings_back && TRY(root.look(back)).kind != Kind::Missing)
@@ -320,7 +321,7 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
         auto performed = decision ? perform(root, decision->steps, sink, folders)
                                   : Outcome<Performed>(std::unexpected(decision.error()));
         if (performed) {
-            // Others may have been quicker with a folder; then it was not made here.
+            // Another caller may have created a folder first; then it is not ours to remove.
             std::erase_if(decision->steps, [&](const Step& step) {
                 const auto* folder = std::get_if<MakeFolder>(&step);
                 return folder && std::ranges::find(performed->undo, folder->path,

@@ -1,5 +1,5 @@
-// From what a call asks for and what the vault has now to the steps that do it. Reads, never
-// writes: the same decision is shown as a preview or carried out.
+// Decides, from the request and the present state of the vault, the steps that fulfil it. Reads and
+// never writes: the same decision is shown as a preview or executed.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,9 @@ inline constexpr std::size_t kNamesTriedMax = 1000;
 inline constexpr std::size_t kRelinkedNotesMax = 2000;
 inline constexpr std::size_t kNoteBytesMax = 4 * 1024 * 1024;
 inline constexpr std::size_t kLinkBytesMax = 512 * 1024 * 1024;
-// Times a call is decided anew because the vault changed between decision and act.
-// Each time somebody else got on, so it is no loop; many callers after one name need many tries.
+// How often a call is decided again because the vault changed between decision and execution. Each
+// time another caller made progress, so this cannot loop forever; many callers that want one name
+// need many tries.
 inline constexpr int kDecisionsMax = 256;
 
 enum class OnCollision { Unique, Error };
@@ -29,13 +30,13 @@ struct Decision {
     std::string path;       // Where the result is, after names were made safe and unique.
     std::string etag{};     // Of a file that is rewritten or left as it is.
     std::size_t links{0};   // Rewritten by a rename.
-    std::size_t broken{0};  // Links that no longer lead where they led.
+    std::size_t broken{0};  // Links that no longer lead to their file.
 };
 
 Outcome<Decision> decide_folder(const Root& root, const std::string& path);
 
-// `assume_free` spares the look at a safe name: if it is taken, creating the file fails with
-// CONFLICT and has to be decided anew.
+// `assume_free` skips the check of a safe name: if the name is taken, creating the file fails with
+// CONFLICT and the call is decided again.
 Outcome<Decision> decide_create(const Root& root, const std::string& path,
                                 const std::string& content, OnCollision on_collision,
                                 bool assume_free = false);
@@ -69,8 +70,8 @@ Outcome<Decision> decide_rename(const Root& root, const Rename& rename);
 Outcome<Decision> decide_delete(const Root& root, const std::string& path,
                                 const std::optional<std::string>& expected_etag);
 
-// Takes back what an entry notes, folders that are missing on the way made again. No steps when
-// what was created is gone already. The bytes before a change come only from files below `kept`.
+// Undoes one recorded change and recreates missing folders on the way. No steps when the created
+// file or folder is gone already. The bytes before a change come only from files below `kept`.
 Outcome<Decision> decide_undo(const Root& root, const UndoEntry& entry,
                               const std::filesystem::path& kept);
 
@@ -82,9 +83,9 @@ struct Done {
     Performed performed;
 };
 
-// Decides and performs. Should somebody else have taken a name or changed a file in between, it is
-// decided anew; what was asked for (an etag, no collision) is then checked anew as well. `decide`
-// is told whether it is the first time, when it may assume the likely.
+// Decides and executes. If another caller takes a name or changes a file in between, the call is
+// decided again; its conditions (an etag, no collision) are then checked again as well. `decide`
+// receives true on the first try, when it may assume that names are free.
 Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bool first)>& decide,
                       results::ArtifactSink& sink);
 

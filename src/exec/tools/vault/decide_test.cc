@@ -306,7 +306,7 @@ TEST_F(VaultTest, RefusesFilesBeyondItsBounds) {
     EXPECT_EQ(root().read("big.md", 10).error().kind, "precondition_failed");
 }
 
-TEST_F(VaultTest, TakesBackWhatItDidWhenALaterStepFails) {
+TEST_F(VaultTest, UndoesItsStepsWhenALaterOneFails) {
     write("a.md", "a");
     write("b.md", "b");
     const auto before = all();
@@ -320,7 +320,7 @@ TEST_F(VaultTest, TakesBackWhatItDidWhenALaterStepFails) {
     EXPECT_EQ(all(), before);
 }
 
-TEST_F(VaultTest, WillNotTakeBackWhatHasChangedSince) {
+TEST_F(VaultTest, DoesNotUndoWhatHasChangedSince) {
     write("a.md", "a");
     const auto changed = put({.path = "a.md", .content = "b"}).value();
     const auto created = create("d/n.md", "n").value();
@@ -360,7 +360,7 @@ TEST_F(VaultTest, GivesParallelCallersDifferentNames) {
     EXPECT_EQ(all().size(), 1u + kThreads * kFiles);
 }
 
-TEST_F(VaultTest, AFolderThatSomebodyMadeInBetweenIsUsedAndTheirsToTakeBack) {
+TEST_F(VaultTest, UsesAFolderThatAnotherCallerMadeAndDoesNotRemoveIt) {
     const Root vault = root();
     fs::create_directory(folder_.at("v/a"));
     const std::vector<Step> decided_before{MakeFolder{"a"}, MakeFolder{"a/b"},
@@ -370,12 +370,12 @@ TEST_F(VaultTest, AFolderThatSomebodyMadeInBetweenIsUsedAndTheirsToTakeBack) {
     for (const auto& entry : done.undo) mine.push_back(entry.path);
     EXPECT_THAT(mine, ElementsAre("a/b", "a/b/n.md"));
     EXPECT_THAT(done.effects.created, testing::SizeIs(2));
-    // Anything else in its place is still in the way.
+    // Anything else at its path is still a conflict.
     write("f", "a file");
     EXPECT_EQ(perform(vault, std::vector<Step>{MakeFolder{"f"}}, sink_).error().kind, "conflict");
 }
 
-TEST_F(VaultTest, AFolderOfAFailedTryStaysForTheNextAndIsStillItsOwn) {
+TEST_F(VaultTest, AFolderOfAFailedTryIsKeptAndOwnedByTheNextTry) {
     const Root vault = root();
     write("taken.md", "x");
     Performed folders;
@@ -391,7 +391,7 @@ TEST_F(VaultTest, AFolderOfAFailedTryStaysForTheNextAndIsStillItsOwn) {
     EXPECT_EQ(done.effects.created[0].path, "a");
 }
 
-// Each folder is made by one of them, and the others use it: none fails, and when all is taken back
+// Each folder is made by one of them, and the others use it: none fails, and when all is undone
 // nothing is left.
 TEST_F(VaultTest, ParallelCallersMakeTheFoldersTheyShareOnce) {
     constexpr int kThreads = 4, kRounds = 30;
@@ -438,7 +438,7 @@ TEST_F(VaultTest, LosesNoneOfManyParallelAppends) {
                     done += put({.path = "log.md", .content = "x", .mode = WriteMode::Append})
                                     .has_value()
                                 ? 1
-                                : 0;  // CONFLICT after many tries is an honest answer too.
+                                : 0;  // CONFLICT after many tries is correct, too.
             });
     }
     EXPECT_EQ(all().at("log.md"), "644 " + std::string(static_cast<std::size_t>(done), 'x'));
@@ -486,8 +486,8 @@ TEST_F(VaultTest, ChangesNothingOutsideWhileAFolderIsSwappedForALink) {
     EXPECT_GT(refused, 0) << "the race was never met";
 }
 
-// Any sequence of changes, taken back from its end, leaves the vault as it was to the byte.
-TEST_F(VaultTest, IsRestoredByTakingBackAnySequenceOfChanges) {
+// Any sequence of changes, undone from its end, leaves the vault as it was to the byte.
+TEST_F(VaultTest, IsRestoredByUndoingAnySequenceOfChanges) {
     std::mt19937 random(11);
     const std::vector<std::string> names{"a.md", "b.md", "C d.md", "e", "bad:name?.md"};
     const std::vector<std::string> folders{"", "x", "y", "x/y", "y/z"};

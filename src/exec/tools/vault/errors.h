@@ -1,4 +1,4 @@
-// Why a vault did not do what it was asked. Kinds map to the codes of plans in the dispatcher.
+// Why a vault refused or failed a request. Kinds map to the codes of plans in the dispatcher.
 #pragma once
 
 #include <expected>
@@ -26,7 +26,7 @@ Failure unfit(std::string_view path, std::string_view why,
 Failure broken(std::string_view doing, std::string_view path, int error);  // INTERNAL_ERROR
 Failure stopped();                                                         // CANCELLED
 
-// What the operating system said about `path`, as one of the above.
+// The errno of the operating system for `path`, as one of the above.
 Failure refused(std::string_view doing, std::string_view path, int error);
 
 // A path in a form that is safe to show: valid UTF-8, no control characters, of bounded length.

@@ -13,7 +13,7 @@ namespace {
 std::optional<std::string> character_class(std::string_view glob, std::size_t& at) {
     std::size_t end = at + 1;
     if (end < glob.size() && (glob[end] == '!' || glob[end] == '^')) ++end;
-    if (end < glob.size() && glob[end] == ']') ++end;  // First, it stands for itself.
+    if (end < glob.size() && glob[end] == ']') ++end;  // In first position, it is literal.
     end = glob.find(']', end);
     if (end == std::string_view::npos) return std::nullopt;
     std::string_view inside = glob.substr(at + 1, end - at - 1);

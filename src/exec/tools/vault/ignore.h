@@ -33,8 +33,8 @@ private:
 class IgnoreRules {
 public:
     static IgnoreRules parse(std::string_view text);
-    // True: left out; false: asked for with '!'; nothing: no rule speaks of it. `path` is relative
-    // to the folder of the ignore file.
+    // True: ignored; false: included with '!'; empty: no rule matches. `path` is relative to the
+    // folder of the ignore file.
     std::optional<bool> judge(std::string_view path, bool is_folder) const;
 
 private:

@@ -81,7 +81,7 @@ TEST(Names, AreNumberedBeforeTheirEnding) {
     EXPECT_EQ(numbered_name("Mr. Brown and friends", 2), "Mr. Brown and friends (2)");
 }
 
-TEST(Slugs, KeepWordsAndDropTheRest) {
+TEST(Slugs, KeepWordsAndDropEverythingElse) {
     const std::pair<std::string, std::string> cases[] = {
         {"Hello, World!", "hello-world"},
         {"Crème brûlée: a how-to", "creme-brulee-a-how-to"},

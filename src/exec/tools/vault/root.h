@@ -26,7 +26,7 @@ struct Seen {
     struct stat status{};
 };
 
-// A folder that stays open, and a name in it. The name is one component and never "..".
+// An open folder, and a name in it. The name is one component and never "..".
 struct Spot {
     std::shared_ptr<const base::Fd> folder;  // Shared with the root where it is the root.
     std::string name;
@@ -48,7 +48,8 @@ public:
     // The folder that holds `path`, which itself need not exist, to change something in it: never
     // one of version control.
     Outcome<Spot> spot(std::string_view path) const;
-    // What is there, a link at the end not followed. A missing folder on the way is Missing too.
+    // The kind of the entry; a link at the end is not followed. A missing folder on the way is
+    // Missing too.
     Outcome<Seen> look(std::string_view path) const;
     // A regular file as it is, within `bytes_max`; a link at the end is followed inside the vault
     // unless `follow` is false. Pipes, devices and folders are PRECONDITION_FAILED.

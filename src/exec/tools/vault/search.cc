@@ -32,7 +32,7 @@ public:
     Searcher(const re2::RE2& regex, std::size_t hits_max) : regex_(regex), hits_max_(hits_max) {}
 
     // False once enough was found.
-    bool look_into(const std::string& path, std::string_view text) {
+    bool search_in(const std::string& path, std::string_view text) {
         std::size_t line = 1, counted = 0;
         for (std::size_t at = 0; at <= text.size();) {
             re2::StringPiece hit;
@@ -106,7 +106,7 @@ Outcome<Found> search(const Root& root, const Search& search) {
             }
             bytes += content->bytes.size();
             ++searcher.out.files;
-            return searcher.look_into(entry.path, content->bytes);
+            return searcher.search_in(entry.path, content->bytes);
         }));
     searcher.out.truncated = searcher.out.truncated || walked.truncated;
     return std::move(searcher.out);

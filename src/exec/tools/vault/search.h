@@ -1,4 +1,4 @@
-// Finding text in a vault, within bounds that a large vault cannot blow.
+// Finding text in a vault, within bounds that hold for any size of vault.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ struct Found {
     std::vector<Hit> hits;   // One a line, in the order of paths and lines.
     std::size_t files{0};    // Searched.
     std::size_t skipped{0};  // Binary, too large, or beyond the bytes of one search.
-    bool truncated{false};   // There is more than was looked at or listed.
+    bool truncated{false};   // There is more than was searched or listed.
 };
 
 // Ignore files are respected; links are not followed.

@@ -21,7 +21,7 @@ constexpr int kTemporaryNamesMax = 100;
 constexpr std::string_view kByHand = "Look at it and restore by hand what you want back.";
 constexpr std::string_view kReadAgain = "Read it again and decide anew.";
 
-// A file that is not there yet for anybody who lists the folder by its real name.
+// A file that does not exist under its real name yet.
 struct Temporary {
     base::Fd file;
     std::string name;
@@ -36,7 +36,7 @@ Outcome<Temporary> make_temporary(const Spot& spot, std::string_view path, mode_
         if (made.file) return made;
         if (errno != EEXIST) break;
     }
-    return refused("Creating a file beside", path, errno);
+    return refused("Creating a file next to", path, errno);
 }
 
 // A new name is durable only when the folder that lists it is.
@@ -69,13 +69,13 @@ bool same_state(const struct stat& a, const struct stat& b) {
            a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
-// Puts the temporary file in place of the one that was read, and looks at what came out: a file
-// that somebody changed in between goes back where it was.
+// Puts the temporary file in place of the one that was read, and checks the replaced file: a file
+// that was changed in between is put back.
 Outcome<void> exchange(const Spot& spot, const Temporary& made, const struct stat& read,
                        std::string_view path) {
     const int folder = spot.fd();
     if (::renameat2(folder, made.name.c_str(), folder, spot.name.c_str(), RENAME_EXCHANGE) != 0) {
-        // Some file systems cannot exchange; there the last look was the one before.
+        // Some file systems cannot exchange; there the check before the rename is the last one.
         if (errno == EINVAL &&
             ::renameat(folder, made.name.c_str(), folder, spot.name.c_str()) == 0)
             return {};
@@ -87,7 +87,7 @@ Outcome<void> exchange(const Spot& spot, const Temporary& made, const struct sta
         return {};
     if (::renameat2(folder, made.name.c_str(), folder, spot.name.c_str(), RENAME_EXCHANGE) != 0)
         return broken("Putting back", path, errno);
-    return conflict(path, "was changed by somebody else in this moment", kReadAgain);
+    return conflict(path, "was just changed by another program", kReadAgain);
 }
 
 Outcome<void> replace(const Root& root, std::string_view path, std::string_view before_etag,
@@ -127,8 +127,8 @@ Outcome<void> move(const Root& root, std::string_view from, std::string_view to)
     return flush(old, from);
 }
 
-// Takes the file out under a name of our own before it is looked at, so that what was checked is
-// what goes. `release` says whether it may; if not, it goes back to where it was.
+// Renames the file to a temporary name before it is checked, so that exactly the checked file is
+// deleted. `release` decides; if it refuses, the file is put back.
 Outcome<void> remove_file(const Root& root, const RemoveFile& step,
                           const std::function<Outcome<void>(const std::string& bytes)>& release) {
     static std::atomic<unsigned> next{0};
@@ -152,8 +152,8 @@ Outcome<void> remove_file(const Root& root, const RemoveFile& step,
     return judged;
 }
 
-// Performs one step and notes it; what a failed step had begun, it has taken back itself. Without a
-// sink nothing is kept.
+// Executes one step and records it; a failed step undoes its own partial changes. Without a sink
+// nothing is kept.
 class Performer {
 public:
     Performer(const Root& root, results::ArtifactSink* sink) : root_(root), sink_(sink) {}
@@ -162,7 +162,7 @@ public:
         const Spot spot = TRY(root_.spot(step.path));
         if (::mkdirat(spot.fd(), spot.name.c_str(), kFolderMode) != 0) {
             const int why = errno;
-            // Somebody else made it in this moment: it is there, and theirs to take back.
+            // Another caller created it in this moment: it exists, and is not ours to remove.
             if (why == EEXIST && TRY(root_.look(step.path)).kind == Kind::Folder) return {};
             return refused("Creating", step.path, why);
         }

@@ -1,6 +1,6 @@
-// What a call does to a vault, as values: decided first, shown as a preview or carried out, and
-// taken back from what was noted on the way. A preview cannot differ from the execution, because
-// both are the same steps.
+// The changes of a call to a vault, as values: decided first, shown as a preview or executed, and
+// undone from the recorded entries. A preview cannot differ from the execution, because both are
+// the same steps.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ struct Move {
     bool trash{false};
     friend bool operator==(const Move&, const Move&) = default;
 };
-// For good, and only while the file still has this etag; what it held is kept first.
+// Permanent, and only while the file still has this etag; its content is kept first.
 struct RemoveFile {
     std::string path;
     std::string etag;
@@ -53,7 +53,7 @@ struct RemoveFolder {
 };
 using Step = std::variant<MakeFolder, CreateFile, ModifyFile, Move, RemoveFile, RemoveFolder>;
 
-// One thing that was done, as plans keep it to take it back. Fields are spelled as on their wire.
+// One executed change, as plans keep it to undo it. Fields are spelled as in the plan's JSON.
 enum class Action { Create, Modify, Delete, Rename, Mkdir, Rmdir };
 BOOST_DESCRIBE_ENUM(Action, Create, Modify, Delete, Rename, Mkdir, Rmdir)
 
@@ -69,27 +69,26 @@ struct UndoEntry {
 BOOST_DESCRIBE_STRUCT(UndoEntry, (), (action, path, from, beforeEtag, afterEtag, beforeArtifact))
 
 struct Performed {
-    std::vector<UndoEntry> undo;  // In the order it was done; to be taken back from the end.
+    std::vector<UndoEntry> undo;  // In the order of execution; undone from the end.
     domain::Effects effects;
 };
 
-// Carries out `steps` in order. When one fails, those before it are taken back; should that fail
-// too, the details name the paths in `not_restored`. The bytes before a change go to `sink` first.
-// On return a power cut loses nothing of it: see
-// docs/decisions/0005-a-result-comes-after-its-files.md.
+// Executes `steps` in order. When one fails, those before it are undone; if that fails, too, the
+// details name the paths in `not_restored`. The bytes before a change go to `sink` first. On return
+// a power cut loses nothing of it: see docs/decisions/0005-a-result-comes-after-its-files.md.
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
                            results::ArtifactSink& sink);
-// One try of several. Folders that a failed try made stay, for others may work in them by now; they
-// are handed on in `folders`, and are part of what the next try has done.
+// One try of several. Folders that a failed try created are kept, because other callers may use
+// them by now; they are returned in `folders` and count as changes of the next try.
 Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
                            results::ArtifactSink& sink, Performed& folders);
 
-// The step that takes `entry` back. A path that no longer is what the entry left behind is
-// CONFLICT. `before` gives the bytes that were kept under a name of the entry's.
+// The step that undoes `entry`. A path that has changed since is CONFLICT. `before` gives the bytes
+// that were kept under a name of the entry's.
 using Kept = std::function<Outcome<std::string>(const std::string& artifact)>;
 Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& kept);
 
-// Takes back one entry of a call that is still going on, and keeps nothing of what it undoes.
+// Undoes one entry of a call in progress, and keeps nothing of what it undoes.
 Outcome<void> take_back(const Root& root, const UndoEntry& entry);
 // All of them, the last first. Those that cannot be are named in the details of `error`.
 void take_back(const Root& root, std::span<const UndoEntry> undo, domain::ToolError& error);

@@ -1,4 +1,4 @@
-// Taking back by the notes of an earlier run, also when somebody has laid traps since.
+// Undoing an earlier plan run from its entries, also after hostile changes.
 #include <fcntl.h>
 
 #include <atomic>
@@ -219,7 +219,7 @@ TEST_F(UndoTest, TouchesNothingOutsideWhileAFolderIsSwappedForALink) {
     EXPECT_GT(refused, 0) << "the race was never met";
 }
 
-// Somebody saves the note while it is being removed: what they wrote is not lost.
+// A person saves the note while it is being removed: the new text is not lost.
 TEST_F(UndoTest, NeverRemovesAnEditThatCameMeanwhile) {
     const std::string path = folder_.at("v/a.md"), edit = folder_.at("v/edit.md");
     int removed = 0, kept = 0;

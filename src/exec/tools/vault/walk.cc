@@ -90,7 +90,7 @@ private:
             if (options_.stop && options_.stop->load()) return stopped();
             if (walked_.truncated) break;
             struct stat status{};
-            // Gone since it was listed, or not ours to look at.
+            // Deleted since it was listed, or not readable.
             if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
             TRY(show(folder, name,
                      {.path = join(path, name),

@@ -12,7 +12,7 @@ namespace vault {
 
 inline constexpr std::size_t kEntriesMax = 100'000;
 inline constexpr std::string_view kTrash = ".trash";
-// How our own half-written files start; nobody is shown them.
+// Prefix of our own temporary files, which are never listed.
 inline constexpr std::string_view kTemporaryPrefix = ".holon-write-";
 
 struct Entry {
@@ -25,9 +25,9 @@ struct Entry {
 struct WalkOptions {
     std::string folder{};
     bool recursive{true};
-    // Also what ignore files leave out; .git and .trash are never shown.
+    // Also files that ignore files exclude; .git and .trash are never shown.
     bool with_ignored{false};
-    const std::atomic<bool>* stop{nullptr};  // Looked at between entries.
+    const std::atomic<bool>* stop{nullptr};  // Checked between entries.
 };
 
 struct Walked {

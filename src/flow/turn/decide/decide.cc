@@ -28,7 +28,7 @@ bool needs_disk(const Step& step, const Input& input) {
     if (step.closed()) return true;
     return std::ranges::any_of(step.executions, [&](const domain::ToolExecution& execution) {
         return execution.state == domain::CallState::Started &&
-               !input.repeatable(execution.call.tool);
+               !input.is_repeatable(execution.call.tool);
     });
 }
 

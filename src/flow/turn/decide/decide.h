@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "domain/agent.h"
+#include "domain/events/payload.h"
 #include "domain/message.h"
-#include "domain/record.h"
 #include "domain/tool.h"
 #include "domain/turn.h"
-#include "exec/tools/dispatcher.h"
+#include "exec/tools/outcomes.h"
+#include "flow/turn/decide/mutations.h"
 #include "provider/provider.h"
 
 namespace turn {
@@ -47,6 +48,22 @@ struct RoundTiming {
     base::Time completed_at{};
 };
 
+// What a commit asks for.
+struct AskModel {
+    std::int64_t round{1};
+    friend bool operator==(const AskModel&, const AskModel&) = default;
+};
+struct RunTool {
+    domain::ToolCallId call_id;
+    friend bool operator==(const RunTool&, const RunTool&) = default;
+};
+struct WaitUntil {
+    std::int64_t round{1};
+    base::Time until{};
+    friend bool operator==(const WaitUntil&, const WaitUntil&) = default;
+};
+using Effect = std::variant<AskModel, RunTool, WaitUntil>;
+
 // What comes back from the world. Each names the round or call it belongs to, so that a late or
 // repeated one is recognised and changes nothing.
 struct ModelReplied {
@@ -68,7 +85,7 @@ struct ToolFinished {
 };
 // What becomes of the message of a turn that is stopped.
 enum class StopKind {
-    Interrupt,  // It waits for whoever resumes the agent.
+    Interrupt,  // It waits until the agent is resumed.
     Abort,      // It is dropped: its operator wants no more of it.
     Limit,      // It has failed: a limit is reached.
 };
@@ -78,9 +95,11 @@ struct Interrupted {
     std::optional<ToolFinished> last{};
     StopKind kind{StopKind::Interrupt};
 };
-// A new process found the turn open. `unknown` stands for the call that was running and may have
-// touched the world; it is absent when that call can simply be made again.
+// A new process found the turn open. `pending` is what the last commit asked for and nobody has
+// reported, from the outbox. `unknown` stands for the call among it that may have touched the
+// world; it is absent when that call can simply be made again.
 struct Resumed {
+    std::vector<Effect> pending{};
     std::optional<ToolFinished> unknown{};
     std::optional<std::int64_t> rounds_more{};  // At most this many further rounds.
 };
@@ -90,26 +109,6 @@ struct WaitOver {
 };
 using Event = std::variant<ModelReplied, ModelFailed, ToolFinished, WaitOver, Interrupted, Resumed>;
 
-struct AskModel {
-    std::int64_t round{1};
-    friend bool operator==(const AskModel&, const AskModel&) = default;
-};
-struct RunTool {
-    domain::ToolCallId call_id;
-    friend bool operator==(const RunTool&, const RunTool&) = default;
-};
-struct WaitUntil {
-    std::int64_t round{1};
-    base::Time until{};
-    friend bool operator==(const WaitUntil&, const WaitUntil&) = default;
-};
-using Effect = std::variant<AskModel, RunTool, WaitUntil>;
-
-struct EventDraft {
-    std::string kind;
-    json::object data;
-    friend bool operator==(const EventDraft&, const EventDraft&) = default;
-};
 struct Release {
     domain::QueueStatus status{domain::QueueStatus::Processed};
     std::optional<std::string> reason{};
@@ -125,9 +124,7 @@ struct Step {
     std::vector<domain::TranscriptEntry> transcript{};
     std::vector<EventDraft> events{};
     std::vector<domain::Brief> briefs{};
-    std::vector<tools::FollowUp> follow_ups{};
-    std::vector<domain::TaskId> results_read{};        // Of tasks whose end the model has now read.
-    std::vector<domain::WorkspaceEntry> workspaces{};  // Entered, to be known by their ids.
+    std::vector<tools::Mutation> mutations{};  // What tools asked of the runtime, in order.
     std::optional<Release> release{};
     std::vector<domain::MessageId> interjected{};  // Taken into this turn.
     std::vector<Effect> effects{};
@@ -135,15 +132,17 @@ struct Step {
     bool closed() const { return std::holds_alternative<domain::Closed>(attempt.state); }
 };
 
-// `now` is the time of the commit. `repeatable` tells of a tool whether a call cut off by a crash
-// may be made again.
+// `now` is the time of the commit. `spec_of` knows what tools declare of themselves; null for a
+// tool that does not exist.
 struct Input {
     base::Time now{};
-    std::function<bool(const std::string& tool)> repeatable;
-    // The result of a call that is not run, for the reason given.
-    std::function<tools::Dispatched(const domain::ToolCall&, domain::ToolError,
-                                    domain::ResultStatus)>
-        not_run;
+    std::function<const tools::ToolSpec*(const std::string& tool)> spec_of;
+
+    // May a call of this tool be made again after a crash? A call that is refused touches nothing.
+    bool is_repeatable(const std::string& tool) const {
+        const auto* spec = spec_of(tool);
+        return !spec || spec->repeatable;
+    }
 };
 
 Step decide(const Facts& facts, const Event& event, const Input& input);

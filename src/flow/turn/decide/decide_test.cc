@@ -113,7 +113,7 @@ TEST(Decide, NamesWhatEachEventDoesInEachState) {
          {RunTool{{"call-a"}}}},
         {"AwaitingTools, Resumed with an unknown outcome",
          last,
-         Resumed{broke("a", "ExecCommand")},
+         Resumed{.unknown = broke("a", "ExecCommand")},
          "thinking",
          {AskModel{2}}},
         {"Closed, ModelReplied", closed(), reply(1, {text("more")}), "closed", {}, false},
@@ -134,7 +134,7 @@ TEST(Decide, NamesWhatEachEventDoesInEachState) {
         EXPECT_EQ(step.attempt, row.facts.attempt);
         EXPECT_EQ(step.agent, row.facts.agent);
         EXPECT_TRUE(step.executions.empty() && step.transcript.empty() && step.briefs.empty() &&
-                    step.follow_ups.empty() && !step.release);
+                    step.mutations.empty() && !step.release);
     }
 }
 

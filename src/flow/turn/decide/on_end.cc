@@ -1,6 +1,7 @@
 // The turn is stopped from outside, or found open by a new process.
 #include <algorithm>
 
+#include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/settle.h"
 
@@ -32,12 +33,6 @@ void interrupt(Step& step, const Facts& facts, std::int64_t round, const Interru
     step.release = Release{domain::QueueStatus::Interrupted, asked.reason};
 }
 
-domain::ToolError not_made(std::string_view why) {
-    return {.kind = "tool_call_not_made",
-            .message = fmt::format("The call was not made: {}.", why),
-            .recovery_hint = "It has had no effect. Make it again if it is still needed."};
-}
-
 // The record must pair every call with a result before the conversation can go on. `last` is how
 // the running call ended; without it that call, like those behind it, has not touched the world.
 void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& state,
@@ -46,7 +41,7 @@ void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& sta
     const auto current = static_cast<std::size_t>(state.next);
     if (last && current < executions.size() && executions[current].call.call_id == last->call_id)
         record_result(step, facts, executions[current], last->dispatched);
-    finish_unmade_calls(step, executions, input, not_made(why));
+    finish_unmade_calls(step, executions, input, tools::not_made(why));
     step.transcript.push_back(results_entry(facts, state.round, executions));
 }
 
@@ -58,13 +53,17 @@ void limit_rounds(domain::Attempt& attempt, std::int64_t rounds_done, const Resu
 // Counts the pick-up. False when the turn has been picked up too often and is to be given up.
 bool pick_up(Step& step, const Facts& facts, std::int64_t round) {
     ++step.attempt.restarts;
-    step.events.push_back({"attempt_resumed",
-                           {{"agent_id", facts.agent.agent_id.value},
-                            {"run_id", facts.attempt.run_id.value},
-                            {"message_id", facts.message.id.value},
-                            {"round", round},
-                            {"restarts", step.attempt.restarts}}});
+    step.events.push_back(domain::events::AttemptResumed{.agent_id = facts.agent.agent_id,
+                                                         .run_id = facts.attempt.run_id,
+                                                         .message_id = facts.message.id,
+                                                         .round = round,
+                                                         .restarts = step.attempt.restarts});
     return step.attempt.restarts <= kRestartsMax;
+}
+
+// The outbox says what was asked for last; the state alone says it for rows that lost it.
+std::vector<Effect> pending_or(const Resumed& resumed, const Effect& from_state) {
+    return resumed.pending.empty() ? std::vector{from_state} : resumed.pending;
 }
 
 void give_up_restarting(Step& step, const Facts& facts, std::int64_t round, base::Time now) {
@@ -105,7 +104,7 @@ Step on(const Facts& facts, const domain::Thinking& state, const Resumed& resume
     Step step = stay(facts);
     limit_rounds(step.attempt, state.round - 1, resumed);
     if (pick_up(step, facts, state.round))
-        step.effects.push_back(AskModel{state.round});
+        step.effects = pending_or(resumed, AskModel{state.round});
     else
         give_up_restarting(step, facts, state.round, input.now);
     return step;
@@ -116,7 +115,7 @@ Step on(const Facts& facts, const domain::Parked& state, const Resumed& resumed,
     Step step = stay(facts);
     limit_rounds(step.attempt, state.round - 1, resumed);
     if (pick_up(step, facts, state.round))
-        step.effects.push_back(WaitUntil{state.round, state.until});
+        step.effects = pending_or(resumed, WaitUntil{state.round, state.until});
     else
         give_up_restarting(step, facts, state.round, input.now);
     return step;
@@ -132,7 +131,8 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const Resumed& r
         return step;
     }
     if (!resumed.unknown) {
-        step.effects.push_back(RunTool{state.calls.at(static_cast<std::size_t>(state.next))});
+        step.effects =
+            pending_or(resumed, RunTool{state.calls.at(static_cast<std::size_t>(state.next))});
         return step;
     }
     Facts picked_up = facts;

@@ -201,14 +201,14 @@ TEST(OnEnd, ACallThatMayBeRepeatedIsMadeAgain) {
 
 TEST(OnEnd, AnUnknownOutcomeIsToldToTheModelAndNeverRepeated) {
     const Facts one = awaiting({{"a", "ExecCommand"}});
-    const Step last = decide(one, Resumed{broke("a", "ExecCommand")}, input());
+    const Step last = decide(one, Resumed{.unknown = broke("a", "ExecCommand")}, input());
     EXPECT_THAT(answers(last), ElementsAre(std::pair("a", "error: tool_outcome_unknown")));
     EXPECT_EQ(last.effects, (std::vector<Effect>{AskModel{2}}));
     EXPECT_EQ(last.attempt.restarts, 1);
     EXPECT_THAT(kinds(last), ElementsAre("attempt_resumed", "tool_execution_failed"));
 
     const Facts two = awaiting({{"a", "ExecCommand"}, {"b", "ExecCommand"}});
-    const Step next = decide(two, Resumed{broke("a", "ExecCommand")}, input());
+    const Step next = decide(two, Resumed{.unknown = broke("a", "ExecCommand")}, input());
     EXPECT_EQ(next.effects, (std::vector<Effect>{RunTool{{"call-b"}}}));
     EXPECT_EQ(next.attempt.restarts, 1);
 }
@@ -230,7 +230,7 @@ TEST(OnEnd, ATurnPickedUpTooOftenIsGivenUp) {
 TEST(OnEnd, ATurnGivenUpAmongItsCallsSaysTruthfullyWhatBecameOfEach) {
     Facts facts = awaiting({{"a", "ExecCommand"}, {"b", "ExecCommand"}});
     facts.attempt.restarts = kRestartsMax;
-    const Step step = decide(facts, Resumed{broke("a", "ExecCommand")}, input());
+    const Step step = decide(facts, Resumed{.unknown = broke("a", "ExecCommand")}, input());
     ASSERT_TRUE(step.closed());
     EXPECT_THAT(answers(step), ElementsAre(std::pair("a", "error: tool_outcome_unknown"),
                                            std::pair("b", "error: tool_call_not_made")));

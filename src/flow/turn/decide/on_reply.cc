@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/settle.h"
 #include "provider/classify.h"
@@ -18,13 +19,12 @@ bool hit_output_limit(std::string_view stop_reason) {
            stop_reason == "model_context_window_exceeded";
 }
 
-// A call cut off by the output limit may be half of what the model meant. Reading half is harmless,
-// writing half is not, and neither is half a command.
-bool is_mutation(const domain::ToolCall& call) {
-    constexpr std::array<std::string_view, 5> kMutations{
-        "ApplyPatch", "CreateWorkItem", "PickWorkItem", "UpdateWorkItem", "CompleteWorkItem"};
+// A call cut off by the output limit may be half of what the model meant. Reading half is harmless;
+// writing half is not, nor is half a command.
+bool is_mutation(const domain::ToolCall& call, const Input& input) {
+    const auto* spec = input.spec_of(call.tool);
     return call.risk_level != domain::RiskLevel::ReadOnly ||
-           std::ranges::find(kMutations, call.tool) != kMutations.end();
+           (spec && (spec->changes_files || spec->changes_records));
 }
 
 domain::ToolError truncated(const domain::ToolExecution& execution, const provider::Reply& reply) {
@@ -35,12 +35,6 @@ domain::ToolError truncated(const domain::ToolExecution& execution, const provid
                                     {"round", execution.round}},
             .recovery_hint = "Send it again in smaller pieces.",
             .retryable = true};
-}
-
-domain::ToolError over_limit(std::string_view what) {
-    return {.kind = "tool_call_not_made",
-            .message = fmt::format("The call was not made: {}.", what),
-            .recovery_hint = "It has had no effect. Make it again if it is still needed."};
 }
 
 std::vector<domain::ToolExecution> executions_of(const Facts& facts, const ModelReplied& replied) {
@@ -100,7 +94,7 @@ std::optional<Limit> reached(const domain::Attempt& attempt, std::int64_t round)
 // Ends the turn because a limit is reached; the calls it still wanted are not made.
 void end_at_limit(Step& step, const Facts& facts, std::vector<domain::ToolExecution> executions,
                   std::int64_t round, const Limit& limit, const Input& input) {
-    finish_unmade_calls(step, executions, input, over_limit(limit.text));
+    finish_unmade_calls(step, executions, input, tools::not_made(limit.text));
     step.transcript.push_back(results_entry(facts, round, executions));
     const domain::FailureArtifact artifact{.category = domain::FailureCategory::Runtime,
                                            .kind = std::string(limit.reason),
@@ -113,16 +107,19 @@ void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecuti
     for (std::size_t i = 0; i < executions.size(); ++i) {
         auto& execution = executions[i];
         if (i >= static_cast<std::size_t>(kCallsPerRoundMax)) {
-            record_result(step, facts, execution,
-                          input.not_run(execution.call,
-                                        over_limit(fmt::format("a round may make {} calls",
-                                                               kCallsPerRoundMax)),
-                                        domain::ResultStatus::Error));
-        } else if (hit_output_limit(replied.reply.stop_reason) && is_mutation(execution.call)) {
+            record_result(
+                step, facts, execution,
+                tools::without_running(
+                    execution.call,
+                    tools::not_made(fmt::format("a round may make {} calls", kCallsPerRoundMax)),
+                    domain::ResultStatus::Error, input.now));
+        } else if (hit_output_limit(replied.reply.stop_reason) &&
+                   is_mutation(execution.call, input)) {
             const auto error = truncated(execution, replied.reply);
             step.events.push_back(truncated_call(execution, replied.reply.stop_reason, error));
             record_result(step, facts, execution,
-                          input.not_run(execution.call, error, domain::ResultStatus::Error));
+                          tools::without_running(execution.call, error, domain::ResultStatus::Error,
+                                                 input.now));
         }
     }
     domain::AwaitingTools state{.round = replied.round};
@@ -168,14 +165,14 @@ void park(Step& step, const Facts& facts, const domain::Thinking& state,
     ++step.attempt.parks;
     step.attempt.state = domain::Parked{state.round, until, state.continues_text};
     step.effects.push_back(WaitUntil{state.round, until});
-    step.events.push_back({"turn_parked",
-                           {{"agent_id", facts.agent.agent_id.value},
-                            {"run_id", facts.attempt.run_id.value},
-                            {"message_id", facts.message.id.value},
-                            {"round", state.round},
-                            {"until", base::to_text(until)},
-                            {"reason", failure.message},
-                            {"provider_attempt_timeline", base::to_json(failure.timeline)}}});
+    step.events.push_back(
+        domain::events::TurnParked{.agent_id = facts.agent.agent_id,
+                                   .run_id = facts.attempt.run_id,
+                                   .message_id = facts.message.id,
+                                   .round = state.round,
+                                   .until = until,
+                                   .reason = failure.message,
+                                   .provider_attempt_timeline = failure.timeline});
 }
 
 }  // namespace
@@ -199,9 +196,8 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& r
         ++step.attempt.output_limit_recoveries;
         step.transcript.push_back(
             continuation_entry(facts, state.round, kContinuePrompt, "max_output_tokens"));
-        step.events.push_back({"max_output_tokens_recovery",
-                               {{"agent_id", facts.agent.agent_id.value},
-                                {"attempt", step.attempt.output_limit_recoveries}}});
+        step.events.push_back(domain::events::MaxOutputTokensRecovery{
+            .agent_id = facts.agent.agent_id, .attempt = step.attempt.output_limit_recoveries});
         step.attempt.state = domain::Thinking{state.round + 1, true};
         step.effects.push_back(AskModel{state.round + 1});
         return step;
@@ -239,10 +235,8 @@ Step on(const Facts& facts, const domain::Parked& state, const WaitOver& over, c
     if (over.round != state.round) return step;
     step.attempt.state = domain::Thinking{state.round, state.continues_text};
     step.effects.push_back(AskModel{state.round});
-    step.events.push_back({"turn_wait_over",
-                           {{"agent_id", facts.agent.agent_id.value},
-                            {"run_id", facts.attempt.run_id.value},
-                            {"round", state.round}}});
+    step.events.push_back(domain::events::TurnWaitOver{
+        .agent_id = facts.agent.agent_id, .run_id = facts.attempt.run_id, .round = state.round});
     return step;
 }
 Step on(const Facts& facts, const domain::Thinking&, const WaitOver&, const Input&) {

@@ -7,9 +7,10 @@
 namespace turn {
 namespace {
 
-bool all_sleep(const std::vector<domain::ToolExecution>& executions) {
-    return std::ranges::all_of(executions, [](const domain::ToolExecution& execution) {
-        return execution.call.tool == "Sleep" && execution.result && execution.result->ok;
+bool all_sleep(const std::vector<domain::ToolExecution>& executions, const Input& input) {
+    return std::ranges::all_of(executions, [&](const domain::ToolExecution& execution) {
+        const auto* spec = input.spec_of(execution.call.tool);
+        return spec && spec->sleeps && execution.result && execution.result->ok;
     });
 }
 
@@ -35,7 +36,7 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const ToolFinish
         return step;
     }
     step.transcript.push_back(results_entry(facts, state.round, executions));
-    if (step.attempt.rest_wish && all_sleep(executions)) {
+    if (step.attempt.rest_wish && all_sleep(executions, input)) {
         complete(step, facts, input.now);
         return step;
     }

@@ -48,20 +48,16 @@ TEST(OnTools, AWorkspaceIsEnteredInTheCommitOfItsResult) {
     facts.agent.active_workspace_entry = workspace::agent_home({"main"}, "/h/agents/main");
     ToolFinished finished = done("a", "UseWorkspace");
     const auto entry = workspace::entry_of_folder("/p");
-    finished.dispatched.requests = {tools::WorkspaceUse{entry}};
+    finished.dispatched.mutations = {tools::WorkspaceUse{entry}};
     const Step step = decide(facts, finished, input());
     EXPECT_EQ(step.agent.active_workspace_entry, entry);
     EXPECT_THAT(step.agent.attached_workspaces, ElementsAre(entry.workspace_id));
-    EXPECT_THAT(step.workspaces, ElementsAre(entry));
+    EXPECT_THAT(step.mutations, ElementsAre(tools::WorkspaceUse{entry}));
     std::vector<std::string> kinds;
     for (const auto& event : step.events) kinds.push_back(event.kind);
     EXPECT_THAT(kinds, ElementsAre("tool_executed", "workspace_attached", "workspace_entered",
                                    "workspace_used", "process_execution_requested"));
     EXPECT_EQ(base::string_at(step.events.back().data, "execution_root"), "/p");
-    // Back home: nothing new is known to the host.
-    finished.dispatched.requests = {
-        tools::WorkspaceUse{workspace::agent_home({"main"}, "/h/agents/main")}};
-    EXPECT_THAT(decide(facts, finished, input()).workspaces, IsEmpty());
 }
 
 // In the commit of the result: an audit that could be lost without it would be none.
@@ -104,30 +100,30 @@ TEST(OnTools, AResultThatComesTwiceChangesNothing) {
     EXPECT_EQ(step.attempt, facts.attempt);
     EXPECT_EQ(step.agent, facts.agent);
     EXPECT_TRUE(step.executions.empty() && step.events.empty() && step.effects.empty() &&
-                step.follow_ups.empty());
+                step.mutations.empty());
 }
 
-TEST(OnTools, ARoundOfSleepOnlyEndsTheTurnAndKeepsTheWishToRest) {
-    const domain::SleepRequest wish{"waiting for the build", 200};
+TEST(OnTools, ARoundOfSleepOnlyEndsTheTurnAndKeepsTheSleepRequest) {
+    const domain::SleepRequest request{"waiting for the build", 200};
     const Facts facts = after(thinking(), reply(1, {text("Resting."), use("s", "Sleep")}));
-    const Step step = decide(facts, done("s", "Sleep", {wish}), input());
-    EXPECT_EQ(step.attempt.rest_wish, wish);
+    const Step step = decide(facts, done("s", "Sleep", {request}), input());
+    EXPECT_EQ(step.attempt.rest_wish, request);
     EXPECT_EQ(step.attempt.terminal->kind, domain::TerminalKind::Completed);
     EXPECT_EQ(step.briefs[0].text, "Resting.");
     EXPECT_THAT(entries(step), ElementsAre(TranscriptKind::ToolResults));
     EXPECT_THAT(step.effects, IsEmpty());
 }
 
-TEST(OnTools, ARoundThatAlsoDoesSomethingElseGoesOnAndKeepsTheWish) {
-    const domain::SleepRequest wish{"later"};
+TEST(OnTools, ARoundThatAlsoDoesSomethingElseContinuesAndKeepsTheSleepRequest) {
+    const domain::SleepRequest request{"later"};
     Facts facts =
-        after(awaiting({{"s", "Sleep"}, {"a", "ExecCommand"}}), done("s", "Sleep", {wish}));
+        after(awaiting({{"s", "Sleep"}, {"a", "ExecCommand"}}), done("s", "Sleep", {request}));
     const Step step = decide(facts, done("a", "ExecCommand"), input());
     EXPECT_EQ(step.effects, (std::vector<Effect>{AskModel{2}}));
-    EXPECT_EQ(step.attempt.rest_wish, wish);
+    EXPECT_EQ(step.attempt.rest_wish, request);
     const Step end = decide(after(facts, step), reply(2, {text("done")}), input());
     EXPECT_TRUE(end.closed());
-    EXPECT_EQ(end.attempt.rest_wish, wish);
+    EXPECT_EQ(end.attempt.rest_wish, request);
 }
 
 TEST(OnTools, ASleepThatFailedDoesNotEndTheTurn) {
@@ -141,7 +137,7 @@ TEST(OnTools, ARequestToEnqueueBecomesAFollowUpOfTheSameCommit) {
     const tools::FollowUp follow_up{"check the build", domain::Priority::Background};
     const Step step =
         decide(awaiting({{"q", "Enqueue"}}), done("q", "Enqueue", {follow_up}), input());
-    EXPECT_THAT(step.follow_ups, ElementsAre(follow_up));
+    EXPECT_THAT(step.mutations, ElementsAre(follow_up));
     EXPECT_EQ(step.effects, (std::vector<Effect>{AskModel{2}}));
 }
 

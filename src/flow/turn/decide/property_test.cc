@@ -64,7 +64,7 @@ private:
                 return Interrupted{"stop"};
             case 1:
                 if (call && call->call.tool == "ExecCommand")
-                    return Resumed{broke(call->tool_use_id, call->call.tool)};
+                    return Resumed{.unknown = broke(call->tool_use_id, call->call.tool)};
                 return Resumed{};
             case 2:
                 return ModelFailed{.round = below(8), .failure = {.message = "no"}};

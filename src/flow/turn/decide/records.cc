@@ -3,10 +3,16 @@
 #include "agent/context/frame.h"
 #include "agent/workspace/workspace.h"
 #include "base/text.h"
+#include "domain/events/messages.h"
+#include "domain/events/tools.h"
+#include "domain/events/turn.h"
 #include "exec/tools/builtin/commands/command_text.h"
 #include "provider/classify.h"
 
 namespace turn {
+
+using namespace domain::events;
+
 namespace {
 
 constexpr std::string_view kInterjected = "operator_interjection";
@@ -21,15 +27,31 @@ domain::TranscriptEntry entry(const Facts& facts, domain::TranscriptKind kind, s
             .related_message_id = facts.message.id};
 }
 
-json::object place_of(const Facts& facts, std::int64_t round) {
-    json::object out{{"agent_id", facts.agent.agent_id.value},
-                     {"turn_index", facts.attempt.turn_index},
-                     {"run_id", facts.attempt.run_id.value},
-                     {"round", round}};
-    out["work_item_id"] = facts.message.work_item_id
-                              ? json::value(facts.message.work_item_id->value)
-                              : json::value(nullptr);
-    return out;
+// Fills in where in the turn `payload` belongs.
+template <class P>
+P placed(P payload, const Facts& facts, std::int64_t round) {
+    payload.agent_id = facts.agent.agent_id;
+    payload.turn_index = facts.attempt.turn_index;
+    payload.run_id = facts.attempt.run_id;
+    payload.round = round;
+    payload.work_item_id = facts.message.work_item_id;
+    return payload;
+}
+
+template <class P>
+P with_failure(P payload, const provider::Failure* failure) {
+    if (!failure) return payload;
+    payload.provider_attempt_timeline = failure->timeline;
+    payload.token_usage = failure->timeline.aggregated_token_usage;
+    return payload;
+}
+
+void add_labels(json::object& data, const domain::Message& message) {
+    const json::value whole = base::to_json(message);
+    for (const std::string_view field : {"origin", "trust", "authority_class", "priority",
+                                         "delivery_surface", "admission_context"})
+        if (const auto* value = base::find(whole, field))
+            data[json::string_view(field.data(), field.size())] = *value;
 }
 
 void add_failure(json::object& data, const provider::Failure* failure) {
@@ -44,29 +66,21 @@ json::value cache_usage(const provider::Reply& reply) {
 }
 
 // What the command tools run, masked, for people who read events.
-void add_commands(json::object& data, const domain::ToolCall& call) {
+template <class P>
+P with_commands(P payload, const domain::ToolCall& call) {
     if (call.tool == "ExecCommand")
-        data["exec_command_cmd"] = builtin::command_preview(base::string_at(call.args, "cmd"));
-    if (call.tool != "ExecCommandBatch") return;
+        payload.exec_command_cmd = builtin::command_preview(base::string_at(call.args, "cmd"));
+    if (call.tool != "ExecCommandBatch") return payload;
     const auto* items = base::find(call.args, "items");
-    if (!items || !items->is_array()) return;
-    json::array list;
+    if (!items || !items->is_array()) return payload;
+    auto& list = payload.exec_command_batch_items.emplace();
     for (const auto& item : items->get_array())
-        list.push_back(
-            json::object{{"index", list.size()},
-                         {"cmd", builtin::command_preview(base::string_at(item, "cmd"))}});
-    data["exec_command_batch_items"] = std::move(list);
+        list.push_back({.index = std::ssize(list),
+                        .cmd = builtin::command_preview(base::string_at(item, "cmd"))});
+    return payload;
 }
 
 }  // namespace
-
-void add_labels(json::object& data, const domain::Message& message) {
-    const json::value whole = base::to_json(message);
-    for (const std::string_view field : {"origin", "trust", "authority_class", "priority",
-                                         "delivery_surface", "admission_context"})
-        if (const auto* value = base::find(whole, field))
-            data[json::string_view(field.data(), field.size())] = *value;
-}
 
 domain::TokenUsage usage_of(const provider::Reply& reply) {
     if (reply.timeline.aggregated_token_usage) return *reply.timeline.aggregated_token_usage;
@@ -172,157 +186,158 @@ bool is_interjection_entry(const domain::TranscriptEntry& entry) {
 
 EventDraft interjection_admitted(const Facts& facts, std::int64_t round, std::string_view boundary,
                                  const domain::Message& message) {
-    json::object data{
-        {"agent_id", facts.agent.agent_id.value},
-        {"run_id", facts.attempt.run_id.value},
-        {"round", round},
-        {"boundary", boundary},
-        {"message_id", message.id.value},
-        {"text_preview", base::ellipsize(domain::readable(message.body), kTextPreviewChars)}};
-    add_labels(data, message);
-    return {"operator_interjection_admitted", std::move(data)};
+    return labelled(
+        OperatorInterjectionAdmitted{
+            .agent_id = facts.agent.agent_id,
+            .run_id = facts.attempt.run_id,
+            .round = round,
+            .boundary = std::string(boundary),
+            .message_id = message.id,
+            .text_preview = base::ellipsize(domain::readable(message.body), kTextPreviewChars)},
+        message);
 }
 
 EventDraft round_completed(const Facts& facts, const ModelReplied& replied) {
     const auto& reply = replied.reply;
     const auto usage = usage_of(reply);
     const auto summary = summarize(reply.blocks);
-    json::object data = place_of(facts, replied.round);
-    data["stop_reason"] = reply.stop_reason;
-    data["context_build_ms"] = replied.timing.context_build_ms;
-    data["provider_round_ms"] =
-        base::millis_between(replied.timing.started_at, replied.timing.completed_at);
-    data["provider_started_at"] = base::to_text(replied.timing.started_at);
-    data["provider_completed_at"] = base::to_text(replied.timing.completed_at);
-    data["input_tokens"] = usage.input_tokens;
-    data["output_tokens"] = usage.output_tokens;
-    data["token_usage"] = base::to_json(usage);
-    data["tool_call_count"] = summary.tool_names.size();
-    data["text_block_count"] = summary.text_blocks;
-    data["text_char_count"] = base::char_count(summary.text);
-    data["provider_cache_usage"] = cache_usage(reply);
-    data["prompt_cache_key"] = replied.cache.prompt_cache_key;
-    data["context_fingerprint"] = replied.cache.context_fingerprint;
-    data["working_memory_revision"] = replied.cache.working_memory_revision;
-    data["compression_epoch"] = replied.cache.compression_epoch;
-    data["requested_model"] = facts.attempt.model_ref;
-    data["active_model"] = reply.timeline.winning_model_ref.value_or(facts.attempt.model_ref);
-    data["fallback_active"] = data["active_model"] != data["requested_model"];
-    data["provider_request_diagnostics"] = reply.request_diagnostics;
-    data["provider_attempt_timeline"] = base::to_json(reply.timeline);
-    return {"provider_round_completed", std::move(data)};
+    const auto active = reply.timeline.winning_model_ref.value_or(facts.attempt.model_ref);
+    return placed(
+        ProviderRoundCompleted{
+            .stop_reason = reply.stop_reason,
+            .context_build_ms = replied.timing.context_build_ms,
+            .provider_round_ms =
+                base::millis_between(replied.timing.started_at, replied.timing.completed_at),
+            .provider_started_at = replied.timing.started_at,
+            .provider_completed_at = replied.timing.completed_at,
+            .input_tokens = usage.input_tokens,
+            .output_tokens = usage.output_tokens,
+            .token_usage = usage,
+            .tool_call_count = std::ssize(summary.tool_names),
+            .text_block_count = summary.text_blocks,
+            .text_char_count = static_cast<std::int64_t>(base::char_count(summary.text)),
+            .provider_cache_usage = reply.cache_usage,
+            .prompt_cache_key = replied.cache.prompt_cache_key,
+            .context_fingerprint = replied.cache.context_fingerprint,
+            .working_memory_revision = replied.cache.working_memory_revision,
+            .compression_epoch = replied.cache.compression_epoch,
+            .requested_model = facts.attempt.model_ref,
+            .active_model = active,
+            .fallback_active = active != facts.attempt.model_ref,
+            .provider_request_diagnostics = reply.request_diagnostics,
+            .provider_attempt_timeline = reply.timeline},
+        facts, replied.round);
 }
 
 EventDraft round_recorded(const Facts& facts, const ModelReplied& replied) {
     const auto summary = summarize(replied.reply.blocks);
-    json::object data = place_of(facts, replied.round);
-    data["stop_reason"] = replied.reply.stop_reason;
-    data["text_preview"] = base::ellipsize(summary.text, kTextPreviewChars);
-    data["text_block_count"] = summary.text_blocks;
-    data["text_char_count"] = base::char_count(summary.text);
-    data["tool_call_count"] = summary.tool_names.size();
-    data["tool_names"] = base::to_json(summary.tool_names);
-    data["has_text"] = !summary.text.empty();
-    data["has_tool_calls"] = !summary.tool_names.empty();
-    return {"assistant_round_recorded", std::move(data)};
+    return placed(
+        AssistantRoundRecorded{
+            .stop_reason = replied.reply.stop_reason,
+            .text_preview = base::ellipsize(summary.text, kTextPreviewChars),
+            .text_block_count = summary.text_blocks,
+            .text_char_count = static_cast<std::int64_t>(base::char_count(summary.text)),
+            .tool_call_count = std::ssize(summary.tool_names),
+            .tool_names = summary.tool_names,
+            .has_text = !summary.text.empty(),
+            .has_tool_calls = !summary.tool_names.empty()},
+        facts, replied.round);
 }
 
 EventDraft process_requested(const Facts& facts, const domain::Agent& agent,
                              const domain::ToolExecution& execution) {
-    json::object data = place_of(facts, execution.round);
-    data["surface"] = execution.call.tool;
-    data["tool_call_id"] = execution.call.call_id.value;
-    data["message_id"] = facts.message.id.value;
-    data["trust"] = base::enum_name(facts.message.trust);
-    data["authority_class"] = base::enum_name(facts.message.authority_class);
-    data["instructed_by"] = base::enum_name(execution.call.authority_class);
-    add_commands(data, execution.call);
-    std::string preview = base::string_at(data, "exec_command_cmd");
-    if (preview.empty()) {
-        const auto* items = base::find(data, "exec_command_batch_items");
-        // What runs is no command of ours when there is none: an outside tool may do as much.
-        preview = items && items->is_array() ? fmt::format("{} commands", items->get_array().size())
-                                             : execution.call.tool;
-    }
-    data["cmd_preview"] = preview;
-    data["workdir"] = base::string_at(execution.call.args, "workdir");
+    auto requested = with_commands(
+        placed(
+            ProcessExecutionRequested{.surface = execution.call.tool,
+                                      .tool_call_id = execution.call.call_id,
+                                      .message_id = facts.message.id,
+                                      .trust = facts.message.trust,
+                                      .authority_class = facts.message.authority_class,
+                                      .instructed_by = execution.call.authority_class,
+                                      .workdir = base::string_at(execution.call.args, "workdir")},
+            facts, execution.round),
+        execution.call);
+    requested.cmd_preview = requested.exec_command_cmd.value_or("");
+    // A tool without a command line of ours may do as much as a command.
+    if (requested.cmd_preview.empty())
+        requested.cmd_preview =
+            requested.exec_command_batch_items
+                ? fmt::format("{} commands", requested.exec_command_batch_items->size())
+                : execution.call.tool;
     if (agent.active_workspace_entry) {
-        data["execution_root"] = agent.active_workspace_entry->execution_root;
-        data["boundary"] = workspace::boundary(agent.execution, *agent.active_workspace_entry);
+        requested.execution_root = agent.active_workspace_entry->execution_root;
+        requested.boundary = workspace::boundary(agent.execution, *agent.active_workspace_entry);
     }
-    return {"process_execution_requested", std::move(data)};
+    return requested;
 }
 
 EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution) {
-    json::object data = place_of(facts, execution.round);
-    data["tool_call_id"] = execution.call.call_id.value;
-    data["tool_name"] = execution.call.tool;
-    add_commands(data, execution.call);
     const auto& result = *execution.result;
-    data["status"] = base::enum_name(result.status);
-    data["duration_ms"] = result.duration_ms;
-    data["summary"] = result.user_message;
+    auto finished =
+        with_commands(placed(domain::events::ToolFinished{.tool_call_id = execution.call.call_id,
+                                                          .tool_name = execution.call.tool,
+                                                          .status = result.status,
+                                                          .duration_ms = result.duration_ms,
+                                                          .summary = result.user_message},
+                             facts, execution.round),
+                      execution.call);
     const auto* error = execution.envelope ? base::find(*execution.envelope, "error") : nullptr;
     if (!error || error->is_null()) {
-        data["error"] = nullptr;
+        ToolExecuted executed{std::move(finished)};
         if (result.data)
             if (const auto* status = base::find(*result.data, "exit_status"))
-                data["exit_status"] = *status;
-        return {"tool_executed", std::move(data)};
+                executed.exit_status = *status;
+        return executed;
     }
-    data["error"] = base::pretty_json(*error);
-    data["error_kind"] = base::string_at(*error, "kind");
-    data["tool_error"] = *error;
-    return {"tool_execution_failed", std::move(data)};
+    finished.error = base::pretty_json(*error);
+    return ToolExecutionFailed{std::move(finished), base::string_at(*error, "kind"), *error};
 }
 
 EventDraft sandbox_denied(const Facts& facts, const domain::ToolExecution& execution,
                           const sandbox::Denial& denial) {
-    json::object data = place_of(facts, execution.round);
-    data["tool"] = execution.call.tool;
-    data["tool_call_id"] = execution.call.call_id.value;
-    for (const auto& [name, value] : base::to_json(denial).as_object()) data[name] = value;
-    return {"sandbox_denied", std::move(data)};
+    return placed(SandboxDenied{.tool = execution.call.tool,
+                                .tool_call_id = execution.call.call_id,
+                                .rule = std::string(base::enum_name(denial.rule)),
+                                .what = denial.what,
+                                .count = denial.count},
+                  facts, execution.round);
 }
 
 EventDraft truncated_call(const domain::ToolExecution& execution, std::string_view stop_reason,
                           const domain::ToolError& error) {
-    return {"truncated_mutation_tool_call_rejected",
-            {{"tool_call_id", execution.call.call_id.value},
-             {"tool_name", execution.call.tool},
-             {"stop_reason", stop_reason},
-             {"round", execution.round},
-             {"error_kind", error.kind},
-             {"tool_error", base::to_json(error)}}};
+    return TruncatedMutationToolCallRejected{.tool_call_id = execution.call.call_id,
+                                             .tool_name = execution.call.tool,
+                                             .stop_reason = std::string(stop_reason),
+                                             .round = execution.round,
+                                             .error_kind = error.kind,
+                                             .tool_error = error};
 }
 
 EventDraft context_length_exceeded(const Facts& facts, std::int64_t round,
                                    const provider::Failure& failure) {
-    json::object data{
-        {"agent_id", facts.agent.agent_id.value}, {"round", round}, {"error", failure.message}};
-    add_failure(data, &failure);
-    return {"turn_context_length_exceeded", std::move(data)};
+    return with_failure(
+        TurnContextLengthExceeded{
+            .agent_id = facts.agent.agent_id, .round = round, .error = failure.message},
+        &failure);
 }
 
 EventDraft processing_aborted(const Facts& facts, std::string_view reason) {
-    json::object data{{"message_id", facts.message.id.value},
-                      {"message_kind", base::enum_name(facts.message.kind)},
-                      {"run_id", facts.attempt.run_id.value},
-                      {"reason", reason}};
-    add_labels(data, facts.message);
-    return {"message_processing_aborted", std::move(data)};
+    return labelled(MessageProcessingAborted{.message_id = facts.message.id,
+                                             .message_kind = facts.message.kind,
+                                             .run_id = facts.attempt.run_id,
+                                             .reason = std::string(reason)},
+                    facts.message);
 }
 
 EventDraft runtime_error(const Facts& facts, std::string_view error,
                          const provider::Failure* failure) {
-    json::object data{{"message_id", facts.message.id.value},
-                      {"message_kind", base::enum_name(facts.message.kind)},
-                      {"run_id", facts.attempt.run_id.value},
-                      {"turn_index", facts.attempt.turn_index},
-                      {"error", error}};
-    add_labels(data, facts.message);
-    add_failure(data, failure);
-    return {"runtime_error", std::move(data)};
+    return with_failure(labelled(RuntimeError{.message_id = facts.message.id,
+                                              .message_kind = facts.message.kind,
+                                              .run_id = facts.attempt.run_id,
+                                              .turn_index = facts.attempt.turn_index,
+                                              .error = std::string(error)},
+                                 facts.message),
+                        failure);
 }
 
 domain::FailureArtifact failure_artifact(const provider::Failure& failure,

@@ -17,9 +17,6 @@ struct RoundSummary {
 };
 RoundSummary summarize(const std::vector<domain::Block>& blocks);
 
-// The labels a message carries, for entries and events that stand for it.
-void add_labels(json::object& data, const domain::Message& message);
-
 domain::TranscriptEntry assistant_entry(const Facts& facts, const ModelReplied& replied);
 domain::TranscriptEntry results_entry(const Facts& facts, std::int64_t round,
                                       const std::vector<domain::ToolExecution>& executions);

@@ -1,6 +1,7 @@
 #include "flow/turn/decide/refusals.h"
 
 #include "base/text.h"
+#include "domain/events/tools.h"
 #include "exec/tools/builtin/commands/command_text.h"
 #include "exec/tools/flow_policy.h"
 #include "flow/turn/decide/records.h"
@@ -35,23 +36,24 @@ void record_refusal(Step& step, const Facts& facts, const domain::ToolExecution&
     const std::string kind = error ? base::string_at(*error, "kind") : "";
     if (kind != tools::kUntrustedInstructions && kind != tools::kNeedsApproval) return;
     const auto& call = execution.call;
-    json::object data{{"agent_id", facts.agent.agent_id.value},
-                      {"run_id", facts.attempt.run_id.value},
-                      {"round", execution.round},
-                      {"tool_call_id", call.call_id.value},
-                      {"tool_name", call.tool},
-                      {"risk_level", base::enum_name(call.risk_level)},
-                      {"instructed_by", base::enum_name(call.authority_class)},
-                      {"error_kind", kind},
-                      {"reason", base::string_at(*error, "message")}};
-    add_labels(data, facts.message);
+    auto refused = domain::events::labelled(
+        domain::events::ToolCallRefused{.agent_id = facts.agent.agent_id,
+                                        .run_id = facts.attempt.run_id,
+                                        .round = execution.round,
+                                        .tool_call_id = call.call_id,
+                                        .tool_name = call.tool,
+                                        .risk_level = call.risk_level,
+                                        .instructed_by = call.authority_class,
+                                        .error_kind = kind,
+                                        .reason = base::string_at(*error, "message")},
+        facts.message);
     const auto* details = base::find(*error, "details");
     const std::string proposal = details ? base::string_at(*details, "proposal_id") : "";
     if (!proposal.empty()) {
-        data["proposal_id"] = proposal;
+        refused.proposal_id = proposal;
         step.briefs.push_back(question(facts, call, proposal));
     }
-    step.events.push_back({"tool_call_refused", std::move(data)});
+    step.events.push_back(refused);
 }
 
 }  // namespace turn

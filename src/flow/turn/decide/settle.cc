@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "agent/workspace/moves.h"
-#include "agent/workspace/workspace.h"
 #include "base/text.h"
+#include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/refusals.h"
 
@@ -21,14 +20,6 @@ void count_latency(domain::Agent& agent, const domain::ToolResult& result) {
     ++found->calls;
     found->total_ms += result.duration_ms;
     found->max_ms = std::max(found->max_ms, result.duration_ms);
-}
-
-void enter(Step& step, const tools::WorkspaceUse& use) {
-    for (auto& note : workspace::move_to(step.agent, use.entry))
-        step.events.push_back({std::move(note.kind), std::move(note.data)});
-    step.events.push_back({"workspace_used", workspace::place_of(use.entry)});
-    if (use.entry.workspace_id != workspace::agent_home_id(step.agent.agent_id))
-        step.workspaces.push_back(use.entry);
 }
 
 }  // namespace
@@ -55,9 +46,7 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
     // Of the latest turn that was told its usage; one that was told none says nothing about it.
     if (step.attempt.token_usage != domain::TokenUsage{})
         step.agent.last_turn_token_usage = step.attempt.token_usage;
-    json::object data = base::to_json(terminal).as_object();
-    data["run_id"] = facts.attempt.run_id.value;
-    step.events.push_back({"turn_terminal", std::move(data)});
+    step.events.push_back(domain::events::TurnTerminal{terminal, facts.attempt.run_id});
     step.effects.clear();
 }
 
@@ -107,14 +96,10 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
     for (const auto& denial : dispatched.denials)
         step.events.push_back(sandbox_denied(facts, execution, denial));
     if (execution.started_at) count_latency(step.agent, dispatched.result);
-    for (const auto& request : dispatched.requests) {
-        if (const auto* rest = std::get_if<domain::SleepRequest>(&request))
-            step.attempt.rest_wish = *rest;
-        if (const auto* follow_up = std::get_if<tools::FollowUp>(&request))
-            step.follow_ups.push_back(*follow_up);
-        if (const auto* read = std::get_if<tools::ResultRead>(&request))
-            step.results_read.push_back(read->task_id);
-        if (const auto* use = std::get_if<tools::WorkspaceUse>(&request)) enter(step, *use);
+    Decided decided{step.agent, step.attempt, step.events};
+    for (const auto& mutation : dispatched.mutations) {
+        if (const auto decide = rules_of(mutation).decide) decide(decided, mutation);
+        step.mutations.push_back(mutation);
     }
 }
 
@@ -122,7 +107,8 @@ void finish_unmade_calls(Step& step, std::vector<domain::ToolExecution>& executi
                          const Input& input, const domain::ToolError& error) {
     for (auto& execution : executions) {
         if (execution.state == domain::CallState::Finished) continue;
-        const auto dispatched = input.not_run(execution.call, error, domain::ResultStatus::Skipped);
+        const auto dispatched =
+            tools::without_running(execution.call, error, domain::ResultStatus::Skipped, input.now);
         execution.state = domain::CallState::Finished;
         execution.result = dispatched.result;
         execution.envelope = dispatched.envelope.to_json();

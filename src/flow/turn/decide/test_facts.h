@@ -76,7 +76,7 @@ inline tools::Dispatched failed(const domain::ToolCall& call, domain::ToolError 
 }
 
 inline ToolFinished done(const std::string& block, const std::string& tool,
-                         std::vector<tools::RuntimeRequest> requests = {},
+                         std::vector<tools::Mutation> mutations = {},
                          std::int64_t duration_ms = 20) {
     return {{"call-" + block},
             {.result = {.call_id = {"call-" + block},
@@ -87,7 +87,7 @@ inline ToolFinished done(const std::string& block, const std::string& tool,
                         .user_message = "did " + block},
              .envelope = results::Envelope::success(tool, "did " + block, {{"n", 1}}),
              .receipt = "receipt of " + block,
-             .requests = std::move(requests)}};
+             .mutations = std::move(mutations)}};
 }
 
 inline ToolFinished broke(const std::string& block, const std::string& tool,
@@ -97,11 +97,16 @@ inline ToolFinished broke(const std::string& block, const std::string& tool,
 }
 
 inline Input input(base::Time now = kNow) {
-    return {.now = now,
-            .repeatable = [](const std::string& tool) { return !tool.starts_with("Exec"); },
-            .not_run =
-                [](const domain::ToolCall& call, domain::ToolError error,
-                   domain::ResultStatus status) { return failed(call, std::move(error), status); }};
+    return {.now = now, .spec_of = [](const std::string& tool) {
+                static std::map<std::string, tools::ToolSpec> specs;
+                auto& spec = specs[tool];
+                spec = {.name = tool,
+                        .repeatable = !tool.starts_with("Exec"),
+                        .sleeps = tool == "Sleep",
+                        .changes_files = tool == "ApplyPatch",
+                        .changes_records = tool.ends_with("WorkItem")};
+                return &spec;
+            }};
 }
 
 // What the store would hand out after the step's commit.
@@ -165,9 +170,13 @@ inline std::vector<std::pair<std::string, std::string>> answers(const Step& step
     for (const auto& entry : step.transcript) {
         if (entry.kind != domain::TranscriptKind::ToolResults) continue;
         list.clear();
-        for (const auto& result : entry.data.at("results").as_array())
+        for (const auto& result : entry.data.at("results").as_array()) {
+            const auto* error = base::find(result, "error");
             list.emplace_back(base::string_at(result, "tool_use_id"),
-                              base::string_at(result, "content"));
+                              error && error->is_object()
+                                  ? "error: " + base::string_at(*error, "kind")
+                                  : base::string_at(result, "content"));
+        }
     }
     return list;
 }

@@ -71,12 +71,12 @@ base::Result<std::string> choose_token(const ServeOptions& options, const config
     return config::check_token(*text, "--token-file " + base::printable(*options.token_file));
 }
 
-// A viewer's token beside no token, or beside the same one, would hold nobody back.
+// A viewer token without a control token, or equal to it, would restrict nobody.
 base::Result<std::string> choose_viewer_token(const ServePlan& plan, const config::Server& server) {
     if (server.viewer_token.empty()) return "";
     if (plan.token.empty())
         return fail(ErrorCode::InvalidInput,
-                    "HOLON_VIEWER_TOKEN needs a control token beside it: set HOLON_CONTROL_TOKEN "
+                    "HOLON_VIEWER_TOKEN also needs a control token: set HOLON_CONTROL_TOKEN "
                     "or give --token-file");
     if (server.viewer_token == plan.token)
         return fail(ErrorCode::InvalidInput,

@@ -1,5 +1,5 @@
-// From options and configuration to where the runtime listens and what it asks for. Pure but for
-// reading the token file.
+// Decides from options and configuration where the daemon listens and which token it requires.
+// Pure, except that it reads the token file.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct ServePlan {
     std::optional<std::string> advertise_url{};
     std::string callback_base_url;
     std::string token{};         // A secret; empty: none.
-    std::string viewer_token{};  // The same, of who may only look.
+    std::string viewer_token{};  // The same, for clients that may only read.
     config::AuthMode auth_mode{config::AuthMode::Auto};
     std::filesystem::path socket_path;
     std::optional<TlsFiles> tls{};
@@ -34,8 +34,8 @@ struct ServePlan {
     friend bool operator==(const ServePlan&, const ServePlan&) = default;
 };
 
-// Refuses what cannot work, before anything is started: an address that others can reach without a
-// token, a host that is missing, a URL that nobody could call.
+// Refuses invalid options before anything is started: a reachable address without a token, a
+// missing host, a URL that clients could not call.
 base::Result<ServePlan> resolve(const ServeOptions& options, const config::Server& server);
 
 // http or https with a host that can be called; without fragment and trailing slash.

@@ -46,8 +46,8 @@ TEST(Access, AdvertisesWhatClientsCanCall) {
     const auto lan = resolve({.access = Access::Lan, .host = "box.local", .port = 9000}, server);
     EXPECT_EQ(lan->advertise_url, "http://box.local:9000");
     EXPECT_EQ(lan->callback_base_url, "http://box.local:9000");
-    const auto told = resolve({.advertise = "https://h.example/#x"}, configured());
-    EXPECT_EQ(told->advertise_url, "https://h.example");
+    const auto resolved = resolve({.advertise = "https://h.example/#x"}, configured());
+    EXPECT_EQ(resolved->advertise_url, "https://h.example");
     for (const char* bad : {"ftp://h", "https://", "https://h?x=1", "http://0.0.0.0:1", "h.example",
                             "http://[::]:1", "https://user@h"})
         EXPECT_THAT(error_of({.advertise = bad}), HasSubstr("--advertise")) << bad;
@@ -78,7 +78,7 @@ TEST(Access, RefusesOptionsThatContradictEachOther) {
     EXPECT_THAT(error_of({.token_file = "/nowhere"}), HasSubstr("--token-file"));
 }
 
-TEST(Access, AViewersTokenHoldsSomebodyBack) {
+TEST(Access, AViewerTokenRestrictsItsHolder) {
     auto server = configured("control");
     server.viewer_token = "viewer";
     const auto plan = resolve({}, server);

@@ -1,4 +1,4 @@
-// What an operator can say about how a runtime is to be reached.
+// The operator's options for how clients reach the daemon.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ struct ServeOptions {
     friend bool operator==(const ServeOptions&, const ServeOptions&) = default;
 };
 
-// What may be written down of them: all but the token, and not where the log goes.
+// The options that may be stored: all but the token and the log file.
 struct RecordedOptions {
     Access access{Access::Local};
     std::optional<std::string> host{};

@@ -7,8 +7,8 @@
 namespace service {
 namespace {
 
-// Of the models that can be asked and of the configured ones; a key for something else that comes
-// or goes in the environment is no other configuration.
+// Providers that are configured or whose models can be used; an unrelated key in the environment
+// does not change the configuration.
 json::array providers(const config::Config& config) {
     std::set<std::string> used;
     if (config.model) used.insert(config.model->provider);

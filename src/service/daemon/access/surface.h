@@ -1,4 +1,4 @@
-// What a runtime was configured to be, told without secrets, and its fingerprint. Pure.
+// The configuration of a daemon, without secrets, and its fingerprint. Pure.
 #pragma once
 
 #include <string>

@@ -62,7 +62,7 @@ TEST(Fingerprint, DoesNotChangeWithTheFolderTheTokenOrAnUnusedKey) {
     EXPECT_EQ(print_of(elsewhere), print_of(server));
 }
 
-TEST(Surface, TellsThatThereIsATokenAndNotWhich) {
+TEST(Surface, ShowsThatThereIsATokenButNotTheToken) {
     auto config = some_config();
     config.server.control_token = "secret";
     const auto plan = resolve({}, config.server).value();

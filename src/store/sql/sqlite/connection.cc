@@ -318,6 +318,16 @@ Status Connection::set_durability(store::Durability durability) {
     return {};
 }
 
+Status Connection::sync() {
+    if (durability_ == store::Durability::Disk) return {};
+    sqlite3_file* log = nullptr;
+    if (sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK ||
+        !log || !log->pMethods)
+        return {};  // A database in memory has no log.
+    const int code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    return code == SQLITE_OK ? Status{} : failure(code);
+}
+
 void Connection::checkpoint() {
     // Best effort: whatever stays in the log is read from there.
     sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);

@@ -47,6 +47,9 @@ public:
 
     // What the commits from now on survive. Not inside a transaction.
     Status set_durability(store::Durability durability);
+    // Waits until every commit so far survives a power cut. Returns at once when they do already. A
+    // failure (Io) leaves the commits in place, but a power cut may undo them.
+    Status sync();
     // Moves what the log holds into the database file, as far as readers allow.
     void checkpoint();
     // Copies the database, as it is at one moment, over the existing file `target`, which nobody

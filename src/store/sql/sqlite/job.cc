@@ -42,9 +42,11 @@ Status Job::told() {
 
 void run_work(Job& job, sql::Connection& connection, sql::Access access) {
     const InsideWork inside;
-    sql::SqlTx tx(connection, access);
+    sql::SqlTx tx(connection, access, job.durability);
     try {
         job.outcome = job.work(tx);
+        if (job.outcome && tx.doomed()) job.outcome = std::unexpected(*tx.doomed());
+        job.durability = tx.durability();
     } catch (...) {
         job.thrown = std::current_exception();
     }

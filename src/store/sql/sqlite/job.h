@@ -9,7 +9,7 @@
 namespace sqlite {
 
 struct Job {
-    store::Durability durability{store::Durability::Disk};
+    store::Durability durability{store::Durability::Disk};  // Raised by the work.
     store::Work work;
     std::move_only_function<void(Status)> done{};  // Empty when a caller waits for it.
     Status outcome{};

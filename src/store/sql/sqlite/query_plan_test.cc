@@ -127,7 +127,7 @@ TEST(QueryPlan, EveryStatementUsesAnIndexAndNeverSorts) {
          s = sqlite3_next_stmt(connection->handle(), s))
         before.push_back(s);
     ASSERT_TRUE(connection->begin(sql::Access::Write));
-    sql::SqlTx tx(*connection, sql::Access::Write);
+    sql::SqlTx tx(*connection, sql::Access::Write, store::Durability::Process);
     const Status status = run_everything(tx);
     ASSERT_TRUE(status) << status.error().message;
 

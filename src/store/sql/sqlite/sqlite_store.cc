@@ -88,6 +88,7 @@ void InlineStore::write_async(Durability durability, Work work,
                               std::move_only_function<void(Status)> done) {
     Job job{.durability = durability, .work = std::move(work)};
     run(job);
+    job.work = nullptr;
     done(job.told());
 }
 

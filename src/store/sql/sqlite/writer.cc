@@ -107,7 +107,10 @@ void Writer::run_next(Lock& lock) {
     // From here on the jobs of waiting callers may be gone.
     group->settled.store(1);
     group->settled.notify_all();
-    for (const auto& job : group->owned) job->done(job->told());
+    for (const auto& job : group->owned) {
+        job->work = nullptr;
+        job->done(job->told());
+    }
     lock.lock();
 }
 

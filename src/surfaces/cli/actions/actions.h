@@ -1,4 +1,4 @@
-// What each command does, one function a command, and what they share.
+// One function for each command, and their shared functions.
 #pragma once
 
 #include "surfaces/cli/cli.h"
@@ -34,8 +34,8 @@ inline std::string agent_of(const std::optional<std::string>& named, const Conte
     return named.value_or(context.default_agent);
 }
 
-// JSON for scripts, sentences for people: what a command has to say in both forms.
-Exit tell(const Context& context, bool json, const json::value& value, const std::string& text);
+// Prints the answer of a command: JSON for scripts, sentences for people.
+Exit answer(const Context& context, bool json, const json::value& value, const std::string& text);
 inline bool wants_json(const Context& context, bool json) {
     return json || !context.terminal.out_is_terminal;
 }

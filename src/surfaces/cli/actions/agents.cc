@@ -14,7 +14,7 @@ Exit show_model(const base::Result<json::object>& answer, const std::string& age
     const auto* nested = answer->if_contains("model");
     const json::value model = nested ? *nested : json::value(*answer);
     context.terminal.print_line(
-        fmt::format("agent {} asks {}", base::printable(agent), model_text(model)));
+        fmt::format("agent {} uses {}", base::printable(agent), model_text(model)));
     return Exit::Success;
 }
 
@@ -33,7 +33,7 @@ std::string_view done_text(service::LifecycleAction action) {
         case service::LifecycleAction::Pause:
             return "paused; messages are kept until holon agent resume";
         case service::LifecycleAction::Resume:
-            return "goes on";
+            return "continues";
     }
     return "";
 }
@@ -63,7 +63,7 @@ Exit on(const AgentListCommand& command, const Context& context) {
     if (wants_json(context, command.json)) {
         json::array list;
         for (const auto& entry : *agents) list.push_back(entry);
-        return tell(context, command.json, list, "");
+        return answer(context, command.json, list, "");
     }
     for (const json::value entry : *agents)
         context.terminal.print_line(fmt::format(
@@ -71,7 +71,7 @@ Exit on(const AgentListCommand& command, const Context& context) {
             pointer_text(entry, "/status"), pointer_text(entry, "/pending"),
             pointer_text(entry, "/scheduling_posture/posture")));
     if (agents->empty())
-        context.terminal.note("No agents yet. Make one with: holon agent create main");
+        context.terminal.note("No agents yet. Create one with: holon agent create main");
     return Exit::Success;
 }
 
@@ -79,28 +79,30 @@ Exit on(const AgentCreateCommand& command, const Context& context) {
     const auto identity =
         context.service.create_agent(command.agent, command.template_name, context.caller);
     if (!identity) return report(context.terminal, identity.error());
-    return tell(context, command.json, base::to_json(*identity),
-                fmt::format("agent {0} is there; say something with: holon prompt --agent {0} "
-                            "\"...\"",
-                            base::printable(command.agent)));
+    return answer(context, command.json, base::to_json(*identity),
+                  fmt::format("agent {0} exists; send it a message with: holon prompt --agent {0} "
+                              "\"...\"",
+                              base::printable(command.agent)));
 }
 
 Exit on(const LifecycleCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto done = context.service.set_lifecycle(agent, command.action, context.caller);
     if (!done) return report(context.terminal, done.error());
-    return tell(context, command.json, json::object{{"ok", true}},
-                fmt::format("agent {}: {}", base::printable(agent), done_text(command.action)));
+    return answer(context, command.json, json::object{{"ok", true}},
+                  fmt::format("agent {}: {}", base::printable(agent), done_text(command.action)));
 }
 
 Exit on(const AbortCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto aborted = context.service.abort_run(agent, command.run_id, context.caller);
     if (!aborted) return report(context.terminal, aborted.error());
-    return tell(context, command.json, *aborted,
-                fmt::format("the run of agent {0} was ended and the agent is stopped; go on with: "
-                            "holon agent start {0}",
-                            base::printable(agent)));
+    return answer(
+        context, command.json, *aborted,
+        fmt::format(
+            "the turn of agent {0} was aborted and the agent is stopped; start it again with: "
+            "holon agent start {0}",
+            base::printable(agent)));
 }
 
 }  // namespace cli

@@ -13,19 +13,19 @@ std::string next_fire(const domain::Timer& timer) {
 Exit list_tasks(const std::string& agent, bool json, const Context& context) {
     const auto tasks = context.service.tasks(agent, kShownMax);
     if (!tasks) return report(context.terminal, tasks.error());
-    if (wants_json(context, json)) return tell(context, json, json_list(*tasks), "");
+    if (wants_json(context, json)) return answer(context, json, json_list(*tasks), "");
     for (const auto& task : *tasks)
         context.terminal.print_line(fmt::format(
             "{:<36} {:<10} {:<9} {}", task.id, base::enum_name(task.status),
             age_of(task.updated_at, context), base::printable(task.summary.value_or(""))));
-    if (tasks->empty()) context.terminal.note("No task is going on.");
+    if (tasks->empty()) context.terminal.note("No task is running.");
     return Exit::Success;
 }
 
 Exit list_timers(const std::string& agent, bool json, const Context& context) {
     const auto timers = context.service.timers(agent, kShownMax);
     if (!timers) return report(context.terminal, timers.error());
-    if (wants_json(context, json)) return tell(context, json, json_list(*timers), "");
+    if (wants_json(context, json)) return answer(context, json, json_list(*timers), "");
     for (const auto& timer : *timers)
         context.terminal.print_line(fmt::format("{:<36} {:<10} {:<27} {}", timer.id,
                                                 base::enum_name(timer.status), next_fire(timer),
@@ -34,11 +34,11 @@ Exit list_timers(const std::string& agent, bool json, const Context& context) {
     return Exit::Success;
 }
 
-Exit tell_timer(const base::Result<domain::Timer>& timer, bool json, const Context& context) {
+Exit answer_timer(const base::Result<domain::Timer>& timer, bool json, const Context& context) {
     if (!timer) return report(context.terminal, timer.error());
-    return tell(context, json, base::to_json(*timer),
-                fmt::format("timer {} is {}, next at {}", timer->id, base::enum_name(timer->status),
-                            next_fire(*timer)));
+    return answer(context, json, base::to_json(*timer),
+                  fmt::format("timer {} is {}, next at {}", timer->id,
+                              base::enum_name(timer->status), next_fire(*timer)));
 }
 
 }  // namespace
@@ -47,10 +47,10 @@ Exit on(const PromptCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto message = context.service.prompt(agent, command.text, context.caller);
     if (!message) return report(context.terminal, message.error());
-    return tell(context, command.json,
-                json::object{{"ok", true}, {"agent_id", agent}, {"message_id", *message}},
-                fmt::format("said to agent {0}; see what it does with: holon tail -f --agent {0}",
-                            base::printable(agent)));
+    return answer(context, command.json,
+                  json::object{{"ok", true}, {"agent_id", agent}, {"message_id", *message}},
+                  fmt::format("Sent to agent {0}. Follow it with: holon tail -f --agent {0}",
+                              base::printable(agent)));
 }
 
 Exit on(const TaskCommand& command, const Context& context) {
@@ -60,53 +60,53 @@ Exit on(const TaskCommand& command, const Context& context) {
     if (request.workdir) request.workdir = (context.cwd / *request.workdir).lexically_normal();
     const auto task = context.service.start_task(agent, request, context.caller);
     if (!task) return report(context.terminal, task.error());
-    return tell(context, command.json, base::to_json(*task),
-                fmt::format("task {} is {}; agent {} will be told how it ends", task->id,
-                            base::enum_name(task->status), base::printable(agent)));
+    return answer(context, command.json, base::to_json(*task),
+                  fmt::format("task {} is {}; agent {} will receive its result", task->id,
+                              base::enum_name(task->status), base::printable(agent)));
 }
 
 Exit on(const TimerCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     if (command.list) return list_timers(agent, command.json, context);
     if (command.cancel)
-        return tell_timer(context.service.cancel_timer(agent, *command.cancel, context.caller),
-                          command.json, context);
-    return tell_timer(context.service.create_timer(agent, command.request, context.caller),
-                      command.json, context);
+        return answer_timer(context.service.cancel_timer(agent, *command.cancel, context.caller),
+                            command.json, context);
+    return answer_timer(context.service.create_timer(agent, command.request, context.caller),
+                        command.json, context);
 }
 
-// A relative path means one of this shell, not of wherever the runtime was started.
+// A relative path starts in the folder of this shell, not in that of the daemon.
 Exit on(const WorkspaceAttachCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const std::string path = (context.cwd / command.path).lexically_normal();
     const auto entry = context.service.attach_workspace(agent, path, context.caller);
     if (!entry) return report(context.terminal, entry.error());
-    return tell(context, command.json,
-                json::object{{"ok", true},
-                             {"agent_id", agent},
-                             {"workspace_id", entry->workspace_id},
-                             {"workspace_anchor", entry->workspace_anchor}},
-                fmt::format("agent {} may use {} (workspace {})", base::printable(agent),
-                            base::printable(entry->workspace_anchor), entry->workspace_id));
+    return answer(context, command.json,
+                  json::object{{"ok", true},
+                               {"agent_id", agent},
+                               {"workspace_id", entry->workspace_id},
+                               {"workspace_anchor", entry->workspace_anchor}},
+                  fmt::format("agent {} may use {} (workspace {})", base::printable(agent),
+                              base::printable(entry->workspace_anchor), entry->workspace_id));
 }
 
 Exit on(const WorkspaceExitCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto done = context.service.exit_workspace(agent, context.caller);
     if (!done) return report(context.terminal, done.error());
-    return tell(context, command.json, json::object{{"ok", true}, {"agent_id", agent}},
-                fmt::format("agent {} works in its own folder again", base::printable(agent)));
+    return answer(context, command.json, json::object{{"ok", true}, {"agent_id", agent}},
+                  fmt::format("agent {} works in its own folder again", base::printable(agent)));
 }
 
 Exit on(const WorkspaceDetachCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto done = context.service.detach_workspace(agent, command.workspace_id, context.caller);
     if (!done) return report(context.terminal, done.error());
-    return tell(
+    return answer(
         context, command.json,
         json::object{{"ok", true}, {"agent_id", agent}, {"workspace_id", command.workspace_id}},
-        fmt::format("workspace {} was taken from agent {}", base::printable(command.workspace_id),
-                    base::printable(agent)));
+        fmt::format("workspace {} was detached from agent {}",
+                    base::printable(command.workspace_id), base::printable(agent)));
 }
 
 Exit on(const TriggerCommand& command, const Context& context) {
@@ -114,13 +114,14 @@ Exit on(const TriggerCommand& command, const Context& context) {
     if (command.action == TriggerAction::Revoke) {
         const auto done = context.service.revoke_trigger(agent, context.caller);
         if (!done) return report(context.terminal, done.error());
-        return tell(context, command.json, json::object{{"ok", true}, {"agent_id", agent}},
-                    fmt::format("agent {} can no longer be woken by URL", base::printable(agent)));
+        return answer(
+            context, command.json, json::object{{"ok", true}, {"agent_id", agent}},
+            fmt::format("agent {} can no longer be woken by URL", base::printable(agent)));
     }
     const bool rotate = command.action == TriggerAction::Rotate;
     const auto trigger = context.service.external_trigger(agent, rotate, context.caller);
     if (!trigger) return report(context.terminal, trigger.error());
-    return tell(context, command.json, *trigger, pointer_text(*trigger, "/trigger_url"));
+    return answer(context, command.json, *trigger, pointer_text(*trigger, "/trigger_url"));
 }
 
 }  // namespace cli

@@ -13,7 +13,7 @@ using test_support::CapturedTerminal;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Keeps what it is asked, as words.
+// Records the requests, as text.
 class Recorder final : public test_support::NoService {
 public:
     std::vector<std::string> calls;
@@ -108,7 +108,7 @@ private:
 
 class Control : public testing::Test {
 protected:
-    // Parsed as typed, carried out, and its standard output.
+    // Parses and executes the command; gives its standard output.
     Exit type(std::vector<const char*> words, const CapturedTerminal& captured) {
         words.insert(words.begin(), "holon");
         const auto invocation = parse(static_cast<int>(words.size()), words.data());
@@ -158,7 +158,7 @@ TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
                     "trigger a true", "revoke main"));
 }
 
-TEST_F(Control, APersonIsToldWhatToDoNext) {
+TEST_F(Control, APersonReadsWhatToDoNext) {
     type({"prompt", "hello"}, shown);
     type({"agent", "stop"}, shown);
     type({"trigger", "show"}, shown);

@@ -67,8 +67,8 @@ void show_status(const json::value& report, const DaemonContext& context) {
     if (const auto* match = base::find(report, "config_fingerprint_match"))
         lines.add("config",
                   match->is_bool() && match->get_bool()
-                      ? "as it was started with"
-                      : "has changed since it was started; apply it with: holon daemon restart");
+                      ? "unchanged since the start"
+                      : "has changed since the start; apply it with: holon daemon restart");
     if (const auto* failure = base::find(report, "last_failure"))
         lines.add("failure", failure_text(*failure, context.clock));
     context.terminal.print_line(base::printable(base::string_at(report, "message")));

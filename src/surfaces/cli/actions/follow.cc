@@ -8,10 +8,10 @@ namespace {
 
 constexpr std::int64_t kPage = 512;
 
-// Counts what a watch has told.
+// Counts the notifications of a watch.
 class News {
 public:
-    void tell() {
+    void add() {
         {
             const std::lock_guard lock(mutex_);
             ++count_;
@@ -38,12 +38,12 @@ private:
 Exit follow(const std::string& agent, std::int64_t after_seq, const Context& context,
             const std::function<void(const domain::Event&)>& show) {
     News news;
-    const auto token = context.service.watch(agent, [&](std::int64_t) { news.tell(); });
+    const auto token = context.service.watch(agent, [&](std::int64_t) { news.add(); });
     while (true) {
         // Before the read, so that nothing falls between the two.
-        const std::int64_t told = news.count();
+        const std::int64_t seen = news.count();
         const auto events = context.service.events(agent, after_seq, kPage);
-        // A runtime that is being restarted is waited for; the watch tells when it is back.
+        // Waits for a daemon that restarts; the watch reports when it is back.
         const bool is_away =
             !events && token && events.error().code == base::ErrorCode::Unavailable;
         if (!events && !is_away) return report(context.terminal, events.error());
@@ -52,10 +52,11 @@ Exit follow(const std::string& agent, std::int64_t after_seq, const Context& con
                 show(event);
                 after_seq = event.event_seq;
             }
-            if (!context.terminal.is_written()) return Exit::Success;  // Nobody reads any more.
+            if (!context.terminal.is_written())
+                return Exit::Success;  // The reader has closed its pipe.
             if (events->size() == static_cast<std::size_t>(kPage)) continue;
         }
-        news.wait_beyond(told);
+        news.wait_beyond(seen);
     }
 }
 

@@ -4,16 +4,15 @@
 #include <map>
 
 #include "base/text.h"
+#include "domain/events/messages.h"
+#include "domain/events/tools.h"
+#include "domain/events/turn.h"
 #include "surfaces/cli/actions/actions.h"
 
 namespace cli {
 namespace {
 
-std::optional<std::int64_t> ms_at(const json::value& data, std::string_view name) {
-    const auto* value = base::find(data, name);
-    if (!value || !value->is_int64()) return std::nullopt;
-    return value->get_int64();
-}
+using namespace domain::events;
 
 std::string latency_duration(std::optional<std::int64_t> ms) {
     if (!ms) return "unknown";
@@ -25,50 +24,55 @@ std::string latency_duration(std::optional<std::int64_t> ms) {
 class Turns {
 public:
     void add(const domain::Event& event) {
-        if (event.kind == "message_admitted")
-            admitted_[base::string_at(event.data, "message_id")] = event.created_at;
-        if (event.kind == "message_processing_started")
-            started_[base::string_at(event.data, "id")] = event.created_at;
-        if (event.kind == "turn_started") open(event.data);
-        const auto found = by_run_.find(base::string_at(event.data, "run_id"));
-        if (found != by_run_.end()) add_to(turns_[found->second], event);
+        if (const auto admitted = read<MessageAdmitted>(event))
+            admitted_[admitted->message_id] = event.created_at;
+        if (const auto claimed = read<MessageProcessingStarted>(event))
+            started_[claimed->id] = event.created_at;
+        if (const auto opened = read<TurnStarted>(event)) open(*opened);
+        if (const auto built = read<TurnContextBuilt>(event))
+            if (auto* turn = turn_of(built->run_id)) turn->context_build_ms = built->duration_ms;
+        if (const auto round = read<ProviderRoundCompleted>(event))
+            if (auto* turn = turn_of(round->run_id))
+                turn->rounds.push_back({.round = round->round,
+                                        .ms = round->provider_round_ms,
+                                        .model = round->active_model,
+                                        .input_tokens = round->input_tokens,
+                                        .output_tokens = round->output_tokens});
+        if (const auto done = read<ToolExecuted>(event)) add_tool(*done);
+        if (const auto failed = read<ToolExecutionFailed>(event)) add_tool(*failed);
+        if (const auto end = read<TurnTerminal>(event))
+            if (auto* turn = turn_of(end->run_id)) {
+                turn->kind = base::enum_name(end->kind);
+                turn->runtime_total_ms = end->duration_ms;
+            }
     }
 
     std::vector<TurnLatency> take() { return std::move(turns_); }
 
 private:
-    void open(const json::value& data) {
-        TurnLatency turn{.turn_index = base::int_at(data, "turn_index"),
-                         .run_id = base::string_at(data, "run_id")};
-        const std::string message = base::string_at(data, "message_id");
+    void open(const TurnStarted& opened) {
+        TurnLatency turn{.turn_index = opened.turn_index, .run_id = opened.run_id.value};
+        const auto& message = opened.message_id;
         if (admitted_.contains(message) && started_.contains(message))
             turn.queue_wait_ms = base::millis_between(admitted_[message], started_[message]);
-        by_run_[turn.run_id] = turns_.size();
+        by_run_[opened.run_id] = turns_.size();
         turns_.push_back(std::move(turn));
     }
 
-    static void add_to(TurnLatency& turn, const domain::Event& event) {
-        const auto& data = event.data;
-        if (event.kind == "turn_context_built") {
-            turn.context_build_ms = ms_at(data, "duration_ms");
-        } else if (event.kind == "provider_round_completed") {
-            turn.rounds.push_back({.round = base::int_at(data, "round"),
-                                   .ms = ms_at(data, "provider_round_ms"),
-                                   .model = base::string_at(data, "active_model"),
-                                   .input_tokens = base::int_at(data, "input_tokens"),
-                                   .output_tokens = base::int_at(data, "output_tokens")});
-        } else if (event.kind == "tool_executed" || event.kind == "tool_execution_failed") {
-            turn.tools.push_back({.tool = base::string_at(data, "tool_name"),
-                                  .ms = base::int_at(data, "duration_ms"),
-                                  .summary = base::string_at(data, "summary")});
-        } else if (event.kind == "turn_terminal") {
-            turn.kind = base::string_at(data, "kind");
-            turn.runtime_total_ms = ms_at(data, "duration_ms");
-        }
+    void add_tool(const ToolFinished& call) {
+        if (auto* turn = turn_of(call.run_id))
+            turn->tools.push_back(
+                {.tool = call.tool_name, .ms = call.duration_ms, .summary = call.summary});
     }
 
-    std::map<std::string, base::Time> admitted_, started_;
-    std::map<std::string, std::size_t> by_run_;
+    // Null when its start lies before the first event given.
+    TurnLatency* turn_of(const domain::RunId& run) {
+        const auto found = by_run_.find(run);
+        return found == by_run_.end() ? nullptr : &turns_[found->second];
+    }
+
+    std::map<domain::MessageId, base::Time> admitted_, started_;
+    std::map<domain::RunId, std::size_t> by_run_;
     std::vector<TurnLatency> turns_;
 };
 

@@ -24,7 +24,7 @@ struct ToolLatency {
     std::string summary;
     friend bool operator==(const ToolLatency&, const ToolLatency&) = default;
 };
-// What is not there has not happened yet, or lies before the first event given.
+// An absent value has not happened yet, or lies before the first given event.
 struct TurnLatency {
     std::int64_t turn_index{0};
     std::string run_id;
@@ -37,7 +37,7 @@ struct TurnLatency {
     friend bool operator==(const TurnLatency&, const TurnLatency&) = default;
 
     std::int64_t tool_ms() const;
-    // What the turn itself took beside rounds and tools. Waiting in the queue and planning the
+    // The time of the turn itself without rounds and tools. Waiting in the queue and planning the
     // prompt come before the turn's own time, so they are not taken from it.
     std::optional<std::int64_t> cleanup_ms() const;
 };

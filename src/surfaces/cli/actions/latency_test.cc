@@ -43,7 +43,7 @@ TEST(Latency, QueueWaitIsTheTimeFromAdmissionToProcessing) {
 }
 
 // contract: PROV-66
-TEST(Latency, CleanupIsWhatTheTurnsOwnTimeLeavesBesideRoundsAndTools) {
+TEST(Latency, CleanupIsTheTurnsTimeWithoutRoundsAndTools) {
     for (const std::int64_t wait_ms : {0, 60'000})
         for (const std::int64_t context_ms : {0, 5'000})
             EXPECT_EQ(latency_of(turn_after(wait_ms, context_ms), 10).at(0).cleanup_ms(), 100);
@@ -52,7 +52,7 @@ TEST(Latency, CleanupIsWhatTheTurnsOwnTimeLeavesBesideRoundsAndTools) {
     EXPECT_EQ(latency_of(open, 10).at(0).cleanup_ms(), std::nullopt);
 }
 
-TEST(Latency, IsToldTurnByTurnNewestFirst) {
+TEST(Latency, IsListedTurnByTurnNewestFirst) {
     auto events = turn_after(1500);
     events.push_back(event(9000, "turn_started", {{"run_id", "r2"}, {"turn_index", 4}}));
     EXPECT_EQ(latency_of(events, 1).at(0).run_id, "r2");

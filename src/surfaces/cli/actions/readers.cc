@@ -48,7 +48,21 @@ void print_entry(const domain::TranscriptEntry& entry, const Terminal& terminal)
     }
 }
 
-// Where it works, and what of the project that is.
+// What would let the agent continue, in words.
+std::string state_text(const json::value& summary) {
+    const std::string outcome = pointer_text(summary, "/closure/outcome");
+    if (outcome == "completed") return "done";
+    if (outcome == "continuable") return "has work to continue";
+    if (outcome == "failed") return "the last turn failed";
+    const std::string reason = pointer_text(summary, "/closure/waiting_reason");
+    if (reason == "awaiting_operator_input") return "waiting for your next prompt";
+    if (reason == "awaiting_external_change") return "waiting for an external event";
+    if (reason == "awaiting_task_result") return "waiting for a background task";
+    if (reason == "awaiting_timer") return "waiting for a timer";
+    return outcome;
+}
+
+// The folder it works in, and its relation to the project.
 std::string workspace_text(const json::value& summary) {
     std::string cwd = pointer_text(summary, "/execution/cwd");
     if (pointer_text(summary, "/execution/workspace_id").starts_with("agent_home"))
@@ -77,9 +91,7 @@ Exit on(const StatusCommand& command, const Context& context) {
     };
     line("agent", pointer_text(value, "/identity/agent_id"));
     line("status", pointer_text(value, "/agent/status"));
-    const bool is_waiting = base::find(value.at("closure"), "waiting_reason") != nullptr;
-    line("closure", pointer_text(value, "/closure/outcome") +
-                        (is_waiting ? ", " + pointer_text(value, "/closure/waiting_reason") : ""));
+    line("state", state_text(value));
     line("pending", pointer_text(value, "/agent/pending"));
     line("turns", pointer_text(value, "/agent/turn_index"));
     line("model", model_text(value.at("model")));

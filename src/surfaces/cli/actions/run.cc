@@ -24,11 +24,11 @@ Exit exit_of(service::FinalStatus status) {
 void say_what_next(const service::RunResponse& response, const Terminal& terminal) {
     if (response.final_status == service::FinalStatus::Interrupted)
         terminal.note(
-            fmt::format("Interrupted; nothing is lost. Go on with: holon run --resume --agent {}",
+            fmt::format("Interrupted; nothing is lost. Resume with: holon run --resume --agent {}",
                         response.agent_id));
     if (response.final_status == service::FinalStatus::Failed)
         terminal.note(
-            fmt::format("See what happened with: holon transcript --agent {}", response.agent_id));
+            fmt::format("Show what happened with: holon transcript --agent {}", response.agent_id));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ Answered on(const SettingListCommand&, const SettingsContext& context) {
     std::vector<std::vector<std::string>> rows;
     flatten(stored, "", rows);
     std::string text =
-        stored.empty() ? "Nothing is set; see holon config schema for what can be." : table(rows);
+        stored.empty() ? "Nothing is set; holon config schema lists all settings." : table(rows);
     return Answer{std::move(stored), std::move(text)};
 }
 
@@ -208,7 +208,7 @@ std::string diagnosis_text(const json::value& entry) {
 
 std::string retry_text(const json::value& doctor) {
     const auto& policy = doctor.at("retry_policy");
-    return fmt::format("Each is asked up to {} times ({} retries, {} ms apart and more).",
+    return fmt::format("Each is tried up to {} times ({} retries, at least {} ms apart).",
                        base::int_at(policy, "max_attempts_per_provider"),
                        base::int_at(policy, "max_retries_per_provider"),
                        base::int_at(policy, "base_backoff_ms"));
@@ -238,7 +238,7 @@ std::string servers_text(const json::value& doctor) {
     return text;
 }
 
-// What commands run behind, in a line, and what is missing for it.
+// The sandbox of commands, in a line, and what is missing for it.
 std::string sandbox_line(const json::value& report, std::string_view whose) {
     const std::string backend = base::string_at(report, "backend");
     std::vector<std::string> kept;
@@ -271,12 +271,12 @@ std::string sandbox_text(const json::value& doctor) {
 std::string models_text(const json::value& doctor) {
     if (doctor.at("providers").as_array().empty())
         return "No model is configured.\n  → " + shown(doctor.at("next_steps").as_array().front()) +
-               "\n  → holon models shows what there is" + sandbox_text(doctor);
-    std::string text = "Models, in the order they are asked:";
+               "\n  → holon models lists the known models" + sandbox_text(doctor);
+    std::string text = "Models, in the order they are tried:";
     for (const auto& entry : doctor.at("providers").as_array())
         text += "\n" + diagnosis_text(entry);
     text += "\n" + retry_text(doctor) + sandbox_text(doctor);
-    if (!base::bool_at(doctor, "ready")) return text + "\nNot ready: no model can be asked.";
+    if (!base::bool_at(doctor, "ready")) return text + "\nNot ready: no model can be used.";
     const bool is_probed = base::find(doctor.at("providers").as_array().front(), "reachable");
     return text + "\nReady: holon run \"…\"" +
            (is_probed ? "" : "  (holon doctor --probe also tries the connection)");

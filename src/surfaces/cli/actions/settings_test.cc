@@ -154,12 +154,12 @@ TEST_F(SettingsCli, InAPipeScriptsGetTheJsonTheyKnow) {
 
 TEST_F(SettingsCli, ADoctorSaysWhatIsWrongAndWhatToDo) {
     EXPECT_EQ(shown(DoctorCommand{.probe = true}),
-              "Models, in the order they are asked:\n"
+              "Models, in the order they are tried:\n"
               "  ✗ xai/x  openai_chat_completions at http://h, NOT reachable\n"
               "      credential_missing (auth_error)\n"
               "      → set XAI_API_KEY to a key of xai\n"
-              "Each is asked up to 3 times (2 retries, 200 ms apart and more).\n"
-              "Not ready: no model can be asked.\n");
+              "Each is tried up to 3 times (2 retries, 200 ms apart).\n"
+              "Not ready: no model can be used.\n");
 }
 
 TEST_F(SettingsCli, ADoctorNamesNoAddressWhereThereIsNone) {

@@ -8,7 +8,7 @@
 namespace cli {
 namespace {
 
-// How far back a follower looks for the rows it begins with.
+// How many past events a follower reads for its first rows.
 constexpr std::int64_t kLookBack = 2000;
 
 Style style_of(const views::PresentedEvent& presented) {
@@ -26,7 +26,7 @@ Style style_of(const views::PresentedEvent& presented) {
     return Style::Plain;
 }
 
-// One line an event, as in a log; results with all that they say.
+// One line per event, as in a log; results with their whole text.
 class Rows {
 public:
     Rows(const TailCommand& command, const Context& context)
@@ -95,7 +95,7 @@ Exit on(const TailCommand& command, const Context& context) {
                                                 base::enum_name(brief.kind),
                                                 base::printable(brief.text, true)));
     if (briefs->empty() && context.terminal.err_is_terminal)
-        context.terminal.note("Nothing yet. See what is going on with: holon status");
+        context.terminal.note("Nothing yet. Show what the agent is doing with: holon status");
     return Exit::Success;
 }
 

@@ -3,7 +3,7 @@
 namespace cli {
 namespace {
 
-// The agent is named behind the command.
+// The agent's name follows the command.
 template <class T>
 Added<T> add_named(CLI::App& group, Invocation& invocation, const char* name, const char* help) {
     const auto added = add_command<T>(group, invocation, name, help, NamesAgent::ByPlace);
@@ -14,14 +14,13 @@ Added<T> add_named(CLI::App& group, Invocation& invocation, const char* name, co
 }
 
 void add_model(CLI::App& agent, Invocation& invocation) {
-    auto* model = agent.add_subcommand("model", "Which model an agent asks");
+    auto* model = agent.add_subcommand("model", "Which model an agent uses");
     model->require_subcommand(1);
     model->footer("\nExample:\n  holon agent model set xai/grok-4 main");
     add_named<AgentModelGetCommand>(*model, invocation, "get", "Show the model of an agent");
     add_named<AgentModelSetCommand>(*model, invocation, "set",
-                                    "Give one agent its own model, from its next turn on");
-    add_named<AgentModelClearCommand>(*model, invocation, "clear",
-                                      "Let it ask the default model again");
+                                    "Set the model of one agent, from its next turn on");
+    add_named<AgentModelClearCommand>(*model, invocation, "clear", "Go back to the default model");
 }
 
 void add_lifecycle(CLI::App& agent, Invocation& invocation) {
@@ -32,11 +31,12 @@ void add_lifecycle(CLI::App& agent, Invocation& invocation) {
         LifecycleAction action;
     };
     for (const Entry& entry :
-         {Entry{"start", "Let a stopped agent take messages again", LifecycleAction::Start},
-          Entry{"stop", "End its run and refuse messages until it is started",
+         {Entry{"start", "Start a stopped agent; it accepts messages again",
+                LifecycleAction::Start},
+          Entry{"stop", "Stop its turn and refuse messages until it is started",
                 LifecycleAction::Stop},
           Entry{"pause", "Keep messages, but start no turn", LifecycleAction::Pause},
-          Entry{"resume", "Go on after a pause", LifecycleAction::Resume}})
+          Entry{"resume", "Continue after a pause", LifecycleAction::Resume}})
         add_named<LifecycleCommand>(agent, invocation, entry.name, entry.help).action->action =
             entry.action;
 }
@@ -59,13 +59,15 @@ void add_agents(CLI::App& app, Invocation& invocation) {
     add_command<AgentListCommand>(*agent, invocation, "list", "List all agents");
     add_named<StatusCommand>(*agent, invocation, "status", "Show an agent, as holon status does");
     const auto create =
-        add_command<AgentCreateCommand>(*agent, invocation, "create", "Make an agent that stays");
+        add_command<AgentCreateCommand>(*agent, invocation, "create", "Create a named agent");
     create.sub->add_option("agent", create.action->agent, "Its id")->required();
-    create.sub->add_option("--template", create.action->template_name, "What to start it from");
+    create.sub->add_option("--template", create.action->template_name,
+                           "The template to create it from");
     add_lifecycle(*agent, invocation);
-    const auto abort = add_named<AbortCommand>(*agent, invocation, "abort",
-                                               "End the current run and leave the agent stopped");
-    abort.sub->add_option("--run-id", abort.action->run_id, "Only if this is the current run");
+    const auto abort = add_named<AbortCommand>(
+        *agent, invocation, "abort", "Abort the current turn and leave the agent stopped");
+    abort.sub->add_option("--run-id", abort.action->run_id,
+                          "Only if this is the current turn's run id");
     add_model(*agent, invocation);
 }
 

@@ -48,9 +48,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
     sub->add_option("text", run->request.text, "What to do");
     sub->add_option("--agent", run->request.agent, "Use this agent instead of a temporary one");
     sub->add_flag("--create-agent", run->request.create_agent,
-                  "Make the agent if it does not exist");
-    sub->add_flag("--resume", run->request.resume,
-                  "Go on with what an earlier run of --agent left open");
+                  "Create the agent if it does not exist");
+    sub->add_flag("--resume", run->request.resume, "Resume the open work of --agent");
     add_trust(*sub, run->request.trust);
     sub->add_option("--max-turns", run->request.max_turns, "Ask the model at most this often")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
@@ -60,7 +59,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
     sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
     sub->add_flag_callback(
         "--no-wait-for-tasks", [run] { run->request.wait_for_tasks = false; },
-        "End when the agent rests; background tasks of --agent go on");
+        "Exit when the agent sleeps; background tasks of --agent continue");
     sub->add_flag("--json", run->json, "Print one JSON document and nothing else");
     sub->callback([&invocation, run] {
         if (run->request.text.empty() && !run->request.resume) throw CLI::RequiredError("TEXT");
@@ -72,8 +71,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
     });
 }
 
-// What to say to the first of `words` that is no command where one has to stand, or nothing when
-// all are. `above` are the words before them.
+// The error for the first of `words` that is not a command although one is required, or nothing
+// when all are. `above` are the words before them.
 std::optional<Stop> unknown_command(const CLI::App& app, std::span<const char* const> words,
                                     const std::string& above = "") {
     const std::string_view word = words.empty() ? "" : words[0];
@@ -102,8 +101,7 @@ std::optional<Stop> about_the_program(const CLI::App& app, std::span<const char*
     if (word == "completion") {
         const auto text = completion(app, words.size() == 2 ? words[1] : "");
         if (!text.empty()) return Stop{text, Exit::Success};
-        return Stop{"Error: say for which shell: holon completion bash, zsh or fish\n",
-                    Exit::Usage};
+        return Stop{"Error: name a shell: holon completion bash, zsh or fish\n", Exit::Usage};
     }
     if (word != "help") return std::nullopt;
     if (words.size() == 2 && std::string_view(words[1]) == "--man")

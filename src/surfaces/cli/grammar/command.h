@@ -20,11 +20,11 @@ namespace cli {
 // One table for the whole program; `holon help` prints it.
 enum class Exit : int {
     Success = 0,
-    Error = 1,  // The command could not be carried out.
+    Error = 1,  // The command failed.
     Usage = 2,
     Failed = 3,            // The turn or the plan failed; the document is rejected.
-    MaxTurnsExceeded = 4,  // run: the round limit ended it.
-    Waiting = 5,           // run: it waits for something and is not done; plan: for approval.
+    MaxTurnsExceeded = 4,  // run: the turn reached the round limit.
+    Waiting = 5,           // run: the agent waits and is not done; plan: waits for approval.
     Faults = 6,            // plan: the plan has faults; nothing was run.
     Interrupted = 130,
 };
@@ -78,7 +78,7 @@ struct PromptCommand {
     std::optional<std::string> agent{};
     bool json{false};
 };
-// Starts a command as a task, or lists the tasks that are going on.
+// Starts a command as a task, or lists the running tasks.
 struct TaskCommand {
     service::TaskRequest request;
     bool list{false};
@@ -136,10 +136,10 @@ struct DebugPromptCommand {
 struct DebugLatencyCommand {
     std::optional<std::string> agent{};
     std::int64_t limit{10};           // Turns.
-    std::int64_t events_limit{5000};  // The newest ones, which are looked at.
+    std::int64_t events_limit{5000};  // At most this many of the newest are read.
 };
 
-// What needs agents: those of the running runtime, or of the store when none runs.
+// Commands on agents: those of the daemon, or of the store when no daemon runs.
 using Command =
     std::variant<RunCommand, StatusCommand, TranscriptCommand, TailCommand, EventsCommand,
                  AgentListCommand, AgentModelGetCommand, AgentModelSetCommand,
@@ -147,8 +147,8 @@ using Command =
                  AbortCommand, AgentCreateCommand, WorkspaceAttachCommand, WorkspaceExitCommand,
                  WorkspaceDetachCommand, TriggerCommand, DebugPromptCommand, DebugLatencyCommand>;
 
-// Whether the command is safe on the store when no runtime is up: it only reads, or what it writes
-// is one commit that the next runtime takes up.
+// Is the command safe on the store when no daemon runs? It only reads, or what it writes is one
+// commit that the next daemon uses.
 bool works_without_runtime(const Command& command);
 
 // The runtime itself, in the foreground.
@@ -214,7 +214,7 @@ struct DoctorCommand {
     bool probe{false};
 };
 
-// What needs the configuration only.
+// Commands that need only the configuration.
 struct SettingsCommand {
     bool json{false};
     std::variant<SettingGetCommand, SettingSetCommand, SettingUnsetCommand, SettingListCommand,
@@ -312,7 +312,7 @@ struct ToolsCommand {
     std::optional<std::string> name{};
 };
 
-// What needs the tools and the store of plans.
+// Commands that need the tools and the store of plans.
 struct PlanCommand {
     bool json{false};
     std::variant<PlanCheckCommand, PlanPreviewCommand, PlanRunCommand, PlanMakeCommand,
@@ -342,7 +342,7 @@ struct GatePurgeCommand {
     service::PurgeRequest request;
 };
 
-// What needs the store and the folders of the gate.
+// Commands that need the store and the folders of the gate.
 struct GateCommand {
     bool json{false};
     std::variant<GateCheckCommand, GateListCommand, GateShowCommand, GateReleaseCommand,

@@ -263,7 +263,7 @@ TEST(Parse, HelpAndVersionSucceedAndNothingAtAllDoesNot) {
     EXPECT_EQ(stop({"help", "nonsense"}).exit, Exit::Usage);
 }
 
-TEST(Manual, TellsOfEveryCommandAndOption) {
+TEST(Manual, DescribesEveryCommandAndOption) {
     const auto page = stop({"help", "--man"});
     EXPECT_EQ(page.exit, Exit::Success);
     EXPECT_THAT(page.text, testing::StartsWith(".TH HOLON 1\n"));

@@ -5,11 +5,12 @@ namespace {
 
 void add_task(CLI::App& app, Invocation& invocation) {
     const auto task = add_command<TaskCommand>(
-        app, invocation, "task", "Run a command beside the agent, which is told how it ended");
+        app, invocation, "task",
+        "Run a command as a background task; the agent receives its result");
     auto& request = task.action->request;
-    auto* summary = task.sub->add_option("summary", request.summary, "What it is for");
+    auto* summary = task.sub->add_option("summary", request.summary, "The purpose of the task");
     auto* cmd = task.sub->add_option("--cmd", request.cmd, "The command");
-    task.sub->add_option("--workdir", request.workdir, "Where it runs");
+    task.sub->add_option("--workdir", request.workdir, "The folder it runs in");
     task.sub->add_option("--shell", request.shell, "The shell that runs it");
     task.sub->add_option("--login", request.login, "As a login shell")->capture_default_str();
     task.sub->add_flag("--tty", request.tty, "Give it a terminal");
@@ -17,8 +18,7 @@ void add_task(CLI::App& app, Invocation& invocation) {
         ->check(CLI::NonNegativeNumber);
     task.sub->add_option("--max-output-tokens", request.max_output_tokens, "Show at most this much")
         ->check(CLI::PositiveNumber);
-    auto* list =
-        task.sub->add_flag("--list", task.action->list, "Show the tasks that are going on");
+    auto* list = task.sub->add_flag("--list", task.action->list, "List the running tasks");
     task.sub->footer("\nExample:\n  holon task \"nightly tests\" --cmd \"make test\"");
     task.sub->callback([&invocation, action = task.action, summary, cmd, list] {
         if (list->count() == 0 && summary->count() == 0) throw CLI::RequiredError("SUMMARY");
@@ -28,21 +28,22 @@ void add_task(CLI::App& app, Invocation& invocation) {
 }
 
 void add_timer(CLI::App& app, Invocation& invocation) {
-    const auto timer =
-        add_command<TimerCommand>(app, invocation, "timer", "Wake an agent later, once or often");
+    const auto timer = add_command<TimerCommand>(app, invocation, "timer",
+                                                 "Wake an agent later, once or repeatedly");
     auto& request = timer.action->request;
-    auto* after = timer.sub->add_option("--after-ms", request.duration_ms, "First after this long")
-                      ->check(CLI::NonNegativeNumber);
-    timer.sub->add_option("--every-ms", request.interval_ms, "And then every so often")
+    auto* after =
+        timer.sub->add_option("--after-ms", request.duration_ms, "Time until the first wake-up")
+            ->check(CLI::NonNegativeNumber);
+    timer.sub->add_option("--every-ms", request.interval_ms, "Then repeat at this interval")
         ->check(CLI::PositiveNumber);
-    timer.sub->add_option("--summary", request.summary, "What for");
+    timer.sub->add_option("--summary", request.summary, "The purpose of the timer");
     auto* cancel = timer.sub->add_option("--cancel", timer.action->cancel, "Cancel this timer");
     auto* list = timer.sub->add_flag("--list", timer.action->list, "Show the timers");
     after->excludes(cancel)->excludes(list);
     cancel->excludes(list);
     timer.sub->footer(
         "\nExamples:\n"
-        "  holon timer --after-ms 3600000 --summary \"look at the build\"\n"
+        "  holon timer --after-ms 3600000 --summary \"check the build\"\n"
         "  holon timer --list");
     timer.sub->callback([&invocation, action = timer.action, after, cancel, list] {
         if (after->count() + cancel->count() + list->count() == 0)
@@ -52,7 +53,7 @@ void add_timer(CLI::App& app, Invocation& invocation) {
 }
 
 void add_workspaces(CLI::App& app, Invocation& invocation) {
-    auto* workspace = app.add_subcommand("workspace", "Which project an agent works on");
+    auto* workspace = app.add_subcommand("workspace", "Projects that an agent may work on");
     workspace->require_subcommand(1);
     workspace->footer("\nExample:\n  holon workspace attach ~/src/project --agent main");
     const auto attach = add_command<WorkspaceAttachCommand>(*workspace, invocation, "attach",
@@ -61,8 +62,9 @@ void add_workspaces(CLI::App& app, Invocation& invocation) {
     add_command<WorkspaceExitCommand>(*workspace, invocation, "exit",
                                       "Go back to the agent's own folder");
     const auto detach = add_command<WorkspaceDetachCommand>(*workspace, invocation, "detach",
-                                                            "Take a folder away again");
-    detach.sub->add_option("workspace_id", detach.action->workspace_id, "As attach printed it")
+                                                            "No longer let an agent use a folder");
+    detach.sub
+        ->add_option("workspace_id", detach.action->workspace_id, "The id that attach printed")
         ->required();
 }
 
@@ -77,9 +79,9 @@ void add_trigger(CLI::App& app, Invocation& invocation) {
         TriggerAction action;
     };
     for (const Entry& entry :
-         {Entry{"show", "Print it; whoever has it can wake the agent", TriggerAction::Show},
-          Entry{"rotate", "Replace it: the old one fails from now on", TriggerAction::Rotate},
-          Entry{"revoke", "Take it away", TriggerAction::Revoke}})
+         {Entry{"show", "Print the URL; anyone who has it can wake the agent", TriggerAction::Show},
+          Entry{"rotate", "Replace the URL; the old one stops working", TriggerAction::Rotate},
+          Entry{"revoke", "Revoke the URL", TriggerAction::Revoke}})
         add_command<TriggerCommand>(*trigger, invocation, entry.name, entry.help).action->action =
             entry.action;
 }
@@ -99,9 +101,9 @@ void add_old_control(CLI::App& app, Invocation& invocation) {
 }  // namespace
 
 void add_control(CLI::App& app, Invocation& invocation) {
-    const auto prompt = add_command<PromptCommand>(
-        app, invocation, "prompt", "Say something to an agent of the running runtime");
-    prompt.sub->add_option("text", prompt.action->text, "What to say")->required();
+    const auto prompt = add_command<PromptCommand>(app, invocation, "prompt",
+                                                   "Send a message to an agent of the daemon");
+    prompt.sub->add_option("text", prompt.action->text, "The message")->required();
     prompt.sub->footer("\nExample:\n  holon prompt \"how far are you?\" && holon tail -f");
     add_task(app, invocation);
     add_timer(app, invocation);

@@ -10,12 +10,12 @@ const std::map<std::string, service::Access> kAccesses{{"local", service::Access
 
 // The same for serve, start and restart.
 void add_serve_options(CLI::App& sub, service::ServeOptions& options) {
-    sub.add_option("--access", options.access, "From where it is to be reached")
+    sub.add_option("--access", options.access, "From where clients reach it")
         ->transform(CLI::CheckedTransformer(kAccesses).description("{local,tunnel,lan,tailnet}"))
         ->default_str("local");
     sub.add_option("--host", options.host, "The name or address that clients use (lan, tailnet)");
     auto* listen = sub.add_option("--listen", options.listen, "Listen at exactly ADDRESS:PORT");
-    sub.add_option("--port", options.port, "The port only")
+    sub.add_option("--port", options.port, "Change only the port")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{65535}))
         ->excludes(listen);
     sub.add_option("--advertise", options.advertise, "The URL that clients use");
@@ -24,7 +24,7 @@ void add_serve_options(CLI::App& sub, service::ServeOptions& options) {
     sub.add_option("--token-file", options.token_file, "A file that holds the control token")
         ->excludes(token);
     sub.add_option("--tls-cert", options.tls_cert, "Serve https with this certificate chain (PEM)");
-    sub.add_option("--tls-key", options.tls_key, "And this key");
+    sub.add_option("--tls-key", options.tls_key, "The private key of the certificate (PEM)");
 }
 
 template <class T>
@@ -46,10 +46,11 @@ Added<T> add_lifecycle(CLI::App& group, Invocation& invocation, const char* name
 
 void add_daemon(CLI::App& app, Invocation& invocation) {
     auto serve = std::make_shared<ServeCommand>();
-    auto* sub = app.add_subcommand("serve", "Run the runtime here, until Ctrl-C or SIGTERM");
+    auto* sub =
+        app.add_subcommand("serve", "Run the daemon in the foreground, until Ctrl-C or SIGTERM");
     add_serve_options(*sub, serve->options);
     sub->add_option("--log-file", serve->options.log_file,
-                    "Log there instead of on standard error; rotated, reopened on SIGHUP");
+                    "Log to this file instead of standard error; rotated, reopened on SIGHUP");
     sub->add_option("--home", invocation.home, kHomeHelp);
     sub->callback([&invocation, serve] { invocation.command = *serve; });
     sub->footer(
@@ -57,7 +58,7 @@ void add_daemon(CLI::App& app, Invocation& invocation) {
         "  holon serve\n"
         "  HOLON_CONTROL_TOKEN=... holon serve --access lan --host box.local");
 
-    auto* daemon = app.add_subcommand("daemon", "Keep the runtime in the background");
+    auto* daemon = app.add_subcommand("daemon", "Run the daemon in the background");
     daemon->require_subcommand(1);
     daemon->footer(
         "\nExamples:\n"
@@ -66,15 +67,17 @@ void add_daemon(CLI::App& app, Invocation& invocation) {
         "  holon daemon restart --port 7900\n"
         "  holon daemon logs --tail 200");
     add_lifecycle<DaemonStartCommand>(*daemon, invocation, "start",
-                                      "Start it, unless it runs already");
-    add_lifecycle<DaemonStopCommand>(*daemon, invocation, "stop",
-                                     "Stop it; what was going on goes on after the next start");
-    add_lifecycle<DaemonStatusCommand>(*daemon, invocation, "status",
-                                       "Say whether it is up and well; look here first");
+                                      "Start the daemon, unless it runs already");
+    add_lifecycle<DaemonStopCommand>(
+        *daemon, invocation, "stop",
+        "Stop the daemon; interrupted turns resume after the next start");
+    add_lifecycle<DaemonStatusCommand>(
+        *daemon, invocation, "status",
+        "Show whether the daemon is up and healthy; check this first");
     add_lifecycle<DaemonRestartCommand>(*daemon, invocation, "restart",
-                                        "Stop it and start it with these options");
+                                        "Stop the daemon and start it with these options");
     const auto logs = add_lifecycle<DaemonLogsCommand>(
-        *daemon, invocation, "logs", "Show what failed and the end of the log; look here next");
+        *daemon, invocation, "logs", "Show failures and the end of the log; check this next");
     logs.sub->add_option("--tail", logs.action->tail, "How many lines of the log")
         ->check(CLI::Range(std::int64_t{0}, kListMax))
         ->capture_default_str();

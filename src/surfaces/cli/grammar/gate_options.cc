@@ -19,8 +19,7 @@ Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const ch
 }  // namespace
 
 void add_gate(CLI::App& app, Invocation& invocation) {
-    auto* group =
-        app.add_subcommand("gate", "Results from outside: what was let in, what was kept out");
+    auto* group = app.add_subcommand("gate", "Accepted and rejected result documents");
     group->require_subcommand(1);
     group->footer(
         "\nExamples:\n"
@@ -32,25 +31,25 @@ void add_gate(CLI::App& app, Invocation& invocation) {
         *group, invocation, "check", "Judge a document file; exits with 3 when it is rejected");
     check.sub->add_option("file", check.action->file, "The document")->required();
     const auto list = add<GateListCommand>(*group, invocation, "list", "List documents");
-    list.sub->add_option("--place", list.action->place, "Only those that are there")
+    list.sub->add_option("--place", list.action->place, "Only documents in this place")
         ->transform(
             CLI::CheckedTransformer(kPlaces).description("{outbox,inbound,quarantine,purged}"));
     list.sub->add_option("--limit", list.action->limit, "How many at most")
         ->check(CLI::Range(std::int64_t{1}, kListMax))
         ->capture_default_str();
     const auto show =
-        add<GateShowCommand>(*group, invocation, "show", "Show one, with all reasons");
+        add<GateShowCommand>(*group, invocation, "show", "Show one document, with all reasons");
     show.sub->add_option("document", show.action->document_id, "Its id")->required();
-    const auto release = add<GateReleaseCommand>(*group, invocation, "release",
-                                                 "Let a rejected document in all the same");
+    const auto release =
+        add<GateReleaseCommand>(*group, invocation, "release", "Release a rejected document");
     release.sub->add_option("document", release.action->document_id, "Its id")->required();
     release.sub->add_option("--reason", release.action->reason, "Why; it is recorded")->required();
     const auto purge =
-        add<GatePurgeCommand>(*group, invocation, "purge", "Delete rejected documents for good");
+        add<GatePurgeCommand>(*group, invocation, "purge", "Delete rejected documents permanently");
     auto* one = purge.sub->add_option("document", purge.action->request.document_id, "Its id");
     auto* old = purge.sub
                     ->add_option("--older-than-days", purge.action->request.older_than_days,
-                                 "All that were judged so many days ago")
+                                 "All documents judged at least this many days ago")
                     ->check(CLI::Range(std::int64_t{0}, kDaysMax));
     one->excludes(old);
     purge.sub->parse_complete_callback([one, old] {

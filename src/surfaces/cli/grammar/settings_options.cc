@@ -8,12 +8,12 @@ Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const ch
     return add_to<SettingsCommand, T>(group, invocation, name, help);
 }
 
-constexpr const char* kProbeHelp = "Also see whether the server can be reached";
+constexpr const char* kProbeHelp = "Also check whether the server can be reached";
 
 void add_doctor(CLI::App& group, Invocation& invocation, const char* help) {
     const auto doctor = add<DoctorCommand>(group, invocation, "doctor", help);
     doctor.sub->add_flag("--probe", doctor.action->probe,
-                         "Also see whether servers can be reached; starts the MCP servers");
+                         "Also check whether servers can be reached; starts the MCP servers");
 }
 
 void add_keys(CLI::App& config, Invocation& invocation) {
@@ -25,12 +25,12 @@ void add_keys(CLI::App& config, Invocation& invocation) {
     const auto unset =
         add<SettingUnsetCommand>(config, invocation, "unset", "Go back to the default");
     unset.sub->add_option("key", unset.action->key, "For instance model.default")->required();
-    add<SettingListCommand>(config, invocation, "list", "Print all that is stored");
-    add<SettingSchemaCommand>(config, invocation, "schema", "Print all settings there are");
+    add<SettingListCommand>(config, invocation, "list", "Print all stored settings");
+    add<SettingSchemaCommand>(config, invocation, "schema", "Print all settings that exist");
 }
 
 void add_providers(CLI::App& config, Invocation& invocation) {
-    auto* group = config.add_subcommand("providers", "Where models are asked");
+    auto* group = config.add_subcommand("providers", "Model providers");
     group->require_subcommand(1);
     group->footer(
         "\nExamples:\n"
@@ -44,14 +44,15 @@ void add_providers(CLI::App& config, Invocation& invocation) {
     set.sub->add_option("--transport", change.transport,
                         "openai_chat_completions, openai_responses, openai_codex_responses or "
                         "anthropic_messages");
-    set.sub->add_option("--base-url", change.base_url, "Where its API is");
+    set.sub->add_option("--base-url", change.base_url, "The address of its API");
     set.sub->add_option("--credential-source", change.credential_source,
                         "env, credential_profile, external_cli or none");
     set.sub->add_option("--credential-kind", change.credential_kind,
                         "api_key, bearer_token, oauth, session_token or none");
-    set.sub->add_option("--credential-env", change.credential_env, "The variable that has it");
+    set.sub->add_option("--credential-env", change.credential_env,
+                        "The variable with the credential");
     set.sub->add_option("--credential-profile", change.credential_profile,
-                        "The profile that has it, see holon config credentials");
+                        "The profile with the credential, see holon config credentials");
     set.sub->add_option("--credential-external", change.credential_external, "codex_cli");
     const auto get = add<ProviderGetCommand>(*group, invocation, "get", "Show one");
     get.sub->add_option("provider", get.action->id, "Its id")->required();
@@ -60,7 +61,7 @@ void add_providers(CLI::App& config, Invocation& invocation) {
                                                    "Remove one from the configuration");
     remove.sub->add_option("provider", remove.action->id, "Its id")->required();
     const auto doctor = add<ProviderDoctorCommand>(*group, invocation, "doctor",
-                                                   "Say whether one can be used, and why not");
+                                                   "Show whether one can be used, and why not");
     doctor.sub->add_option("provider", doctor.action->id, "Its id")->required();
     doctor.sub->add_flag("--probe", doctor.action->probe, kProbeHelp);
 }
@@ -99,12 +100,12 @@ void add_settings(CLI::App& app, Invocation& invocation) {
         "  holon config set runtime.max_output_tokens 4096\n"
         "  holon config doctor --probe");
     add_keys(*config, invocation);
-    auto* models = config->add_subcommand("models", "What is known of models");
+    auto* models = config->add_subcommand("models", "The model catalogue");
     models->require_subcommand(1);
     add<ModelsCommand>(*models, invocation, "list", "List all models");
     add_providers(*config, invocation);
     add_credentials(*config, invocation);
-    constexpr const char* kDoctorHelp = "Say what is configured, whether it works, and what to do";
+    constexpr const char* kDoctorHelp = "Show what is configured, whether it works, and what to do";
     add_doctor(*config, invocation, kDoctorHelp);
     add_doctor(app, invocation, kDoctorHelp);
     add<ModelsCommand>(app, invocation, "models", "List all models");

@@ -1,4 +1,4 @@
-// Plans kept by name, old runs put away, and `holon tools`.
+// Saved plans, deletion of old runs, and `holon tools`.
 #include <charconv>
 
 #include "base/text.h"
@@ -41,7 +41,7 @@ base::Result<std::chrono::milliseconds> age_of(const std::string& text) {
                                    : std::chrono::minutes(0);
     if (error != std::errc{} || amount < 0 || amount > kAmountMax || one.count() == 0)
         return base::fail(base::ErrorCode::InvalidInput,
-                          "--older-than is a number with d, h or m behind it, got '{}'",
+                          "--older-than must be a number followed by d, h or m, got '{}'",
                           base::printable(text));
     return one * amount;
 }
@@ -90,7 +90,7 @@ base::Result<Exit> on(const PlanImportCommand& command, const PlanCall& call) {
     const auto* plan = base::find(document, "plan");
     if (!plan)
         return base::fail(base::ErrorCode::InvalidInput,
-                          "{} is no exported action; save a bare plan with holon plan save --file",
+                          "{} is not an exported action; save a plan with holon plan save --file",
                           command.file);
     const auto action = TRY(call.context.plans.save(
         command.name.value_or(base::string_at(document, "name")),

@@ -1,4 +1,4 @@
-// What became of a run: looked at, proved, replayed and taken back.
+// After a plan run: showing, verifying, replaying and reverting it.
 #include "base/text.h"
 #include "surfaces/cli/plan/call.h"
 #include "surfaces/cli/plan/progress.h"
@@ -8,17 +8,18 @@ namespace cli {
 
 base::Result<Exit> on(const PlanStatusCommand& command, const PlanCall& call) {
     const auto run = TRY(call.context.plans.run(command.run));
-    const bool carried = TRY(call.context.plans.is_executing(command.run));
+    const bool executing = TRY(call.context.plans.is_executing(command.run));
     if (call.wants_json()) {
         auto out = service::plan_run_json(run);
-        out["isCarried"] = carried;
+        out["isCarried"] = executing;
         call.context.terminal.print_line(base::pretty_json(out));
     } else {
         call.context.terminal.print_line(base::printable(run.goal));
         call.context.terminal.print_line(run_summary(run));
         if (run.status == domain::PlanRunStatus::Running)
-            call.context.terminal.print_line(carried ? "A process is at it."
-                                                     : "It was cut off; no process is at it.");
+            call.context.terminal.print_line(
+                executing ? "A process is executing it."
+                          : "It was interrupted; no process is executing it.");
     }
     return Exit::Success;
 }
@@ -57,12 +58,13 @@ base::Result<Exit> on(const PlanVerifyCommand& command, const PlanCall& call) {
             call.context.terminal.print_line(styled(call.context.terminal, Style::Red, "✗ ") +
                                              base::printable(fault));
         for (const auto& unknown : verdict.unknown_outcomes)
-            call.context.terminal.print_line("? of unknown outcome: " + base::printable(unknown));
+            call.context.terminal.print_line("? unknown outcome: " + base::printable(unknown));
         if (verdict.ok)
-            call.context.terminal.print_line(fmt::format(
-                "Proved: {} calls with their results, {} events, {} approved changes, one unbroken "
-                "chain.",
-                verdict.calls, verdict.events, verdict.approved_calls));
+            call.context.terminal.print_line(
+                fmt::format("Verified: {} calls with their results, {} events, {} approved "
+                            "changes, one unbroken "
+                            "chain.",
+                            verdict.calls, verdict.events, verdict.approved_calls));
     }
     return verdict.ok ? Exit::Success : Exit::Failed;
 }
@@ -87,13 +89,13 @@ base::Result<Exit> on(const PlanRevertCommand& command, const PlanCall& call) {
     if (!command.yes) {
         if (!terminal.in_is_terminal || !terminal.err_is_terminal)
             return base::fail(base::ErrorCode::Refused,
-                              "nobody can be asked here; add --yes to take run {} back",
+                              "there is no terminal to confirm on; add --yes to revert run {}",
                               run.run_id);
         Progress progress(nullptr);
         for (const auto& record : TRY(call.context.plans.records(command.run, 0, kRecordsCaughtUp)))
             progress.note(record);
         for (const auto& line : changes_text(progress)) terminal.note("  " + line);
-        if (!terminal.confirm(fmt::format("Take back what run {} changed ({})? [y/N] ", run.run_id,
+        if (!terminal.confirm(fmt::format("Undo the changes of run {} ({})? [y/N] ", run.run_id,
                                           base::printable(run.goal))))
             return Exit::Interrupted;
     }
@@ -111,7 +113,7 @@ base::Result<Exit> on(const PlanRevertCommand& command, const PlanCall& call) {
             terminal.print_line(styled(terminal, Style::Red, "✗ ") + base::printable(one));
         for (const auto& one : reverted.no_way_back)
             terminal.print_line(styled(terminal, Style::Yellow, "! ") + base::printable(one) +
-                                " left no way back");
+                                " cannot be undone");
         if (!reverted.run && reverted.no_way_back.empty())
             terminal.print_line("The run changed nothing.");
     }

@@ -18,24 +18,24 @@ void print_json(const PlanCall& call, const T& value) {
     call.context.terminal.print_line(base::pretty_json(service::plan_json(value)));
 }
 
-// Prints how a run stands; what the program ends with follows from that.
-Exit tell(const PlanCall& call, const domain::PlanRun& run);
+// Prints the status of a run, and gives the exit code that follows from it.
+Exit print_status(const PlanCall& call, const domain::PlanRun& run);
 json::array fault_list(const std::vector<service::PlanFault>& faults);
 
 // A file, or standard input for "-".
 base::Result<std::string> read_input(const Terminal& terminal, const std::string& file);
 base::Result<service::PlanRequest> request_of(const PlanSource& source, const Terminal& terminal);
 
-base::Result<Exit> on(const PlanMakeCommand& command, const PlanCall& call);  // plan_make.cc
+base::Result<Exit> on(const PlanMakeCommand& command, const PlanCall& call);  // make.cc
 
-base::Result<Exit> on(const PlanStatusCommand& command, const PlanCall& call);  // plan_after.cc
+base::Result<Exit> on(const PlanStatusCommand& command, const PlanCall& call);  // after.cc
 base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call);
 base::Result<Exit> on(const PlanShowCommand& command, const PlanCall& call);
 base::Result<Exit> on(const PlanVerifyCommand& command, const PlanCall& call);
 base::Result<Exit> on(const PlanReplayCommand& command, const PlanCall& call);
 base::Result<Exit> on(const PlanRevertCommand& command, const PlanCall& call);
 
-base::Result<Exit> on(const PlanSaveCommand& command, const PlanCall& call);  // plan_actions.cc
+base::Result<Exit> on(const PlanSaveCommand& command, const PlanCall& call);  // actions.cc
 base::Result<Exit> on(const PlanActionsCommand& command, const PlanCall& call);
 base::Result<Exit> on(const PlanExportCommand& command, const PlanCall& call);
 base::Result<Exit> on(const PlanImportCommand& command, const PlanCall& call);

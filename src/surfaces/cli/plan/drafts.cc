@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kNameDigits = 12;
 constexpr std::string_view kEnding = ".json";
-constexpr std::size_t kEntriesMax = 10'000;  // Looked at each time; the rest waits for the next.
+constexpr std::size_t kEntriesMax =
+    10'000;  // Checked each time; further ones wait for the next time.
 
 bool is_draft(std::string_view name) {
     return name.size() == kNameDigits + kEnding.size() && name.ends_with(kEnding) &&

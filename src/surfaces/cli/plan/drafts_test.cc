@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Drafts, TheNewestStayAndOtherFilesAreLeftAlone) {
+TEST(Drafts, TheNewestAreKeptAndOtherFilesAreLeftAlone) {
     std::string name = (fs::temp_directory_path() / "holon-drafts-XXXXXX").string();
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     const fs::path folder = fs::path(name) / "plan-drafts";

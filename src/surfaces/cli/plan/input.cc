@@ -31,7 +31,7 @@ base::Result<json::object> selection_of(const PlanSource& source) {
     if (colon == std::string::npos || !number(std::string_view(range).substr(0, colon), start) ||
         !number(std::string_view(range).substr(colon + 1), end) || end < start)
         return base::fail(base::ErrorCode::InvalidInput,
-                          "--selection is start:end, counted in characters, got '{}'", range);
+                          "--selection must be start:end, counted in characters, got '{}'", range);
     json::object selection{{"start", start}, {"end", end}};
     if (!source.active_file)
         return base::fail(base::ErrorCode::InvalidInput, "--selection needs --active-file");
@@ -68,7 +68,7 @@ base::Result<service::PlanRequest> request_of(const PlanSource& source, const Te
     for (const auto& param : source.params) {
         const std::size_t equals = param.find('=');
         if (equals == std::string::npos || equals == 0)
-            return base::fail(base::ErrorCode::InvalidInput, "--param is name=value, got '{}'",
+            return base::fail(base::ErrorCode::InvalidInput, "--param must be name=value, got '{}'",
                               param);
         request.params[param.substr(0, equals)] = param_value(param.substr(equals + 1));
     }
@@ -76,7 +76,7 @@ base::Result<service::PlanRequest> request_of(const PlanSource& source, const Te
         const auto policy =
             base::parse_json(TRY(base::read_file(*source.policy_file, kInputBytesMax)));
         if (!policy || !policy->is_object())
-            return base::fail(base::ErrorCode::InvalidInput, "{} is no policy: {}",
+            return base::fail(base::ErrorCode::InvalidInput, "{} is not a policy: {}",
                               base::printable(*source.policy_file),
                               policy ? "it is not a JSON object" : policy.error().message);
         request.policy = policy->get_object();

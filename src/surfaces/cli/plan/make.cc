@@ -21,8 +21,8 @@ std::string shell_word(std::string_view word) {
     return out + "'";
 }
 
-// Where the plan is kept, as the next command has to name it. It cost a model's time: what fails
-// here must not lose it.
+// The file of the plan, for the next command. A model's answer is expensive: a failure here must
+// not lose it.
 base::Result<std::string> keep(const PlanMakeCommand& command, const service::PlanMade& made,
                                const PlanCall& call) {
     const std::string text = base::pretty_json(made.plan) + "\n";
@@ -42,20 +42,20 @@ base::Result<std::string> keep(const PlanMakeCommand& command, const service::Pl
     return file.string();
 }
 
-// Asked before the model is.
+// Checked before the model is called.
 base::Status check_out(const PlanMakeCommand& command) {
     if (!command.out) return {};
     std::error_code ignored;
     const auto folder = std::filesystem::absolute(*command.out, ignored).parent_path();
     if (std::filesystem::is_directory(folder, ignored)) return {};
     return base::fail(base::ErrorCode::InvalidInput,
-                      "there is no folder {} for --out; make it first", folder.string());
+                      "there is no folder {} for --out; create it first", folder.string());
 }
 
 Exit no_plan(const PlanCall& call, const service::PlanMade& made) {
     const std::string message = fmt::format(
-        "the model gave no usable plan in {} tries; nothing was run. Say more exactly what is to "
-        "be done, or ask another model with --model",
+        "the model gave no usable plan in {} tries; nothing was run. Describe the goal more "
+        "precisely, or choose another model with --model",
         made.tries);
     if (call.wants_json()) {
         call.context.terminal.print_line(
@@ -100,7 +100,7 @@ base::Result<Exit> on(const PlanMakeCommand& command, const PlanCall& call) {
     if (base::bool_at(made->preview, "ok")) {
         terminal.print_line(preview_text(terminal, made->preview));
     } else {
-        terminal.print_line("What it would do cannot be shown without values for its parameters.");
+        terminal.print_line("No preview: the plan needs values for its parameters.");
     }
     const std::string vault =
         command.request.vault ? " --vault " + shell_word(*command.request.vault) : "";

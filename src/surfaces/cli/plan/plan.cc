@@ -27,7 +27,7 @@ Exit exit_of(PlanRunStatus status) {
 
 }  // namespace
 
-Exit tell(const PlanCall& call, const domain::PlanRun& run) {
+Exit print_status(const PlanCall& call, const domain::PlanRun& run) {
     if (call.wants_json())
         call.context.terminal.print_line(base::json_text(service::plan_run_json(run)));
     else
@@ -67,12 +67,12 @@ base::Result<Exit> on(const PlanCheckCommand& command, const PlanCall& call) {
                                            {"paramTypes", base::to_json(check.param_types)}}));
     else
         call.context.terminal.print_line(
-            fmt::format("Good: {}, {}. {}", base::counted(check.steps, "step"), check.risk_level,
-                        base::printable(check.goal)));
+            fmt::format("No faults: {}, {}. {}", base::counted(check.steps, "step"),
+                        check.risk_level, base::printable(check.goal)));
     return Exit::Success;
 }
 
-// What a stored run is made of, to be looked at before it is approved.
+// The request of a stored run, for a preview before its approval.
 base::Result<service::PlanRequest> request_of_run(const std::string& run, const PlanCall& call) {
     const json::value shown = TRY(call.context.plans.show(run));
     const auto& stored = shown.at("run");
@@ -110,7 +110,7 @@ base::Result<Exit> on(const PlanPreviewCommand& command, const PlanCall& call) {
     return show_preview(command.source, call);
 }
 
-// With bars, where somebody watches.
+// With bars, on a terminal.
 base::Result<Exit> execute_watched(const PlanCall& call, const std::string& run) {
     const auto& context = call.context;
     const auto shown = TRY(context.plans.show(run));
@@ -119,21 +119,21 @@ base::Result<Exit> execute_watched(const PlanCall& call, const std::string& run)
         progress.on_record(record);
     const auto ended = context.plans.execute(run, progress);
     progress.finish();
-    return tell(call, TRY(ended));
+    return print_status(call, TRY(ended));
 }
 
-base::Result<Exit> carry(const PlanCall& call, const std::string& run) {
+base::Result<Exit> execute(const PlanCall& call, const std::string& run) {
     if (!call.json && call.context.terminal.err_is_terminal) return execute_watched(call, run);
     PlanView people(call.context.terminal);
     PlanLines scripts(call.context.terminal);
     service::PlanObserver& observer = call.json ? static_cast<service::PlanObserver&>(scripts)
                                                 : static_cast<service::PlanObserver&>(people);
-    return tell(call, TRY(call.context.plans.execute(run, observer)));
+    return print_status(call, TRY(call.context.plans.execute(run, observer)));
 }
 
 constexpr std::chrono::hours kOwnApproval{24};
 
-// True when somebody at the terminal said yes to what they were shown.
+// True when the person at the terminal approved the preview.
 base::Result<bool> ask(const service::PlanRequest& request, const PlanCall& call) {
     const auto& terminal = call.context.terminal;
     terminal.note(preview_text(terminal, TRY(call.context.plans.preview(request))));
@@ -151,13 +151,13 @@ base::Result<Exit> on(const PlanRunCommand& command, const PlanCall& call) {
     if (created.needs_approval && !command.yes) {
         if (!terminal.in_is_terminal || !terminal.err_is_terminal || call.json ||
             command.source.file == "-")
-            return tell(call, *created.run);
+            return print_status(call, *created.run);
         if (!TRY(ask(request, call)))
-            return tell(call,
-                        TRY(plans.reject(run, call.context.user, "rejected at the terminal")));
+            return print_status(
+                call, TRY(plans.reject(run, call.context.user, "rejected at the terminal")));
     }
     if (created.needs_approval) TRY(plans.approve(run, call.context.user, kOwnApproval));
-    return carry(call, run);
+    return execute(call, run);
 }
 
 base::Result<Exit> on(const PlanApproveCommand& command, const PlanCall& call) {
@@ -175,17 +175,17 @@ base::Result<Exit> on(const PlanApproveCommand& command, const PlanCall& call) {
 
 base::Result<Exit> on(const PlanRejectCommand& command, const PlanCall& call) {
     const auto run = TRY(call.context.plans.reject(command.run, call.context.user, command.reason));
-    tell(call, run);
+    print_status(call, run);
     return Exit::Success;
 }
 
 base::Result<Exit> on(const PlanResumeCommand& command, const PlanCall& call) {
     if (command.yes) TRY(call.context.plans.approve(command.run, call.context.user, kOwnApproval));
-    return carry(call, command.run);
+    return execute(call, command.run);
 }
 
 base::Result<Exit> on(const PlanCancelCommand& command, const PlanCall& call) {
-    tell(call, TRY(call.context.plans.cancel(command.run, command.reason)));
+    print_status(call, TRY(call.context.plans.cancel(command.run, command.reason)));
     return Exit::Success;
 }
 

@@ -172,7 +172,7 @@ void Progress::note_event(const json::value& event) {
     const std::string type = base::string_at(event, "type");
     const auto at = base::parse_time(base::string_at(event, "timestamp"));
     if (type == "run.started") {
-        // Another pass goes over what is left: what did not succeed is open again.
+        // Another pass runs the remaining steps: those that did not succeed are open again.
         started_at_ = at ? std::optional(*at) : std::nullopt;
         for (auto& step : steps_) {
             step.failed = step.skipped = step.running = 0;
@@ -208,7 +208,7 @@ void Progress::note_result(const json::value& result) {
     if (!step) return;
     step->running = std::max<std::int64_t>(0, step->running - 1);
     const std::string status = base::string_at(result, "status");
-    if (step->total == 0) {  // A loop that came to nothing before its items were known.
+    if (step->total == 0) {  // A loop that failed before its items were known.
         step->total = 1;
         step->is_loop = false;
     }
@@ -224,7 +224,7 @@ void Progress::note_result(const json::value& result) {
 void Progress::note_changes(const json::value& result) {
     const auto* effects = base::find(result, "effects");
     if (!effects) return;
-    // A command that ran beside other calls has seen their changes, too: each counts once.
+    // A command that ran in parallel with other calls reports their changes, too: each counts once.
     const auto note = [&](std::string line) {
         if (changes_.size() < kChangesKept && told_.insert(line).second)
             changes_.push_back(std::move(line));
@@ -262,7 +262,7 @@ std::vector<FrameLine> frame(const Progress& progress, const FrameSize& size, ba
     if (steps.size() > room)
         lines.push_back({Style::Dim, fmt::format("… {} below", steps.size() - first - count)});
     lines.push_back(total_line(progress, now));
-    // One column stays free: some terminals wrap a line that is exactly full.
+    // One column is left free: some terminals wrap a line that is exactly full.
     for (auto& line : lines)
         line.text = fitted(line.text, std::max<std::size_t>(size.columns, 2) - 1);
     return lines;

@@ -1,4 +1,4 @@
-// A run of a plan as it goes, on a terminal: its steps with bars, redrawn in place.
+// The progress of a plan run on a terminal: its steps with bars, redrawn in place.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ struct StepView {
     std::int64_t total{0};  // Items of a loop, once they are known; else 1.
     std::int64_t running{0};
     std::int64_t ok{0};
-    std::int64_t failed{0};  // For good: those that are tried again do not count.
+    std::int64_t failed{0};  // Finally failed: calls that are tried again do not count.
     std::int64_t skipped{0};
     std::int64_t retries{0};
     std::string doing;  // The call that started last.
@@ -32,7 +32,7 @@ struct StepView {
     bool is_done() const { return running == 0 && total > 0 && ended() >= total; }
 };
 
-// What the records of a run come to.
+// The progress that the records of a run show.
 class Progress {
 public:
     // `plan` is the plan's document; without steps, only the changes are noted.
@@ -68,7 +68,7 @@ struct FrameLine {
     friend bool operator==(const FrameLine&, const FrameLine&) = default;
 };
 
-// What the screen shows at `now`: never more lines than fit, what is going on first.
+// What the screen shows at `now`: never more lines than fit, running steps first.
 std::vector<FrameLine> frame(const Progress& progress, const FrameSize& size, base::Time now,
                              std::size_t tick);
 
@@ -84,7 +84,7 @@ public:
     PlanProgress(const Terminal& terminal, base::Clock& clock, const json::value& plan);
     ~PlanProgress() override;
     void on_record(const domain::PlanRecord& record) override;
-    // Leaves the last frame standing, with what was changed below it.
+    // Leaves the last frame on the screen, with the changes below it.
     void finish();
 
 private:

@@ -50,7 +50,7 @@ protected:
                           .value()};
 };
 
-TEST_F(ProgressTest, StepsAreThereFromTheStartAndLoopsHaveBars) {
+TEST_F(ProgressTest, StepsAreShownFromTheStartAndLoopsHaveBars) {
     EXPECT_THAT(drawn(), ElementsAre("· read   vault.readFile", "· notes  vault.createFile",
                                      "· end    util.slugifyTitle", "0/3 steps"));
     event("run.started", {});
@@ -71,7 +71,7 @@ TEST_F(ProgressTest, StepsAreThereFromTheStartAndLoopsHaveBars) {
     EXPECT_THAT(drawn()[1], HasSubstr("— it \\x1b[2J broke"));
 }
 
-TEST_F(ProgressTest, WhatCameToNothingIsDone) {
+TEST_F(ProgressTest, AnEmptyLoopIsDone) {
     event("run.started", {});
     event("step.finished", {{"stepId", "notes"}});
     EXPECT_EQ(drawn()[1].substr(0, 30), "✓ notes  nothing to go over");
@@ -109,7 +109,7 @@ TEST_F(ProgressTest, AFrameFitsItsWindowWhateverTheNamesAre) {
     EXPECT_EQ(lines[lines.size() - 2], "… 55 below");
 }
 
-TEST_F(ProgressTest, TellsWhatChangedWithABound) {
+TEST_F(ProgressTest, ListsChangesWithABound) {
     start("notes", "x", {{"total", 30}});
     json::array created;
     for (int i = 0; i < 30; ++i)

@@ -5,7 +5,7 @@
 namespace cli {
 namespace {
 
-// Items of one loop that are shown each by itself; of the rest, every hundredth and each failure.
+// Items of one loop that are shown separately; of further ones, every hundredth and each failure.
 constexpr std::int64_t kItemsShown = 20;
 constexpr std::int64_t kItemsStride = 100;
 constexpr std::size_t kDiffLinesMax = 40;
@@ -65,7 +65,7 @@ public:
             line(Style::Red, "$", text_of(one, "command"));
     }
     void unknown(std::string_view why) {
-        line(Style::Dim, "?", "known only when the run gets there: " + shown(why));
+        line(Style::Dim, "?", "known only at run time: " + shown(why));
     }
     std::string text() const {
         return count_ > kChangesShown
@@ -86,7 +86,7 @@ private:
     std::size_t count_{0};
 };
 
-// What a call is for; a preview that nobody wrote begins with its tool, which stands there already.
+// What a call is for; a generated preview begins with its tool, which is shown already.
 std::string about_call(const json::value& step) {
     const std::string preview = base::string_at(step, "preview");
     const std::string tool = base::string_at(step, "tool");
@@ -173,11 +173,11 @@ std::string run_summary(const domain::PlanRun& run) {
                             run.failure->step_id.empty() ? "" : run.failure->step_id + ": ",
                             run.failure->code, shown(run.failure->message));
     if (counts.unknown_outcomes > 0)
-        text += fmt::format("\n{} calls are of unknown outcome; see holon plan verify {}",
+        text += fmt::format("\n{} calls have an unknown outcome; see holon plan verify {}",
                             counts.unknown_outcomes, run.run_id);
     using enum domain::PlanRunStatus;
     if (run.status == Failed || run.status == Partial || run.status == Running)
-        text += fmt::format("\nGo on with what is left: holon plan resume {}", run.run_id);
+        text += fmt::format("\nResume the remaining steps with: holon plan resume {}", run.run_id);
     if (run.status == AwaitingApproval)
         text += fmt::format(
             "\nIt waits for approval: holon plan approve {0}, then holon plan resume "
@@ -207,20 +207,20 @@ void PlanView::on_result(const json::value& result) {
     const std::string mark = ok                    ? styled(terminal_, Style::Green, "✓")
                              : status == "skipped" ? styled(terminal_, Style::Dim, "–")
                                                    : styled(terminal_, Style::Red, "✗");
-    std::string told = shown(call.preview);
-    if (!ok) told += " — " + shown(base::string_at(result, "userMessage"));
+    std::string line = shown(call.preview);
+    if (!ok) line += " — " + shown(base::string_at(result, "userMessage"));
     const std::string time =
         styled(terminal_, Style::Dim, duration_text(base::int_at(result, "durationMs")));
     const std::int64_t attempt = base::int_at(result, "attempt", 1);
-    if (attempt > 1) told += fmt::format(" (attempt {})", attempt);
+    if (attempt > 1) line += fmt::format(" (attempt {})", attempt);
     if (!call.index) {
         loop_.clear();
-        return terminal_.note(fmt::format("{} {}  {}  {}", mark, step, told, time));
+        return terminal_.note(fmt::format("{} {}  {}  {}", mark, step, line, time));
     }
     if (ok && *call.index >= kItemsShown && (*call.index + 1) % kItemsStride != 0) return;
     if (loop_ != step) terminal_.note(fmt::format("  {}", step));
     loop_ = step;
-    terminal_.note(fmt::format("  ├ {} [{}]  {}  {}", mark, *call.index, told, time));
+    terminal_.note(fmt::format("  ├ {} [{}]  {}  {}", mark, *call.index, line, time));
 }
 
 void PlanLines::on_record(const domain::PlanRecord& record) {

@@ -3,8 +3,13 @@
 #include <array>
 
 #include "base/text.h"
+#include "domain/events/tasks.h"
+#include "domain/events/turn.h"
 
 namespace cli {
+
+using namespace domain::events;
+
 namespace {
 
 constexpr std::size_t kLiveChars = 70;
@@ -47,79 +52,70 @@ void RunView::on_text(std::string_view delta) {
 }
 
 void RunView::on_event(const domain::Event& event) {
-    const auto& data = event.data;
     const auto begin = [&](std::string what) {
         activity_ = std::move(what);
         activity_since_ = clock_.now();
     };
-    if (event.kind == "turn_started") {
+    if (is<TurnStarted>(event)) {
         begin("thinking");
-    } else if (event.kind == "attempt_resumed") {
-        line(styled(
-            terminal_, Style::Yellow,
-            fmt::format("resuming after a restart, at round {}", base::int_at(data, "round"))));
+    } else if (const auto resumed = read<AttemptResumed>(event)) {
+        line(styled(terminal_, Style::Yellow,
+                    fmt::format("resuming after a restart, at round {}", resumed->round)));
         begin("thinking");
-    } else if (event.kind == "provider_round_completed") {
+    } else if (const auto completed = read<ProviderRoundCompleted>(event)) {
         ++rounds_;
-        if (const auto* usage = base::find(data, "token_usage"))
-            tokens_ += base::int_at(*usage, "total_tokens");
-    } else if (event.kind == "assistant_round_recorded") {
+        tokens_ += completed->token_usage.total_tokens;
+    } else if (const auto round = read<AssistantRoundRecorded>(event)) {
         // The last round's text is the answer; it is printed as the result, not as progress.
-        if (base::bool_at(data, "has_tool_calls") && base::bool_at(data, "has_text"))
-            line("● " + indented(base::printable(base::string_at(data, "text_preview"), true)));
+        if (round->has_tool_calls && round->has_text)
+            line("● " + indented(base::printable(round->text_preview, true)));
         streamed_.clear();
         begin("thinking");
-    } else if (event.kind == "process_execution_requested") {
-        begin("$ " + base::string_at(data, "cmd_preview"));
-    } else if (event.kind == "tool_executed" || event.kind == "tool_execution_failed") {
-        tool_line(data, event.kind == "tool_execution_failed");
+    } else if (const auto command = read<ProcessExecutionRequested>(event)) {
+        begin("$ " + command->cmd_preview);
+    } else if (const auto done = read<ToolExecuted>(event)) {
+        tool_line(*done);
         begin("thinking");
-    } else if (event.kind == "turn_parked") {
-        const std::string until = base::string_at(data, "until");
+    } else if (const auto failed = read<ToolExecutionFailed>(event)) {
+        tool_line(*failed);
+        begin("thinking");
+    } else if (const auto parked = read<TurnParked>(event)) {
+        const std::string until = base::to_text(parked->until).substr(0, 19);
         line(styled(terminal_, Style::Yellow,
-                    fmt::format("  limited by the provider; goes on by itself at {}",
-                                until.substr(0, 19))));
-        begin("waiting until " + until.substr(0, 19));
-    } else if (event.kind == "task_created") {
+                    fmt::format("  limited by the provider; resumes by itself at {}", until)));
+        begin("waiting until " + until);
+    } else if (const auto created = read<TaskCreated>(event)) {
         ++tasks_;
-        line("  ↻ in the background: " + base::printable(base::string_at(data, "summary")));
-    } else if (event.kind == "task_result_received") {
+        line("  ↻ in the background: " + base::printable(created->summary.value_or("")));
+    } else if (const auto ended = read<TaskResultReceived>(event)) {
         tasks_ -= tasks_ > 0 ? 1 : 0;
-        const bool good = base::string_at(data, "status") == "completed";
-        line(fmt::format("  ↻ {} {}", base::printable(base::string_at(data, "summary")),
+        const bool good = ended->status == domain::TaskStatus::Completed;
+        line(fmt::format("  ↻ {} {}", base::printable(ended->summary.value_or("")),
                          styled(terminal_, good ? Style::Green : Style::Yellow,
-                                "→ " + base::printable(base::string_at(data, "status")))));
-    } else if (event.kind == "turn_terminal" && tasks_ > 0) {
+                                fmt::format("→ {}", base::enum_name(ended->status)))));
+    } else if (is<TurnTerminal>(event) && tasks_ > 0) {
         begin("waiting for " + base::counted(tasks_, "background task"));
-    } else if (event.kind == "runtime_error") {
-        line(styled(terminal_, Style::Red, "✗ " + base::printable(base::string_at(data, "error"))));
+    } else if (const auto error = read<RuntimeError>(event)) {
+        line(styled(terminal_, Style::Red, "✗ " + base::printable(error->error)));
     }
 }
 
-void RunView::tool_line(const json::value& data, bool failed) {
-    const std::string took = duration_text(base::int_at(data, "duration_ms"));
-    const std::string tool = base::printable(base::string_at(data, "tool_name"));
-    if (failed) {
-        const auto* error = base::find(data, "tool_error");
-        line(styled(terminal_, Style::Red,
-                    fmt::format("  ✗ {}: {}", tool,
-                                base::printable(error ? base::string_at(*error, "message") : ""))));
-        return;
-    }
-    const std::string cmd = base::printable(base::string_at(data, "exec_command_cmd"));
-    if (cmd.empty()) {
-        line(fmt::format("  ✓ {} {}", base::printable(base::string_at(data, "summary")),
-                         styled(terminal_, Style::Dim, took)));
-        return;
-    }
-    const auto* status = base::find(data, "exit_status");
-    const bool known = status && status->is_int64();
-    const bool good = known && status->get_int64() == 0;
+void RunView::tool_line(const ToolExecutionFailed& failed) {
+    line(styled(terminal_, Style::Red,
+                fmt::format("  ✗ {}: {}", base::printable(failed.tool_name),
+                            base::printable(base::string_at(failed.tool_error, "message")))));
+}
+
+void RunView::tool_line(const ToolExecuted& done) {
+    const std::string took = styled(terminal_, Style::Dim, duration_text(done.duration_ms));
+    const std::string cmd = base::printable(done.exec_command_cmd.value_or(""));
+    if (cmd.empty()) return line(fmt::format("  ✓ {} {}", base::printable(done.summary), took));
+    const auto* code = done.exit_status ? done.exit_status->if_int64() : nullptr;
     const std::string outcome =
-        known ? fmt::format("exit {}", status->get_int64()) : base::string_at(data, "status");
+        code ? fmt::format("exit {}", *code) : std::string(base::enum_name(done.status));
+    const bool good = code && *code == 0;
     line(fmt::format("  $ {} {} {}", cmd,
-                     styled(terminal_, good ? Style::Green : Style::Yellow, "→ " + outcome),
-                     styled(terminal_, Style::Dim, took)));
+                     styled(terminal_, good ? Style::Green : Style::Yellow, "→ " + outcome), took));
 }
 
 void RunView::finish(const service::RunResponse& response) {

@@ -1,17 +1,17 @@
-// A run as a person watches it: what the model says, each command with its outcome, time and
-// tokens.
+// The live view of a run: the model's text, each command with its outcome, time and tokens.
 #pragma once
 
 #include <chrono>
 #include <string>
 
 #include "base/time.h"
+#include "domain/events/tools.h"
 #include "service/service.h"
 #include "surfaces/cli/view/terminal.h"
 
 namespace cli {
 
-// On a terminal a last line shows what is going on right now; elsewhere there are plain lines only.
+// On a terminal a last line shows the current activity; elsewhere there are plain lines only.
 class RunView final : public service::Observer {
 public:
     RunView(const Terminal& terminal, base::Clock& clock);
@@ -30,7 +30,8 @@ private:
     void line(const std::string& text);
     void erase_live_line();
     void draw_live_line();
-    void tool_line(const json::value& data, bool failed);
+    void tool_line(const domain::events::ToolExecuted& done);
+    void tool_line(const domain::events::ToolExecutionFailed& failed);
 
     const Terminal& terminal_;
     base::Clock& clock_;

@@ -73,7 +73,7 @@ TEST(RunView, PipedARunIsPlainLines) {
     EXPECT_EQ(captured.out(), "");
 }
 
-TEST(RunView, ShowsWhatGoesOnInTheBackground) {
+TEST(RunView, ShowsBackgroundTasks) {
     const CapturedTerminal captured;
     HandClock clock;
     RunView view(captured.terminal, clock);
@@ -103,7 +103,7 @@ TEST(RunView, WhatAModelWritesCannotSteerTheTerminal) {
     EXPECT_THAT(captured.err(), HasSubstr("\\x1b[2J"));
 }
 
-TEST(RunView, OnATerminalALastLineShowsWhatGoesOnAndIsErasedAgain) {
+TEST(RunView, OnATerminalALastLineShowsTheActivityAndIsErased) {
     const CapturedTerminal captured(true);
     HandClock clock;
     {

@@ -17,8 +17,8 @@ namespace {
 
 volatile std::sig_atomic_t caught = 0;
 
-// While it lives, what is typed is not shown. A signal that would end the program only interrupts
-// the reading, so that the terminal is put right first; it is raised again then.
+// While it lives, typed text is not shown. A signal that would end the program only interrupts the
+// read, so that the terminal is restored first; the signal is then raised again.
 class NoEcho {
 public:
     explicit NoEcho(int fd) : fd_(fd) {

@@ -1,4 +1,4 @@
-// Where the command line writes, and what it may use there.
+// The terminal or pipes that the command line uses.
 #pragma once
 
 #include <cstdio>
@@ -25,7 +25,8 @@ struct Terminal {
     void print(std::string_view text) const;       // To out, as it is.
     void print_line(std::string_view text) const;  // To out, with a newline.
     void note(std::string_view text) const;        // To err, with a newline.
-    // False when something printed did not get out: the disk is full, the reader has gone.
+    // False when some output could not be written: the disk is full, or the reader has closed its
+    // pipe.
     bool is_written() const;
     bool out_is_pipe() const;
     // One line of `in`, without its end; prompted for on `err`, and not shown while it is typed on

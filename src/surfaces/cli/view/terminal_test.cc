@@ -16,7 +16,7 @@
 namespace cli {
 namespace {
 
-TEST(Terminal, ResultsAndNotesGoTheirOwnWays) {
+TEST(Terminal, ResultsAndNotesGoToSeparateStreams) {
     const test_support::CapturedTerminal captured;
     captured.terminal.print("a");
     captured.terminal.print_line("b");

@@ -1,5 +1,6 @@
-// Response bodies as types, for handlers that make them and for the OpenAPI document. Records of
-// the domain speak for themselves. Answers may grow: clients ignore members they do not know.
+// Response bodies as types, for handlers that make them and for the OpenAPI document. Domain
+// records are used as they are. Answers may get new members: clients ignore members they do not
+// know.
 #pragma once
 
 #include <optional>
@@ -133,8 +134,8 @@ struct Detached {
 };
 BOOST_DESCRIBE_STRUCT(Detached, (), (ok, agent_id, workspace_id))
 
-// The service makes these; the members named here are a promise to clients (the last word has
-// GET /agents/{agent_id}/status).
+// The service makes these; the members named here are stable for clients (GET
+// /agents/{agent_id}/status is the reference).
 struct AgentSummary {
     json::object identity;
     json::object agent;

@@ -100,7 +100,7 @@ constexpr auto describe_fields(const ModelBody*) {
          {.field = "reasoning_effort", .keywords = R"("enum":["low","medium","high","xhigh"])"}});
 }
 
-// Nothing but what every control request may say.
+// Only the members that every control request may have.
 struct TrustBody {
     std::optional<domain::TrustLevel> trust{};
 };
@@ -118,8 +118,8 @@ struct DetachBody {
 };
 BOOST_DESCRIBE_STRUCT(DetachBody, (), (workspace_id, trust))
 
-// Kinds, priorities and origins that this door does not let in are refused (403), not malformed,
-// so they are read as plain words first.
+// Kinds, priorities and origins that this route does not accept are refused (403), not malformed,
+// so they are read as plain text first.
 struct EnqueueBody {
     std::optional<std::string> kind{};
     std::optional<std::string> priority{};
@@ -143,7 +143,7 @@ constexpr auto describe_fields(const EnqueueBody*) {
           .text = "{kind: webhook, source, event_type?} or {kind: channel, "
                   "channel_id, sender_id?}; default webhook from http."},
          {.field = "trust",
-          .text = "Always refused: authority comes from the door, not from words."},
+          .text = "Always refused: authority follows from the route, not from the body."},
          {.field = "body", .text = "Wins over `text`, which wins over `json`."}});
 }
 

@@ -12,7 +12,7 @@ std::unexpected<base::Error> invalid(std::string message) {
 }
 
 template <class T>
-Response told(const T& body) {
+Response answer_with(const T& body) {
     return json_response(base::to_json(body));
 }
 
@@ -31,7 +31,7 @@ Answer control(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<ControlBody>(request));
     TRY(context.service.set_lifecycle(agent, body.action, caller_of(request)));
-    return told(Ok{});
+    return answer_with(Ok{});
 }
 
 Answer abort_run(const Context& context, const Request& request) {
@@ -39,7 +39,7 @@ Answer abort_run(const Context& context, const Request& request) {
     const auto body = TRY(body_of<AbortBody>(request));
     const std::string mode = body.mode.value_or("stop_after_abort");
     if (mode != "stop_after_abort" && mode != "pause_after_abort")
-        return invalid("mode is stop_after_abort (or its old name pause_after_abort)");
+        return invalid("mode must be stop_after_abort (or its old name pause_after_abort)");
     const auto aborted = TRY(context.service.abort_run(agent, body.run_id, caller_of(request)));
     Aborted answer{.agent_id = agent,
                    .run_id = body.run_id,
@@ -47,7 +47,7 @@ Answer abort_run(const Context& context, const Request& request) {
                    .admission_context = std::string(base::enum_name(request.rights.admission))};
     if (const auto run = base::string_at(aborted, "run_id"); !run.empty()) answer.run_id = run;
     if (body.trust) answer.provided_trust = base::enum_name(*body.trust);
-    return told(answer);
+    return answer_with(answer);
 }
 
 Answer create(const Context& context, const Request& request) {
@@ -57,7 +57,7 @@ Answer create(const Context& context, const Request& request) {
     const auto body = TRY(body_of<CreateBody>(request));
     const auto identity =
         TRY(context.service.create_agent(name, body.template_, caller_of(request)));
-    return told(identity);
+    return answer_with(identity);
 }
 
 Answer start_task(const Context& context, const Request& request) {
@@ -75,7 +75,7 @@ Answer start_task(const Context& context, const Request& request) {
                                                       .max_output_tokens = body.max_output_tokens,
                                                       .trust = body.trust},
                                                      caller_of(request)));
-    return told(task);
+    return answer_with(task);
 }
 
 Answer create_timer(const Context& context, const Request& request) {
@@ -84,27 +84,27 @@ Answer create_timer(const Context& context, const Request& request) {
     if (body.duration_ms < 0 || body.interval_ms.value_or(1) < 1)
         return std::unexpected(base::Error{
             base::ErrorCode::InvalidInput,
-            "duration_ms has to be 0 or more, and interval_ms 1 or more", "invalid_body"});
+            "duration_ms must be 0 or more, and interval_ms 1 or more", "invalid_body"});
     const auto timer = TRY(context.service.create_timer(
         agent,
         {.duration_ms = body.duration_ms, .interval_ms = body.interval_ms, .summary = body.summary},
         caller_of(request)));
-    return told(timer);
+    return answer_with(timer);
 }
 
 Answer cancel_timer(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     TRY(body_of<TrustBody>(request));
     const auto& timer = request.params.find("timer_id")->second;
-    return told(TRY(context.service.cancel_timer(agent, timer, caller_of(request))));
+    return answer_with(TRY(context.service.cancel_timer(agent, timer, caller_of(request))));
 }
 
 Answer debug_prompt(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<DebugPromptBody>(request));
     const auto trust = body.trust.value_or(domain::TrustLevel::TrustedOperator);
-    return told(PromptDump{.agent_id = agent,
-                           .dump = TRY(context.service.debug_prompt(agent, body.text, trust))});
+    return answer_with(PromptDump{
+        .agent_id = agent, .dump = TRY(context.service.debug_prompt(agent, body.text, trust))});
 }
 
 Answer set_model(const Context& context, const Request& request) {
@@ -113,42 +113,43 @@ Answer set_model(const Context& context, const Request& request) {
     constexpr std::array<std::string_view, 4> kEfforts{"low", "medium", "high", "xhigh"};
     if (body.reasoning_effort) {
         if (std::ranges::find(kEfforts, *body.reasoning_effort) == kEfforts.end())
-            return invalid("reasoning_effort is low, medium, high or xhigh");
+            return invalid("reasoning_effort must be low, medium, high or xhigh");
         return std::unexpected(base::Error{base::ErrorCode::Unavailable,
                                            "this runtime cannot set a reasoning effort yet",
                                            "not_supported"});
     }
-    return told(ModelChanged{.agent_id = agent,
-                             .model = TRY(context.service.set_model(agent, body.model))});
+    return answer_with(ModelChanged{.agent_id = agent,
+                                    .model = TRY(context.service.set_model(agent, body.model))});
 }
 
 Answer clear_model(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     TRY(body_of<TrustBody>(request));
-    return told(ModelChanged{.agent_id = agent, .model = TRY(context.service.clear_model(agent))});
+    return answer_with(
+        ModelChanged{.agent_id = agent, .model = TRY(context.service.clear_model(agent))});
 }
 
 Answer attach_workspace(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<AttachBody>(request, base::Unknown::Reject));
     const auto entry = TRY(context.service.attach_workspace(agent, body.path, caller_of(request)));
-    return told(Attached{.agent_id = agent,
-                         .workspace_id = entry.workspace_id,
-                         .workspace_anchor = entry.workspace_anchor});
+    return answer_with(Attached{.agent_id = agent,
+                                .workspace_id = entry.workspace_id,
+                                .workspace_anchor = entry.workspace_anchor});
 }
 
 Answer exit_workspace(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     TRY(body_of<TrustBody>(request, base::Unknown::Reject));
     TRY(context.service.exit_workspace(agent, caller_of(request)));
-    return told(Done{.agent_id = agent});
+    return answer_with(Done{.agent_id = agent});
 }
 
 Answer detach_workspace(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<DetachBody>(request, base::Unknown::Reject));
     TRY(context.service.detach_workspace(agent, body.workspace_id, caller_of(request)));
-    return told(Detached{.agent_id = agent, .workspace_id = body.workspace_id});
+    return answer_with(Detached{.agent_id = agent, .workspace_id = body.workspace_id});
 }
 
 Answer external_trigger(const Context& context, const Request& request) {
@@ -163,7 +164,7 @@ Answer revoke_trigger(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     TRY(body_of<TrustBody>(request, base::Unknown::Reject));
     TRY(context.service.revoke_trigger(agent, caller_of(request)));
-    return told(Done{.agent_id = agent});
+    return answer_with(Done{.agent_id = agent});
 }
 
 }  // namespace http_surface::controls

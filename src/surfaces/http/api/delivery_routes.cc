@@ -38,7 +38,7 @@ base::Result<domain::Origin> origin_of(const EnqueueBody& body) {
         return origin;
     }
     if (kind != "webhook" && kind != "channel")
-        return refused("this door takes webhook and channel origins only");
+        return refused("this route accepts webhook and channel origins only");
     return origin;
 }
 
@@ -72,7 +72,7 @@ std::unexpected<base::Error> bad_callback(std::string_view what) {
     return base::fail(base::ErrorCode::InvalidInput, "the body is not valid {}", what);
 }
 
-// What a callback brought, by its content type.
+// The body of a callback, by its content type.
 base::Result<std::optional<domain::Body>> callback_body(const Request& request) {
     const std::string_view bytes = request.body;
     if (bytes.empty()) return std::nullopt;
@@ -110,8 +110,7 @@ Answer callback(const Context& context, const Request& request, std::string_view
 Answer enqueue(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<EnqueueBody>(request));
-    if (body.trust)
-        return refused("trust follows from the door a message came through; leave it out");
+    if (body.trust) return refused("trust follows from the route of a message; leave it out");
     service::EnqueueRequest message{.priority = TRY(priority_of(body)),
                                     .body = content_of(body),
                                     .metadata = body.metadata,
@@ -147,7 +146,7 @@ Answer prompt(const Context& context, const Request& request) {
 Answer wake(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<WakeBody>(request));
-    if (base::trim(body.reason).empty()) return refused("say why: the reason is blank");
+    if (base::trim(body.reason).empty()) return refused("the reason is blank; say why");
     auto result = TRY(context.service.wake(agent,
                                            {.reason = body.reason,
                                             .source = body.source,

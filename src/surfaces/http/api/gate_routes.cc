@@ -1,4 +1,4 @@
-// The gate: what was let in or kept out, and the two things that only a person decides.
+// The gate: accepted and rejected documents, and the two decisions that only a person makes.
 #include "surfaces/http/api/bodies.h"
 #include "surfaces/http/api/handlers.h"
 
@@ -16,12 +16,12 @@ std::unexpected<base::Error> invalid(std::string_view kind, std::string message)
 
 base::Result<service::Gate*> gate_of(const Context& context) {
     if (context.gate) return context.gate;
-    return std::unexpected(base::Error{base::ErrorCode::Unavailable,
-                                       "this runtime has no gate to ask", "not_supported"});
+    return std::unexpected(
+        base::Error{base::ErrorCode::Unavailable, "this runtime has no gate", "not_supported"});
 }
 
 template <class T>
-Answer told(const T& value) {
+Answer answer_with(const T& value) {
     return json_response(base::to_json(value));
 }
 
@@ -37,25 +37,26 @@ Answer list(const Context& context, const Request& request) {
     if (const auto named = request.query.find("place"); named != request.query.end()) {
         place = base::enum_from<domain::GatePlace>(named->second);
         if (!place)
-            return invalid("invalid_query", "place is outbox, inbound, quarantine or purged");
+            return invalid("invalid_query", "place must be outbox, inbound, quarantine or purged");
     }
     const auto limit = std::min(TRY(number_of(request, "limit", kListDefault)), kListMax);
-    return told(TRY(TRY(gate_of(context))->list(place, limit)));
+    return answer_with(TRY(TRY(gate_of(context))->list(place, limit)));
 }
 
 Answer show(const Context& context, const Request& request) {
-    return told(TRY(TRY(gate_of(context))->show(id_of(request))));
+    return answer_with(TRY(TRY(gate_of(context))->show(id_of(request))));
 }
 
 Answer check(const Context& context, const Request& request) {
     const auto body = TRY(body_of<GateCheckBody>(request, base::Unknown::Reject));
-    if (!body.file.starts_with('/')) return invalid("invalid_body", "file is an absolute path");
-    return told(TRY(TRY(gate_of(context))->check(body.file)));
+    if (!body.file.starts_with('/'))
+        return invalid("invalid_body", "file must be an absolute path");
+    return answer_with(TRY(TRY(gate_of(context))->check(body.file)));
 }
 
 Answer release(const Context& context, const Request& request) {
     const auto body = TRY(body_of<GateReleaseBody>(request, base::Unknown::Reject));
-    return told(TRY(TRY(gate_of(context))->release(id_of(request), body.reason)));
+    return answer_with(TRY(TRY(gate_of(context))->release(id_of(request), body.reason)));
 }
 
 Answer purge(const Context& context, const Request& request) {
@@ -63,9 +64,8 @@ Answer purge(const Context& context, const Request& request) {
     if (body.document_id.has_value() == body.older_than_days.has_value())
         return invalid("invalid_body", "give document_id or older_than_days, one of them");
     if (const auto days = body.older_than_days.value_or(0); days < 0 || days > kAgeDaysMax)
-        return invalid("invalid_body",
-                       fmt::format("older_than_days goes from 0 to {}", kAgeDaysMax));
-    return told(TRY(TRY(gate_of(context))->purge(body)));
+        return invalid("invalid_body", fmt::format("older_than_days must be 0 to {}", kAgeDaysMax));
+    return answer_with(TRY(TRY(gate_of(context))->purge(body)));
 }
 
 }  // namespace http_surface::gates

@@ -20,7 +20,7 @@ protected:
     FakeGate gate;
 };
 
-TEST_F(GateRoutes, WhatIsAskedReachesTheGate) {
+TEST_F(GateRoutes, RequestsReachTheGate) {
     const auto list = local().ask(get("/control/gate/documents?place=quarantine&limit=7"));
     EXPECT_EQ(list.status, 200);
     EXPECT_EQ(base::string_at(list.json().at(0), "document_id"), "TS-1");
@@ -36,7 +36,7 @@ TEST_F(GateRoutes, WhatIsAskedReachesTheGate) {
                             "release TS-1 a dummy", "purge - 30"));
 }
 
-TEST_F(GateRoutes, WhatMakesNoSenseDoesNotReachIt) {
+TEST_F(GateRoutes, InvalidRequestsDoNotReachIt) {
     EXPECT_EQ(status_of(get("/control/gate/documents?place=attic")), 400);
     EXPECT_EQ(status_of(get("/control/gate/documents?where=attic")), 400);
     EXPECT_EQ(status_of(post("/control/gate/check", R"({"file":"relative.md"})")), 422);
@@ -50,7 +50,7 @@ TEST_F(GateRoutes, WhatMakesNoSenseDoesNotReachIt) {
     EXPECT_EQ(status_of(post("/control/gate/documents/TS-9/release", R"({"reason":"r"})")), 409);
 }
 
-TEST_F(GateRoutes, OnlyTheOperatorMayLookAndAct) {
+TEST_F(GateRoutes, OnlyTheOperatorMayReadAndAct) {
     const auto with = [](std::string_view method, std::string_view path, std::string_view token,
                          std::string_view body = "") {
         std::vector<std::pair<std::string, std::string>> headers;

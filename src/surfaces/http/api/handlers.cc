@@ -64,7 +64,7 @@ base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request) 
     Request said = request;
     said.query["after_seq"] = *request.head.last_event_id;
     auto cursor = cursor_of(said, "after_seq");
-    if (!cursor) cursor.error().message = "Last-Event-ID has to be the id of an event";
+    if (!cursor) cursor.error().message = "Last-Event-ID must be the id of an event";
     return cursor;
 }
 
@@ -83,7 +83,7 @@ service::Caller caller_of(const Request& request) {
 
 Answer not_supported(const Context&, const Request&) {
     return std::unexpected(error(base::ErrorCode::Unavailable, "not_supported",
-                                 "this runtime does not have that part yet"));
+                                 "this runtime does not support that yet"));
 }
 
 }  // namespace http_surface

@@ -1,4 +1,4 @@
-// The handlers of the routes, by what they touch, and what they share.
+// The handlers of the routes, by subject, and their shared functions.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace http_surface {
 
 using Answer = base::Result<Response>;
 
-// The agent of the path, or the default one. NotFound when it can be no agent's name.
+// The agent of the path, or the default one. NotFound when it is not a valid agent name.
 base::Result<std::string> agent_of(const Context& context, const Request& request);
 
 // The JSON of a body. Unsupported types and broken text are errors with their kinds.
@@ -30,8 +30,8 @@ base::Result<T> body_of(const Request& request, base::Unknown unknown = base::Un
 base::Result<std::int64_t> number_of(const Request& request, std::string_view key,
                                      std::int64_t fallback);
 base::Result<std::optional<std::int64_t>> cursor_of(const Request& request, std::string_view key);
-// Where a stream goes on. A reconnecting EventSource repeats its URL, so the id it saw last wins
-// over the URL's after_seq.
+// Where a stream continues. A reconnecting EventSource repeats its URL, so its last event id takes
+// precedence over the URL's after_seq.
 base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request);
 // Fails when the query has other keys than these.
 base::Status only_keys(const Request& request, std::initializer_list<std::string_view> known);

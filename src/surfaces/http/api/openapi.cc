@@ -1,17 +1,18 @@
 #include "surfaces/http/api/openapi.h"
 
 #include "base/typed.h"
+#include "domain/events/kinds.h"
 #include "surfaces/http/api/answers.h"
 
 namespace http_surface {
 namespace {
 
 constexpr std::string_view kAbout =
-    "The control surface of holon, the same on TCP and on the Unix socket. For being told about an "
-    "agent, use /agents/{agent_id}/status: its shape is a promise. To keep a view of an agent, "
-    "read "
-    "/agents/{agent_id}/state once and go on from /agents/{agent_id}/events/stream with its "
-    "event_seq; /state is the bootstrap of holon's own clients and may change with them, not a "
+    "The control surface of holon, the same on TCP and on the Unix socket. To read the "
+    "state of an agent, use /agents/{agent_id}/status: its shape is stable. To keep a view of an "
+    "agent, read /agents/{agent_id}/state once and continue from "
+    "/agents/{agent_id}/events/stream with its event_seq; /state is the bootstrap of holon's own "
+    "clients and may change with them, not a "
     "general snapshot for third parties.";
 
 json::array parameters(const Route& route) {
@@ -42,7 +43,8 @@ json::object success(const Route& route) {
         return {{"description", route.pattern.starts_with("/plans/")
                                     ? "Server-sent events; the data of each is a line of the "
                                       "run's journal. 204 when it has ended and has no more."
-                                    : "Server-sent events; the data of each is an EventEnvelope."},
+                                    : "Server-sent events; the data of each is an EventEnvelope. "
+                                      "x-event-kinds lists its types and their payloads."},
                 {"content", {{"text/event-stream", {{"schema", {{"type", "string"}}}}}}}};
     if (!route.response_schema)
         return {{"description", "Text."},
@@ -76,6 +78,28 @@ json::object operation(const Route& route) {
     return out;
 }
 
+std::string payload_name(const domain::events::Kind& kind) {
+    return fmt::format("event.{}", kind.name);
+}
+
+json::object schemas() {
+    json::object out{{"Failure", base::schema_of<Failure>()}};
+    for (const auto& kind : domain::events::kinds()) out[payload_name(kind)] = kind.schema();
+    return out;
+}
+
+// What the `type` of an EventEnvelope may be. Events that another version stored may have others.
+json::array event_kinds() {
+    json::array out;
+    for (const auto& kind : domain::events::kinds())
+        out.push_back(
+            json::object{{"type", kind.name},
+                         {"category", base::enum_name(kind.category)},
+                         {"visibility", base::enum_name(kind.visibility)},
+                         {"payload", {{"$ref", "#/components/schemas/" + payload_name(kind)}}}});
+    return out;
+}
+
 }  // namespace
 
 json::object openapi_document(std::span<const Route> routes) {
@@ -89,8 +113,9 @@ json::object openapi_document(std::span<const Route> routes) {
             {"info", {{"title", "holon"}, {"version", HOLON_VERSION}, {"description", kAbout}}},
             {"paths", std::move(paths)},
             {"components",
-             {{"schemas", {{"Failure", base::schema_of<Failure>()}}},
-              {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+             {{"schemas", schemas()},
+              {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
+            {"x-event-kinds", event_kinds()}};
 }
 
 }  // namespace http_surface

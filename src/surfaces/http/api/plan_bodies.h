@@ -1,4 +1,4 @@
-// What goes in and out of the routes of plans, as types; on the wire their names are camelCase.
+// Bodies and answers of the plan routes, as types; on the wire their names are camelCase.
 #pragma once
 
 #include "service/plans.h"
@@ -39,7 +39,7 @@ struct ActionRunBody {
 };
 BOOST_DESCRIBE_STRUCT(ActionRunBody, (), (params, vault, policy, context))
 
-// What is proved or replayed: a run of this runtime, or the folder of one from anywhere.
+// What is verified or replayed: a plan run of this runtime, or the folder of any plan run.
 struct SubjectBody {
     std::optional<std::string> run{};
     std::optional<std::string> folder{};  // An absolute path.

@@ -29,7 +29,7 @@ std::unexpected<base::Error> invalid(std::string message) {
 base::Result<service::Plans*> plans_of(const Context& context) {
     if (context.plans) return context.plans;
     return std::unexpected(base::Error{base::ErrorCode::Unavailable,
-                                       "this runtime carries no plans", "not_supported"});
+                                       "this runtime executes no plans", "not_supported"});
 }
 
 // The id of the run that the path names.
@@ -54,7 +54,7 @@ std::string user_name(uid_t uid) {
     return fmt::format("uid {}", uid);
 }
 
-// Who answers for what is approved here: never what a body says.
+// The approver follows from the connection, never from the body.
 std::string approver_of(const Request& request) {
     if (request.peer.uid) return user_name(*request.peer.uid);
     return std::string(base::enum_name(request.rights.admission));
@@ -92,19 +92,19 @@ base::Result<service::PlanRequest> request_of(const Request& request) {
 }
 
 template <class T>
-Response told(const T& value) {
+Response answer_with(const T& value) {
     return json_response(plan_json(value));
 }
 
 template <class T>
-Response told_list(const std::vector<T>& list) {
+Response answer_with_list(const std::vector<T>& list) {
     json::array out;
     for (const auto& one : list) out.push_back(plan_json(one));
     return json_response(out);
 }
 
 Answer check(const Context& context, const Request& request) {
-    return told(TRY(TRY(plans_of(context))->check(TRY(request_of(request)))));
+    return answer_with(TRY(TRY(plans_of(context))->check(TRY(request_of(request)))));
 }
 
 Answer preview(const Context& context, const Request& request) {
@@ -112,21 +112,21 @@ Answer preview(const Context& context, const Request& request) {
 }
 
 Answer create(const Context& context, const Request& request) {
-    return told(TRY(TRY(plans_of(context))->create(TRY(request_of(request)))));
+    return answer_with(TRY(TRY(plans_of(context))->create(TRY(request_of(request)))));
 }
 
 Answer list(const Context& context, const Request& request) {
     TRY(only_keys(request, {"limit"}));
     const auto limit = std::min(TRY(number_of(request, "limit", kRunsShown)), kRunsShownMax);
-    return told_list(TRY(TRY(plans_of(context))->runs(limit)));
+    return answer_with_list(TRY(TRY(plans_of(context))->runs(limit)));
 }
 
 Answer status(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
     const auto run = TRY(run_of(plans, request));
-    const bool carried = TRY(plans.is_executing(run));
+    const bool executing = TRY(plans.is_executing(run));
     return json_response(
-        json::object{{"run", plan_json(TRY(plans.run(run)))}, {"isCarried", carried}});
+        json::object{{"run", plan_json(TRY(plans.run(run)))}, {"isCarried", executing}});
 }
 
 Answer show(const Context& context, const Request& request) {
@@ -146,12 +146,12 @@ Answer records(const Context& context, const Request& request) {
     const auto over = std::ranges::find_if(page.records, [&](const domain::PlanRecord& record) {
         return (bytes += record.line.size()) > kPageBytesMax;
     });
-    // One line at least, or a reader would never get past it.
+    // At least one line, or a reader would never make progress.
     if (over != page.records.end())
         page.records.erase(std::max(over, page.records.begin() + 1), page.records.end());
     if (!page.records.empty())
         page.has_newer = TRY(plans.run(run)).last_seq > page.records.back().seq;
-    return told(page);
+    return answer_with(page);
 }
 
 Answer stream(const Context& context, const Request& request) {
@@ -168,7 +168,7 @@ Answer stream(const Context& context, const Request& request) {
             fmt::format("the journal of the run has no line {} yet; its last is {}", after, last),
             "cursor_not_found",
             {{"after_seq", after}, {"event_seq", last}}});
-    // Tells an EventSource not to come back.
+    // An EventSource does not reconnect after this.
     if (has_ended && after == last) return Response{.status = 204};
     return Response{.follow_run = FollowRun{id, after}};
 }
@@ -180,31 +180,33 @@ Answer approve(const Context& context, const Request& request) {
         body.lifetime_ms.value_or(std::chrono::milliseconds(kApprovalDefault).count()));
     if (lifetime <= std::chrono::milliseconds(0))
         return invalid("'lifetimeMs' has to be 1 or more");
-    return told(TRY(plans.approve(TRY(run_of(plans, request)), approver_of(request), lifetime)));
+    return answer_with(
+        TRY(plans.approve(TRY(run_of(plans, request)), approver_of(request), lifetime)));
 }
 
 Answer reject(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
     const auto reason = TRY(reason_of(request, "rejected"));
-    return told(TRY(plans.reject(TRY(run_of(plans, request)), approver_of(request), reason)));
+    return answer_with(
+        TRY(plans.reject(TRY(run_of(plans, request)), approver_of(request), reason)));
 }
 
 Answer begin(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
     TRY(plan_body<NoBody>(request));
-    return told(TRY(plans.begin(TRY(run_of(plans, request)))));
+    return answer_with(TRY(plans.begin(TRY(run_of(plans, request)))));
 }
 
 Answer cancel(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
     const auto reason = TRY(reason_of(request, "cancelled"));
-    return told(TRY(plans.cancel(TRY(run_of(plans, request)), reason)));
+    return answer_with(TRY(plans.cancel(TRY(run_of(plans, request)), reason)));
 }
 
 Answer revert(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
     TRY(plan_body<NoBody>(request));
-    return told(TRY(plans.make_revert(TRY(run_of(plans, request)), approver_of(request))));
+    return answer_with(TRY(plans.make_revert(TRY(run_of(plans, request)), approver_of(request))));
 }
 
 base::Result<std::string> subject_of(service::Plans& plans, const Request& request) {
@@ -218,21 +220,21 @@ base::Result<std::string> subject_of(service::Plans& plans, const Request& reque
 
 Answer verify(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
-    return told(TRY(plans.verify(TRY(subject_of(plans, request)))));
+    return answer_with(TRY(plans.verify(TRY(subject_of(plans, request)))));
 }
 
 Answer replay(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
-    return told(TRY(plans.replay(TRY(subject_of(plans, request)))));
+    return answer_with(TRY(plans.replay(TRY(subject_of(plans, request)))));
 }
 
 Answer actions(const Context& context, const Request& request) {
     TRY(only_keys(request, {}));
-    return told_list(TRY(TRY(plans_of(context))->actions()));
+    return answer_with_list(TRY(TRY(plans_of(context))->actions()));
 }
 
 Answer action(const Context& context, const Request& request) {
-    return told(TRY(TRY(plans_of(context))->action(request.params.find("name")->second)));
+    return answer_with(TRY(TRY(plans_of(context))->action(request.params.find("name")->second)));
 }
 
 Answer save(const Context& context, const Request& request) {
@@ -240,17 +242,18 @@ Answer save(const Context& context, const Request& request) {
     const auto body = TRY(plan_body<SaveBody>(request));
     if (body.run.has_value() == body.text.has_value())
         return invalid("give one of 'run' and 'text'");
-    return told(TRY(plans.save(body.name, body.description.value_or(""), body.run, body.text)));
+    return answer_with(
+        TRY(plans.save(body.name, body.description.value_or(""), body.run, body.text)));
 }
 
 Answer remove_action(const Context& context, const Request& request) {
     TRY(plan_body<NoBody>(request));
     const auto& name = request.params.find("name")->second;
     TRY(TRY(plans_of(context))->remove_action(name));
-    return told(Removed{.name = name});
+    return answer_with(Removed{.name = name});
 }
 
-// Begins at once where nobody has to be asked.
+// Begins at once if no approval is needed.
 Answer run_action(const Context& context, const Request& request) {
     auto& plans = *TRY(plans_of(context));
     const auto body = TRY(plan_body<ActionRunBody>(request));
@@ -258,12 +261,12 @@ Answer run_action(const Context& context, const Request& request) {
     auto created = TRY(plans.create(wanted));
     if (created.run && !created.needs_approval)
         created.run = TRY(plans.begin(created.run->run_id.value));
-    return told(created);
+    return answer_with(created);
 }
 
 Answer tools(const Context& context, const Request& request) {
     TRY(only_keys(request, {}));
-    return told_list(TRY(TRY(plans_of(context))->tools()));
+    return answer_with_list(TRY(TRY(plans_of(context))->tools()));
 }
 
 }  // namespace
@@ -271,7 +274,7 @@ Answer tools(const Context& context, const Request& request) {
 
 namespace {
 
-// Answers may grow, bodies may not.
+// Answers may get new members, bodies may not.
 void open_up(json::value& schema) {
     if (auto* object = schema.if_object()) {
         const auto* closed = object->if_contains("additionalProperties");
@@ -307,10 +310,11 @@ constexpr QueryDoc kRunsQuery[] = {
     {"limit", "How many, the newest.",
      R"({"type":"integer","minimum":0,"maximum":1000,"default":20})"}};
 constexpr QueryDoc kRecordsQuery[] = {
-    {"after_seq", "Only lines behind this one.", R"({"type":"integer","minimum":0,"default":0})"},
+    {"after_seq", "Only lines after this one.", R"({"type":"integer","minimum":0,"default":0})"},
     {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":512,"default":128})"}};
 constexpr QueryDoc kStreamQuery[] = {
-    {"after_seq", "Starts behind this line; 0 at the first. A Last-Event-ID header wins.",
+    {"after_seq",
+     "Starts after this line; 0 starts at the first. A Last-Event-ID header takes precedence.",
      R"({"type":"integer","minimum":0,"default":0})"}};
 
 #define RUN "/plans/runs/{run_id}"
@@ -319,43 +323,46 @@ constexpr QueryDoc kStreamQuery[] = {
 constexpr Route kPlanRoutes[] = {
     post("/plans/check", "All faults of a plan at once; executes nothing.", plans::check,
          body<PlanBody>, shown<service::PlanCheck>),
-    post("/plans/preview", "What a plan would do: reading tools are called, nothing else is.",
-         plans::preview, body<PlanBody>, some_json),
+    post("/plans/preview", "What a plan would do: only reading tools are called.", plans::preview,
+         body<PlanBody>, some_json),
     get("/plans/tools", "The tools that plans may use, with their schemas.", plans::tools,
         shown_list<service::ToolView>),
-    get("/plans/runs", "Runs, newest first.", plans::list, shown_list<domain::PlanRun>, kRunsQuery),
-    post("/plans/runs", "Stores a run that has not begun, or says what is wrong with it.",
+    get("/plans/runs", "Plan runs, newest first.", plans::list, shown_list<domain::PlanRun>,
+        kRunsQuery),
+    post("/plans/runs", "Stores a plan run without beginning it, or lists the faults of its plan.",
          plans::create, body<PlanBody>, shown<service::PlanCreated>),
-    get(RUN, "Where a run stands.", plans::status, shown<RunShown>),
-    of_history(get(RUN "/show", "A run with its plan, calls, results and events.", plans::show,
+    get(RUN, "The status of a plan run.", plans::status, shown<RunShown>),
+    of_history(get(RUN "/show", "A plan run with its plan, calls, results and events.", plans::show,
                    some_json)),
-    of_history(get(RUN "/records", "A page of the run's journal, its lines as its files have them.",
+    of_history(get(RUN "/records", "A page of the run's journal, with the same lines as its files.",
                    plans::records, shown<RecordPage>, kRecordsQuery)),
     of_history(get(RUN "/records/stream", "The run's journal as it is written; ends with the run.",
                    plans::stream, nullptr, kStreamQuery)),
-    post(RUN "/approve", "Binds an approval, in the caller's name, to the plan and its policy.",
-         plans::approve, body<ApproveBody>, shown<domain::PlanRun>),
+    post(RUN "/approve", "Approves the plan with its policy, in the caller's name.", plans::approve,
+         body<ApproveBody>, shown<domain::PlanRun>),
     post(RUN "/reject", "Ends a run that has not begun.", plans::reject, body<ReasonBody>,
          shown<domain::PlanRun>),
-    post(RUN "/begin", "Begins a run or goes on with it; the runtime carries it from then on.",
+    post(RUN "/begin", "Begins or resumes a plan run; the daemon executes it from then on.",
          plans::begin, body<NoBody>, shown<domain::PlanRun>),
-    post(RUN "/cancel", "Ends a run and what it has under way; waits for it, for 20 s at most.",
+    post(RUN "/cancel",
+         "Cancels a plan run and its calls in flight; waits for the end, for 20 s at most.",
          plans::cancel, body<ReasonBody>, shown<domain::PlanRun>),
     post(RUN "/revert",
-         "Stores, approved in the caller's name, the run that takes back what this one changed; "
-         "it has not begun.",
+         "Stores a run, approved in the caller's name, that undoes the changes of this one; does "
+         "not begin it.",
          plans::revert, body<NoBody>, shown<service::PlanReverted>),
-    post("/plans/verify", "Proves order, pairing, approval and integrity of what a run recorded.",
+    post("/plans/verify", "Checks order, pairing, approval and integrity of the records of a run.",
          plans::verify, body<SubjectBody>, shown<service::PlanVerdict>),
-    post("/plans/replay", "Decides a run again from what it recorded; executes nothing.",
-         plans::replay, body<SubjectBody>, shown<service::PlanReplay>),
-    get("/plans/actions", "Plans kept under a name.", plans::actions,
+    post("/plans/replay", "Decides a run again from its records; executes nothing.", plans::replay,
+         body<SubjectBody>, shown<service::PlanReplay>),
+    get("/plans/actions", "Plans saved under a name.", plans::actions,
         shown_list<domain::PlanAction>),
-    post("/plans/actions", "Keeps the plan of a run that succeeded, or another, under a name.",
+    post("/plans/actions", "Saves the plan of a successful run, or another plan, under a name.",
          plans::save, body<SaveBody>, shown<domain::PlanAction>),
-    get(ACTION, "One of them, with its plan.", plans::action, shown<domain::PlanAction>),
-    post(ACTION "/remove", "Forgets it.", plans::remove_action, body<NoBody>, shown<Removed>),
-    post(ACTION "/run", "Stores a run of it, and begins it unless it has to be approved.",
+    get(ACTION, "One saved action, with its plan.", plans::action, shown<domain::PlanAction>),
+    post(ACTION "/remove", "Deletes the action.", plans::remove_action, body<NoBody>,
+         shown<Removed>),
+    post(ACTION "/run", "Stores a run of the action, and begins it unless it needs approval.",
          plans::run_action, body<ActionRunBody>, shown<service::PlanCreated>),
 };
 

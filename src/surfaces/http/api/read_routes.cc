@@ -36,7 +36,7 @@ base::Result<views::ProjectionName> projection_of(const Request& request) {
                                        "'projection' is operator or local_debug", "invalid_query"});
 }
 
-// What of an event page is asked for.
+// The requested part of the events.
 struct PageQuery {
     service::EventsQuery events;
     views::ProjectionName projection{views::ProjectionName::Operator};
@@ -58,7 +58,7 @@ base::Result<PageQuery> page_query(const Request& request) {
     return query;
 }
 
-// Whether events follow behind a page, in its direction.
+// Are there more events after a page, in its direction?
 base::Result<bool> has_more(service::Service& service, const std::string& agent,
                             service::EventsQuery query, const std::vector<domain::Event>& page) {
     if (static_cast<std::int64_t>(page.size()) < query.limit) return false;
@@ -160,11 +160,12 @@ Answer event_stream(const Context& context, const Request& request) {
     const auto after = TRY(stream_cursor(request));
     const auto newest = TRY(context.service.newest_event(agent));
     if (after && !request.rights.replay)
-        return refusal(403, "replay_not_allowed", "this token may follow, not read history");
+        return refusal(403, "replay_not_allowed",
+                       "this token may follow new events, but not read history");
     if (!after) return Response{.follow = Follow{agent, newest, newest}};
     if (*after > newest) return cursor_not_found(*after, newest);
     if (*after == newest) return Response{.follow = Follow{agent, newest, newest}};
-    // The event behind the cursor has to be there still; 0 stands for the oldest that is.
+    // The event behind the cursor has to be there still; 0 means the oldest that is kept.
     const auto next = TRY(
         context.service.event_page(agent, {.after_seq = after, .limit = 1, .newest_first = false}));
     if (next.empty() || (*after != 0 && next.front().event_seq != *after + 1))

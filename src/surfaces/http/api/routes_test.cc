@@ -47,7 +47,7 @@ TEST_P(Routes, RootNamesTheDefaultAgent) {
     EXPECT_EQ(answer.json(), (json::value{{"ok", true}, {"default_agent", "main"}}));
 }
 
-TEST_P(Routes, HandshakeTellsWhatTheListenerAsksFor) {
+TEST_P(Routes, HandshakeShowsWhatTheListenerRequires) {
     const auto answer = ask(get("/handshake")).json();
     EXPECT_EQ(answer.at("protocol"), (json::value{{"name", "holon-control"}, {"version", 1}}));
     EXPECT_EQ(answer.at("auth"), (json::value{{"mode", "local"}, {"required", false}}));
@@ -125,13 +125,13 @@ TEST_P(Routes, ReadingHistoryDoesNothing) {
     EXPECT_THAT(service_.calls(), IsEmpty());
 }
 
-TEST_P(Routes, StateCarriesTheCursorToFollowFrom) {
+TEST_P(Routes, StateHasTheCursorToFollowFrom) {
     service_.add_events("main", 5);
     EXPECT_EQ(ask(get("/agents/main/state")).json().at("event_seq"), 5);
     EXPECT_EQ(ask(get("/agents/other/state")).json().at("event_seq"), 0);
 }
 
-TEST_P(Routes, RuntimeStatusTellsOfTheProcessAndItsActivity) {
+TEST_P(Routes, RuntimeStatusDescribesTheProcessAndItsActivity) {
     const auto status = ask(get("/control/runtime/status")).json();
     EXPECT_EQ(status.at("pid"), ::getpid());
     EXPECT_EQ(status.at("home_dir"), "/home");
@@ -143,7 +143,7 @@ TEST_P(Routes, RuntimeStatusTellsOfTheProcessAndItsActivity) {
     EXPECT_FALSE(readiness.contains("activity") || readiness.contains("last_failure"));
 }
 
-TEST_P(Routes, ShutdownIsAskedForWithoutABody) {
+TEST_P(Routes, ShutdownNeedsNoBody) {
     const auto answer = ask(request("POST", "/control/runtime/shutdown"));
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.json().at("shutdown_requested"), true);
@@ -156,7 +156,7 @@ TEST_P(Routes, ModelsNameTheCatalogueAndAllThatIsKnown) {
     EXPECT_EQ(models.at("model_availability").as_array().size(), 2U);
 }
 
-TEST_P(Routes, PromptIsDeliveredAsWhatTheOperatorSays) {
+TEST_P(Routes, PromptIsDeliveredAsAnOperatorMessage) {
     const auto answer = ask(post("/control/agents/main/prompt", R"({"text":"hello","x":1})"));
     EXPECT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(answer.json(),
@@ -165,7 +165,7 @@ TEST_P(Routes, PromptIsDeliveredAsWhatTheOperatorSays) {
     EXPECT_EQ(service_.last_caller()->admission, domain::AdmissionContext::LocalProcess);
 }
 
-TEST_P(Routes, EnqueueTakesWhatTheReferenceTakes) {
+TEST_P(Routes, EnqueueAcceptsWhatTheReferenceAccepts) {
     EXPECT_EQ(ask(post("/agents/other/enqueue",
                        R"({"kind":"channel_event","priority":"next",
                            "origin":{"kind":"channel","channel_id":"c"},"json":{"a":1},
@@ -272,7 +272,7 @@ TEST_P(Routes, DetachingNeedsTheWorkspaceThatIsMeant) {
     EXPECT_THAT(service_.calls(), IsEmpty());
 }
 
-TEST_P(Routes, WrongBodiesAreToldApart) {
+TEST_P(Routes, WrongBodiesHaveDistinctErrors) {
     const std::string path = "/control/agents/main/prompt";
     EXPECT_EQ(refusal(post(path, "{")), (Refusal{400, "invalid_json"}));
     EXPECT_EQ(refusal(post(path, "{\"text\":\"\xff\"}")), (Refusal{400, "invalid_json"}));
@@ -317,7 +317,7 @@ TEST_P(Routes, FailuresOfTheServiceKeepTheirKindAndDetails) {
     EXPECT_EQ(ask(get("/readyz")).status, 200);
 }
 
-TEST_P(Routes, UnknownPathsAndMethodsAreToldInJson) {
+TEST_P(Routes, UnknownPathsAndMethodsAreJsonErrors) {
     EXPECT_EQ(refusal(get("/nowhere")), (Refusal{404, "not_found"}));
     EXPECT_EQ(refusal(get("/agents")), (Refusal{404, "not_found"}));
     EXPECT_EQ(refusal(get("//status")), (Refusal{404, "not_found"}));
@@ -388,8 +388,8 @@ TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
     const auto document = ask(get("/openapi.json")).json();
     EXPECT_EQ(document.at("openapi"), "3.1.0");
     const auto about = base::string_at(document.at("info"), "description");
-    EXPECT_THAT(about, HasSubstr("For being told about an agent, use /agents/{agent_id}/status"));
-    EXPECT_THAT(about, HasSubstr("go on from /agents/{agent_id}/events/stream"));
+    EXPECT_THAT(about, HasSubstr("To read the state of an agent, use /agents/{agent_id}/status"));
+    EXPECT_THAT(about, HasSubstr("continue from /agents/{agent_id}/events/stream"));
     EXPECT_THAT(about, HasSubstr("not a general snapshot for third parties"));
     for (const auto& route : http_surface::routes()) {
         const bool is_get = route.method == http_surface::Method::Get;
@@ -414,7 +414,7 @@ TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
         for (const auto& fault : tools::check_schema(schema.as_object(), answer.json()))
             ADD_FAILURE() << path << fault.pointer << ": " << fault.message;
     }
-    // The status body is pinned, and /state carries the same.
+    // The status body is fixed, and /state contains the same.
     const auto& paths = document.at("paths");
     const auto schema_of = [&](const char* path) {
         return paths.at(path)

@@ -38,7 +38,7 @@ Answer handshake(const Context& context, const Request& request) {
 Answer status(const Context& context, const Request&) {
     auto status = facts_of(context);
     auto activity = TRY(context.service.activity());
-    // The last failure stands beside the counts.
+    // The last failure is shown next to the counts.
     if (const auto* failure = base::find(activity, "last_failure")) {
         if (!failure->is_null()) status.last_failure = *failure;
         activity.erase("last_failure");

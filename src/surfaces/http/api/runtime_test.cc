@@ -126,7 +126,7 @@ TEST_F(RuntimeTest, StateRepeatsTheStatusAndLittleElse) {
                                                     "workspace", "execution", "event_seq"));
 }
 
-// contract: API-10, API-12
+// contract: API-10
 TEST_F(RuntimeTest, AStateAndTheEventsBehindItsCursorLeadToTheNextState) {
     answer_once();
     const auto before = runtime_->read("/state");
@@ -144,6 +144,28 @@ TEST_F(RuntimeTest, AStateAndTheEventsBehindItsCursorLeadToTheNextState) {
                              "total_model_rounds", "current_run_id"})
         EXPECT_EQ(agent.at(fact), after.at("agent").at("agent").at(fact)) << fact;
     EXPECT_NE(before.at("agent").at("agent").at("turn_index"), agent.at("turn_index"));
+}
+
+// contract: API-12
+TEST_F(RuntimeTest, OneStateMakesGoodForALostReplay) {
+    // What a client that followed every event knows of the agent.
+    answer_once();
+    answer_once("and now?");
+    json::value followed;
+    for (const auto& event : events())
+        if (event.at("type") == "agent_state_changed") followed = event.at("payload");
+    // Another has lost its stream and its cursor, and asks once.
+    EXPECT_EQ(runtime_->client().ask(get("/agents/main/events?after_seq=999999")).status, 404);
+    const auto state = runtime_->read("/state");
+    for (const auto* fact : {"status", "turn_index", "pending", "total_message_count",
+                             "total_model_rounds", "current_run_id", "last_brief_at"})
+        EXPECT_EQ(state.at("agent").at("agent").at(fact), followed.at(fact)) << fact;
+    // From there it follows again, without a gap.
+    const auto seq = state.at("event_seq").as_int64();
+    auto again = stream(fmt::format("?after_seq={}", seq));
+    runtime_->send("/control/agents/main/prompt", R"({"text":"and then?"})");
+    const auto frames = follow_until(again, "turn_terminal");
+    EXPECT_THAT(frames.front(), HasSubstr(fmt::format("id: {}\n", seq + 1)));
 }
 
 // contract: API-08
@@ -182,6 +204,29 @@ TEST_F(RuntimeTest, AnswersFitTheirSchemas) {
     }
 }
 
+// contract: EVENT-21
+TEST_F(RuntimeTest, PayloadsFitTheServedSchemasOfTheirKinds) {
+    answer_once();
+    runtime_->send("/control/agents/main/timers", R"({"duration_ms":3600000,"summary":"later"})");
+    runtime_->send("/control/agents/main/control", R"({"action":"stop"})");
+    const auto document = runtime_->read("/openapi.json");
+    std::map<std::string, std::string> schemas;  // By type.
+    for (const auto& kind : document.at("x-event-kinds").as_array()) {
+        const std::string ref = base::string_at(kind.at("payload"), "$ref");
+        schemas[base::string_at(kind, "type")] = ref.substr(ref.rfind('/') + 1);
+    }
+    std::set<std::string> seen;
+    for (const auto& event : events()) {
+        const auto type = base::string_at(event, "type");
+        seen.insert(type);
+        ASSERT_TRUE(schemas.contains(type)) << type;
+        const auto& schema = document.at("components").at("schemas").at(schemas[type]);
+        for (const auto& fault : tools::check_schema(schema.as_object(), event.at("payload")))
+            ADD_FAILURE() << type << fault.pointer << ": " << fault.message;
+    }
+    EXPECT_GE(seen.size(), 15U);
+}
+
 // contract: EVENT-13
 TEST_F(RuntimeTest, ReplayingHistoryAsksNoModelAndQueuesNothing) {
     answer_once();
@@ -213,7 +258,7 @@ TEST_F(RuntimeTest, NumbersAndPayloadsOutliveARestart) {
     for (const auto& event : events()) EXPECT_EQ(event.at("event_seq").as_int64(), expected++);
 }
 
-TEST_F(RuntimeTest, AWakeUrlWorksOnceAskedForAndIsNowhereInTheRecord) {
+TEST_F(RuntimeTest, AWakeUrlWorksOnRequestAndIsNowhereInTheRecord) {
     const auto trigger = runtime_->send("/control/agents/main/external-trigger", "{}");
     const auto url = base::string_at(trigger, "trigger_url");
     const auto path = url.substr(url.find("/callbacks"));
@@ -239,7 +284,6 @@ TEST_F(RuntimeTest, AStoppedAgentRefusesWithItsWayOut) {
     EXPECT_EQ(runtime_->client().ask(post("/agents/main/enqueue", R"({"text":"x"})")).status, 200);
 }
 
-// contract: EVENT-23
 TEST_F(RuntimeTest, TheRecordIsTheSameWhateverIsDisplayed) {
     answer_once();
     const auto raw = events();

@@ -8,7 +8,7 @@
 
 namespace http_surface {
 
-// Any thread. Shared by whoever rings and whoever listens.
+// Any thread. Shared by the callbacks that ring and the loop that listens.
 class Bell {
 public:
     explicit Bell(base::Loop& loop) : loop_(&loop) {}

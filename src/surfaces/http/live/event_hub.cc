@@ -14,7 +14,7 @@ struct Page {
     std::optional<base::Error> failure;
 };
 
-// The frames behind `after`, without a gap. Runs where it may block.
+// The frames after `after`, without a gap. Runs on a thread that may block.
 Page read_frames(service::Service& service, const std::string& agent, std::int64_t after) {
     Page page;
     const auto events = service.event_page(
@@ -29,7 +29,7 @@ Page read_frames(service::Service& service, const std::string& agent, std::int64
             if (page.frames.empty())
                 page.failure =
                     base::Error{base::ErrorCode::NotFound,
-                                "events behind the cursor are no longer kept", "cursor_not_found"};
+                                "events after the cursor are no longer kept", "cursor_not_found"};
             break;
         }
         auto text = std::make_shared<const std::string>(encode_frame(agent, event));
@@ -54,7 +54,7 @@ public:
     Channel(EventHub& hub, std::string agent, std::int64_t newest)
         : hub_(hub), agent_(std::move(agent)), filled_to_(newest), newest_(newest) {}
 
-    // Asks to be told of new events first and for the newest then, so that none is missed between.
+    // Subscribes to new events first and loads the newest then, so that none is missed.
     void start() {
         auto rung = std::make_shared<Rung>();
         hub_.submit_([&service = hub_.service_, agent = agent_, bell = hub_.bell_, rung,
@@ -81,7 +81,7 @@ public:
     bool reaches(std::int64_t after) const {
         return after >= (ring_.empty() ? filled_to_ : ring_.front().seq - 1);
     }
-    // Frames behind `after`, which the ring reaches.
+    // Frames after `after`, which the ring still has.
     std::span<const Frame> behind(std::int64_t after) {
         if (after >= filled_to_ || ring_.empty()) return {};
         return std::span(ring_).subspan(static_cast<std::size_t>(after + 1 - ring_.front().seq));
@@ -92,7 +92,7 @@ public:
     std::list<Subscription*> readers_;
 
 private:
-    // Many events between two turns of the loop ring once.
+    // Many events between two iterations of the loop ring once.
     struct Rung {
         std::atomic<std::int64_t> newest{0};
         std::atomic<bool> posted{false};
@@ -125,7 +125,7 @@ private:
     void append(Page page) {
         filling_ = false;
         if (page.failure || page.frames.empty()) {
-            // Readers find out on their own, with the error; nothing is retried in a circle.
+            // Each reader gets the error from its own read; nothing is retried in a loop.
             ring_.clear();
             ring_bytes_ = 0;
             filled_to_ = newest_;
@@ -212,8 +212,9 @@ void Subscription::read_page() {
             if (!reader) return;
             reader->reading_ = false;
             if (page.frames.empty() && !page.failure)
-                page.failure = base::Error{base::ErrorCode::NotFound,
-                                           "events behind the cursor are gone", "cursor_not_found"};
+                page.failure =
+                    base::Error{base::ErrorCode::NotFound,
+                                "events after the cursor are no longer kept", "cursor_not_found"};
             reader->failure_ = std::move(page.failure);
             reader->page_ = std::move(page.frames);
             reader->wake_();

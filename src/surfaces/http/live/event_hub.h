@@ -1,8 +1,8 @@
-// Live events for many readers: each event is read and encoded once, whoever follows.
+// Live events for many readers: each event is read and encoded once for all readers.
 //
-// An agent that somebody follows has a channel: a ring of its newest frames, filled when the
-// service says that there are more. A reader behind the ring reads pages of its own, at its own
-// pace. Nothing is polled, and a reader that stalls holds no more than its cursor and one page.
+// An agent with readers has a channel: a ring of its newest frames, filled when the service reports
+// new events. A reader behind the ring reads pages of its own, at its own pace. Nothing is polled,
+// and a reader that stalls holds no more than its cursor and one page.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ inline constexpr std::size_t kPageBytesMax = 256 * 1024;
 class EventHub;
 class Channel;
 
-// One reader's place in the events of one agent. Lives on the hub's loop.
+// One reader's cursor in the events of one agent. Lives on the hub's loop.
 class Subscription final : public FrameStream {
 public:
     ~Subscription() override;
@@ -75,8 +75,8 @@ public:
     EventHub(service::Service& service, base::Loop& loop, Submit submit);
     ~EventHub();  // All subscriptions are gone by then.
 
-    // Frames behind `follow.after_seq`, which the caller has found to be a valid cursor. `wake`
-    // must only make a note of it.
+    // Frames after `follow.after_seq`, which the caller has found to be a valid cursor. `wake` must
+    // return at once.
     std::unique_ptr<Subscription> subscribe(const Follow& follow, std::function<void()> wake);
     std::size_t channel_count() const { return channels_.size(); }
 

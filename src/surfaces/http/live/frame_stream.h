@@ -9,7 +9,7 @@ namespace http_surface {
 
 using FrameText = std::shared_ptr<const std::string>;
 
-// One reader's place. Lives on the server's loop.
+// One reader's cursor. Lives on the server's loop.
 class FrameStream {
 public:
     virtual ~FrameStream() = default;

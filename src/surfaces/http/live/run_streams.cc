@@ -9,8 +9,8 @@ struct Page {
     std::shared_ptr<void> watch;
 };
 
-// Runs where it may block. Whether the run has ended is asked first: what it wrote before its end
-// is then in the page, or was read before.
+// Runs on a thread that may block. Checks first whether the run has ended: its last lines are then
+// in the page, or were read before.
 Page read_page(service::Plans& plans, const std::string& run, std::int64_t after) {
     const auto has_ended = plans.has_ended(run);
     auto records = plans.records(run, after, kRunPageRecords);
@@ -44,15 +44,14 @@ public:
             out.push_back(std::move(page_.front()));
             page_.pop_front();
         }
-        // Also when nobody said that there is more: a heartbeat brings what a process beside this
-        // one has written.
+        // Also without a notification: a heartbeat sends lines that another process has written.
         if (out.empty() && !is_reading_ && !is_over_) read();
         return out;
     }
     bool is_over() const override { return is_over_; }
 
 private:
-    // Asks to be told of new lines before it reads for the first time, so that none is missed.
+    // Subscribes to new lines before its first read, so that none is missed.
     void read() {
         is_reading_ = true;
         is_stale_ = false;

@@ -1,5 +1,5 @@
-// The journals of runs, followed live. Each reader reads pages at its own pace and holds one at
-// most; runs have few readers, so nothing is shared between them.
+// The journals of plan runs, followed live. Each reader reads pages at its own pace and holds one
+// at most; runs have few readers, so nothing is shared between them.
 #pragma once
 
 #include <deque>
@@ -24,8 +24,7 @@ public:
     RunStreams(service::Plans* plans, base::Loop& loop, Submit submit);
     ~RunStreams();  // All streams are gone by then.
 
-    // The lines behind `follow.after_seq`, until the run has ended. `wake` must only make a note of
-    // it.
+    // The lines after `follow.after_seq`, until the run has ended. `wake` must return at once.
     std::unique_ptr<FrameStream> subscribe(const FollowRun& follow, std::function<void()> wake);
 
 private:

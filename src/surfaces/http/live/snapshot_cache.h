@@ -1,8 +1,8 @@
-// Answers that stay true until an agent's next event, made once and given to all who ask.
+// Answers that are valid until an agent's next event, made once for all requests.
 //
-// What is given is never older than the last write through this server, than the last event that
-// the service has told of, and than kSnapshotAge, which bounds what no event tells of (another
-// process changing the configuration, say).
+// An answer is never older than the last write through this server, the last event that the service
+// reported, and kSnapshotAge, which bounds changes without an event (another process changes the
+// configuration, say).
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 namespace http_surface {
 
 inline constexpr std::chrono::milliseconds kSnapshotAge{100};
-inline constexpr std::size_t kSnapshotsMax = 256;  // Agents; others are asked for each time.
+inline constexpr std::size_t kSnapshotsMax = 256;  // Agents; answers of others are made each time.
 
 // All members on the loop's thread. `submit` runs a task on a thread that may block.
 class SnapshotCache {
@@ -29,7 +29,7 @@ public:
     // The body for `agent`, or null when it has to be made.
     std::shared_ptr<const std::string> find(const std::string& agent) const;
 
-    // To be taken before a body is made and given back with it: if something happened between, the
+    // Take it before making a body and give it back with the body: if an event came in between, the
     // body is not kept.
     std::uint64_t generation(const std::string& agent) const;
     void put(const std::string& agent, std::uint64_t generation, const std::string& body);
@@ -39,7 +39,7 @@ public:
 private:
     struct Entry {
         std::uint64_t generation{1};
-        std::shared_ptr<void> watch;  // Nothing is kept before the service tells of events.
+        std::shared_ptr<void> watch;  // Nothing is kept before the service reports events.
         std::shared_ptr<const std::string> body;
         std::chrono::steady_clock::time_point made;
     };

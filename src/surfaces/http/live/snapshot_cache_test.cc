@@ -22,12 +22,12 @@ protected:
         return body ? *body : "-";
     }
     void watch_main() {
-        put("first");  // Only asks to be told of events.
+        put("first");  // Only subscribes to events.
         loop_.run();
     }
 };
 
-TEST_F(SnapshotCacheTest, KeepsNothingBeforeItIsToldOfEvents) {
+TEST_F(SnapshotCacheTest, KeepsNothingBeforeItReceivesEvents) {
     put("first");
     EXPECT_EQ(found(), "-");
     put("second");

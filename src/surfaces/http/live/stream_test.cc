@@ -112,7 +112,7 @@ TEST_F(Stream, FromZeroMeansFromTheOldestThatIsKept) {
 }
 
 // contract: EVENT-19
-TEST_F(Stream, GoesOnWhereAReaderStoppedWhateverTheConnection) {
+TEST_F(Stream, ContinuesWhereAReaderStoppedOnAnyConnection) {
     start();
     service_.add_events("main", 10);
     {
@@ -125,7 +125,7 @@ TEST_F(Stream, GoesOnWhereAReaderStoppedWhateverTheConnection) {
     EXPECT_EQ(second.next_seq(), 3);
 }
 
-TEST_F(Stream, RefusesCursorsItCannotGoOnFrom) {
+TEST_F(Stream, RefusesCursorsItCannotContinueFrom) {
     start();
     service_.add_events("main", 20);
     service_.forget_events("main", 10);
@@ -149,7 +149,7 @@ TEST_F(Stream, BeatsWhileNothingHappens) {
     EXPECT_EQ(reader.next(), ": heartbeat");
 }
 
-TEST_F(Stream, EndsWithAWordWhenTheServerDrains) {
+TEST_F(Stream, EndsWithACommentWhenTheServerDrains) {
     start();
     Reader reader(tcp(), kPath);
     server_->drain(std::chrono::seconds(10));
@@ -184,7 +184,7 @@ TEST_F(Stream, GivesManyReadersEveryEventInOrderAndReadsEachOnce) {
     EXPECT_LT(service_.page_reads(), static_cast<std::size_t>(kEvents) * 3);
 }
 
-TEST_F(Stream, DropsAReaderThatDoesNotReadAndNobodyElse) {
+TEST_F(Stream, DropsOnlyAReaderThatDoesNotRead) {
     start({.limits = {.write = std::chrono::milliseconds(300)}});
     auto stuck = tcp();
     const int small = 4096;
@@ -221,7 +221,7 @@ TEST_F(Stream, AThousandIdleReadersAreServed) {
     EXPECT_EQ(service_.page_reads(), 1U);
 }
 
-TEST_F(Stream, ForgetsAnAgentThatNobodyFollows) {
+TEST_F(Stream, ForgetsAnAgentWithoutFollowers) {
     start();
     {
         Reader reader(tcp(), kPath);

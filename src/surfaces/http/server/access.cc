@@ -19,7 +19,7 @@ std::string lower(std::string_view text) {
 
 Response unauthorized() {
     auto response = refusal(401, "unauthorized",
-                            "this listener asks for a token; send Authorization: Bearer <token>");
+                            "this listener requires a token; send Authorization: Bearer <token>");
     response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"holon\"");
     return response;
 }
@@ -112,7 +112,7 @@ std::variant<Rights, Response> Access::admit(Guard guard, const Head& head, cons
 std::variant<Rights, Response> Access::check_token(const Head& head, const Peer& peer) {
     if (!head.authorization) return unauthorized();
     const base::Time now = clock_.now();
-    // Before the comparison, or guessing would go on at full speed behind the 429.
+    // Before the comparison, or guessing would continue at full speed despite the 429.
     if (const auto wait = limiter_.blocked_for(peer.key, now)) return too_many(*wait);
     const std::string_view sent = *head.authorization;
     const bool bearer = sent.starts_with(kScheme);
@@ -126,12 +126,13 @@ std::variant<Rights, Response> Access::check_token(const Head& head, const Peer&
     limiter_.record(peer.key, now);
     return refusal(403, "forbidden",
                    rules_.token ? "the token is wrong"
-                                : "this listener asks for a token, but none is configured; set one "
+                                : "this listener requires a token, but none is configured; set one "
                                   "with --token-file");
 }
 
-// Without a token, a page of any site could reach this listener through the browser that shows it:
-// by a name that it lets point here (the Host tells), or by a form (the Origin tells).
+// Without a token, a page of any site could reach this listener through the user's browser: by a
+// name that resolves to it (the Host header shows that), or by a form (the Origin header shows
+// that).
 std::optional<Response> Access::check_browser(const Head& head) const {
     if (!head.host || !is_known_host(host_of(*head.host)))
         return refusal(

@@ -1,4 +1,5 @@
-// Who may ask: tokens, the guard against pages that a browser shows, and the limit on guessing.
+// Who may send requests: tokens, the guard against web pages in a browser, and the limit on
+// guessing.
 //
 // Decided from the head of a request alone, before a byte of its body is read.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace http_surface {
 
-// What a route asks of its caller.
+// What a route requires of its caller.
 enum class Guard {
     Token,       // The token, where the listener requires one.
     Open,        // Nothing.

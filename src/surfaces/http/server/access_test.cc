@@ -74,7 +74,7 @@ TEST_F(AccessTest, RequiredWithoutATokenRefusesEverything) {
     EXPECT_EQ(status_of(with_token("GET", "/status", "any")), 403);
 }
 
-TEST_F(AccessTest, DisabledAsksNobody) {
+TEST_F(AccessTest, DisabledRequiresNoToken) {
     start({.auth_mode = http_surface::AuthMode::Disabled, .token = "right"});
     EXPECT_EQ(status_of(get("/status")), 200);
 }
@@ -94,7 +94,7 @@ TEST_F(AccessTest, GuessingIsSlowedDown) {
     const auto blocked = tcp().ask(with_token("GET", "/status", "guess"));
     EXPECT_EQ(blocked.status, 429);
     EXPECT_GT(std::stoi(blocked.headers.at("retry-after")), 0);
-    // Also a right guess: otherwise guessing would go on behind the refusals.
+    // Also a right guess: otherwise guessing would continue despite the refusals.
     EXPECT_EQ(status_of(with_token("GET", "/status", "right")), 429);
     EXPECT_EQ(local().ask(get("/status")).status, 200);
 }
@@ -126,7 +126,7 @@ TEST_F(AccessTest, AViewerSeesTheAgentButNotItsHistory) {
     EXPECT_THAT(live.read_until("\r\n\r\n"), HasSubstr("200 OK"));
     service_.add_events("main", 1);
     EXPECT_THAT(live.read_until("\n\n"), HasSubstr("id: 6\n"));
-    // Whoever may replay gets events of every visibility.
+    // A client that may replay gets events of every visibility.
     EXPECT_EQ(tcp()
                   .ask(with_token("GET", "/agents/main/events", "right"))
                   .json()

@@ -65,7 +65,7 @@ bool is_http_error(const beast::error_code& error) {
            error != http::error::end_of_stream && error != http::error::partial_message;
 }
 
-// Forms that two readers could understand differently, or that ask for what is not done here.
+// Requests that two readers could understand differently, or that require an unsupported feature.
 std::optional<Response> odd_head(const Parser& parser, const Limits& limits) {
     const auto& message = parser.get();
     const auto fields = static_cast<std::size_t>(std::distance(message.begin(), message.end()));
@@ -75,14 +75,14 @@ std::optional<Response> odd_head(const Parser& parser, const Limits& limits) {
         message.count(http::field::content_length) > 1)
         return refusal(400, "bad_request", "a header that must be single is repeated");
     if (message.count(http::field::transfer_encoding) > 0 && !parser.chunked())
-        return refusal(501, "transfer_encoding", "chunked is the only transfer coding known here");
+        return refusal(501, "transfer_encoding", "chunked is the only supported transfer coding");
     if (message.count(http::field::expect) > 0 &&
         !beast::iequals(message[http::field::expect], "100-continue"))
         return refusal(417, "expectation_failed", "100-continue is the only expectation met here");
     return std::nullopt;
 }
 
-// A route and the right to use it, or the answer that says why not.
+// A route and the caller's rights, or the refusal.
 struct Admitted {
     const Route* route{nullptr};
     Request request;
@@ -104,7 +104,7 @@ std::variant<Admitted, Response> admit(Core& core, Head head, const Peer& peer) 
     if (auto* refused = std::get_if<Response>(&access)) return std::move(*refused);
     const auto& rights = std::get<Rights>(access);
     if (route->guard == Guard::Token && !rights.control && route->method == Method::Post)
-        return refusal(403, "view_only", "this token may look, not act");
+        return refusal(403, "view_only", "this token may read, but not change anything");
     if (route->is_replay && !rights.replay)
         return refusal(403, "replay_not_allowed", "this token may not read history");
     auto query = parse_query(head.query);
@@ -129,7 +129,7 @@ std::size_t body_max(const Route& route, const Limits& limits) {
 
 Response too_large(std::size_t bytes_max) {
     return refusal(413, "payload_too_large",
-                   fmt::format("the body may have {} bytes here", bytes_max));
+                   fmt::format("the body may have at most {} bytes here", bytes_max));
 }
 
 template <class S>
@@ -215,7 +215,7 @@ private:
         const auto began = std::chrono::steady_clock::now();
         keep_ = !last && !core_.draining && parser_->keep_alive();
         if (auto odd = odd_head(*parser_, limits_)) {
-            keep_ = false;  // Where the next request starts is in doubt.
+            keep_ = false;  // The start of the next request is unknown.
             co_return co_await refuse(std::move(*odd));
         }
         auto admitted = admit(core_, head_of(parser_->get()), peer_);
@@ -250,7 +250,7 @@ private:
         co_return std::nullopt;
     }
 
-    // The route's answer; a snapshot is made once for all who ask before something happens.
+    // The route's answer; a snapshot is made once and reused until the agent's next event.
     net::awaitable<Response> respond(const Route* route, Request request) {
         if (!route->is_snapshot) {
             auto response = co_await ask(route, std::move(request));
@@ -396,8 +396,8 @@ private:
         co_return !error;
     }
 
-    // A client of a stream has nothing more to say; what it says ends up here, and its end of file
-    // ends the stream.
+    // A client of a stream sends nothing more; further bytes are discarded here, and its end of
+    // file ends the stream.
     net::awaitable<void> notice_leaving() {
         std::array<char, 512> ignored;
         for (std::size_t total = 0; total < kLingerBytesMax;) {

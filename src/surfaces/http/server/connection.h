@@ -22,7 +22,7 @@ namespace http_surface {
 class OpenConnection {
 public:
     virtual ~OpenConnection() = default;
-    virtual void drain() = 0;  // Ends when what it is doing is done; at once when it is idle.
+    virtual void drain() = 0;  // Ends after the current request; at once when idle.
     virtual void abort() = 0;  // Ends now.
 };
 
@@ -48,7 +48,7 @@ struct Core {
 // comes first.
 void serve_connection(Core& core, Stream stream, Peer peer, net::ssl::context* tls);
 
-// For what a coroutine let go; nothing when it did not.
+// Logs the exception that left a coroutine, if there is one.
 void log_failure(const std::exception_ptr& failure);
 
 }  // namespace http_surface

@@ -1,4 +1,4 @@
-// How a failure is told: {"ok":false,"error":…,"code":…} and its status, from one table.
+// The JSON of a failure: {"ok":false,"error":…,"code":…} and its status, from one table.
 #pragma once
 
 #include <string>

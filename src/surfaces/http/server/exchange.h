@@ -16,7 +16,7 @@ namespace http_surface {
 
 enum class Method { Get, Head, Post, Other };
 
-// What of a request is known before its body is read.
+// The part of a request that is known before its body is read.
 struct Head {
     Method method{Method::Get};
     std::string path;   // As sent, percent-encoded, without the query.
@@ -28,11 +28,11 @@ struct Head {
     std::optional<std::string> last_event_id{};
 };
 
-// Who asks, as the listener and the token tell.
+// The caller, as the listener and the token identify it.
 struct Peer {
     std::string key;  // Equal for one client: its address; "unix" for the socket.
     bool is_unix{false};
-    std::optional<std::uint32_t> uid{};  // On the socket: who opened it, as the kernel says.
+    std::optional<std::uint32_t> uid{};  // On the socket: the user who opened it, from the kernel.
     bool token_required{false};
 };
 
@@ -51,7 +51,7 @@ struct Request {
     std::string body{};
 };
 
-// A response that goes on: the events of `agent` behind `after_seq`.
+// A streaming response: the events of `agent` after `after_seq`.
 struct Follow {
     std::string agent;
     std::int64_t after_seq{0};

@@ -17,7 +17,7 @@ using testing::Pair;
 
 class Hostile : public ServerTest {
 protected:
-    // Still there for everyone else, and nothing of the attack was carried out.
+    // Still available to all others, and nothing of the attack was executed.
     void expect_unharmed() {
         EXPECT_EQ(tcp().ask(get("/healthz")).status, 200);
         EXPECT_THAT(service_.calls(), IsEmpty());

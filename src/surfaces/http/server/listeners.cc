@@ -17,11 +17,11 @@ base::Status remove_stale(const std::filesystem::path& path, const sockaddr_un& 
     struct stat found{};
     if (::lstat(path.c_str(), &found) != 0) {
         if (errno == ENOENT) return {};
-        return base::fail_errno("look at " + path.string());
+        return base::fail_errno("check " + path.string());
     }
     if (!S_ISSOCK(found.st_mode))
         return base::fail(base::ErrorCode::Conflict,
-                          "{} is in the way and is no socket; move it, or set another socket path",
+                          "{} exists and is not a socket; move it, or set another socket path",
                           path.string());
     const base::Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!probe) return base::fail_errno("make a socket");
@@ -50,8 +50,8 @@ base::Result<UnixSocket> UnixSocket::listen(const std::filesystem::path& path) {
     TRY(remove_stale(path, address));
     base::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!fd) return base::fail_errno("make a socket");
-    // The file gets the mode that the socket has before it is bound, so there is no moment at
-    // which others could open it, and the umask, which all threads share, stays untouched.
+    // The file gets the mode that the socket has before it is bound, so there is no moment at which
+    // others could open it, and the umask, which all threads share, is not changed.
     if (::fchmod(fd.get(), kOwnerOnly) != 0) return base::fail_errno("protect the socket");
     if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         if (errno == EADDRINUSE)
@@ -60,7 +60,7 @@ base::Result<UnixSocket> UnixSocket::listen(const std::filesystem::path& path) {
         return base::fail_errno("bind the socket " + path.string());
     }
     struct stat made{};
-    if (::lstat(path.c_str(), &made) != 0) return base::fail_errno("look at " + path.string());
+    if (::lstat(path.c_str(), &made) != 0) return base::fail_errno("check " + path.string());
     UnixSocket socket(std::move(fd), path, made.st_ino, made.st_dev);
     if (::chmod(path.c_str(), kOwnerOnly) != 0) return base::fail_errno("protect the socket");
     if (::listen(socket.fd_.get(), kBacklog) != 0)

@@ -14,7 +14,7 @@ namespace http_surface {
 inline constexpr int kBacklog = 1024;
 
 // A listening socket at `path` that only its owner can open, from its first moment on. A socket
-// that nobody listens at is replaced; anything else there is a Conflict and stays.
+// that nobody listens at is replaced; anything else there is a Conflict and is not touched.
 class UnixSocket {
 public:
     static base::Result<UnixSocket> listen(const std::filesystem::path& path);
@@ -22,7 +22,7 @@ public:
     UnixSocket(UnixSocket&&) = default;
     UnixSocket& operator=(UnixSocket&&) = delete;
 
-    // Gives the descriptor away; the file stays ours.
+    // Gives the descriptor away; this object still owns the file.
     int release() { return fd_.release(); }
 
 private:

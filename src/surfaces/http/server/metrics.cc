@@ -67,9 +67,9 @@ std::string Metrics::text() const {
 std::string plan_text(const service::PlanTotals& totals) {
     const auto number = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
     std::string out;
-    series(out, "holon_plan_runs_open", "gauge", "Runs of plans that this process carries.",
+    series(out, "holon_plan_runs_open", "gauge", "Plan runs that this process executes.",
            number(totals.runs_open));
-    series(out, "holon_plan_runs_ended_total", "counter", "Runs of plans that ended here.",
+    series(out, "holon_plan_runs_ended_total", "counter", "Plan runs that ended here.",
            number(totals.runs_ended));
     series(out, "holon_plan_calls_ended_total", "counter", "Calls of plan steps that ended here.",
            number(totals.calls_ended));

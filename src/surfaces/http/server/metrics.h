@@ -1,4 +1,4 @@
-// What the server counts of itself, as Prometheus reads it. Any thread.
+// The server's own counters, in the format of Prometheus. Any thread.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ private:
     double took_sum_{0};
 };
 
-// The same for what the runtime counts of its plans.
+// The same for the runtime's counters of plans.
 std::string plan_text(const service::PlanTotals& totals);
 
 }  // namespace http_surface

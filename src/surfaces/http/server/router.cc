@@ -123,10 +123,10 @@ Response answer(const Context& context, const Route& route, const Request& reque
     try {
         auto response = route.handle(context, request);
         if (response) return std::move(*response);
-        Response told = error_response(response.error());
-        if (told.status == 500)
+        Response failure = error_response(response.error());
+        if (failure.status == 500)
             base::log_error("{} failed: {}", route.pattern, response.error().message);
-        return told;
+        return failure;
     } catch (const std::exception& failure) {
         base::log_error("{} failed: {}", route.pattern, failure.what());
         return refusal(500, "internal", "an internal error happened; the log says more");

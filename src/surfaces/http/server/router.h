@@ -47,7 +47,7 @@ struct Route {
     json::object (*response_schema)(){nullptr};  // Null: plain text or a stream.
     std::span<const QueryDoc> query{};
     bool supported{true};     // False: answers 501.
-    bool is_snapshot{false};  // Its answer stays true until the agent's next event.
+    bool is_snapshot{false};  // Its answer is valid until the agent's next event.
 };
 
 // All routes, in no particular order.
@@ -60,7 +60,7 @@ struct Matched {
 };
 struct NoRoute {};
 struct WrongMethod {
-    std::string allow;  // As the header wants it.
+    std::string allow;  // The value of the Allow header.
 };
 using Match = std::variant<Matched, NoRoute, WrongMethod>;
 

@@ -1,8 +1,8 @@
 // The runtime over HTTP: TCP and Unix socket, one table of routes, live events as SSE.
 //
 // An adapter over service.h. It owns one thread for all connections and a small pool for calls of
-// the service, which may block. Nothing a client does or leaves undone holds up the runtime: every
-// size, count and wait has a bound in Limits, and a client that does not read is dropped.
+// the service, which may block. No client can block the runtime: every size, count and wait has a
+// bound in Limits, and a client that does not read is dropped.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace http_surface {
 
-// When TCP asks for a token. The Unix socket never does: only its owner can open it.
+// When TCP requires a token. The Unix socket never does: only its owner can open it.
 enum class AuthMode {
     Auto,      // When a token is configured, or when the address is not a loopback one.
     Required,  // Always; without a configured token everything is refused.
@@ -66,16 +66,17 @@ struct Options {
     std::optional<std::filesystem::path> socket_path{};
     AuthMode auth_mode{AuthMode::Auto};
     std::optional<std::string> token{};
-    // Shows but does not let anyone act, nor read history: no writes, no replay of events.
+    // Allows reading the present state, but no changes and no history: no writes, no replay of
+    // events.
     std::optional<std::string> viewer_token{};
     std::optional<TlsFiles> tls{};  // For TCP.
-    // Names besides loopback ones under which browsers may reach a listener that asks for no
-    // token; the host of `advertise_url` belongs here.
+    // Names besides loopback ones under which browsers may reach a listener that requires no token;
+    // the host of `advertise_url` belongs here.
     std::vector<std::string> allowed_hosts{};
     Limits limits{};
 };
 
-// What /handshake and /control/runtime/status tell of the process; nothing here is secret.
+// What /handshake and /control/runtime/status report about the process; nothing here is secret.
 struct RuntimeFacts {
     std::string default_agent{"main"};
     std::string workspace_dir;
@@ -95,8 +96,8 @@ struct Parts {
     base::Clock& clock;
     service::Gate* gate{nullptr};  // Null: its routes answer 501.
     RuntimeFacts facts{};
-    // Asks the program to end, as POST /control/runtime/shutdown does. On a thread of the server;
-    // must return at once.
+    // Requests the end of the program, as POST /control/runtime/shutdown does. On a thread of the
+    // server; must return at once.
     std::function<void()> request_shutdown{};
     service::Plans* plans{nullptr};  // Without it, routes of plans answer 501.
     std::function<service::PlanTotals()> plan_totals{};

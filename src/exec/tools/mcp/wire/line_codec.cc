@@ -18,7 +18,7 @@ void LineCodec::add(std::string_view bytes, const std::function<void(std::string
         }
         if (!skipping_) partial_ += piece;
         if (!ends_line) continue;
-        // Taken first, since whoever hears a line may end us.
+        // Moved out first, since the receiver of a line may destroy us.
         const std::string line = std::exchange(partial_, {});
         if (!std::exchange(skipping_, false) && !base::trim(line).empty()) on_line(line);
     }

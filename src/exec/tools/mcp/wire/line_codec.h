@@ -17,7 +17,7 @@ public:
 
     // Adds bytes as they came. `on_line` gets each line that they complete, without its end, blank
     // ones left out. Of a line beyond the bound nothing is kept: `on_too_long` is called once, when
-    // the bound is passed, and reading goes on behind the line.
+    // the bound is passed, and reading continues after the line.
     void add(std::string_view bytes, const std::function<void(std::string_view)>& on_line,
              const std::function<void()>& on_too_long);
 

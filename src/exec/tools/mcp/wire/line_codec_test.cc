@@ -29,7 +29,7 @@ TEST(LineCodec, JoinsPiecesAndLeavesOutBlankLines) {
     EXPECT_THAT(hear({"a", "b\n\n \r\nc", "\nrest"}, 10).lines, ElementsAre("ab", "c"));
 }
 
-TEST(LineCodec, SkipsALineThatIsTooLongAndGoesOnBehindIt) {
+TEST(LineCodec, SkipsALineThatIsTooLongAndContinuesAfterIt) {
     for (const auto& pieces :
          std::vector<std::vector<std::string>>{{"ok\n123456\nnext\n"},
                                                {"ok\n1234", "56", "78", "90\nnext\n"},

@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 as MCP speaks it, one message a line.
+// JSON-RPC 2.0 as MCP uses it, one message per line.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace mcp {
 
 inline constexpr std::int64_t kMethodNotFound = -32601;
 
-// The revisions we can speak, the one we ask for first.
+// The revisions we support, the one we request first.
 inline constexpr std::string_view kProtocolVersions[] = {"2025-06-18", "2025-03-26", "2024-11-05"};
 bool is_known_version(std::string_view version);
 

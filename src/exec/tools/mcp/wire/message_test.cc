@@ -16,7 +16,7 @@ bool is_garbage(std::string_view line) {
     return std::holds_alternative<Garbage>(one(line));
 }
 
-TEST(McpMessage, TellsTheFourKindsApart) {
+TEST(McpMessage, DistinguishesTheFourKinds) {
     EXPECT_EQ(one(R"({"jsonrpc":"2.0","id":3,"result":{"a":1}})"), Message(Reply{3, {{"a", 1}}}));
     EXPECT_EQ(one(R"({"jsonrpc":"2.0","id":3,"error":{"code":-1,"message":"no"}})"),
               Message(ErrorReply{3, -1, "no"}));

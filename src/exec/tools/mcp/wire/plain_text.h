@@ -1,4 +1,4 @@
-// Words of a server, made harmless to show to a model or a person.
+// Text from a server, made safe to show to a model or a person.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace mcp {
 
 // At most `chars` characters of valid UTF-8 without control characters, and without those that are
-// invisible or turn the direction of text, by which instructions hide. Newlines stay.
+// invisible or turn the direction of text, by which instructions hide. Newlines are kept.
 std::string plain_text(std::string_view bytes, std::size_t chars);
 
 // Whether plain_text() would leave it as it is, on one line.

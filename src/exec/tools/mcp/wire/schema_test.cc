@@ -19,7 +19,7 @@ json::value usable(std::string_view text) {
     return schema ? json::value(*schema) : json::value(json::string(schema.error().message));
 }
 
-TEST(McpSchema, KeepsWhatIsCheckedAndDropsTheRest) {
+TEST(McpSchema, KeepsCheckedKeywordsAndDropsOthers) {
     EXPECT_EQ(usable(R"({"$schema":"x","title":"T","type":"object","required":["a","zz"],
                          "properties":{"a":{"type":"string","pattern":"^x","minLength":1,
                                             "description":"An a."},

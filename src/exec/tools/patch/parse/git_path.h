@@ -22,7 +22,7 @@ struct GitPaths {
 };
 
 // The two paths behind `diff --git `, prefixes dropped. Git does not quote spaces: then the paths
-// are told apart only where both are the same, and `ambiguous` says that they were not.
+// can be separated only where both are the same; otherwise `ambiguous` is true.
 struct GitHeader {
     std::optional<GitPaths> paths{};
     bool ambiguous{false};

@@ -31,20 +31,20 @@ std::vector<TextLine> read_lines(std::string_view text) {
     const auto raw = base::split_lines(text);
     std::vector<TextLine> lines;
     lines.reserve(raw.size());
-    bool carried = true;
+    bool from_transport = true;
     bool begun = false;
     for (std::size_t i = 0; i < raw.size(); ++i) {
         std::string_view line = raw[i];
         const bool ended = line.ends_with('\r');
         if (ended) line.remove_suffix(1);
-        if (!ended && i + 1 < raw.size()) carried = false;
+        if (!ended && i + 1 < raw.size()) from_transport = false;
         if (!begun && !is_blank(line)) {
             line.remove_prefix(line.find_first_not_of(" \t\v\f"));
             begun = true;
         }
         lines.push_back({line, ended});
     }
-    if (carried) {
+    if (from_transport) {
         for (auto& line : lines) line.carriage_return = false;
     }
     return lines;

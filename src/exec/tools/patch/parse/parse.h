@@ -1,4 +1,4 @@
-// Patch text becomes FilePatches. Pure: no file is looked at.
+// Patch text becomes FilePatches. Pure: no file is read.
 #pragma once
 
 #include <string_view>
@@ -26,7 +26,7 @@ struct TextLine {
 };
 
 // The lines of a patch; leading spaces of the first written line are dropped. Where all lines end
-// in CR LF the text was only carried that way, and no line is marked.
+// in CR LF that comes from the transport, and no line is marked.
 std::vector<TextLine> read_lines(std::string_view text);
 
 bool is_blank(std::string_view text);

@@ -81,7 +81,7 @@ TEST(ParseUnified, ReadsPathsAsGitAndDiffWriteThem) {
     }
 }
 
-TEST(ParseUnified, TellsTheTwoPathsOfAGitHeaderApart) {
+TEST(ParseUnified, SeparatesTheTwoPathsOfAGitHeader) {
     const auto both = [](std::string path) { return GitPaths{path, path}; };
     EXPECT_EQ(git_header_paths("a/x b/x").paths, both("x"));
     EXPECT_EQ(git_header_paths("a/x y b/x y").paths, both("x y"));
@@ -152,7 +152,7 @@ TEST(ParseUnified, TakesAnEmptyLineForContextWhereThatIsPlain) {
         std::vector<std::string> diagnostics;
     };
     const Case cases[] = {
-        {"the hunk goes on",
+        {"the hunk continues",
          "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n",
          {kept("a"), kept(""), removed("b"), added("c")},
          {"hunk_empty_line_as_context"}},
@@ -192,13 +192,13 @@ TEST(ParseUnified, AllowsBlankLinesBetweenHunksAndFiles) {
     EXPECT_THAT(parsed->diagnostics, IsEmpty());
 }
 
-TEST(ParseUnified, ReportsWrongCountsAndGoesOn) {
+TEST(ParseUnified, ReportsWrongCountsAndContinues) {
     const auto parsed = parse_unified("--- a/x\n+++ b/x\n@@ -1,9 +1,2 @@\n-a\n+b\n");
     ASSERT_TRUE(parsed);
     EXPECT_THAT(kinds(parsed->diagnostics), ElementsAre("hunk_count_mismatch"));
 }
 
-TEST(ParseUnified, TellsRemovedDashesFromTheNextHeader) {
+TEST(ParseUnified, DistinguishesRemovedDashesFromTheNextHeader) {
     const auto removed_dashes = parse_unified(
         "--- a/x.sql\n+++ b/x.sql\n@@ -1 +1 @@\n--- old comment\n+++ new comment\n"
         "@@ -5 +5 @@\n-a\n+b\n");
@@ -210,7 +210,7 @@ TEST(ParseUnified, TellsRemovedDashesFromTheNextHeader) {
     EXPECT_EQ(next_file->files.size(), 2U);
 }
 
-TEST(ParseUnified, ReadsAPatchCarriedWithCarriageReturns) {
+TEST(ParseUnified, ReadsAPatchSentWithCarriageReturns) {
     const auto parsed = parse_unified("--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n");
     ASSERT_TRUE(parsed);
     EXPECT_EQ(parsed->files.at(0).path, "x");

@@ -56,7 +56,7 @@ bool take(std::string_view& text, std::string_view prefix) {
     return true;
 }
 
-// Links and submodules carry file modes of their own.
+// Links and submodules have their own file modes.
 bool is_special_mode(std::string_view mode) {
     return mode.ends_with("120000") || mode.ends_with("160000");
 }
@@ -277,7 +277,7 @@ bool UnifiedParser::ends_hunk(const OpenHunk& open, std::size_t at) const {
     return starts(next, "@@ -") && !(open.old_due() == 1 && open.new_due() == 1);
 }
 
-// An empty line is a context line that lost its space when the hunk goes on behind it, or when the
+// An empty line is a context line that lost its space when the hunk continues after it, or when the
 // counts ask for it; otherwise it separates. Returns whether the hunk is still open.
 bool UnifiedParser::read_empty_line(OpenHunk& open) {
     std::size_t next = at_;

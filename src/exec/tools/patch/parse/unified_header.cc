@@ -19,7 +19,7 @@ void agree(std::string& renamed, const std::string& header) {
 Outcome<FilePatch> resolve_from_git(const Header& header) {
     if (!header.git) {
         return syntax_failure("invalid_git_header",
-                              "The paths of the `diff --git` line cannot be told apart.",
+                              "The paths of the `diff --git` line cannot be separated.",
                               {.line = header.line});
     }
     if (header.git->from != header.git->to) {

@@ -28,8 +28,8 @@ struct Header {
     std::optional<std::string> new_path{};
 };
 
-// The action and paths of the file, or how the header contradicts itself. Rename paths that carry
-// a prefix lose it where the other lines have none.
+// The action and paths of the file, or how the header contradicts itself. Rename paths with a
+// prefix lose it where the other lines have none.
 Outcome<FilePatch> resolve(Header& header);
 
 // Modes that have an effect go into `file`; the others join the ignored lines.

@@ -44,7 +44,7 @@ TEST(Bullets, PassOverCodeRulesAndEmphasis) {
     EXPECT_EQ(shape("-\n- \n"), "0- \n0- \n");
 }
 
-TEST(Bullets, SayWhereTheyStandAndEndAtTheirBound) {
+TEST(Bullets, HaveTheirLinesAndEndAtTheirBound) {
     EXPECT_EQ(parse_bullets("x\r\n\r\n- a\r\n").items,
               (std::vector<Bullet>{{.text = "a", .line = 3}}));
     std::string many;

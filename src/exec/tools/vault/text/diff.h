@@ -1,4 +1,4 @@
-// The difference of two texts for people to look at before they approve it.
+// The difference of two texts, for people who approve a change.
 #pragma once
 
 #include <string>

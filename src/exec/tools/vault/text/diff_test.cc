@@ -16,7 +16,7 @@ TEST(UnifiedDiff, ShowsWhatChangedWithThreeLinesAround) {
     EXPECT_EQ(unified_diff("n.md", "a\n", "a\n"), "--- a/n.md\n+++ b/n.md\n");
 }
 
-TEST(UnifiedDiff, TellsAMissingLastNewline) {
+TEST(UnifiedDiff, ShowsAMissingLastNewline) {
     EXPECT_EQ(unified_diff("n", "a", "a\n"),
               "--- a/n\n+++ b/n\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n");
 }

@@ -30,7 +30,7 @@ int hex(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-// Percent escapes and backslashes before punctuation stand for one byte.
+// Percent escapes and backslashes before punctuation mean one byte.
 std::string decoded(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -69,7 +69,7 @@ public:
 
 private:
     // Fenced code: opened by three or more ` or ~, closed by at least as many of the same. It may
-    // stand in a quote, and ends with it.
+    // be inside a quote, and ends with it.
     bool is_fence_or_inside() {
         std::string_view line = base::trim(note_.substr(line_, end_ - line_));
         std::size_t quotes = 0;
@@ -291,7 +291,7 @@ std::vector<std::string> spellings(const Link& link, const Relink& relink, std::
     return all;
 }
 
-// The text that stands for `path` in a note; nothing when the style cannot carry it.
+// The text of a link to `path` in a note; empty when the style cannot express it.
 std::optional<std::string> encoded(LinkStyle style, std::string_view path, bool plain) {
     if (style == LinkStyle::Wiki) {
         if (path.find_first_of("[]|#^\\`\n\r") != std::string_view::npos ||
@@ -312,7 +312,7 @@ std::optional<std::string> encoded(LinkStyle style, std::string_view path, bool 
     return out;
 }
 
-// Other scripts stay readable unless the author had them escaped.
+// Other scripts are kept readable unless the author escaped them.
 bool is_plain(std::string_view written) {
     for (std::size_t i = 0; i + 2 < written.size(); ++i)
         if (written[i] == '%' && hex(written[i + 1]) >= 8 && hex(written[i + 2]) >= 0) return false;

@@ -19,14 +19,14 @@ enum class LinkStyle {
 
 struct Link {
     LinkStyle style{LinkStyle::Wiki};
-    std::size_t at{0};    // Where the path stands in the note, without heading, alias and title,
+    std::size_t at{0};    // Position of the path in the note, without heading, alias and title,
     std::size_t size{0};  // and how long it is, as written.
     std::string target;   // The path, decoded.
     friend bool operator==(const Link&, const Link&) = default;
 };
 
-// Every link of a note that could name a file of the vault. URLs, links within the note, and what
-// stands in code are left out. Any bytes are a note.
+// Every link of a note that could name a file of the vault. URLs, links within the note, and text
+// in code are left out. Any bytes are a note.
 std::vector<Link> find_links(std::string_view note);
 
 // All files of a vault, and which of them a link means.
@@ -63,13 +63,13 @@ struct Relink {
 struct Relinked {
     std::string text;
     std::size_t links{0};   // Rewritten.
-    std::size_t broken{0};  // Could not be written so that they lead where they led.
+    std::size_t broken{0};  // No text could be found that leads to the same file.
     friend bool operator==(const Relinked&, const Relinked&) = default;
 };
 
 // The note with every link that led to a file before leading to the same file after. Links keep
-// their manner (short, from the root, relative; with or without ".md"); all else stays byte for
-// byte.
+// their manner (short, from the root, relative; with or without ".md"); everything else is
+// unchanged.
 Relinked rewrite_links(std::string_view note, const Relink& relink);
 
 }  // namespace vault

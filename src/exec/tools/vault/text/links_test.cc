@@ -168,7 +168,7 @@ TEST(RewriteLinks, KeepsTheAuthorsEscapes) {
               "[x](ö%20%281%29.md) [y](%C3%B6%20%281%29.md)");
 }
 
-TEST(RewriteLinks, TellsANoteFromAFileWithoutAnEnding) {
+TEST(RewriteLinks, DistinguishesANoteFromAFileWithoutAnExtension) {
     const World world{{"A", "A.md", "n.md"}, "A", "B"};
     EXPECT_EQ(world.rewrite("n.md", "[[A]] [x](A)").text, "[[A]] [x](B)");
 }
@@ -180,7 +180,7 @@ TEST(RewriteLinks, CountsWhatItCannotWrite) {
 }
 
 // What the rewriter promises, over random vaults: each link that led to a file leads to the same
-// file afterwards, and a note without such links stays as it is.
+// file afterwards, and a note without such links is unchanged.
 TEST(RewriteLinks, KeepsEveryLinkOnItsFileInRandomVaults) {
     std::mt19937 random(7);
     const std::vector<std::string> names{"A.md", "B.md", "a.md", "C d.md", "p.png", "v1.md"};

@@ -1,0 +1,133 @@
+#include "exec/tools/outcomes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "exec/tools/flow_policy.h"
+#include "exec/tools/result_gate.h"
+
+namespace tools {
+namespace {
+
+constexpr std::size_t kUserMessageCharsMax = 200;
+constexpr std::size_t kToolNameCharsMax = 60;
+
+struct ErrorKind {
+    std::string_view kind;
+    std::string_view code;
+};
+// Tools with nothing finer to say use the code itself, in the spelling of kinds.
+constexpr std::array kErrorKinds{
+    ErrorKind{"invalid_tool_input", "VALIDATION_ERROR"},
+    ErrorKind{"invalid_patch_syntax", "VALIDATION_ERROR"},
+    ErrorKind{"unsupported_git_patch_feature", "VALIDATION_ERROR"},
+    ErrorKind{"unresolved_reference", "VALIDATION_ERROR"},
+    ErrorKind{"unknown_tool", "NOT_FOUND"},
+    ErrorKind{"missing_file", "NOT_FOUND"},
+    ErrorKind{"not_found", "NOT_FOUND"},
+    ErrorKind{"execution_root_violation", "POLICY_DENIED"},
+    ErrorKind{"path_escape", "POLICY_DENIED"},
+    ErrorKind{"unsupported_agent_profile_capability", "POLICY_DENIED"},
+    ErrorKind{"tool_not_exposed_for_round", "POLICY_DENIED"},
+    ErrorKind{kUntrustedInstructions, "POLICY_DENIED"},
+    ErrorKind{kNeedsApproval, "POLICY_DENIED"},
+    ErrorKind{"credential_withheld", "POLICY_DENIED"},
+    ErrorKind{kResultRejected, "POLICY_DENIED"},
+    ErrorKind{"policy_denied", "POLICY_DENIED"},
+    ErrorKind{"existing_file", "CONFLICT"},
+    ErrorKind{"file_changed", "CONFLICT"},
+    ErrorKind{"conflict", "CONFLICT"},
+    ErrorKind{"context_not_found", "PRECONDITION_FAILED"},
+    ErrorKind{"ambiguous_context", "PRECONDITION_FAILED"},
+    ErrorKind{"unsupported_file_type", "PRECONDITION_FAILED"},
+    ErrorKind{"precondition_failed", "PRECONDITION_FAILED"},
+};
+
+std::string_view error_code(const domain::ToolError& error, domain::ResultStatus status) {
+    if (status == domain::ResultStatus::Timeout) return "TIMEOUT";
+    if (status == domain::ResultStatus::Cancelled) return "CANCELLED";
+    return code_of(error.kind);
+}
+
+// What to do next travels with the details: an envelope of the plan surface has no field for it.
+std::optional<json::value> details_of(const domain::ToolError& error) {
+    if (!error.recovery_hint || error.recovery_hint->empty() ||
+        (error.details && !error.details->is_object()))
+        return error.details;
+    json::object details = error.details ? error.details->get_object() : json::object();
+    details.emplace("hint", *error.recovery_hint);
+    return details;
+}
+
+}  // namespace
+
+std::string_view code_of(std::string_view kind) {
+    const auto* found = std::ranges::find(kErrorKinds, kind, &ErrorKind::kind);
+    return found != kErrorKinds.end() ? found->code : "INTERNAL_ERROR";
+}
+
+std::string shown_name(std::string_view tool) {
+    return base::printable(base::ellipsize(base::to_utf8(tool), kToolNameCharsMax));
+}
+
+domain::ToolResult result_of(const domain::ToolCall& call, const results::Envelope& envelope,
+                             domain::ResultStatus status, domain::Effects effects) {
+    domain::ToolResult result{.call_id = call.call_id,
+                              .run_id = call.run_id,
+                              .step_id = call.step_id,
+                              .tool = call.tool,
+                              .attempt = call.attempt};
+    result.status = envelope.ok()                        ? status
+                    : status == domain::ResultStatus::Ok ? domain::ResultStatus::Error
+                                                         : status;
+    result.ok = result.status == domain::ResultStatus::Ok;
+    result.effects = std::move(effects);
+    result.user_message =
+        base::printable(base::ellipsize(envelope.summary_text(), kUserMessageCharsMax));
+    result.debug_message =
+        fmt::format("{} {} ({})", call.tool, base::enum_name(result.status), call.step_id);
+    if (result.ok) {
+        result.data = envelope.result();
+        result.data_hash = domain::args_hash(envelope.result());
+    } else {
+        // A tool that was stopped may still have output to show; for its caller, it failed.
+        const domain::ToolError error = envelope.ok()
+                                            ? domain::ToolError{.message = envelope.summary_text()}
+                                            : envelope.error();
+        result.error = domain::ResultError{.code = std::string(error_code(error, result.status)),
+                                           .message = error.message,
+                                           .details = details_of(error),
+                                           .retryable = error.retryable};
+    }
+    return result;
+}
+
+Dispatched without_running(const domain::ToolCall& call, domain::ToolError error,
+                           domain::ResultStatus status, base::Time now) {
+    auto envelope = results::Envelope::failure(shown_name(call.tool), std::move(error));
+    Dispatched dispatched{.result = result_of(call, envelope, status, {}),
+                          .envelope = envelope,
+                          .receipt = results::render_error(envelope)};
+    dispatched.result.started_at = dispatched.result.ended_at = now;
+    return dispatched;
+}
+
+domain::ToolError unknown_outcome(const domain::ToolCall& call) {
+    return {.kind = "tool_outcome_unknown",
+            .message =
+                "The runtime stopped while this call was running. Whether it took effect, "
+                "fully or in part, is unknown.",
+            .details = json::object{{"tool_name", call.tool}, {"call_id", call.call_id.value}},
+            .recovery_hint =
+                "Look at the world first (files, processes, services); then decide "
+                "whether to make the call again."};
+}
+
+domain::ToolError not_made(std::string_view why) {
+    return {.kind = "tool_call_not_made",
+            .message = fmt::format("The call was not made: {}.", why),
+            .recovery_hint = "It has had no effect. Make it again if it is still needed."};
+}
+
+}  // namespace tools

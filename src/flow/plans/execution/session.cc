@@ -1,0 +1,113 @@
+#include "flow/plans/execution/session.h"
+
+#include "agent/workspace/workspace.h"
+#include "base/log/log.h"
+#include "exec/plan/record/chain.h"
+
+namespace plans {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+
+base::Result<plan::CheckedPlan> checked_again(const Parts& parts, const StoredRun& stored) {
+    auto checked = plan::check(stored.document, parts.dispatcher.registry());
+    if (!checked)
+        return fail(ErrorCode::Refused,
+                    "the plan of run {} no longer fits this program's tools:\n{}",
+                    stored.run.run_id, plan::faults_text(checked.error()));
+    return *checked;
+}
+
+}  // namespace
+
+base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& id) {
+    StoredRun stored;
+    TRY(store.read([&](store::Tx& tx) -> base::Status {
+        const auto run = TRY(tx.plan_run(id));
+        const auto document = TRY(tx.plan_document(id));
+        if (!run || !document)
+            return fail(ErrorCode::NotFound, "there is no run {}; see holon plan list", id);
+        stored.run = *run;
+        stored.document = TRY(base::parse_json(*document));
+        stored.records = TRY(plan::read_journal(tx, id));
+        return {};
+    }));
+    return stored;
+}
+
+base::Result<ExecutionContext> execution_context(const Parts& parts, const domain::PlanRun& run) {
+    if (run.owner)
+        return ExecutionContext{.place = {.agent_id = run.owner->agent_id,
+                                          .agent_home = parts.folder(run.run_id),
+                                          .workspace = run.owner->workspace,
+                                          .context = run.context},
+                                .profile = run.owner->profile};
+    return ExecutionContext{.place = {.agent_id = {"plan"},
+                                      .agent_home = parts.folder(run.run_id),
+                                      .workspace = TRY(workspace::enter(run.vault, "")),
+                                      .context = run.context}};
+}
+
+base::Result<ReadyRun> ready_run(const Parts& parts, const StoredRun& stored) {
+    const auto checked = TRY(checked_again(parts, stored));
+    return ReadyRun{.context = TRY(execution_context(parts, stored.run)),
+                    .state = stored.run.pass == 0 ? plan::State(stored.run, checked)
+                                                  : TRY(plan::State::from_journal(
+                                                        stored.run, checked, stored.records))};
+}
+
+RunWriter::RunWriter(const Parts& parts, const StoredRun& stored) {
+    auto opened = plan::RunFolder::open(parts.folder(stored.run.run_id), stored.run,
+                                        stored.document, stored.records);
+    if (opened)
+        folder_ = std::move(*opened);
+    else
+        complain(opened.error());
+}
+
+void RunWriter::add(const plan::Commit& commit) {
+    if (!folder_) return;
+    base::Status written = folder_->append(commit.records);
+    // run.json seals the end of the chain, so it is written when there is an end; and at first, to
+    // say that the run has begun.
+    if (written && (is_first_ || !commit.run.is_open())) written = folder_->write_run(commit.run);
+    is_first_ = false;
+    if (!written) complain(written.error());
+}
+
+void RunWriter::complain(const base::Error& error) {
+    base::log_warn(
+        "the files of the run could not be written: {}. The run continues; resume or verify it "
+        "later "
+        "to write them again.",
+        error.message);
+    folder_.reset();
+}
+
+base::Status record_event(const Parts& parts, StoredRun& stored, const plan::RunEvent& event) {
+    auto& run = stored.run;
+    stored.records.push_back(plan::seal(run.last_seq, run.last_hash, domain::PlanRecordKind::Event,
+                                        plan::event_json(run.run_id, event)));
+    TRY(parts.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(tx.append_plan_records(run.run_id, {stored.records.back()}));
+        TRY(tx.put_plan_run(run));
+        return parts.joins()(tx, run);
+    }));
+    parts.notify_owner(run);
+    TRY(plan::RunFolder::open(parts.folder(run.run_id), run, stored.document, stored.records));
+    parts.feed->publish(run.run_id, run.last_seq);
+    return {};
+}
+
+base::Status heal_files(const Parts& parts, const StoredRun& stored) {
+    if (stored.run.is_open()) return {};
+    const auto folder = parts.folder(stored.run.run_id);
+    const auto files = plan::read_folder(folder);
+    const bool is_behind = files ? files->run.is_open() : files.error().code == ErrorCode::NotFound;
+    if (!is_behind) return {};
+    TRY(plan::RunFolder::open(folder, stored.run, stored.document, stored.records));
+    return {};
+}
+
+}  // namespace plans

@@ -1,0 +1,66 @@
+#include "record/events/committer.h"
+
+#include <algorithm>
+
+#include "base/log/log.h"
+
+namespace events {
+
+bool is_passing_fault(const base::Error& error) {
+    return error.code == base::ErrorCode::Unavailable || error.code == base::ErrorCode::Io;
+}
+
+// The store gets a bare pointer to the step and a callback that owns it: whatever order the store
+// destroys them in, the step itself always returns to the loop.
+void Committer::submit(std::unique_ptr<Pending> pending) const {
+    auto* const step = pending.get();
+    parts_.store.write_async(
+        step->options.durability,
+        [step, &clock = parts_.clock, &ids = parts_.ids](store::Tx& tx) -> base::Status {
+            Log log(tx, clock.now(), ids);
+            TRY(step->execute(log));
+            step->events = log.take();
+            return {};
+        },
+        [self = *this, pending = std::move(pending)](base::Status status) mutable {
+            self.parts_.loop.post(
+                [self, pending = std::move(pending), status = std::move(status)]() mutable {
+                    self.settle(std::move(pending), status);
+                });
+        });
+}
+
+void Committer::settle(std::unique_ptr<Pending> pending, const base::Status& status) const {
+    if (pending->owner.expired()) return;
+    if (status) {
+        parts_.feed.publish(pending->events);
+        return pending->finish(status);
+    }
+    if (pending->options.on_fault == OnFault::Report || !is_passing_fault(status.error()))
+        return pending->finish(status);
+    if (pending->pause == kCommitRetryFirst)
+        base::log_error("a commit failed and will be retried: {}", status.error().message);
+    const auto pause = pending->pause;
+    pending->pause = std::min(pending->pause * 2, kCommitRetryMax);
+    parts_.loop.after(pause, [self = *this, pending = std::move(pending)]() mutable {
+        if (!pending->owner.expired()) self.submit(std::move(pending));
+    });
+}
+
+base::Status Committer::write_now(const base::Lifetime::Watch& owner,
+                                  const std::function<base::Status(Log&)>& work) {
+    std::vector<Committed> committed;
+    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        Log log(tx, parts_.clock.now(), parts_.ids);
+        TRY(work(log));
+        committed = log.take();
+        return {};
+    }));
+    if (committed.empty()) return {};
+    parts_.loop.post([owner, &feed = parts_.feed, committed = std::move(committed)] {
+        if (!owner.expired()) feed.publish(committed);
+    });
+    return {};
+}
+
+}  // namespace events

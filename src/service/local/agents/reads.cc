@@ -1,0 +1,272 @@
+#include "service/local/agents/reads.h"
+
+#include <algorithm>
+
+#include "agent/identity/closure.h"
+#include "agent/workspace/workspace.h"
+#include "domain/events/control.h"
+#include "flow/ingress/ingress.h"
+#include "flow/scheduler/open.h"
+#include "flow/scheduler/scheduler.h"
+#include "service/local/agents/state_view.h"
+
+namespace service {
+namespace {
+
+constexpr std::int64_t kAgentsListMax = 1000;
+constexpr std::int64_t kEventsPageMax = 512;
+constexpr std::int64_t kListMax = 1000;
+// Failures are kept with their agents, and no index leads to the newest one.
+constexpr std::int64_t kFailureScanMax = 1000;
+
+// The newest failure that an agent has not yet got over, briefly.
+base::Result<std::optional<json::object>> last_failure(store::Tx& tx) {
+    std::optional<json::object> newest;
+    base::Time newest_at{};
+    for (const auto& id : TRY(tx.listed_agents({}, kFailureScanMax))) {
+        const auto agent = TRY(tx.agent(id));
+        if (!agent || !agent->last_runtime_failure) continue;
+        const auto& failure = *agent->last_runtime_failure;
+        if (newest && failure.occurred_at <= newest_at) continue;
+        newest_at = failure.occurred_at;
+        newest = json::object{{"occurred_at", base::to_text(failure.occurred_at)},
+                              {"summary", fmt::format("agent {}: {}", id, failure.summary)},
+                              {"phase", failure.phase},
+                              {"detail_hint", failure.detail_hint.value_or(
+                                                  fmt::format("holon transcript --agent {}", id))}};
+    }
+    return newest;
+}
+
+}  // namespace
+
+struct LocalReads::Watcher {
+    std::function<void(std::int64_t)> changed;
+    std::int64_t newest{0};  // Events of two commits may be published in either order.
+};
+
+LocalReads::LocalReads(Parts parts)
+    : parts_(parts),
+      subscription_(parts_.turn.feed.subscribe(
+          [this](const events::Committed& committed) { notify(committed); })) {}
+
+std::shared_ptr<void> LocalReads::watch(const std::string& agent,
+                                        std::function<void(std::int64_t)> changed) {
+    auto watcher = std::make_shared<Watcher>(Watcher{std::move(changed)});
+    const std::lock_guard lock(watchers_mutex_);
+    for (auto& [name, list] : watchers_)
+        std::erase_if(list, [](const auto& entry) { return entry.expired(); });
+    std::erase_if(watchers_, [](const auto& entry) { return entry.second.empty(); });
+    watchers_[agent].push_back(watcher);
+    return watcher;
+}
+
+void LocalReads::notify(const events::Committed& committed) {
+    std::vector<std::shared_ptr<Watcher>> watching;
+    {
+        const std::lock_guard lock(watchers_mutex_);
+        const auto found = watchers_.find(committed.agent_id.value);
+        if (found == watchers_.end()) return;
+        for (const auto& entry : found->second)
+            if (auto watcher = entry.lock()) watching.push_back(std::move(watcher));
+    }
+    for (const auto& watcher : watching) {
+        if (committed.event.event_seq <= watcher->newest) continue;
+        watcher->newest = committed.event.event_seq;
+        watcher->changed(watcher->newest);
+    }
+}
+
+base::Result<json::object> LocalReads::status(const std::string& agent) const {
+    json::object summary;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        summary = TRY(summary_of(tx, domain::AgentId{agent},
+                                 parts_.turn.execution_of(domain::AgentId{agent}), parts_.models));
+        return {};
+    }));
+    add_guidance_sources(summary, parts_.turn.home_of(domain::AgentId{agent}));
+    return summary;
+}
+
+base::Result<json::object> LocalReads::model(const std::string& agent) const {
+    json::object state;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        const auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
+        state = identity::model_state(facts.agent, parts_.models);
+        return {};
+    }));
+    return state;
+}
+
+base::Result<std::vector<std::string>> LocalReads::agents() const {
+    std::vector<std::string> list;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        for (const auto& id : TRY(tx.agents(kAgentsListMax))) list.push_back(id.value);
+        return {};
+    }));
+    return list;
+}
+
+base::Result<std::vector<domain::TranscriptEntry>> LocalReads::transcript(
+    const std::string& agent, std::int64_t limit) const {
+    std::vector<domain::TranscriptEntry> list;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        TRY(known_agent(tx, domain::AgentId{agent}));
+        for (auto& entry :
+             TRY(tx.transcript(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
+            list.push_back(std::move(entry.record));
+        return {};
+    }));
+    std::ranges::reverse(list);
+    return list;
+}
+
+base::Result<std::vector<domain::Brief>> LocalReads::briefs(const std::string& agent,
+                                                            std::int64_t limit) const {
+    std::vector<domain::Brief> list;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        TRY(known_agent(tx, domain::AgentId{agent}));
+        for (auto& entry :
+             TRY(tx.briefs(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
+            list.push_back(std::move(entry.record));
+        return {};
+    }));
+    std::ranges::reverse(list);
+    return list;
+}
+
+base::Result<std::vector<domain::Event>> LocalReads::events(const std::string& agent,
+                                                            std::int64_t after_seq,
+                                                            std::int64_t limit) const {
+    std::vector<domain::Event> list;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        TRY(known_agent(tx, domain::AgentId{agent}));
+        list = TRY(tx.events(domain::AgentId{agent}, {.after_seq = after_seq, .limit = limit}));
+        return {};
+    }));
+    return list;
+}
+
+base::Result<std::vector<json::object>> LocalReads::agent_list() const {
+    std::vector<json::object> list;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        for (const auto& id : TRY(tx.listed_agents({}, kAgentsListMax)))
+            list.push_back(
+                identity::agent_list_entry(TRY(identity::load_facts(tx, id)), parts_.models));
+        return {};
+    }));
+    return list;
+}
+
+base::Result<json::object> LocalReads::state(const std::string& agent) const {
+    json::object view;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        view = TRY(state_view(tx, domain::AgentId{agent},
+                              parts_.turn.execution_of(domain::AgentId{agent}), parts_.models));
+        return {};
+    }));
+    add_guidance_sources(view["agent"].as_object(), parts_.turn.home_of(domain::AgentId{agent}));
+    return view;
+}
+
+base::Result<std::vector<domain::Task>> LocalReads::tasks(const std::string& agent,
+                                                          std::int64_t limit) const {
+    std::vector<domain::Task> list;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        TRY(known_agent(tx, domain::AgentId{agent}));
+        list = TRY(tx.active_tasks(domain::AgentId{agent}));
+        return {};
+    }));
+    return newest_changed(std::move(list), limit);
+}
+
+base::Result<std::vector<domain::Timer>> LocalReads::timers(const std::string& agent,
+                                                            std::int64_t limit) const {
+    std::vector<domain::Timer> list;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        TRY(known_agent(tx, domain::AgentId{agent}));
+        list = TRY(tx.timers(domain::AgentId{agent}, std::min(limit, kListMax)));
+        return {};
+    }));
+    return list;
+}
+
+base::Result<json::object> LocalReads::activity() const {
+    store::Counts counts;
+    std::optional<json::object> failure;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        counts = TRY(tx.counts());
+        failure = TRY(last_failure(tx));
+        return {};
+    }));
+    const char* state = "idle";
+    if (counts.waiting_agents + counts.active_tasks > 0) state = "waiting";
+    if (counts.open_attempts > 0) state = "processing";
+    json::object activity{{"state", state},
+                          {"active_agent_count", counts.listed_agents},
+                          {"active_task_count", counts.active_tasks},
+                          {"processing_agent_count", counts.open_attempts},
+                          {"waiting_agent_count", counts.waiting_agents}};
+    if (failure) activity["last_failure"] = std::move(*failure);
+    return activity;
+}
+
+base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
+                                                   const std::string& text,
+                                                   domain::TrustLevel trust) const {
+    const domain::AgentId id{agent};
+    const auto message = TRY(ingress::receive({.agent_id = id,
+                                               .origin = domain::OperatorOrigin{"debug_prompt"},
+                                               .body = domain::TextBody{text},
+                                               .surface = domain::DeliverySurface::CliPrompt,
+                                               .admission = domain::AdmissionContext::LocalProcess,
+                                               .trust = trust},
+                                              parts_.turn.clock.now(), parts_.turn.ids));
+    context::Frame frame;
+    const auto home = parts_.turn.home_of(id);
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        auto known = TRY(known_agent(tx, id));
+        if (!known.active_workspace_entry)
+            known.active_workspace_entry = workspace::agent_home(id, home);
+        scheduler::OpenInput input{.model_ref = parts_.models.runtime_default_model};
+        input.home_workspace = workspace::agent_home(id, home);
+        input.guidance = scheduler::read_guidance(home, known.active_workspace_entry);
+        known.execution = parts_.turn.execution_of(id);
+        input.tools = turn::declarations(parts_.turn.dispatcher.registry(), known);
+        frame = TRY(scheduler::plan_frame(tx, known, message, input));
+        return {};
+    }));
+    context::reveal(frame.context_blocks,
+                    [this](const auto& trigger) { return parts_.capabilities.url_of(trigger); });
+    std::string dump;
+    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
+        for (const auto& block : *blocks) dump += block.text + "\n\n";
+    return dump;
+}
+
+base::Result<std::vector<domain::Event>> LocalReads::event_page(const std::string& agent,
+                                                                const EventsQuery& query) const {
+    std::vector<domain::Event> list;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        TRY(known_agent(tx, domain::AgentId{agent}));
+        list = TRY(tx.events(domain::AgentId{agent},
+                             {.after_seq = query.after_seq.value_or(0),
+                              .before_seq = query.before_seq.value_or(0),
+                              .limit = std::clamp(query.limit, std::int64_t{0}, kEventsPageMax),
+                              .newest_first = query.newest_first}));
+        return {};
+    }));
+    return list;
+}
+
+base::Result<std::int64_t> LocalReads::newest_event(const std::string& agent) const {
+    std::int64_t newest = 0;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        TRY(known_agent(tx, domain::AgentId{agent}));
+        newest = TRY(tx.last_event_seq(domain::AgentId{agent}));
+        return {};
+    }));
+    return newest;
+}
+
+}  // namespace service

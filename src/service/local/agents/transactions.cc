@@ -1,0 +1,27 @@
+#include "service/local/agents/transactions.h"
+
+namespace service {
+
+base::Result<domain::Agent> known_agent(store::Tx& tx, const domain::AgentId& id) {
+    auto agent = TRY(tx.agent(id));
+    if (!agent || agent->identity.status == domain::IdentityStatus::Archived)
+        return base::fail(base::ErrorCode::NotFound,
+                          "there is no agent '{}'; create it with: holon agent create {}", id, id);
+    return std::move(*agent);
+}
+
+base::Status Transactions::write(const std::function<base::Status(events::Log&)>& work) {
+    return committer_.write_now(lifetime_.watch(), work);
+}
+
+base::Status Transactions::read(const std::function<base::Status(store::Tx&)>& work) const {
+    return parts_.store.read([&](store::Tx& tx) { return work(tx); });
+}
+
+void Transactions::post(base::Job job) {
+    parts_.loop.post([watch = lifetime_.watch(), job = std::move(job)]() mutable {
+        if (!watch.expired()) job();
+    });
+}
+
+}  // namespace service

@@ -1,0 +1,38 @@
+// How the parts of the local service read and write: one transaction each, and what follows from it
+// on the loop.
+#pragma once
+
+#include <functional>
+
+#include "base/os/loop.h"
+#include "domain/agent.h"
+#include "record/events/committer.h"
+#include "store/store.h"
+
+namespace service {
+
+// NotFound for an agent that does not exist or is archived.
+base::Result<domain::Agent> known_agent(store::Tx& tx, const domain::AgentId& id);
+
+// The references are the caller's and outlive this. Any thread may call.
+class Transactions {
+public:
+    using Parts = events::Committer::Parts;
+    explicit Transactions(Parts parts) : parts_(parts), committer_(parts) {}
+    Transactions(const Transactions&) = delete;
+    Transactions& operator=(const Transactions&) = delete;
+
+    // One transaction, on disk when it returns; its events are published on the loop afterwards. An
+    // Error of `work` or of the store means that nothing was changed.
+    base::Status write(const std::function<base::Status(events::Log&)>& work);
+    base::Status read(const std::function<base::Status(store::Tx&)>& work) const;
+    // Runs `job` on the loop, unless this is gone by then.
+    void post(base::Job job);
+
+private:
+    Parts parts_;
+    events::Committer committer_;
+    base::Lifetime lifetime_;
+};
+
+}  // namespace service
