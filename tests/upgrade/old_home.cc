@@ -17,10 +17,10 @@ namespace fs = std::filesystem;
 constexpr const char* kRoot = "/tmp/holon-upgrade-fixture";
 constexpr std::int64_t kPage = 50'000;
 
-void remove_root() {
+bool remove_root() {
     std::error_code failed;
     fs::remove_all(kRoot, failed);
-    CHECK(!failed && !fs::exists(kRoot), "the folder of an earlier test can be removed");
+    return !failed;
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ void remove_root() {
 OldHome::OldHome() {
     lock_.reset(::open("/tmp/holon-upgrade-fixture.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     CHECK(lock_ && ::flock(lock_.get(), LOCK_EX) == 0, "the lock of the folder can be taken");
-    remove_root();
+    CHECK(remove_root(), "the folder of an earlier test can be removed");
     auto unpacked = program.start_command({"/usr/bin/env", "python3", "-m", "tarfile", "-e",
                                            HOLON_OLD_HOME, fs::path(kRoot).parent_path().string()});
     EXPECT_EQ(unpacked.wait(kPatience).exit_code, 0) << unpacked.err_so_far();
@@ -40,8 +40,8 @@ OldHome::OldHome() {
 }
 
 OldHome::~OldHome() {
-    program.run({"daemon", "stop"});
-    remove_root();
+    program.start({"daemon", "stop"}).wait(kPatience);
+    EXPECT_TRUE(remove_root());
 }
 
 fs::path OldHome::root() const {
@@ -64,9 +64,8 @@ void OldHome::start_daemon() {
 
 std::vector<std::string> OldHome::agents() {
     std::vector<std::string> names;
-    for (const auto& member :
-         base::parse_json(program.read(root() / "events.json")).value().as_object())
-        names.emplace_back(member.key());
+    const auto all = base::parse_json(program.read(root() / "events.json")).value();
+    for (const auto& member : all.as_object()) names.emplace_back(member.key());
     return names;
 }
 
@@ -93,7 +92,8 @@ OldHome::Recorded OldHome::recorded(const std::string& agent) {
 
 std::vector<json::value> OldHome::added(const std::string& agent, std::string_view kind) {
     std::vector<json::value> list;
-    for (const auto line : base::split_lines(served(agent, recorded(agent).events)))
+    const std::string lines = served(agent, recorded(agent).events);
+    for (const auto line : base::split_lines(lines))
         if (auto event = base::parse_json(line); event && base::string_at(*event, "kind") == kind)
             list.push_back(std::move(*event));
     return list;

@@ -11,7 +11,7 @@ namespace upgrade {
 using namespace std::chrono_literals;
 
 // For all that a daemon has to do after its start, on a machine under load.
-inline constexpr std::chrono::milliseconds kPatience = 120s;
+inline constexpr std::chrono::milliseconds kPatience = 300s;
 
 // One at a time on a machine: others wait for it. The daemon and the folder go with this object.
 class OldHome {
