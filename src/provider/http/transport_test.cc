@@ -11,6 +11,10 @@
 #include "tests/support/run_until.h"
 
 namespace provider {
+namespace conformance {
+// Only its makers are used here; each API runs the suite itself.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ProviderConformance);
+}  // namespace conformance
 namespace {
 
 using conformance::question;
