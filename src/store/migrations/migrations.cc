@@ -10,6 +10,7 @@
 #include "store/migrations/0006_plan_origin.h"
 #include "store/migrations/0007_worktrees.h"
 #include "store/migrations/0010_plan_retention.h"
+#include "store/migrations/0011_agent_statistics.h"
 
 namespace migrations {
 
@@ -25,7 +26,8 @@ constexpr Step kSteps[] = {{1, "ground", kGround},
                            {5, "gate", kGate},
                            {6, "plan_origin", kPlanOrigin},
                            {7, "worktrees", kWorktrees},
-                           {10, "plan_retention", kPlanRetention}};
+                           {10, "plan_retention", kPlanRetention},
+                           {11, "agent_statistics", kAgentStatistics}};
 
 // The numbers of the steps that the database has.
 Result<std::set<std::int64_t>> applied(sql::Connection& connection) {
