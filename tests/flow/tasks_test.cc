@@ -82,10 +82,10 @@ TEST_F(TaskFlowTest, AResultResumesTheAgentThatWaitsForIt) {
     ASSERT_EQ(model_->requests.size(), 1U);
     EXPECT_THAT(opening(0), HasSubstr("exited with status 0"));
     EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Processed);
-    EXPECT_EQ(agent().last_continuation->trigger_kind, domain::TriggerKind::TaskResult);
-    EXPECT_EQ(agent().last_continuation->prior_waiting_reason,
+    EXPECT_EQ(statistics().last_continuation->trigger_kind, domain::TriggerKind::TaskResult);
+    EXPECT_EQ(statistics().last_continuation->prior_waiting_reason,
               domain::WaitingReason::AwaitingTaskResult);
-    EXPECT_TRUE(agent().last_continuation->matched_waiting_reason);
+    EXPECT_TRUE(statistics().last_continuation->matched_waiting_reason);
     const auto wait = read<std::optional<domain::Wait>>(
         [](store::Tx& tx) { return tx.wait(domain::WaitId{"w"}); });
     EXPECT_EQ(wait->status, domain::WaitStatus::Resolved);
@@ -173,7 +173,7 @@ TEST_F(TaskFlowTest, TheEndOfATaskAnswersNoQuestionToTheOperator) {
     tasks_.supervisor.end(task, Ended{.exit_code = 0});
     loop_.run();
     ASSERT_EQ(model_->requests.size(), 1U);
-    EXPECT_FALSE(agent().last_continuation->matched_waiting_reason);
+    EXPECT_FALSE(statistics().last_continuation->matched_waiting_reason);
     const auto facts =
         read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
     ASSERT_EQ(facts.open_waits.size(), 1U);
@@ -236,7 +236,7 @@ TEST_F(TaskFlowTest, AResultThatATurnHasReadDoesNotComeAgain) {
     ASSERT_EQ(results().size(), 1U);
     EXPECT_EQ(results()[0].entry.status, domain::QueueStatus::Dropped);
     EXPECT_EQ(results()[0].entry.reason, "the result was read in a turn");
-    EXPECT_EQ(agent().total_message_count, 2);
+    EXPECT_EQ(statistics().total_message_count, 2);
 }
 
 TEST_F(TaskFlowTest, AnInterruptionEndsTheWaitForATaskButNotTheTask) {
@@ -286,7 +286,7 @@ TEST_F(TaskFlowTest, AnAgentWithATaskAnswersWhatItIsAsked) {
     start(R"({"rounds":[{"text":"Answered."}]})");
     send("are you there?");
     run();
-    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "Answered.");
+    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "Answered.");
     EXPECT_EQ(tasks_.host.active(agent_)->size(), 1U);
 }
 
@@ -301,7 +301,7 @@ TEST_F(TaskFlowTest, AnInterruptedCallEndsItsCommand) {
     tasks_.supervisor.end(id, Ended{.signal = 15, .stopped = true});
     loop_.run();
     EXPECT_TRUE(results().empty());
-    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonInterrupted);
 }
 
 }  // namespace

@@ -330,6 +330,7 @@ void Runner::step(const std::shared_ptr<Live>& live, Event event,
 void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
     live->facts.attempt = step.attempt;
     live->facts.agent = step.agent;
+    if (step.statistics) live->facts.statistics = *step.statistics;
     for (const auto& changed : step.executions) {
         auto& known = live->facts.executions;
         if (!known.empty() && known.front().round != changed.round) known.clear();

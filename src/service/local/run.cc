@@ -298,7 +298,7 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
     TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
         const auto facts = TRY(identity::load_facts(tx, agent));
         const auto closure = identity::decide_closure(facts);
-        const auto& terminal = facts.agent.last_turn_terminal;
+        const auto& terminal = facts.statistics.last_turn_terminal;
         response.final_status = final_status(closure, terminal, run.rest_reason);
         if (response.final_status == FinalStatus::Waiting)
             response.waiting_reason = closure.waiting_reason;
@@ -308,14 +308,14 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
             response.final_status = FinalStatus::Waiting;
             response.waiting_reason = domain::WaitingReason::AwaitingTaskResult;
         }
-        if (facts.agent.rest) response.sleep_reason = facts.agent.rest->reason;
+        if (facts.agent.sleep) response.sleep_reason = facts.agent.sleep->reason;
         if (terminal && terminal->last_assistant_message)
             response.raw_final_text = terminal->last_assistant_message;
         response.final_text = response.raw_final_text.value_or("");
         const bool failed = response.final_status == FinalStatus::Failed ||
                             response.final_status == FinalStatus::MaxTurnsExceeded;
-        if (failed && facts.agent.last_runtime_failure)
-            response.failure_artifact = facts.agent.last_runtime_failure->failure_artifact;
+        if (failed && facts.statistics.last_runtime_failure)
+            response.failure_artifact = facts.statistics.last_runtime_failure->failure_artifact;
         // Rounds can run out between two turns, where none of them has failed.
         if (failed && !response.failure_artifact)
             response.failure_artifact = domain::FailureArtifact{
