@@ -144,9 +144,11 @@ bool Dispatcher::is_repeatable(const domain::ToolCall& call) const {
     return call.tool_registry_version == registry_version_;
 }
 
-bool Dispatcher::can_resume(const domain::ToolCall& call) const {
+void Dispatcher::can_resume(const domain::ToolCall& call,
+                            std::move_only_function<void(bool)> done) const {
     const Tool* found = parts_.registry.find(call.tool);
-    return found && found->can_resume(call);
+    if (!found) return done(false);
+    found->can_resume(call, std::move(done));
 }
 
 Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,

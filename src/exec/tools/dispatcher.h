@@ -61,8 +61,9 @@ public:
     // The same for a call of any process. A tool that is gone may have been there for the process
     // that made the call, unless that one had the same tools.
     bool is_repeatable(const domain::ToolCall& call) const;
-    // Would making it again go on with what it had begun?
-    bool can_resume(const domain::ToolCall& call) const;
+    // Would making it again continue what it had begun? `done` comes once, on the loop, maybe
+    // before can_resume() returns.
+    void can_resume(const domain::ToolCall& call, std::move_only_function<void(bool)> done) const;
 
     // Runs the call, or refuses it; either way `done` gets everything, once, on the loop. The
     // handle is null when the call is already over.

@@ -101,8 +101,13 @@ public:
     virtual std::shared_ptr<Running> start(const domain::ToolCall& call, const Place& place,
                                            results::ArtifactSink& sink, Done done) = 0;
 
-    // Would start() with this call, which a crash cut off, go on with what it had begun?
-    virtual bool can_resume(const domain::ToolCall& /*call*/) const { return false; }
+    // Would start() with this call, which a crash cut off, continue what it had begun? `done` comes
+    // once, on the loop, maybe before can_resume() returns. False also when nobody can say: the
+    // call's outcome is then reported as unknown.
+    virtual void can_resume(const domain::ToolCall& /*call*/,
+                            std::move_only_function<void(bool)> done) const {
+        done(false);
+    }
 
     // A better word for input that does not fit the schema, or nothing.
     virtual std::optional<domain::ToolError> explain(const json::value& /*args*/) const {
