@@ -157,9 +157,10 @@ TEST_F(HostTest, AnEndWhoseRecordCannotBeLoadedYetIsNotLost) {
 TEST_F(HostTest, ATaskThatIsStoppedDuringARecoveryIsNotTakenForLost) {
     a_task();
     restart();
-    host_->recover({agent_});
     std::optional<base::Result<StopReceipt>> receipt;
+    // Its commit is heard of before the recovery has loaded anything.
     host_->stop(agent_, {"t1"}, [&](auto result) { receipt = std::move(result); });
+    host_->recover({agent_});
     loop_.run();
     ASSERT_TRUE(receipt && *receipt);
     EXPECT_EQ(task().status, TaskStatus::Cancelling);
