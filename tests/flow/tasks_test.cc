@@ -255,7 +255,9 @@ TEST_F(TaskFlowTest, AnInterruptionEndsTheWaitForATaskButNotTheTask) {
     loop_.after(std::chrono::seconds(1), [&] { scheduler_->interrupt(agent_, "operator"); });
     loop_.run();
     EXPECT_LT(loop_.now() - before, std::chrono::seconds(10));
-    EXPECT_EQ(tasks_.host.find(agent_, {task})->status, domain::TaskStatus::Running);
+    EXPECT_EQ(
+        read<std::optional<domain::Task>>([&](store::Tx& tx) { return tx.task({task}); })->status,
+        domain::TaskStatus::Running);
     EXPECT_TRUE(tasks_.machine.commands.at(task).stops.empty());
 }
 
@@ -286,8 +288,11 @@ TEST_F(TaskFlowTest, AnAgentWithATaskAnswersWhatItIsAsked) {
     start(R"({"rounds":[{"text":"Answered."}]})");
     send("are you there?");
     run();
-    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "Answered.");
-    EXPECT_EQ(tasks_.host.active(agent_)->size(), 1U);
+    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "Answered.");
+    EXPECT_EQ(read<std::vector<domain::Task>>([&](store::Tx& tx) {
+                  return tx.active_tasks(agent_);
+              }).size(),
+              1U);
 }
 
 TEST_F(TaskFlowTest, AnInterruptedCallEndsItsCommand) {

@@ -261,7 +261,7 @@ TEST_F(SystemSupervisorTest, PassesInputOn) {
     ASSERT_EQ(written.size(), 2U);
     EXPECT_EQ(written[0], 6);
     EXPECT_EQ(written[1], 0);
-    // The end was told; there is nobody left to write to.
+    // The end was reported; no command is left to write to.
     command_->write("late", [&](auto bytes) { written.push_back(bytes); });
     ASSERT_EQ(written.size(), 3U);
     EXPECT_FALSE(written[2]);

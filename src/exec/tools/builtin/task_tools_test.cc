@@ -79,7 +79,7 @@ TEST_F(TaskToolsTest, ACommandThatIsOverInTimeLeavesNoTask) {
     EXPECT_EQ(base::string_at(result, "stdout_preview"), "a");
     EXPECT_EQ(base::string_at(result, "stderr_preview"), "b");
     EXPECT_FALSE(result.contains("task_handle"));
-    EXPECT_TRUE(host_.active({"default"})->empty());
+    EXPECT_TRUE(active().empty());
     exec("true");  // By the next command, what the first one left is gone.
     EXPECT_FALSE(std::filesystem::exists(folder_.at("home/task-output/call-1.log")));
     EXPECT_FALSE(std::filesystem::exists(folder_.at("run/call-1")));
@@ -105,7 +105,7 @@ TEST_F(TaskToolsTest, TheSameCommandIsNotStartedTwiceUnlessAskedFor) {
     const std::string long_cmd = "exec sleep 600 # " + std::string(500, 'x');
     EXPECT_EQ(base::string_at(promoted(long_cmd + "1"), "disposition"), "promoted_to_task");
     EXPECT_EQ(base::string_at(promoted(long_cmd + "2"), "disposition"), "promoted_to_task");
-    EXPECT_EQ(host_.active({"default"})->size(), 4U);
+    EXPECT_EQ(active().size(), 4U);
 }
 
 // contract: CMD-06
@@ -386,7 +386,7 @@ TEST_F(TaskToolsTest, ABatchItemHasSixFields) {
 // contract: CMD-16
 TEST_F(TaskToolsTest, ABatchNeverBecomesATask) {
     run("ExecCommandBatch", {{"items", {{{"cmd", "sleep 600"}, {"yield_time_ms", 50}}}}});
-    EXPECT_TRUE(host_.active({"default"})->empty());
+    EXPECT_TRUE(active().empty());
 }
 
 // Both are children of ours in sessions of their own; only one of them is what a command left.
@@ -419,7 +419,9 @@ TEST_F(TaskToolsTest, ACallThatWasCutOffIsTakenUpAndNotRepeated) {
         .call_id = {"call-1"},
         .args = {{"cmd", "echo run >> ../runs; : > ready; read line < ../go; echo done"},
                  {"login", false}}};
-    ASSERT_TRUE(tool->can_resume(call));
+    std::optional<bool> can_resume;
+    tool->can_resume(call, [&](bool answer) { can_resume = answer; });
+    ASSERT_EQ(can_resume, true);
     results::FileArtifacts sink(folder_.path() / "artifacts", "exec", ids_);
     std::optional<tools::Outcome> outcome;
     const auto running = tool->start(call, place_, sink, [&](tools::Outcome end) {

@@ -87,7 +87,9 @@ TEST_F(UseWorkspaceTest, MakesAWorktreeOnRecordBeforeItIsThere) {
     ASSERT_TRUE(again.envelope.ok()) << again.receipt;
     EXPECT_EQ(entered(again), entry);
     EXPECT_TRUE(again.result.effects.created.empty());
-    EXPECT_TRUE(dispatcher_.can_resume({.tool = "UseWorkspace"}));
+    std::optional<bool> can_resume;
+    dispatcher_.can_resume({.tool = "UseWorkspace"}, [&](bool answer) { can_resume = answer; });
+    EXPECT_EQ(can_resume, true);
 }
 
 // contract: EXEC-16

@@ -220,7 +220,10 @@ TEST_F(AgentPlansTest, ACrashLosesNeitherTheRunNorItsEnd) {
 TEST_F(AgentPlansTest, TheSameCallAfterACrashContinuesTheRunItHadMade) {
     ASSERT_FALSE(ask("c1", slow_plan(), AuthorityClass::OperatorInstruction, 1s));
     begin();
-    EXPECT_TRUE(life->agent_plans().knows({"c1"}));
+    std::optional<bool> known;
+    life->agent_plans().knows({"c1"}, [&](bool answer) { known = answer; });
+    pass(1s);
+    EXPECT_EQ(known, true);
     const auto answer = ask("c1", slow_plan());
     ASSERT_TRUE(answer);
     EXPECT_TRUE(std::holds_alternative<plan::PlanContinues>(*answer));
