@@ -1,9 +1,9 @@
-// Tasks of another kind than commands, the ends that a failing store delays, and what is asked while
-// a recovery is on its way.
+// Tasks of another kind than commands, the ends that a failing store delays, and what is asked
+// while a recovery is on its way.
 #include "exec/tasks/executor.h"
 
-#include "tests/support/host_fixture.h"
 #include "exec/tasks/plan_task.h"
+#include "tests/support/host_fixture.h"
 
 namespace tasks {
 namespace {
@@ -188,8 +188,9 @@ TEST_F(HostTest, ATaskThatIsStoppedBeforeItsProcessExistsIsStoppedAtOnce) {
 
 TEST_F(HostTest, ACommandThatIsCancelledBeforeItStartsIsNotStarted) {
     std::optional<base::Status> started;
-    host_->start(request(), [&](supervisor::End end) { ends_.push_back(std::move(end)); },
-                 [&](base::Status status) { started = std::move(status); });
+    host_->start(
+        request(), [&](supervisor::End end) { ends_.push_back(std::move(end)); },
+        [&](base::Status status) { started = std::move(status); });
     host_->cancel({"t1"});
     loop_.run();
     ASSERT_TRUE(started && !*started);

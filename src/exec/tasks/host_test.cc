@@ -1,8 +1,8 @@
 #include "exec/tasks/host.h"
 
 #include "base/os/files.h"
-#include "tests/support/host_fixture.h"
 #include "exec/tasks/snapshot.h"
+#include "tests/support/host_fixture.h"
 
 namespace tasks {
 namespace {

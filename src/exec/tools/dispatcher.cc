@@ -39,8 +39,8 @@ results::Envelope held_to(const ToolSpec& spec, results::Envelope envelope) {
                                      "the tool, not of the call."});
 }
 
-// What is kept of a call that ran, without its times. A fault in the projection is a failed call and
-// not a call without an end.
+// What is kept of a call that ran, without its times. A fault in the projection is a failed call
+// and not a call without an end.
 Dispatched dispatched_of(const domain::ToolCall& call, const ToolSpec& spec, Outcome outcome,
                          results::ArtifactSink& sink, const results::OutputPolicy& policy) {
     const auto projected = [&]() -> results::Envelope {
@@ -187,8 +187,7 @@ void Dispatcher::finish(const domain::ToolCall& call, base::Time started_at,
     auto projected = std::make_shared<std::optional<Dispatched>>();
     // The registry and its tools outlive every call.
     base::Job project = [projected, call, outcome = std::move(outcome), sink = std::move(sink),
-                         &spec = parts_.registry.find(call.tool)->spec(),
-                         policy = parts_.output] {
+                         &spec = parts_.registry.find(call.tool)->spec(), policy = parts_.output] {
         *projected = dispatched_of(call, spec, std::move(*outcome), *sink, policy);
     };
     base::Job deliver = [projected, started_at, &clock = parts_.clock,

@@ -456,8 +456,8 @@ protected:
     BackgroundResult() {
         place_.agent_home = testing::TempDir() + "holon_background_result";
         std::filesystem::remove_all(place_.agent_home);
-        dispatcher_.emplace(DispatcherParts{
-            .registry = registry_, .clock = clock_, .ids = ids_, .loop = &loop_});
+        dispatcher_.emplace(
+            DispatcherParts{.registry = registry_, .clock = clock_, .ids = ids_, .loop = &loop_});
         running_ = dispatcher_->dispatch(echo(), ProfilePreset::PublicNamed, place_,
                                          [this](Dispatched d) { end_ = std::move(d); });
     }
