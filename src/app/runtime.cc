@@ -155,9 +155,13 @@ public:
         CHECK(plans_, "a plan was started before the runtime was built");
         return plans_->start(std::move(ask), std::move(done));
     }
-    bool knows(const domain::ToolCallId& call) const override {
-        const std::shared_lock lock(mutex_);
-        return plans_ && plans_->knows(call);
+    void knows(const domain::ToolCallId& call,
+               std::move_only_function<void(bool)> done) override {
+        {
+            const std::shared_lock lock(mutex_);
+            if (plans_) return plans_->knows(call, std::move(done));
+        }
+        done(false);
     }
     base::Result<std::string> propose(const domain::ToolCall& call,
                                       const tools::Place& place) override {
