@@ -245,7 +245,9 @@ TEST(Migrations, ChangeNothingWhenTheCallBeforeThemFails) {
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().message, "no backup can be made");
     EXPECT_EQ(number(*db, "SELECT MAX(number) FROM schema_migrations"), 1);
-    // As programs before step 11 wrote them.
+}
+
+// As programs before step 11 wrote them.
     constexpr std::string_view kOldAgent =
         R"({"agent_id":"ada","identity":{"agent_id":"ada","kind":"named","visibility":"public",)"
         R"("ownership":"self_owned","profile_preset":"public_named","status":"active",)"
