@@ -14,6 +14,7 @@
 #include "exec/sandbox/machine.h"
 #include "tests/e2e/program.h"
 #include "tests/support/fake_model_server.h"
+#include "tests/support/skip.h"
 
 namespace e2e {
 namespace {
@@ -53,8 +54,7 @@ protected:
     void SetUp() override {
         const auto lacks = sandbox::missing(sandbox::probe(HOLON_PROGRAM));
         if (!lacks.empty())
-            GTEST_SKIP() << "NOT TESTED, this machine cannot confine: "
-                         << fmt::format("{}", fmt::join(lacks, "; "));
+            HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
     }
 
     std::map<fs::path, std::string> kept() const {

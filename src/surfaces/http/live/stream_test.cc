@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/http/fixture.h"
+#include "tests/support/skip.h"
 
 namespace test_http {
 namespace {
@@ -210,7 +211,7 @@ TEST_F(Stream, AThousandIdleReadersAreServed) {
     ::getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
-    if (files.rlim_cur < 2200) GTEST_SKIP() << "too few descriptors are allowed here";
+    if (files.rlim_cur < 2200) HOLON_SKIP("too few descriptors are allowed here");
     start();
     std::vector<Reader> readers;
     for (int i = 0; i < 1000; ++i) readers.emplace_back(tcp(), kPath);
