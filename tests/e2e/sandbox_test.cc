@@ -125,7 +125,7 @@ protected:
     }
     // Whether something with our mark still runs when everything had time to go.
     bool lingers() const {
-        const auto until = std::chrono::steady_clock::now() + 5s;
+        const auto until = std::chrono::steady_clock::now() + 30s;
         while (marked_process())
             if (std::chrono::steady_clock::now() > until) return true;
         return false;
