@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "app/credentials.h"
-#include "app/gate.h"
 #include "app/init.h"
 #include "app/mcp.h"
 #include "app/models.h"
@@ -16,6 +15,7 @@
 #include "app/runtime.h"
 #include "app/sandbox.h"
 #include "app/serve.h"
+#include "app/store.h"
 #include "base/log/log.h"
 #include "base/os/signals.h"
 #include "service/daemon/background.h"
@@ -193,6 +193,14 @@ cli::Exit execute(const cli::GateCommand& command, const config::Config& config,
     return cli::execute(command, {.gate = **gate, .terminal = terminal});
 }
 
+// The daemon is not asked: copying needs the file only, and must work when nothing else does.
+cli::Exit execute(const cli::StoreCommand& command, const config::Config& config,
+                  const cli::Terminal& terminal) {
+    base::SystemClock clock;
+    app::FileBackups backups(config, clock);
+    return cli::execute(command, {.backups = backups, .terminal = terminal});
+}
+
 cli::Exit run(int argc, char** argv) {
     const auto terminal = cli::Terminal::standard();
     const auto invocation = cli::parse(argc, argv);
@@ -242,6 +250,8 @@ cli::Exit run(int argc, char** argv) {
     if (const auto* command = std::get_if<cli::PlanCommand>(&invocation->command))
         return execute(*command, *config, terminal);
     if (const auto* command = std::get_if<cli::GateCommand>(&invocation->command))
+        return execute(*command, *config, terminal);
+    if (const auto* command = std::get_if<cli::StoreCommand>(&invocation->command))
         return execute(*command, *config, terminal);
     return execute(std::get<cli::Command>(invocation->command), *config, terminal);
 }

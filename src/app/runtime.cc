@@ -11,6 +11,7 @@
 #include "app/models.h"
 #include "app/providers.h"
 #include "app/sandbox.h"
+#include "app/store.h"
 #include "app/trigger_key.h"
 #include "base/os/files.h"
 #include "base/os/process_runner.h"
@@ -28,7 +29,6 @@
 #include "flow/plans/agents/agent_plans.h"
 #include "service/local/local_gate.h"
 #include "service/local/local_plans.h"
-#include "store/sql/sqlite/sqlite_store.h"
 
 namespace app {
 namespace {
@@ -361,8 +361,7 @@ private:
 }  // namespace
 
 base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config, Tools tools) {
-    TRY(base::make_folders(config.home, 0700));
-    auto store = TRY(sqlite::open({.file = config.database()}));
+    auto store = TRY(open_store(config));
     auto key = TRY(trigger_key(config.home));
     scan::know({key});  // It may have been made just now.
     return std::make_unique<RealRuntime>(config, tools, std::move(store), std::move(key));

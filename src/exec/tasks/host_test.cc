@@ -56,8 +56,9 @@ protected:
                   },
                   .gate = &gate_,
                   .output_bytes_max = output_bytes_max_});
-        host_->on_result = [&](const domain::AgentId& agent) { woken_.push_back(agent.value); };
-        host_->on_stuck = [&](const auto&, const base::Error& error) { stuck_ = error.message; };
+        host_->set_listener(
+            {.on_result = [&](const domain::AgentId& agent) { woken_.push_back(agent.value); },
+             .on_stuck = [&](const auto&, const base::Error& error) { stuck_ = error.message; }});
     }
 
     CommandRequest request(std::string id = "t1") {

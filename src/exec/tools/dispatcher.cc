@@ -5,8 +5,8 @@
 #include "base/scan/texts.h"
 #include "base/text.h"
 #include "exec/results/artifacts.h"
-#include "exec/tools/flow_policy.h"
-#include "exec/tools/policy.h"
+#include "exec/tools/policy/flow_policy.h"
+#include "exec/tools/policy/policy.h"
 #include "exec/tools/schema_check.h"
 
 namespace tools {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/time.h"
+#include "service/backups.h"
 #include "service/daemon/daemon.h"
 #include "service/plans.h"
 #include "service/service.h"
@@ -43,12 +44,18 @@ struct GateContext {
     const Terminal& terminal;
 };
 
+struct StoreContext {
+    service::Backups& backups;
+    const Terminal& terminal;
+};
+
 // On a terminal people get sentences and tables; piped or with --json the output is JSON.
 Exit execute(const Command& command, const Context& context);
 Exit execute(const DaemonCommand& command, const DaemonContext& context);
 Exit execute(const SettingsCommand& command, const SettingsContext& context);
 Exit execute(const PlanCommand& command, const PlanContext& context);
 Exit execute(const GateCommand& command, const GateContext& context);
+Exit execute(const StoreCommand& command, const StoreContext& context);
 
 // One answer in its two forms, for scripts and for people, and the exit code.
 struct Answer {

@@ -103,6 +103,7 @@ protected:
     std::vector<domain::Message> received() {
         std::vector<domain::Message> list;
         write([&](store::Tx& tx) -> base::Status {
+            list.clear();  // It may be run twice.
             for (const auto& one : TRY(tx.messages(kAgent, {.limit = 99})))
                 list.push_back(one.record.message);
             return {};

@@ -333,6 +333,25 @@ void Connection::checkpoint() {
     sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 
+Status Connection::copy_to(const std::filesystem::path& target) {
+    sqlite3* raw = nullptr;
+    const int opened = sqlite3_open_v2(
+        target.c_str(), &raw, SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_READWRITE,
+        nullptr);
+    Connection copy(std::unique_ptr<sqlite3, CloseDatabase>(raw), target.string());
+    if (opened != SQLITE_OK) return copy.failure(opened);
+    // A copy that is cut short is thrown away, so it needs no journal, and the caller syncs it.
+    TRY(copy.run_script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"));
+    sqlite3_backup* backup = sqlite3_backup_init(raw, "main", db_.get(), "main");
+    if (!backup) return copy.failure(sqlite3_errcode(raw));
+    // All pages in one step, which is one snapshot: in between, a writer would make it start over.
+    const int stepped = sqlite3_backup_step(backup, -1);
+    const int finished = sqlite3_backup_finish(backup);
+    if (stepped != SQLITE_DONE) return copy.failure(stepped);
+    if (finished != SQLITE_OK) return copy.failure(finished);
+    return {};
+}
+
 Result<std::string> Connection::serialize() {
     constexpr std::size_t kWriteVersion = 18, kReadVersion = 19;
     sqlite3_int64 size = 0;

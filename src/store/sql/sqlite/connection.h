@@ -52,6 +52,9 @@ public:
     Status sync();
     // Moves what the log holds into the database file, as far as readers allow.
     void checkpoint();
+    // Copies the database, as it is at one moment, over the existing file `target`, which nobody
+    // else uses. Other connections may write to this database meanwhile. Does not sync `target`.
+    Status copy_to(const std::filesystem::path& target);
     // The whole database as one string of bytes.
     Result<std::string> serialize();
 

@@ -1,6 +1,7 @@
 #include "store/sql/sqlite/sqlite_store.h"
 
 #include "store/migrations/migrations.h"
+#include "store/sql/sqlite/backup.h"
 #include "store/sql/sqlite/group.h"
 #include "store/sql/sqlite/readers.h"
 #include "store/sql/sqlite/writer.h"
@@ -38,7 +39,13 @@ private:
 Result<std::unique_ptr<Connection>> open_migrated(const Options& options) {
     auto connection =
         TRY(Connection::open({.file = options.file, .busy_timeout = options.busy_timeout}));
-    TRY(migrations::migrate(*connection));
+    migrations::BeforeChange before;
+    if (options.backups)
+        before = [&](std::int64_t version) {
+            return back_up_before_migration(options.file, options.backups->folder, version,
+                                            options.backups->now);
+        };
+    TRY(migrations::migrate(*connection, migrations::steps(), before));
     return connection;
 }
 

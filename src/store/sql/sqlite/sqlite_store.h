@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "base/time.h"
 #include "store/store.h"
 
 namespace sqlite {
@@ -23,13 +25,21 @@ struct Job;
 
 enum class Mode { Threaded, Inline };
 
+// Where a copy goes that is made before a migration; see backup.h.
+struct AutomaticBackups {
+    std::filesystem::path folder;
+    base::Time now{};  // Part of the copy's name.
+};
+
 struct Options {
     std::filesystem::path file;  // ":memory:" works with Inline only.
     Mode mode{Mode::Threaded};
     std::chrono::milliseconds busy_timeout{5000};
+    std::optional<AutomaticBackups> backups{};  // No copies are made unless set.
 };
 
-// Opens the database, creates it when it is not there, and migrates it.
+// Opens the database, creates it when it is not there, and migrates it. With `backups` a database
+// that needs a migration is copied first; when that fails, it is not migrated and not opened.
 base::Result<std::unique_ptr<store::Store>> open(const Options& options);
 
 class InlineStore final : public store::Store {

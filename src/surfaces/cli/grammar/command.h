@@ -350,9 +350,20 @@ struct GateCommand {
         action{};
 };
 
+struct StoreBackupCommand {
+    std::optional<std::string> file{};  // A new one in the home unless named.
+};
+
+// What needs the file of the database only.
+struct StoreCommand {
+    bool json{false};
+    std::variant<StoreBackupCommand> action{};
+};
+
 struct Invocation {
     std::optional<std::string> home{};
-    std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand, GateCommand>
+    std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand, GateCommand,
+                 StoreCommand>
         command{};
 };
 

@@ -190,6 +190,17 @@ TEST(Parse, ADisplayModeHasANameAndANumber) {
     EXPECT_EQ(stop({"tail", "--display", "info"}).exit, Exit::Usage);
 }
 
+TEST(Parse, ABackupMayNameItsFile) {
+    const auto backup = [](std::vector<const char*> words) {
+        return std::get<StoreBackupCommand>(
+            std::get<StoreCommand>(parsed(std::move(words))->command).action);
+    };
+    EXPECT_EQ(backup({"store", "backup"}).file, std::nullopt);
+    EXPECT_EQ(backup({"store", "backup", "a.db", "--json"}).file, "a.db");
+    EXPECT_EQ(stop({"store"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"store", "backup", "a.db", "b.db"}).exit, Exit::Usage);
+}
+
 TEST(Parse, AgentsAloneAreListed) {
     action<AgentListCommand>({"agent"});
     action<AgentListCommand>({"agents"});

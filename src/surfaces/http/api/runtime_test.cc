@@ -156,7 +156,8 @@ TEST_F(RuntimeTest, OneStateMakesGoodForALostReplay) {
     for (const auto& event : events())
         if (event.at("type") == "agent_state_changed") followed = event.at("payload");
     // Another has lost its stream and its cursor, and asks once.
-    EXPECT_EQ(runtime_->client().ask(get("/agents/main/events?after_seq=999999")).status, 404);
+    EXPECT_EQ(runtime_->client().ask(get("/agents/main/events/stream?after_seq=999999")).status,
+              404);
     const auto state = runtime_->read("/state");
     for (const auto* fact : {"status", "turn_index", "pending", "total_message_count",
                              "total_model_rounds", "current_run_id", "last_brief_at"})

@@ -1,8 +1,9 @@
-#include "app/gate.h"
+#include "app/store.h"
 
 #include "app/credentials.h"
 #include "base/os/files.h"
 #include "service/local/local_gate.h"
+#include "store/sql/sqlite/backup.h"
 #include "store/sql/sqlite/sqlite_store.h"
 
 namespace app {
@@ -45,12 +46,36 @@ private:
     service::LocalGate gate_;
 };
 
+std::filesystem::path backups_folder(const config::Config& config) {
+    return config.home / "backups";
+}
+
 }  // namespace
 
-base::Result<std::unique_ptr<service::Gate>> open_gate(const config::Config& config) {
+base::Result<std::unique_ptr<store::Store>> open_store(const config::Config& config) {
     TRY(base::make_folders(config.home, 0700));
-    auto store = TRY(sqlite::open({.file = config.database()}));
-    return std::make_unique<RealGate>(config, std::move(store));
+    base::SystemClock clock;
+    return sqlite::open({.file = config.database(),
+                         .backups = sqlite::AutomaticBackups{.folder = backups_folder(config),
+                                                             .now = clock.now()}});
+}
+
+base::Result<std::unique_ptr<service::Gate>> open_gate(const config::Config& config) {
+    return std::make_unique<RealGate>(config, TRY(open_store(config)));
+}
+
+base::Result<service::Backup> FileBackups::make(const std::optional<std::string>& file) {
+    std::filesystem::path to;
+    if (file) {
+        to = config_.cwd / *file;
+    } else {
+        to = backups_folder(config_) / (sqlite::backup_name(clock_.now()) + ".db");
+        if (std::filesystem::exists(config_.database()))
+            TRY(base::make_folders(to.parent_path(), 0700));
+    }
+    const auto made = TRY(sqlite::back_up(config_.database(), to));
+    return service::Backup{
+        .file = to.string(), .bytes = made.bytes, .schema_version = made.schema_version};
 }
 
 }  // namespace app
