@@ -12,7 +12,7 @@ using testing::Not;
 
 // Hints -------------------------------------------------------------------------------------------
 
-// contract: HINT-15, TICK-06, CONT-10, HINT-02
+// contract: HINT-12, HINT-15, TICK-06, CONT-10, HINT-02
 TEST_F(ResidentTest, AHintWithoutContentIsOneTickThatDoesNotReachTheModel) {
     start(kOneAnswer);
     scheduler_->start();

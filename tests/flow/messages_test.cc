@@ -295,6 +295,9 @@ TEST_F(MessagesTest, EveryRoundCarriesTheSameFrameAndTheWholeConversation) {
     run();
     ASSERT_EQ(model_->requests.size(), 3U);
     const auto& first = model_->requests[0];
+    std::set<std::string> offered;
+    for (const auto& tool : first.tools) offered.insert(tool.name);
+    EXPECT_EQ(offered, (std::set<std::string>{"Enqueue", "Sleep"})) << "the registry of this test";
     for (std::size_t round = 0; round < 3; ++round) {
         const auto& request = model_->requests[round];
         EXPECT_EQ(request.frame, first.frame);

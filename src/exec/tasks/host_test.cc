@@ -33,7 +33,7 @@ TEST_F(HostTest, ACallLearnsTheEndOfItsCommand) {
     EXPECT_TRUE(messages().empty());
 }
 
-// contract: TASK-18, TASK-38, TASK-39, AUDIT-09
+// contract: TASK-18, TASK-38, AUDIT-09
 TEST_F(HostTest, TheEndOfATaskIsOneCommitWithItsMessage) {
     a_task();
     supervisor_->end("t1", Ended{.exit_code = 3});

@@ -32,10 +32,10 @@ protected:
     }
     // A task, by its id, that begins with `cmd` only now: one that is quick could be over before it
     // is a task.
-    std::string task_that_runs(const std::string& cmd) {
+    std::string task_that_runs(const std::string& cmd, json::object more = {}) {
         const std::string go = folder_.at("go");
         EXPECT_EQ(::mkfifo(go.c_str(), 0600), 0);
-        const auto task = promoted(fmt::format("read line < {}; {}", go, cmd));
+        const auto task = promoted(fmt::format("read line < {}; {}", go, cmd), std::move(more));
         std::ofstream(go) << "on\n";
         return base::string_at(task.at("task_handle"), "task_id");
     }
@@ -185,8 +185,7 @@ TEST_F(TaskToolsTest, TheRecordOfATaskIsBelievedAndNotAStaleMessageAboutIt) {
 
 // contract: CMD-56, CMD-57, TASK-25
 TEST_F(TaskToolsTest, MuchOutputIsShownShortAndKeptWhole) {
-    const auto id =
-        base::string_at(promoted("yes line | head -n 300000").at("task_handle"), "task_id");
+    const auto id = task_that_runs("yes line | head -n 300000");
     const json::object result = output(id);
     const auto& shown = result.at("task");
     EXPECT_LE(base::string_at(shown, "output_preview").size(), 8000U);
@@ -196,9 +195,7 @@ TEST_F(TaskToolsTest, MuchOutputIsShownShortAndKeptWhole) {
 
 // contract: CMD-61, CMD-62, CMD-63, FAIL-07, FAIL-11, FAIL-15
 TEST_F(TaskToolsTest, ATaskThatFailedShowsItsEvidence) {
-    const auto id = base::string_at(
-        promoted("yes noise | head -c 3000000; echo broken >&2; exit 3").at("task_handle"),
-        "task_id");
+    const auto id = task_that_runs("yes noise | head -c 3000000; echo broken >&2; exit 3");
     const auto end = run("TaskOutput", {{"task_id", id}});
     const auto& shown = end.envelope.result().at("task");
     EXPECT_EQ(base::string_at(shown, "status"), "failed");
@@ -278,8 +275,7 @@ TEST_F(TaskToolsTest, ACommandThatWantsATerminalIsNotQuietlyGivenOne) {
 TEST_F(TaskToolsTest, InputThatIsRefusedIsNoError) {
     const auto deaf = long_task();
     EXPECT_FALSE(snapshot(deaf).at("command").as_object().contains("accepts_input"));
-    const auto over =
-        base::string_at(promoted("true", {{"accepts_input", true}}).at("task_handle"), "task_id");
+    const auto over = task_that_runs("true", {{"accepts_input", true}});
     output(over);
     for (const auto& id : {deaf, over}) {
         const auto receipt = run("TaskInput", {{"task_id", id}, {"input", "x"}});

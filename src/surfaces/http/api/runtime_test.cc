@@ -4,6 +4,7 @@
 #include "service/views/presentation.h"
 #include "surfaces/http/server/router.h"
 #include "tests/http/fixture.h"
+#include "tests/support/eventually.h"
 #include "tests/support/recording.h"
 #include "tests/support/resident.h"
 
@@ -83,8 +84,8 @@ protected:
         runtime_->send("/control/agents/main/prompt",
                        json::serialize(json::object{{"text", text}}));
         follow_until(live, "turn_terminal");
-        while (runtime_->read("/status").at("agent").at("status") == "awake_running") {
-        }
+        EXPECT_TRUE(test_support::eventually(
+            [&] { return runtime_->read("/status").at("agent").at("status") != "awake_running"; }));
     }
     json::array events(const std::string& query = "?order=asc&limit=512") {
         return runtime_->read("/agents/main/events" + query).at("events").as_array();
