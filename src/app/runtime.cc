@@ -155,8 +155,7 @@ public:
         CHECK(plans_, "a plan was started before the runtime was built");
         return plans_->start(std::move(ask), std::move(done));
     }
-    void knows(const domain::ToolCallId& call,
-               std::move_only_function<void(bool)> done) override {
+    void knows(const domain::ToolCallId& call, std::move_only_function<void(bool)> done) override {
         {
             const std::shared_lock lock(mutex_);
             if (plans_) return plans_->knows(call, std::move(done));
