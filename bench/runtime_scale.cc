@@ -54,8 +54,8 @@ void fill(const std::filesystem::path& file, int agents, int events) {
     domain::Agent agent{.agent_id = {"NAME"}, .identity = {.agent_id = {"NAME"}}};
     agent.turn_index = 1;
     agent.last_turn_terminal = domain::TurnTerminal{.turn_index = 1, .completed_at = now};
-    agent.rest = domain::Sleep{.since = now, .reason = "until tomorrow", .until = later};
-    agent.rest->timer_id = domain::TimerId{"timer-NAME"};
+    agent.sleep = domain::Sleep{.since = now, .reason = "until tomorrow", .until = later};
+    agent.sleep->timer_id = domain::TimerId{"timer-NAME"};
     const domain::Timer timer{.id = {"timer-NAME"},
                               .agent_id = {"NAME"},
                               .duration_ms = 86'400'000,

@@ -61,4 +61,26 @@ base::Result<std::string> name_model(const config::Config& config, const std::st
     return ref.text();
 }
 
+config::ModelPolicy policy_of(const config::Config& config, const std::string& model) {
+    const auto ref = config::parse_model_ref(model);
+    return config::resolve_policy(ref.value_or(config::ModelRef{"", model}), config.models);
+}
+
+std::vector<std::string> fallback_names(const config::Config& config, const std::string& model) {
+    std::vector<std::string> names;
+    const auto ref = config::parse_model_ref(model);
+    if (!ref) return names;
+    for (const auto& fallback : config::fallbacks_of(config, *ref))
+        names.push_back(fallback.text());
+    return names;
+}
+
+base::Result<std::string> planner_model(const config::Config& config,
+                                        const std::optional<std::string>& asked) {
+    if (asked) return name_model(config, *asked);
+    std::string model = config.model ? config.model->text() : "";
+    TRY(check_run(config, model));
+    return model;
+}
+
 }  // namespace app

@@ -1,7 +1,9 @@
 // Which model is asked, and whether it can be.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "config/config.h"
@@ -18,5 +20,16 @@ base::Status check_run(const config::Config& config, const std::string& model_re
 
 // The full name of a model that can be asked; an error says why it cannot.
 base::Result<std::string> name_model(const config::Config& config, const std::string& model_ref);
+
+// The limits that a model is used with. Names are checked before they get this far; one that an
+// earlier program stored is treated as unknown.
+config::ModelPolicy policy_of(const config::Config& config, const std::string& model);
+
+// The full names of the models to try when `model` fails, in order.
+std::vector<std::string> fallback_names(const config::Config& config, const std::string& model);
+
+// The model that plans are asked of: the one that was named, else the configured one.
+base::Result<std::string> planner_model(const config::Config& config,
+                                        const std::optional<std::string>& asked);
 
 }  // namespace app

@@ -67,9 +67,8 @@ std::optional<std::string> credential_of(const config::Provider& provider) {
 provider::HttpTimeouts timeouts_of(const config::Config& config, bool stream) {
     using std::chrono::milliseconds, std::chrono::seconds;
     const seconds whole(config.provider_timeout_s);
-    provider::HttpTimeouts timeouts{.first_byte = whole,
-                                    .idle = milliseconds(config.provider_stream_idle_ms),
-                                    .total = whole};
+    provider::HttpTimeouts timeouts{
+        .first_byte = whole, .idle = milliseconds(config.provider_stream_idle_ms), .total = whole};
     if (stream)
         timeouts.total = config.provider_stream_total_s.transform(
             [](std::int64_t total) { return milliseconds(seconds(total)); });
@@ -88,9 +87,9 @@ std::unique_ptr<provider::Codec> make_openai_codex(const config::Config& config,
 std::unique_ptr<provider::Codec> make_anthropic_messages(const config::Provider& settings) {
     using provider::anthropic_messages::CredentialHeader;
     // Servers that only copy the API take a bearer token, whatever their credential is called.
-    const bool is_key = settings.credential_name == "ANTHROPIC_API_KEY" ||
-                        (settings.id == "anthropic" &&
-                         settings.credential_kind == config::CredentialKind::ApiKey);
+    const bool is_key =
+        settings.credential_name == "ANTHROPIC_API_KEY" ||
+        (settings.id == "anthropic" && settings.credential_kind == config::CredentialKind::ApiKey);
     provider::anthropic_messages::Options options{
         .base_url = settings.base_url,
         .credential = credential_of(settings),

@@ -4,6 +4,9 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
 #include <sstream>
 
 #include "app/credentials.h"
@@ -78,241 +81,220 @@ gate::BackendFacts backend_facts(sandbox::Facts facts) {
             .hosts = std::move(facts.hosts)};
 }
 
+// Only while a plan run is executed: the first Ctrl-C ends it with its calls; a second one ends the
+// program at once, and the run stays open for `plan resume`.
+void run_plan_loop(base::AsioLoop& loop, plans::Plans& plans) {
+    int interrupts = 0;
+    const base::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) {
+        if (++interrupts > 1) std::_Exit(kInterruptedExit);
+        plans.interrupt("operator_interrupt");
+    });
+    loop.run();
+}
+
+base::Result<tasks::CommandRequest> command_of(const builtin::Shell& shell,
+                                               const service::TaskRequest& request,
+                                               const tools::Place& place,
+                                               const domain::TaskId& id) {
+    auto command = builtin::command_request(
+        shell, place, id,
+        {.cmd = request.cmd,
+         .workdir = request.workdir,
+         .shell = request.shell,
+         .login = request.login,
+         .tty = request.tty,
+         .yield_time_ms = request.yield_time_ms.value_or(builtin::kYieldDefaultMs),
+         .max_output_tokens = request.max_output_tokens,
+         .accepts_input = request.accepts_input},
+        "task");
+    if (!command) {
+        const auto& error = command.error();
+        const auto denials = builtin::denials_of(error);
+        if (!denials.empty())
+            return std::unexpected(base::Error{base::ErrorCode::Refused, error.message,
+                                               std::string(base::enum_name(denials.front().rule))});
+        return base::fail(base::ErrorCode::InvalidInput, "{} {}", error.message,
+                          error.recovery_hint.value_or(""));
+    }
+    if (!request.summary.empty()) command->summary = request.summary;
+    return std::move(*command);
+}
+
+std::filesystem::path log_of(const config::Config& config, const domain::ToolCall& call) {
+    const bool is_plan = call.source == domain::CallSource::PlanStep;
+    return builtin::output_log(is_plan ? config.home / "plans" / call.run_id.value
+                                       : config.agent_home(call.agent_id.value),
+                               {call.call_id.value});
+}
+
+std::vector<plan_tools::NamedCommand> plan_commands(const config::Config& config) {
+    std::vector<plan_tools::NamedCommand> list;
+    for (const auto& [name, command] : config.plans.commands)
+        list.push_back({name, command.description.value_or(""), command.argv, command.timeout_ms});
+    return list;
+}
+
+// The plan runs of agents, for the parts that are made before them: a tool, the dispatcher and the
+// plans themselves. Any thread may call; until bind() and after release() every call is refused.
+class LatePlans final : public plan::AgentPlans, public tools::Proposals, public plans::RunOwners {
+public:
+    void bind(plans::AgentPlans& plans) {
+        const std::unique_lock lock(mutex_);
+        plans_ = &plans;
+    }
+    // Waits for calls under way. A transaction of a plan run that is still queued in the store is
+    // undone from then on; the next start continues the run.
+    void release() {
+        const std::unique_lock lock(mutex_);
+        plans_ = nullptr;
+    }
+
+    std::shared_ptr<tools::Running> start(
+        plan::PlanAsk ask, std::move_only_function<void(plan::PlanAnswer)> done) override {
+        const std::shared_lock lock(mutex_);
+        CHECK(plans_, "a plan was started before the runtime was built");
+        return plans_->start(std::move(ask), std::move(done));
+    }
+    void knows(const domain::ToolCallId& call, std::move_only_function<void(bool)> done) override {
+        {
+            const std::shared_lock lock(mutex_);
+            if (plans_) return plans_->knows(call, std::move(done));
+        }
+        done(false);
+    }
+    base::Result<std::string> propose(const domain::ToolCall& call,
+                                      const tools::Place& place) override {
+        const std::shared_lock lock(mutex_);
+        if (!plans_) return ending();
+        return plans_->propose(call, place);
+    }
+    base::Status committing(store::Tx& tx, const domain::PlanRun& run) override {
+        const std::shared_lock lock(mutex_);
+        if (!plans_) return ending();
+        return plans_->committing(tx, run);
+    }
+    void committed(const domain::PlanRun& run) override {
+        const std::shared_lock lock(mutex_);
+        if (plans_) plans_->committed(run);
+    }
+
+private:
+    static std::unexpected<base::Error> ending() {
+        return base::fail(base::ErrorCode::Unavailable, "the runtime is ending");
+    }
+
+    mutable std::shared_mutex mutex_;
+    plans::AgentPlans* plans_{nullptr};
+};
+
 class RealRuntime final : public Runtime {
 public:
-    RealRuntime(const config::Config& config, Tools tools, std::unique_ptr<store::Store> store,
-                std::string trigger_key)
-        : config_(config),
-          store_(std::move(store)),
-          processes_(loop_),
-          shell_(loop_, processes_, shell_options(config)),
-          supervisor_(loop_, config.task_folder()),
-          gate_({.store = *store_,
-                 .clock = clock_,
-                 .ids = ids_,
-                 .folder = config.home / "gate",
-                 .credentials = credentials_of(config),
-                 .default_agent = {config.default_agent},
-                 .publish =
-                     [this](const std::vector<events::Committed>& events) {
-                         loop_.post([this, events] { feed_.publish(events); });
-                     },
-                 .wake = [this](const domain::AgentId& agent) { service_.wake_up(agent); }}),
-          result_gate_({.gate = gate_.gate(),
-                        .loop = loop_,
-                        .clock = clock_,
-                        .policy =
-                            [this](const domain::AgentId& agent, tools::Family family) {
-                                return config_.gate.policy(agent.value, base::enum_name(family));
-                            },
-                        .backend =
-                            [this](const domain::AgentId& agent) {
-                                return backend_facts(shell_.boundary(agent).facts());
-                            },
-                        .shared_backend = [this] { return backend_facts(boundary_.facts()); },
-                        .log_of = [this](const domain::ToolCall& call) { return log_of(call); },
-                        .executor = "holon " HOLON_VERSION}),
-          tasks_({.store = *store_,
-                  .loop = loop_,
-                  .clock = clock_,
-                  .ids = ids_,
-                  .feed = feed_,
-                  .supervisor = supervisor_,
-                  .rejoin = admission::rejoin,
-                  .execution_of = execution_of(config),
-                  .gate = config.gate.is_off() ? nullptr : &result_gate_,
-                  .output_bytes_max = static_cast<std::uint64_t>(config.max_command_output_bytes)}),
-          providers_(config, loop_, clock_, ids_),
-          boundary_(boundary_of(config, config.sandboxes.general)),
-          mcp_children_(loop_),
-          mcp_(mcp_parts(config_, loop_, clock_, mcp_children_, boundary_)),
-          dispatcher_(
-              {.registry = with_tools(tools),
-               .output = output_policy(config),
-               .clock = clock_,
-               .ids = ids_,
-               .external_calls =
-                   [this](const domain::AgentId& agent) { return config_.flow.of(agent.value); },
-               .proposals = &agent_plans_,
-               .loop = &loop_,
-               .gate = config.gate.is_off() ? nullptr : &result_gate_}),
-          service_(
-              {.turn = {.store = *store_,
-                        .loop = loop_,
-                        .clock = clock_,
-                        .ids = ids_,
-                        .provider = providers_,
-                        .dispatcher = dispatcher_,
-                        .feed = feed_,
-                        .home_of =
-                            [this](const domain::AgentId& agent) {
-                                return config_.agent_home(agent.value);
-                            },
-                        .max_output_tokens_of =
-                            [this](const std::string& model) {
-                                return policy(model).runtime_max_output_tokens;
-                            },
-                        .execution_of = execution_of(config)},
-               .tasks = tasks_,
-               .models = {.runtime_default_model = config.model ? config.model->text() : "",
-                          .fallbacks_of =
-                              [this](const std::string& model) { return fallbacks(model); },
-                          .policy_of =
-                              [this](const std::string& model) {
-                                  return model.empty() ? json::value(nullptr)
-                                                       : base::to_json(policy(model));
-                              }},
-               .check_run = [this](const std::string& model) { return check_run(config_, model); },
-               .name_model =
-                   [this](const std::string& model) { return name_model(config_, model); },
-               .task_of = [this](const auto& request, const auto& place,
-                                 const domain::TaskId& id) { return task_of(request, place, id); },
-               .workspace_dir = config.workspace_dir,
-               .started_in = config.cwd,
-               .run_loop = [this] { loop_.run(); },
-               .stop_loop = [this] { loop_.stop(); },
-               .default_agent = config.default_agent,
-               .limits = {.turn_rounds = config.budgets.turn_rounds,
-                          .turn_tokens = config.budgets.turn_tokens,
-                          .turn_wall_ms = config.budgets.turn_wall_ms,
-                          .agent_rounds = config.budgets.agent_rounds,
-                          .agent_tokens = config.budgets.agent_tokens,
-                          .agent_wall_ms = config.budgets.agent_wall_ms},
-               .concurrent_turns_max = static_cast<std::size_t>(config.max_concurrent_turns),
-               .trigger_key = std::move(trigger_key)}),
-          plans_({.store = *store_,
-                  .loop = loop_,
-                  .clock = clock_,
-                  .ids = ids_,
-                  .dispatcher = dispatcher_,
-                  .home = config.home,
-                  .vault = config.workspace_dir,
-                  .run_loop = [this] { run_plan_loop(); },
-                  .stop_loop = [this] { loop_.stop(); },
-                  .planner = {.provider = &providers_,
-                              .model_of = [this](const auto& asked) { return planner(asked); },
-                              .max_output_tokens_of =
-                                  [this](const std::string& model) {
-                                      return policy(model).runtime_max_output_tokens;
-                                  }},
-                  .owners = &agent_plans_,
-                  .settings = config.plans}),
-          agent_plans_({.store = *store_,
-                        .loop = loop_,
-                        .clock = clock_,
-                        .ids = ids_,
-                        .feed = feed_,
-                        .tasks = tasks_,
-                        .rejoin = admission::rejoin,
-                        .plans = plans_}) {}
+    RealRuntime(const config::Config& config, std::unique_ptr<store::Store> store)
+        : config_(config), store_(std::move(store)) {}
 
-    service::LocalService& service() override { return service_; }
-    plans::Plans& plans() override { return plans_; }
-    service::Plans& plan_service() override { return plan_service_; }
-    service::Gate& gate() override { return gate_; }
+    ~RealRuntime() override {
+        // Work in the background and in the store's writer uses parts that are destroyed before the
+        // store and the loop are.
+        loop_.finish_offloaded();
+        late_plans_.release();
+    }
+    RealRuntime(const RealRuntime&) = delete;
+    RealRuntime& operator=(const RealRuntime&) = delete;
+
+    // Makes the parts, each from those before it. Called once, before anything else is.
+    void build(Tools tools, std::string trigger_key) {
+        build_commands();
+        build_gate();
+        build_tasks();
+        providers_.emplace(config_, loop_, clock_, ids_);
+        register_tools();
+        build_mcp();
+        if (tools == Tools::Used) discover_mcp_tools();
+        build_dispatcher();  // It stamps calls with the version of the registry, now complete.
+        build_service(std::move(trigger_key));
+        build_plans();
+    }
+
+    service::LocalService& service() override { return *service_; }
+    plans::Plans& plans() override { return *plans_; }
+    service::Plans& plan_service() override { return *plan_service_; }
+    service::Gate& gate() override { return *gate_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
     events::Feed& feed() override { return feed_; }
 
 private:
-    // Only while a run is carried: the first Ctrl-C ends it with its calls; a second one ends the
-    // program at once, and the run stays open for `plan resume`.
-    void run_plan_loop() {
-        int interrupts = 0;
-        const base::Signals signals(loop_, {SIGINT, SIGTERM, SIGHUP}, [&](int) {
-            if (++interrupts > 1) std::_Exit(kInterruptedExit);
-            plans_.interrupt("operator_interrupt");
-        });
-        loop_.run();
+    void build_commands() {
+        shell_.emplace(loop_, processes_, shell_options(config_));
+        boundary_.emplace(boundary_of(config_, config_.sandboxes.general));
+        supervisor_.emplace(loop_, config_.task_folder());
     }
 
-    // Names of models are checked before they get this far; one that an earlier program stored is
-    // treated as unknown.
-    config::ModelPolicy policy(const std::string& model) const {
-        const auto ref = config::parse_model_ref(model);
-        return config::resolve_policy(ref.value_or(config::ModelRef{"", model}), config_.models);
+    void build_gate() {
+        gate_.emplace(service::LocalGateParts{
+            .store = *store_,
+            .clock = clock_,
+            .ids = ids_,
+            .folder = config_.home / "gate",
+            .credentials = credentials_of(config_),
+            .default_agent = {config_.default_agent},
+            .publish =
+                [&loop = loop_, &feed = feed_](const std::vector<events::Committed>& events) {
+                    loop.post([&feed, events] { feed.publish(events); });
+                },
+            .wake = [&service =
+                         service_](const domain::AgentId& agent) { service->wake_up(agent); }});
+        result_gate_.emplace(gate::ResultGateParts{
+            .gate = gate_->gate(),
+            .loop = loop_,
+            .clock = clock_,
+            .policy =
+                [&config = config_](const domain::AgentId& agent, tools::Family family) {
+                    return config.gate.policy(agent.value, base::enum_name(family));
+                },
+            .backend =
+                [&shell = *shell_](const domain::AgentId& agent) {
+                    return backend_facts(shell.boundary(agent).facts());
+                },
+            .shared_backend = [&boundary = *boundary_] { return backend_facts(boundary.facts()); },
+            .log_of = [&config = config_](
+                          const domain::ToolCall& call) { return app::log_of(config, call); },
+            .executor = "holon " HOLON_VERSION});
     }
 
-    base::Result<std::string> planner(const std::optional<std::string>& asked) const {
-        if (asked) return name_model(config_, *asked);
-        std::string model = config_.model ? config_.model->text() : "";
-        TRY(check_run(config_, model));
-        return model;
+    // Null where no operator has set the gate.
+    gate::ResultGateAdapter* active_gate() {
+        return config_.gate.is_off() ? nullptr : &*result_gate_;
     }
 
-    std::vector<std::string> fallbacks(const std::string& model) const {
-        std::vector<std::string> names;
-        const auto ref = config::parse_model_ref(model);
-        if (!ref) return names;
-        for (const auto& fallback : config::fallbacks_of(config_, *ref))
-            names.push_back(fallback.text());
-        return names;
+    void build_tasks() {
+        tasks_.emplace(tasks::Parts{
+            .store = *store_,
+            .loop = loop_,
+            .clock = clock_,
+            .ids = ids_,
+            .feed = feed_,
+            .supervisor = *supervisor_,
+            .rejoin = admission::rejoin,
+            .execution_of = execution_of(config_),
+            .gate = active_gate(),
+            .output_bytes_max = static_cast<std::uint64_t>(config_.max_command_output_bytes)});
     }
 
-    base::Result<tasks::CommandRequest> task_of(const service::TaskRequest& request,
-                                                const tools::Place& place,
-                                                const domain::TaskId& id) const {
-        auto command = builtin::command_request(
-            shell_, place, id,
-            {.cmd = request.cmd,
-             .workdir = request.workdir,
-             .shell = request.shell,
-             .login = request.login,
-             .tty = request.tty,
-             .yield_time_ms = request.yield_time_ms.value_or(builtin::kYieldDefaultMs),
-             .max_output_tokens = request.max_output_tokens,
-             .accepts_input = request.accepts_input},
-            "task");
-        if (!command) {
-            const auto& error = command.error();
-            const auto denials = builtin::denials_of(error);
-            if (!denials.empty())
-                return std::unexpected(
-                    base::Error{base::ErrorCode::Refused, error.message,
-                                std::string(base::enum_name(denials.front().rule))});
-            return base::fail(base::ErrorCode::InvalidInput, "{} {}", error.message,
-                              error.recovery_hint.value_or(""));
-        }
-        if (!request.summary.empty()) command->summary = request.summary;
-        return std::move(*command);
-    }
-
-    std::filesystem::path log_of(const domain::ToolCall& call) const {
-        const bool is_plan = call.source == domain::CallSource::PlanStep;
-        return builtin::output_log(is_plan ? config_.home / "plans" / call.run_id.value
-                                           : config_.agent_home(call.agent_id.value),
-                                   {call.call_id.value});
-    }
-
-    // Before anything else runs, so that the catalogue is the same in every turn of this process.
-    void discover_mcp() {
-        if (config_.mcp_servers.empty()) return;
-        mcp_.discover([this] { loop_.stop(); });
-        loop_.run();
-        mcp_.add_tools(registry_);
-    }
-
-    std::vector<plan_tools::NamedCommand> plan_commands() const {
-        std::vector<plan_tools::NamedCommand> list;
-        for (const auto& [name, command] : config_.plans.commands)
-            list.push_back(
-                {name, command.description.value_or(""), command.argv, command.timeout_ms});
-        return list;
-    }
-
-    const tools::Registry& with_tools(Tools tools) {
+    void register_tools() {
         registry_.add(builtin::sleep());
-        registry_.add(builtin::agent_get(
-            [this](const domain::AgentId& agent) { return service_.status(agent.value); }));
+        registry_.add(builtin::agent_get([&service = service_](const domain::AgentId& agent) {
+            return service->status(agent.value);
+        }));
         registry_.add(builtin::enqueue());
-        registry_.add(builtin::task_list(tasks_));
-        registry_.add(builtin::task_status(tasks_));
-        registry_.add(builtin::task_input(tasks_));
-        registry_.add(builtin::task_output(tasks_, loop_));
-        registry_.add(builtin::task_stop(tasks_));
+        registry_.add(builtin::task_list(*tasks_));
+        registry_.add(builtin::task_status(*tasks_));
+        registry_.add(builtin::task_input(*tasks_));
+        registry_.add(builtin::task_output(*tasks_, loop_));
+        registry_.add(builtin::task_stop(*tasks_));
         registry_.add(builtin::apply_patch(loop_));
-        registry_.add(builtin::exec_command(shell_, tasks_));
-        registry_.add(builtin::exec_command_batch(shell_));
+        registry_.add(builtin::exec_command(*shell_, *tasks_));
+        registry_.add(builtin::exec_command_batch(*shell_));
         registry_.add(builtin::use_workspace({.store = *store_,
                                               .loop = loop_,
                                               .clock = clock_,
@@ -320,42 +302,166 @@ private:
                                               .environment = shell_options(config_).environment,
                                               .runtime_home = config_.home,
                                               .execution_of = execution_of(config_)}));
-        registry_.add(plan::run_plan_tool(agent_plans_));
+        registry_.add(plan::run_plan_tool(late_plans_));
         plan_tools::add_all(registry_, {.loop = loop_,
-                                        .shell = shell_,
+                                        .shell = *shell_,
                                         .context =
                                             [](const auto&, const tools::Place& place) {
                                                 return plan_tools::context_from(place.context);
                                             },
-                                        .commands = plan_commands(),
+                                        .commands = plan_commands(config_),
                                         .allow_delete = config_.plans.allow_delete,
                                         .kept = config_.home / "plans"});
-        if (tools == Tools::Used) discover_mcp();
-        return registry_;
     }
 
+    void build_mcp() {
+        mcp_children_.emplace(loop_);
+        mcp_.emplace(mcp_parts(config_, loop_, clock_, *mcp_children_, *boundary_));
+    }
+
+    // Starts the servers and runs the loop until each has listed its tools or failed. Before any
+    // turn, so that the catalogue is the same in every turn of this process.
+    void discover_mcp_tools() {
+        if (config_.mcp_servers.empty()) return;
+        mcp_->discover([&loop = loop_] { loop.stop(); });
+        loop_.run();
+        mcp_->add_tools(registry_);
+    }
+
+    void build_dispatcher() {
+        dispatcher_.emplace(
+            tools::DispatcherParts{.registry = registry_,
+                                   .output = output_policy(config_),
+                                   .clock = clock_,
+                                   .ids = ids_,
+                                   .external_calls =
+                                       [&config = config_](const domain::AgentId& agent) {
+                                           return config.flow.of(agent.value);
+                                       },
+                                   .proposals = &late_plans_,
+                                   .loop = &loop_,
+                                   .gate = active_gate()});
+    }
+
+    std::function<std::int64_t(const std::string&)> max_output_tokens_of() const {
+        return [&config = config_](const std::string& model) {
+            return policy_of(config, model).runtime_max_output_tokens;
+        };
+    }
+
+    turn::Parts turn_parts() {
+        return {
+            .store = *store_,
+            .loop = loop_,
+            .clock = clock_,
+            .ids = ids_,
+            .provider = *providers_,
+            .dispatcher = *dispatcher_,
+            .feed = feed_,
+            .home_of = [&config = config_](
+                           const domain::AgentId& agent) { return config.agent_home(agent.value); },
+            .max_output_tokens_of = max_output_tokens_of(),
+            .execution_of = execution_of(config_)};
+    }
+
+    identity::ModelFacts model_facts() const {
+        return {
+            .runtime_default_model = config_.model ? config_.model->text() : "",
+            .fallbacks_of = [&config = config_](
+                                const std::string& model) { return fallback_names(config, model); },
+            .policy_of =
+                [&config = config_](const std::string& model) {
+                    return model.empty() ? json::value(nullptr)
+                                         : base::to_json(policy_of(config, model));
+                }};
+    }
+
+    void build_service(std::string trigger_key) {
+        const auto& budgets = config_.budgets;
+        service_.emplace(service::LocalParts{
+            .turn = turn_parts(),
+            .tasks = *tasks_,
+            .models = model_facts(),
+            .check_run =
+                [&config = config_](const std::string& model) { return check_run(config, model); },
+            .name_model =
+                [&config = config_](const std::string& model) { return name_model(config, model); },
+            .task_of =
+                [&shell = *shell_](const auto& request, const auto& place,
+                                   const domain::TaskId& id) {
+                    return command_of(shell, request, place, id);
+                },
+            .workspace_dir = config_.workspace_dir,
+            .started_in = config_.cwd,
+            .run_loop = [&loop = loop_] { loop.run(); },
+            .stop_loop = [&loop = loop_] { loop.stop(); },
+            .default_agent = config_.default_agent,
+            .limits = {.turn_rounds = budgets.turn_rounds,
+                       .turn_tokens = budgets.turn_tokens,
+                       .turn_wall_ms = budgets.turn_wall_ms,
+                       .agent_rounds = budgets.agent_rounds,
+                       .agent_tokens = budgets.agent_tokens,
+                       .agent_wall_ms = budgets.agent_wall_ms},
+            .concurrent_turns_max = static_cast<std::size_t>(config_.max_concurrent_turns),
+            .trigger_key = std::move(trigger_key)});
+    }
+
+    void build_plans() {
+        plans_.emplace(plans::Parts{
+            .store = *store_,
+            .loop = loop_,
+            .clock = clock_,
+            .ids = ids_,
+            .dispatcher = *dispatcher_,
+            .home = config_.home,
+            .vault = config_.workspace_dir,
+            .run_loop = [&loop = loop_, &plans = plans_] { run_plan_loop(loop, *plans); },
+            .stop_loop = [&loop = loop_] { loop.stop(); },
+            .planner = {.provider = &*providers_,
+                        .model_of = [&config = config_](
+                                        const auto& asked) { return planner_model(config, asked); },
+                        .max_output_tokens_of = max_output_tokens_of()},
+            .owners = &late_plans_,
+            .settings = config_.plans});
+        agent_plans_.emplace(plans::AgentPlanParts{.store = *store_,
+                                                   .loop = loop_,
+                                                   .clock = clock_,
+                                                   .ids = ids_,
+                                                   .feed = feed_,
+                                                   .tasks = *tasks_,
+                                                   .rejoin = admission::rejoin,
+                                                   .plans = *plans_});
+        late_plans_.bind(*agent_plans_);
+        plan_service_.emplace(*plans_);
+    }
+
+    // In the order in which they are made; destroyed in reverse, while the loop does not run and no
+    // client calls. A part uses only those before it. There are two exceptions: the gate and a tool
+    // reach service_, on a client's call or from the loop only, and late_plans_ stands for
+    // agent_plans_.
     config::Config config_;
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
-    base::AsioLoop loop_;
-    std::unique_ptr<store::Store> store_;
-    base::SystemProcessRunner processes_;
-    builtin::Shell shell_;
+    base::AsioLoop loop_;  // What the store reports at its end is posted here, and dropped.
     events::Feed feed_;
-    supervisor::SystemSupervisor supervisor_;
-    service::LocalGate gate_;
-    gate::ResultGateAdapter result_gate_;
-    tasks::Host tasks_;
-    Providers providers_;
-    sandbox::Boundary boundary_;  // What MCP servers run behind.
-    mcp::SystemChildRunner mcp_children_;
-    mcp::Servers mcp_;
-    tools::Registry registry_;
-    tools::Dispatcher dispatcher_;
-    service::LocalService service_;
-    plans::Plans plans_;
-    plans::AgentPlans agent_plans_;
-    service::LocalPlans plan_service_{plans_};
+    tools::Registry registry_;  // Steps of turns that are queued in the store read it.
+    LatePlans late_plans_;      // Commits of plan runs that are queued in the store call it.
+    std::unique_ptr<store::Store> store_;  // Finishes its queue when it is destroyed.
+    base::SystemProcessRunner processes_{loop_};
+    std::optional<builtin::Shell> shell_;
+    std::optional<sandbox::Boundary> boundary_;  // What MCP servers run behind.
+    std::optional<supervisor::SystemSupervisor> supervisor_;
+    std::optional<service::LocalGate> gate_;
+    std::optional<gate::ResultGateAdapter> result_gate_;
+    std::optional<tasks::Host> tasks_;
+    std::optional<Providers> providers_;
+    std::optional<mcp::SystemChildRunner> mcp_children_;
+    std::optional<mcp::Servers> mcp_;
+    std::optional<tools::Dispatcher> dispatcher_;
+    std::optional<service::LocalService> service_;
+    std::optional<plans::Plans> plans_;
+    std::optional<plans::AgentPlans> agent_plans_;
+    std::optional<service::LocalPlans> plan_service_;
 };
 
 }  // namespace
@@ -364,7 +470,9 @@ base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& confi
     auto store = TRY(open_store(config));
     auto key = TRY(trigger_key(config.home));
     scan::know({key});  // It may have been made just now.
-    return std::make_unique<RealRuntime>(config, tools, std::move(store), std::move(key));
+    auto runtime = std::make_unique<RealRuntime>(config, std::move(store));
+    runtime->build(tools, std::move(key));
+    return runtime;
 }
 
 }  // namespace app

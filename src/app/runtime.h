@@ -17,11 +17,16 @@ namespace app {
 // Whether tools will be offered or called. Only then are MCP servers asked for theirs.
 enum class Tools { Unused, Used };
 
-// Everything one process needs to run agents. Opening starts no thread and sends no request; with
-// Tools::Used it starts the MCP servers that are configured, and waits for them for a while.
+// Everything one process needs to run agents. It owns all that it hands out.
 class Runtime {
 public:
+    // Opens the store of `config.home` and makes the parts; nothing is left behind when it fails.
+    // Starts no thread but the store's writer and sends no request; with Tools::Used it also starts
+    // the MCP servers that are configured, and runs the loop until each has listed its tools or
+    // failed, for a bounded time. The caller then has the loop, and runs it.
     static base::Result<std::unique_ptr<Runtime>> open(const config::Config& config, Tools tools);
+    // Not while the loop runs or a client still calls. Waits for work in the background and for the
+    // commits under way.
     virtual ~Runtime() = default;
     virtual service::LocalService& service() = 0;
     virtual plans::Plans& plans() = 0;

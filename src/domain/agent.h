@@ -1,4 +1,5 @@
-// A stored agent: the facts that outlive every turn. Status, pending and closure are views.
+// A stored agent: the facts that outlive every turn, and apart from them what its turns have added
+// up to. Status, pending and closure are views.
 #pragma once
 
 #include <optional>
@@ -108,14 +109,40 @@ struct ToolLatency {
 };
 BOOST_DESCRIBE_STRUCT(ToolLatency, (), (tool_name, calls, total_ms, max_ms))
 
+// Identity and control.
 struct Agent {
     AgentId agent_id;
     AgentIdentity identity{};
     bool booting{false};  // Its home is being created; nothing runs before that is done.
     bool paused{false};
     bool stopped{false};
-    std::optional<Sleep> rest{};
+    std::optional<Sleep> sleep{};
     std::int64_t turn_index{0};
+    std::vector<std::string> attached_workspaces{};
+    std::optional<WorkspaceEntry> active_workspace_entry{};
+    std::optional<std::string> model_override{};
+    std::optional<WorkItemId> current_work_item_id{};
+    Execution execution{};
+    friend bool operator==(const Agent&, const Agent&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Agent, (),
+                      (agent_id, identity, booting, paused, stopped, sleep, turn_index,
+                       attached_workspaces, active_workspace_entry, model_override,
+                       current_work_item_id, execution))
+constexpr auto describe_fields(const Agent*) {
+    return std::to_array<base::FieldDoc>(
+        {{.field = "booting", .has_default = true}, {.field = "execution", .has_default = true}});
+}
+
+// `tool_latency` has an entry for each tool of the registry that was called, and kOtherTools for
+// all calls of other names: models invent names.
+inline constexpr std::size_t kToolLatencyMax = 256;
+inline constexpr std::string_view kOtherTools = "(other)";
+
+// What an agent's turns have added up to, and how the latest of them went. Stored apart from the
+// Agent, because every round changes it.
+struct AgentStatistics {
+    AgentId agent_id;
     std::optional<TurnTerminal> last_turn_terminal{};
     std::optional<RuntimeFailure> last_runtime_failure{};
     std::optional<ContinuationResolution> last_continuation{};
@@ -128,27 +155,22 @@ struct Agent {
     std::int64_t total_model_rounds{0};
     std::int64_t total_turn_ms{0};  // Time spent in turns that are closed.
     std::optional<TokenUsage> last_turn_token_usage{};
-    std::vector<ToolLatency> tool_latency{};
-    std::vector<std::string> attached_workspaces{};
-    std::optional<WorkspaceEntry> active_workspace_entry{};
-    std::optional<std::string> model_override{};
-    std::optional<WorkItemId> current_work_item_id{};
-    Execution execution{};
-    friend bool operator==(const Agent&, const Agent&) = default;
+    std::vector<ToolLatency> tool_latency{};  // At most kToolLatencyMax.
+    friend bool operator==(const AgentStatistics&, const AgentStatistics&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Agent, (),
-                      (agent_id, identity, booting, paused, stopped, rest, turn_index,
-                       last_turn_terminal, last_runtime_failure, last_continuation,
+BOOST_DESCRIBE_STRUCT(AgentStatistics, (),
+                      (agent_id, last_turn_terminal, last_runtime_failure, last_continuation,
                        last_wake_reason, last_brief_at, total_message_count,
                        compacted_message_count, total_input_tokens, total_output_tokens,
-                       total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency,
-                       attached_workspaces, active_workspace_entry, model_override,
-                       current_work_item_id, execution))
-constexpr auto describe_fields(const Agent*) {
-    return std::to_array<base::FieldDoc>({{.field = "booting", .has_default = true},
-                                          {.field = "execution", .has_default = true},
-                                          {.field = "total_turn_ms", .has_default = true}});
+                       total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency))
+constexpr auto describe_fields(const AgentStatistics*) {
+    return std::to_array<base::FieldDoc>({{.field = "total_turn_ms", .has_default = true}});
 }
+
+// Adds one call to the entry of `tool`, which is a name of the registry, or to that of kOtherTools
+// when it is not or when there is no room for another name.
+void count_call(AgentStatistics& statistics, std::string_view tool, bool is_registered,
+                std::int64_t duration_ms);
 
 // ASCII letters, digits, '.', '-', '_', at most 64 of them, and not only dots: one path component.
 bool is_agent_id(std::string_view text);

@@ -65,7 +65,7 @@ TEST(Records, AnAttemptReadsBackInEachOfItsStates) {
                .restarts = 2,
                .model_ref = "anthropic/m",
                .token_usage = {10, 5, 15},
-               .rest_wish = SleepRequest{"later", 200},
+               .sleep_request = SleepRequest{"later", 200},
                .last_assistant_message = "text",
                .opened_at = kThen,
                .closed_at = kThen + std::chrono::seconds(2),
@@ -171,28 +171,8 @@ TEST(Records, AnAgentReadsBack) {
                       .created_at = kThen,
                       .updated_at = kThen};
     agent.paused = agent.stopped = true;
-    agent.rest = Sleep{kThen, "until the build is done", kThen};
+    agent.sleep = Sleep{kThen, "until the build is done", kThen};
     agent.turn_index = 3;
-    agent.last_turn_terminal = terminal();
-    agent.last_runtime_failure =
-        RuntimeFailure{kThen, "it broke", "runtime_turn", "hint", artifact()};
-    agent.last_continuation =
-        ContinuationResolution{.trigger_kind = TriggerKind::SystemTick,
-                               .class_ = ContinuationClass::LivenessOnly,
-                               .model_visible = false,
-                               .prior_closure_outcome = ClosureOutcome::Waiting,
-                               .prior_waiting_reason = WaitingReason::AwaitingTimer,
-                               .matched_waiting_reason = true,
-                               .evidence = {"a bare wake"}};
-    agent.last_wake_reason = "operator_prompt";
-    agent.last_brief_at = kThen;
-    agent.total_message_count = 1;
-    agent.compacted_message_count = 2;
-    agent.total_input_tokens = 3;
-    agent.total_output_tokens = 4;
-    agent.total_model_rounds = 5;
-    agent.last_turn_token_usage = TokenUsage{1, 2, 3};
-    agent.tool_latency = {{"ExecCommand", 2, 30, 20}};
     agent.attached_workspaces = {"ws-1"};
     agent.active_workspace_entry = WorkspaceEntry{"ws-1",
                                                   "/p",
@@ -204,8 +184,78 @@ TEST(Records, AnAgentReadsBack) {
     agent.model_override = "openai/m";
     agent.current_work_item_id = WorkItemId{"work_1"};
     expect_round_trip(agent);
-    const json::value continuation = base::to_json(*agent.last_continuation);
+}
+
+TEST(Records, StatisticsReadBack) {
+    AgentStatistics statistics{.agent_id = {"main"}};
+    expect_round_trip(statistics);
+    statistics.last_turn_terminal = terminal();
+    statistics.last_runtime_failure =
+        RuntimeFailure{kThen, "it broke", "runtime_turn", "hint", artifact()};
+    statistics.last_continuation =
+        ContinuationResolution{.trigger_kind = TriggerKind::SystemTick,
+                               .class_ = ContinuationClass::LivenessOnly,
+                               .model_visible = false,
+                               .prior_closure_outcome = ClosureOutcome::Waiting,
+                               .prior_waiting_reason = WaitingReason::AwaitingTimer,
+                               .matched_waiting_reason = true,
+                               .evidence = {"a bare wake"}};
+    statistics.last_wake_reason = "operator_prompt";
+    statistics.last_brief_at = kThen;
+    statistics.total_message_count = 1;
+    statistics.compacted_message_count = 2;
+    statistics.total_input_tokens = 3;
+    statistics.total_output_tokens = 4;
+    statistics.total_model_rounds = 5;
+    statistics.last_turn_token_usage = TokenUsage{1, 2, 3};
+    statistics.tool_latency = {{"ExecCommand", 2, 30, 20}};
+    statistics.total_turn_ms = 6;
+    expect_round_trip(statistics);
+    const json::value continuation = base::to_json(*statistics.last_continuation);
     EXPECT_TRUE(continuation.as_object().contains("class"));
+}
+
+TEST(Statistics, CountEachToolByItsName) {
+    AgentStatistics statistics;
+    count_call(statistics, "Read", true, 5);
+    count_call(statistics, "Write", true, 1);
+    count_call(statistics, "Read", true, 3);
+    EXPECT_EQ(statistics.tool_latency,
+              (std::vector<ToolLatency>{{"Read", 2, 8, 5}, {"Write", 1, 1, 1}}));
+}
+
+TEST(Statistics, CountNamesThatNoToolHasTogether) {
+    AgentStatistics statistics{.tool_latency = {{"Invented", 1, 1, 1}}};
+    count_call(statistics, "Invented", false, 5);
+    count_call(statistics, "Another", false, 7);
+    EXPECT_EQ(statistics.tool_latency,
+              (std::vector<ToolLatency>{{"Invented", 1, 1, 1}, {"(other)", 2, 12, 7}}));
+}
+
+TEST(Statistics, KeepABoundedNumberOfNames) {
+    AgentStatistics statistics;
+    for (std::size_t i = 0; i < 2 * kToolLatencyMax; ++i)
+        count_call(statistics, "tool-" + std::to_string(i), true, 2);
+    count_call(statistics, "tool-0", true, 2);
+    ASSERT_EQ(statistics.tool_latency.size(), kToolLatencyMax);
+    EXPECT_EQ(statistics.tool_latency.front(), (ToolLatency{"tool-0", 2, 4, 2}));
+    const auto rest = static_cast<std::int64_t>(kToolLatencyMax + 1);
+    EXPECT_EQ(statistics.tool_latency.back(), (ToolLatency{"(other)", rest, 2 * rest, 2}));
+}
+
+TEST(Statistics, FoldTheNamesThatAnOlderProgramHasCounted) {
+    for (const std::size_t had : {kToolLatencyMax - 1, kToolLatencyMax, 3 * kToolLatencyMax}) {
+        AgentStatistics statistics;
+        for (std::size_t i = 0; i < had; ++i)
+            statistics.tool_latency.push_back({"invented-" + std::to_string(i), 1, 2, 2});
+        count_call(statistics, "NoSuchTool", false, 9);
+        EXPECT_EQ(statistics.tool_latency.size(), kToolLatencyMax) << had;
+        std::int64_t calls = 0;
+        for (const auto& entry : statistics.tool_latency) calls += entry.calls;
+        EXPECT_EQ(calls, static_cast<std::int64_t>(had + 1));
+        EXPECT_EQ(statistics.tool_latency.back().tool_name, kOtherTools);
+        EXPECT_EQ(statistics.tool_latency.back().max_ms, 9);
+    }
 }
 
 TEST(Records, WaitsTimersAndTasksReadBackAndWriteTheirNulls) {

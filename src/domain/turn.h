@@ -98,7 +98,7 @@ struct Attempt {
     std::int64_t parks{0};     // How often it has waited for a provider's limit to reset.
     std::string model_ref;
     TokenUsage token_usage{};
-    std::optional<SleepRequest> rest_wish{};
+    std::optional<SleepRequest> sleep_request{};
     std::string last_assistant_message;
     Time opened_at{};
     std::optional<Time> closed_at{};
@@ -108,7 +108,7 @@ struct Attempt {
 BOOST_DESCRIBE_STRUCT(Attempt, (),
                       (run_id, agent_id, message_id, turn_index, state, rounds_max, tokens_max,
                        deadline, is_aborted, output_limit_recoveries, restarts, parks, model_ref,
-                       token_usage, rest_wish, last_assistant_message, opened_at, closed_at,
+                       token_usage, sleep_request, last_assistant_message, opened_at, closed_at,
                        terminal))
 
 constexpr auto describe_fields(const Attempt*) {

@@ -32,7 +32,7 @@ std::string summary_of(const domain::ProviderAttempt& last, const Failure& failu
 class ChainExchange final : public Exchange, public std::enable_shared_from_this<ChainExchange> {
 public:
     ChainExchange(std::shared_ptr<const std::vector<Candidate>> candidates, Chain::Parts parts,
-           Request request, Progress progress, std::move_only_function<void(Outcome)> done)
+                  Request request, Progress progress, std::move_only_function<void(Outcome)> done)
         : candidates_(std::move(candidates)),
           parts_(parts),
           request_(std::move(request)),
@@ -162,7 +162,7 @@ Chain::Chain(std::vector<Candidate> candidates, Parts parts)
 std::shared_ptr<Exchange> Chain::ask(Request request, Progress progress,
                                      std::move_only_function<void(Outcome)> done) {
     auto exchange = std::make_shared<ChainExchange>(candidates_, parts_, std::move(request),
-                                           std::move(progress), std::move(done));
+                                                    std::move(progress), std::move(done));
     exchange->attempt();
     return exchange;
 }

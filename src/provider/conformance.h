@@ -269,6 +269,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     AFailureArrivesOnceWithItsKind, CancelRightAfterAskGivesCancelled, CancelInFlightGivesCancelled,
     CancelAfterDoneChangesNothing, DroppingTheExchangeStopsNothing,
     TheTransportKeepsAnExchangeUntilItIsDone, AQuestionDroppedWithItsLoopIsFreed,
-    TheOutcomeReleasesCallbacksThatHoldTheExchange, QuestionsAtTheSameTimeDoNotDisturbEachOther, TheNextQuestionMayBeAskedFromDone);
+    TheOutcomeReleasesCallbacksThatHoldTheExchange, QuestionsAtTheSameTimeDoNotDisturbEachOther,
+    TheNextQuestionMayBeAskedFromDone);
 
 }  // namespace provider::conformance

@@ -1,5 +1,5 @@
-// The seam to model APIs: one Request in, one Outcome out. A turn asks through it and knows no vendor;
-// a transport implements it and knows no turn. conformance.h tests every promise made here.
+// The seam to model APIs: one Request in, one Outcome out. A turn asks through it and knows no
+// vendor; a transport implements it and knows no turn. conformance.h tests every promise made here.
 //
 // The types are plain values: copies are independent, and no member points anywhere. Those with a
 // description are also stored as JSON, so their member names stay readable for older homes.
@@ -35,7 +35,8 @@ struct AssistantTurn {
     std::vector<domain::Block> blocks;
     friend bool operator==(const AssistantTurn&, const AssistantTurn&) = default;
 };
-// The result of one tool call. `tool_use_id` is that of a tool-use block in the AssistantTurn before.
+// The result of one tool call. `tool_use_id` is that of a tool-use block in the AssistantTurn
+// before.
 struct ToolAnswer {
     std::string tool_use_id;
     std::string content;  // The receipt; the same text on every transport.
@@ -84,8 +85,8 @@ struct Reply {
     // In the model's order. Calls have ids that are unique within the reply and inputs that are
     // valid JSON; neither the tool's name nor its input was checked against the registry.
     std::vector<domain::Block> blocks;
-    std::string stop_reason;  // In the vendor's words; for people and records.
-    std::optional<domain::TokenUsage> usage{};        // Empty when the server did not report it.
+    std::string stop_reason;                    // In the vendor's words; for people and records.
+    std::optional<domain::TokenUsage> usage{};  // Empty when the server did not report it.
     std::optional<domain::CacheUsage> cache_usage{};  // Likewise.
     json::object request_diagnostics{};  // request_lowering_mode and the like; counts, no content.
     domain::AttemptTimeline timeline{};  // Filled by the caller that made the attempts (Chain).

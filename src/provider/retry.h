@@ -49,9 +49,9 @@ using NextMove = std::variant<TryAgain, Advance, GiveUp>;
 
 // The server's Retry-After is waited for if it is longer than our own backoff. One beyond the
 // policy's bound ends the candidate: asking earlier would be refused again, and a caller that
-// can wait that long finds the time in the failure. A fail-fast error ends its candidate only, except two: a
-// cancelled request must not go out again, and a prompt too long ends the turn so that it can be
-// shortened.
+// can wait that long finds the time in the failure. A fail-fast error ends its candidate only,
+// except two: a cancelled request must not go out again, and a prompt too long ends the turn so
+// that it can be shortened.
 NextMove decide(const RetryPolicy& policy, const Failure& failure, const FailedAttempt& attempt);
 
 }  // namespace provider

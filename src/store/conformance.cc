@@ -102,6 +102,7 @@ Status fill(Tx& tx, const std::string& agent) {
     const RunId run{agent + "-run"};
     const MessageId about{agent + "-m"};
     TRY(tx.put_agent({.agent_id = id}));
+    TRY(tx.put_statistics({.agent_id = id, .total_message_count = 1}));
     TRY(tx.append_message(message(about.value, agent), agent + "-key"));
     TRY(tx.open_attempt(attempt(run.value, agent)));
     TRY(tx.put_frame(run, "frame"));
@@ -123,32 +124,33 @@ Status fill(Tx& tx, const std::string& agent) {
 Result<std::vector<std::size_t>> census(Tx& tx, const std::string& agent) {
     const AgentId id{agent};
     const RunId run{agent + "-run"};
-    return std::vector<std::size_t>{std::size_t{TRY(tx.agent(id)).has_value()},
-                                    TRY(tx.messages(id, {})).size(),
-                                    std::size_t{TRY(tx.message({agent + "-m"})).has_value()},
-                                    static_cast<std::size_t>(TRY(tx.pending_count(id))),
-                                    std::size_t{TRY(tx.open_attempt_of(id)).has_value()},
-                                    std::size_t{TRY(tx.attempt(run)).has_value()},
-                                    std::size_t{TRY(tx.frame(run)).has_value()},
-                                    TRY(tx.tool_executions(run, std::nullopt)).size(),
-                                    TRY(tx.events(id, {})).size(),
-                                    static_cast<std::size_t>(TRY(tx.last_event_seq(id))),
-                                    TRY(tx.transcript(id, {})).size(),
-                                    TRY(tx.transcript_of({agent + "-m"})).size(),
-                                    TRY(tx.briefs(id, {})).size(),
-                                    TRY(tx.open_waits(id)).size(),
-                                    TRY(tx.active_timers(id, 9)).size(),
-                                    TRY(tx.active_tasks(id)).size(),
-                                    TRY(tx.tasks(id, 10)).size(),
-                                    TRY(tx.outbox(id)).size()};
+    return std::vector<std::size_t>{
+        std::size_t{TRY(tx.agent(id)).has_value()},
+        static_cast<std::size_t>(TRY(tx.statistics(id)).total_message_count),
+        TRY(tx.messages(id, {})).size(),
+        std::size_t{TRY(tx.message({agent + "-m"})).has_value()},
+        static_cast<std::size_t>(TRY(tx.pending_count(id))),
+        std::size_t{TRY(tx.open_attempt_of(id)).has_value()},
+        std::size_t{TRY(tx.attempt(run)).has_value()},
+        std::size_t{TRY(tx.frame(run)).has_value()},
+        TRY(tx.tool_executions(run, std::nullopt)).size(),
+        TRY(tx.events(id, {})).size(),
+        static_cast<std::size_t>(TRY(tx.last_event_seq(id))),
+        TRY(tx.transcript(id, {})).size(),
+        TRY(tx.transcript_of({agent + "-m"})).size(),
+        TRY(tx.briefs(id, {})).size(),
+        TRY(tx.open_waits(id)).size(),
+        TRY(tx.active_timers(id, 9)).size(),
+        TRY(tx.active_tasks(id)).size(),
+        TRY(tx.tasks(id, 10)).size(),
+        TRY(tx.outbox(id)).size()};
 }
 
 }  // namespace
 
 TEST_P(StoreConformance, AnAgentComesBackAsItWasPutAndAnUnknownOneIsEmpty) {
     domain::Agent ada{.agent_id = {"ada"}, .turn_index = 7};
-    ada.rest = domain::Sleep{.since = from_micros(1), .reason = "night", .until = from_micros(2)};
-    ada.tool_latency = {{.tool_name = "Read", .calls = 2, .total_ms = 3, .max_ms = 2}};
+    ada.sleep = domain::Sleep{.since = from_micros(1), .reason = "night", .until = from_micros(2)};
     write([&](Tx& tx) { return tx.put_agent(ada); });
     read([&](Tx& tx) -> Status {
         EXPECT_EQ(TRY(tx.agent({"ada"})), ada);
@@ -162,6 +164,26 @@ TEST_P(StoreConformance, PuttingAnAgentAgainReplacesIt) {
     write([](Tx& tx) { return tx.put_agent({.agent_id = {"ada"}, .turn_index = 2}); });
     read([](Tx& tx) -> Status {
         EXPECT_EQ(TRY(tx.agent({"ada"}))->turn_index, 2);
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, StatisticsComeBackAsTheyWerePutAndAreEmptyBefore) {
+    domain::AgentStatistics ada{.agent_id = {"ada"}, .total_model_rounds = 7};
+    ada.tool_latency = {{.tool_name = "Read", .calls = 2, .total_ms = 3, .max_ms = 2}};
+    write([&](Tx& tx) -> Status {
+        TRY(tx.put_agent({.agent_id = {"ada"}}));
+        TRY(tx.put_agent({.agent_id = {"bob"}}));
+        TRY(tx.put_statistics({.agent_id = {"ada"}, .total_model_rounds = 6}));
+        return tx.put_statistics(ada);
+    });
+    // The agent is put again in other steps than its statistics.
+    write([](Tx& tx) { return tx.put_agent({.agent_id = {"ada"}, .turn_index = 2}); });
+    reopen();
+    read([&](Tx& tx) -> Status {
+        EXPECT_EQ(TRY(tx.statistics({"ada"})), ada);
+        EXPECT_EQ(TRY(tx.statistics({"bob"})), domain::AgentStatistics{.agent_id = {"bob"}});
+        EXPECT_EQ(TRY(tx.statistics({"carl"})), domain::AgentStatistics{.agent_id = {"carl"}});
         return {};
     });
 }

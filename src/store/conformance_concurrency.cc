@@ -131,6 +131,7 @@ TEST_P(StoreConformance, AReadCannotChangeAnything) {
             EXPECT_EQ(outcome.error().code, ErrorCode::Refused);
         };
         refused(tx.put_agent({.agent_id = {"ada"}}));
+        refused(tx.put_statistics({.agent_id = {"ada"}}));
         refused(tx.erase_agent({"ada"}));
         refused(tx.append_message(message("m2"), std::nullopt));
         refused(tx.set_queue_status({"m1"}, domain::QueueStatus::Claimed, std::nullopt, {}));

@@ -76,7 +76,6 @@ TEST_P(StoreConformance, EveryOriginTrustAndPriorityIsKept) {
     });
 }
 
-// contract: MSG-03
 TEST_P(StoreConformance, AMessageIdIsThereOnceWhateverAgentItNames) {
     write([](Tx& tx) -> Status {
         TRY(tx.append_message(message("m1"), std::nullopt));

@@ -83,7 +83,7 @@ TEST_P(StoreConformance, AnAttemptIsPutOnlyAfterItWasOpenedAndOpenedOnlyOnce) {
 TEST_P(StoreConformance, TheStateOfAnAttemptIsKept) {
     auto one = attempt("r1");
     one.state = domain::AwaitingTools{.round = 3, .calls = {{"c1"}, {"c2"}}, .next = 1};
-    one.rest_wish = domain::SleepRequest{.reason = "tired", .duration_ms = 5};
+    one.sleep_request = domain::SleepRequest{.reason = "tired", .duration_ms = 5};
     write([&](Tx& tx) -> Status {
         TRY(tx.open_attempt(attempt("r1")));
         return tx.put_attempt(one);

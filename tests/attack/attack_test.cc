@@ -24,6 +24,7 @@
 #include "base/os/files.h"
 #include "base/os/process_runner.h"
 #include "exec/sandbox/confine.h"
+#include "tests/support/skip.h"
 
 namespace {
 
@@ -166,11 +167,9 @@ protected:
     void SetUp() override {
         const auto lacks = sandbox::missing(machine());
         if (!lacks.empty())
-            GTEST_SKIP() << "NOT RUN, this machine cannot confine: "
-                         << fmt::format("{}", fmt::join(lacks, "; "));
+            HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
         const auto folder = stage();
-        if (folder.empty())
-            GTEST_SKIP() << "NOT RUN: there is no folder outside /tmp to run the cases in";
+        if (folder.empty()) HOLON_SKIP("there is no folder outside /tmp to run the cases in");
         top_ = folder / ids_.hex32().substr(0, 8);
         root_ = top_ / "root";
         write_file(root_ / "work.txt", "work\n");

@@ -5,6 +5,7 @@
 
 #include "exec/tasks/spec.h"
 #include "exec/tools/builtin/fixture_for_test.h"
+#include "tests/support/skip.h"
 
 namespace builtin {
 namespace {
@@ -64,8 +65,7 @@ protected:
     void SetUp() override {
         const auto lacks = sandbox::missing(shell_.boundary({"default"}).machine());
         if (!lacks.empty())
-            GTEST_SKIP() << "NOT TESTED, this machine cannot confine: "
-                         << fmt::format("{}", fmt::join(lacks, "; "));
+            HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
     }
     std::string out(const tools::Dispatched& end) {
         EXPECT_TRUE(end.envelope.ok()) << end.receipt;

@@ -121,7 +121,7 @@ TEST(Interrupt, StopsAWaitBetweenTwoAttempts) {
     auto running = program.start({"run", "--agent", "k", "--create-agent", "go"});
     ASSERT_TRUE(server.wait_for_requests(1));
     running.send(SIGTERM);
-    EXPECT_EQ(running.wait(10s).exit_code, 130);
+    EXPECT_EQ(running.wait().exit_code, 130);
     EXPECT_EQ(server.request_count(), 1U);
 }
 
@@ -174,7 +174,7 @@ TEST(Interrupt, ASecondOneLeavesAtOnceAndLosesNothing) {
     const pid_t group = std::stoi("0" + reached.wait());
     running.send(SIGINT);
     running.send(SIGINT);
-    EXPECT_EQ(running.wait(10s).exit_code, 130);
+    EXPECT_EQ(running.wait().exit_code, 130);
     if (group > 0 && group_is_alive(group)) kill(-group, SIGKILL);
     EXPECT_EQ(program.run({"run", "--resume", "--agent", "k"}).exit_code, 0);
     EXPECT_EQ(of_kind(program.json_of({"tail", "--agent", "k"}), "result").size(), 1U);

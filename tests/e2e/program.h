@@ -12,12 +12,13 @@
 
 #include "base/json.h"
 #include "base/os/files.h"
+#include "tests/support/eventually.h"
 
 namespace e2e {
 
 using namespace std::chrono_literals;
 
-inline constexpr std::chrono::milliseconds kPatience = 30s;
+inline constexpr std::chrono::milliseconds kPatience = test_support::kEventually;
 
 struct Finished {
     int exit_code{-1};  // -1 when a signal ended it.

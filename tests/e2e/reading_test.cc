@@ -92,7 +92,7 @@ TEST_F(Reading, EventsAreNumberedWithoutGapsAndCanBePaged) {
     EXPECT_EQ(page.out, base::json_text(all[3]) + "\n" + base::json_text(all[4]) + "\n");
 }
 
-// contract: AUDIT-01, AUDIT-05, MSG-06, MSG-07
+// contract: AUDIT-01, AUDIT-05
 TEST_F(Reading, EventsOfAMessageHaveItsLabels) {
     const auto admitted = program.events("k", "message_admitted");
     ASSERT_EQ(admitted.size(), 1U);

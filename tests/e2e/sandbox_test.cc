@@ -14,6 +14,7 @@
 #include "exec/sandbox/machine.h"
 #include "tests/e2e/program.h"
 #include "tests/support/fake_model_server.h"
+#include "tests/support/skip.h"
 
 namespace e2e {
 namespace {
@@ -53,8 +54,7 @@ protected:
     void SetUp() override {
         const auto lacks = sandbox::missing(sandbox::probe(HOLON_PROGRAM));
         if (!lacks.empty())
-            GTEST_SKIP() << "NOT TESTED, this machine cannot confine: "
-                         << fmt::format("{}", fmt::join(lacks, "; "));
+            HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
     }
 
     std::map<fs::path, std::string> kept() const {
@@ -125,7 +125,7 @@ protected:
     }
     // Whether something with our mark still runs when everything had time to go.
     bool lingers() const {
-        const auto until = std::chrono::steady_clock::now() + 5s;
+        const auto until = std::chrono::steady_clock::now() + 30s;
         while (marked_process())
             if (std::chrono::steady_clock::now() > until) return true;
         return false;

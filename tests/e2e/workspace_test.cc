@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "exec/sandbox/machine.h"
 #include "tests/e2e/program.h"
+#include "tests/support/skip.h"
 
 namespace e2e {
 namespace {
@@ -341,8 +342,7 @@ protected:
     void SetUp() override {
         const auto lacks = sandbox::missing(sandbox::probe(HOLON_PROGRAM));
         if (!lacks.empty())
-            GTEST_SKIP() << "NOT TESTED, this machine cannot confine: "
-                         << fmt::format("{}", fmt::join(lacks, "; "));
+            HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
     }
 };
 

@@ -33,7 +33,7 @@ TEST_F(ResidentTest, AStoppedAgentStaysStoppedInTheNextProcessUntilItIsResumed) 
     loop_.run_until([&] { return model_->requests.size() == 1; });
     control(Control::Stop);
     loop_.run();
-    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonInterrupted);
     timer(10);
     start(kOneAnswer);
     scheduler_->start();
@@ -68,7 +68,7 @@ TEST_F(ResidentTest, ATurnThatWasLeftOpenByAStoppedAgentIsSettledAndNotGoneOnWit
     EXPECT_TRUE(model_->requests.empty());
     EXPECT_FALSE(read<std::optional<domain::Attempt>>(
         [&](store::Tx& tx) { return tx.open_attempt_of(agent_); }));
-    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonInterrupted);
     EXPECT_EQ(pending(), 1);
 }
 
@@ -127,7 +127,7 @@ TEST_F(ResidentTest, ShuttingDownInterruptsTurnsAndStopsNobody) {
     EXPECT_FALSE(drained);
     loop_.run_until([&] { return drained; });
     EXPECT_TRUE(drained);
-    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonInterrupted);
     EXPECT_FALSE(agent().stopped || agent().paused);
     send("while it is down");
     scheduler_->wake(agent_);

@@ -99,6 +99,9 @@ protected:
     domain::Agent agent() {
         return *read<std::optional<domain::Agent>>([&](store::Tx& tx) { return tx.agent(agent_); });
     }
+    domain::AgentStatistics statistics() {
+        return read<domain::AgentStatistics>([&](store::Tx& tx) { return tx.statistics(agent_); });
+    }
     std::vector<std::string> kinds() {
         std::vector<std::string> list;
         for (const auto& event : read<std::vector<domain::Event>>(

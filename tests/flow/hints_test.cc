@@ -12,7 +12,7 @@ using testing::Not;
 
 // Hints -------------------------------------------------------------------------------------------
 
-// contract: HINT-15, TICK-06, CONT-10, HINT-02
+// contract: HINT-12, HINT-15, TICK-06, CONT-10, HINT-02
 TEST_F(ResidentTest, AHintWithoutContentIsOneTickThatDoesNotReachTheModel) {
     start(kOneAnswer);
     scheduler_->start();
@@ -23,8 +23,8 @@ TEST_F(ResidentTest, AHintWithoutContentIsOneTickThatDoesNotReachTheModel) {
     scheduler_->wake(agent_);
     loop_.run();
     EXPECT_TRUE(model_->requests.empty());
-    EXPECT_EQ(agent().last_wake_reason, "system_tick");
-    EXPECT_EQ(agent().last_continuation->class_, domain::ContinuationClass::LivenessOnly);
+    EXPECT_EQ(statistics().last_wake_reason, "system_tick");
+    EXPECT_EQ(statistics().last_continuation->class_, domain::ContinuationClass::LivenessOnly);
     const auto transcript = read<std::vector<store::Numbered<domain::TranscriptEntry>>>(
         [&](store::Tx& tx) { return tx.transcript(agent_, {}); });
     EXPECT_THAT(transcript, IsEmpty());
@@ -141,7 +141,7 @@ TEST_F(ResidentTest, AHintThatAnEarlierProcessLeftIsFoundByTheNext) {
     scheduler_->wake(agent_);
     loop_.run_until([&] { return model_->requests.size() == 1; });
     hint(domain::TextBody{"news"});
-    loop_.run_until([&] { return agent().last_turn_terminal.has_value(); });
+    loop_.run_until([&] { return statistics().last_turn_terminal.has_value(); });
     ASSERT_TRUE(pending_hint());  // The turn has closed, and nobody has looked since.
     start(kOneAnswer);
     scheduler_->start();

@@ -135,11 +135,11 @@ TEST_F(MessagesTest, EverySortOfInputWakesASleepingAgent) {
         start(kRest);
         send("rest");
         run();
-        ASSERT_TRUE(agent().rest);
+        ASSERT_TRUE(agent().sleep);
         const std::size_t before = model_->requests.size();
         send_sort(sort);
         run();
-        EXPECT_EQ(agent().last_wake_reason, base::enum_name(sort.kind));
+        EXPECT_EQ(statistics().last_wake_reason, base::enum_name(sort.kind));
         EXPECT_EQ(model_->requests.size(), before + 1) << base::enum_name(sort.kind);
     }
 }
@@ -152,9 +152,9 @@ TEST_F(MessagesTest, ATaskStatusWakesButStartsNoTurn) {
     send_sort(
         {MessageKind::TaskStatus, domain::TaskOrigin{{"t1"}}, AdmissionContext::RuntimeOwned});
     run();
-    EXPECT_EQ(agent().last_wake_reason, "task_status");
+    EXPECT_EQ(statistics().last_wake_reason, "task_status");
     EXPECT_EQ(model_->requests.size(), 1U);
-    EXPECT_FALSE(agent().last_continuation->model_visible);
+    EXPECT_FALSE(statistics().last_continuation->model_visible);
     EXPECT_EQ(stored().back().message.trigger_kind, domain::TriggerKind::TaskStatus);
     EXPECT_EQ(stored().back().entry.status, domain::QueueStatus::Processed);
 }
@@ -247,7 +247,7 @@ TEST_F(MessagesTest, EveryMessageIsCountedOnce) {
     start(kAnswer);
     for (int i = 0; i < 3; ++i) send("one");
     run();
-    EXPECT_EQ(agent().total_message_count, 3);
+    EXPECT_EQ(statistics().total_message_count, 3);
 }
 
 // contract: PROV-73
@@ -295,6 +295,9 @@ TEST_F(MessagesTest, EveryRoundCarriesTheSameFrameAndTheWholeConversation) {
     run();
     ASSERT_EQ(model_->requests.size(), 3U);
     const auto& first = model_->requests[0];
+    std::set<std::string> offered;
+    for (const auto& tool : first.tools) offered.insert(tool.name);
+    EXPECT_EQ(offered, (std::set<std::string>{"Enqueue", "Sleep"})) << "the registry of this test";
     for (std::size_t round = 0; round < 3; ++round) {
         const auto& request = model_->requests[round];
         EXPECT_EQ(request.frame, first.frame);

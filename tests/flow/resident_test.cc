@@ -47,7 +47,7 @@ TEST_F(ResidentTest, ATimerWakesASleepingAgentAtItsTime) {
     loop_.run_until([&] { return model_->requests.size() == 2; });
     EXPECT_EQ(loop_.now() - begun, 200ms);
     EXPECT_EQ(status(), domain::AgentStatus::AwakeRunning);
-    EXPECT_EQ(agent().last_wake_reason, "timer_tick");
+    EXPECT_EQ(statistics().last_wake_reason, "timer_tick");
 }
 
 // contract: SLEEP-12
@@ -63,7 +63,7 @@ TEST_F(ResidentTest, AnAwaitedTaskKeepsTheAgentFromFallingAsleep) {
     send("rest");
     run();
     EXPECT_EQ(model_->requests.size(), 1U);
-    EXPECT_FALSE(agent().rest);
+    EXPECT_FALSE(agent().sleep);
     EXPECT_EQ(status(), domain::AgentStatus::AwaitingTask);
     const auto decisions = events_of("scheduler_posture_decision");
     ASSERT_EQ(decisions.size(), 1U);
@@ -77,8 +77,8 @@ TEST_F(ResidentTest, AFollowUpThatIsStillToComeKeepsTheAgentAwake) {
         R"({"rounds":[{"tool_calls":[{"name":"Enqueue","input":{"text":"look again"}},{"name":"Sleep","input":{}}]},{"text":"ok"}]})");
     send("go");
     scheduler_->wake(agent_);
-    loop_.run_until([&] { return agent().last_turn_terminal.has_value(); });
-    EXPECT_FALSE(agent().rest);
+    loop_.run_until([&] { return statistics().last_turn_terminal.has_value(); });
+    EXPECT_FALSE(agent().sleep);
     const auto decisions = events_of("scheduler_posture_decision");
     ASSERT_EQ(decisions.size(), 1U);
     EXPECT_EQ(base::string_at(decisions[0].data, "reason"), "sleep_overridden_runnable_work");

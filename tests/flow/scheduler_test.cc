@@ -35,7 +35,7 @@ TEST_F(SchedulerTest, AOneRoundTurnAsksTheModelOnce) {
     send("hi");
     run();
     EXPECT_EQ(model_->requests.size(), 1U);
-    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "hello");
+    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "hello");
 }
 
 // contract: CORE-05
@@ -57,13 +57,15 @@ TEST_F(SchedulerTest, TheContinuationReadsTheClosureFromBeforeTheMessage) {
     start(kOneAnswer);
     send("first");
     run();
-    EXPECT_EQ(agent().last_continuation->prior_closure_outcome, domain::ClosureOutcome::Waiting);
-    EXPECT_EQ(agent().last_continuation->prior_waiting_reason,
+    EXPECT_EQ(statistics().last_continuation->prior_closure_outcome,
+              domain::ClosureOutcome::Waiting);
+    EXPECT_EQ(statistics().last_continuation->prior_waiting_reason,
               domain::WaitingReason::AwaitingOperatorInput);
     send("second");
     run();
-    EXPECT_EQ(agent().last_continuation->prior_closure_outcome, domain::ClosureOutcome::Completed);
-    EXPECT_EQ(agent().last_continuation->class_, domain::ContinuationClass::LocalContinuation);
+    EXPECT_EQ(statistics().last_continuation->prior_closure_outcome,
+              domain::ClosureOutcome::Completed);
+    EXPECT_EQ(statistics().last_continuation->class_, domain::ContinuationClass::LocalContinuation);
 }
 
 // contract: CONT-05
@@ -85,10 +87,10 @@ TEST_F(SchedulerTest, SleepWithoutADurationRestsUntilWoken) {
         R"({"rounds":[{"text":"resting","tool_calls":[{"name":"Sleep","input":{"reason":"nothing to do"}}]}]})");
     send("hi");
     run();
-    ASSERT_TRUE(agent().rest);
-    EXPECT_EQ(agent().rest->reason, "nothing to do");
-    EXPECT_EQ(agent().rest->since, loop_.now());
-    EXPECT_FALSE(agent().rest->until);
+    ASSERT_TRUE(agent().sleep);
+    EXPECT_EQ(agent().sleep->reason, "nothing to do");
+    EXPECT_EQ(agent().sleep->since, loop_.now());
+    EXPECT_FALSE(agent().sleep->until);
     EXPECT_TRUE(read<std::vector<domain::Timer>>([&](store::Tx& tx) {
                     return tx.active_timers(agent_, 9);
                 }).empty());
@@ -103,7 +105,7 @@ TEST_F(SchedulerTest, SleepWithoutADurationRestsUntilWoken) {
     start(kOneAnswer);
     send("hi");
     run();
-    EXPECT_FALSE(agent().rest);
+    EXPECT_FALSE(agent().sleep);
     EXPECT_EQ(base::string_at(last_event("agent_state_changed"), "status"), "awake_idle");
 }
 
@@ -112,11 +114,11 @@ TEST_F(SchedulerTest, ATimedSleepNamesTheTimerThatEndsIt) {
     start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{"duration_ms":200}}]}]})");
     send("hi");
     run();
-    ASSERT_TRUE(agent().rest && agent().rest->until);
+    ASSERT_TRUE(agent().sleep && agent().sleep->until);
     const auto timers = read<std::vector<domain::Timer>>(
         [&](store::Tx& tx) { return tx.active_timers(agent_, 9); });
     ASSERT_EQ(timers.size(), 1U);
-    EXPECT_EQ(timers[0].next_fire_at, agent().rest->until);
+    EXPECT_EQ(timers[0].next_fire_at, agent().sleep->until);
 }
 
 // contract: SLEEP-02, SLEEP-10
@@ -126,11 +128,11 @@ TEST_F(SchedulerTest, AWaitingMessageKeepsTheAgentFromFallingAsleepAndAPromptWak
     send("second");
     run();
     EXPECT_EQ(model_->requests.size(), 2U);
-    EXPECT_TRUE(agent().rest);  // Only after the second.
+    EXPECT_TRUE(agent().sleep);  // Only after the second.
     send("third");
     run();
     EXPECT_EQ(model_->requests.size(), 3U);
-    EXPECT_EQ(agent().last_wake_reason, "operator_prompt");
+    EXPECT_EQ(statistics().last_wake_reason, "operator_prompt");
 }
 
 TEST_F(SchedulerTest, AMessageBelowTheModelIsRecordedAndAnsweredWithoutIt) {
@@ -152,7 +154,7 @@ TEST_F(SchedulerTest, TheRoundBudgetEndsTheRunAndLeavesTheRestQueued) {
     run();
     EXPECT_EQ(model_->requests.size(), 3U);
     EXPECT_EQ(rest_reason_, kBudgetSpent);
-    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonRoundLimit);
+    EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonRoundLimit);
     EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
 }
 
@@ -165,7 +167,7 @@ TEST_F(SchedulerTest, AnInterruptedTurnIsTakenUpWithItsRoundsByWhoeverComesNext)
     scheduler_->interrupt(agent_, "operator_interrupt");
     loop_.run();
     EXPECT_EQ(rest_reason_, "operator_interrupt");
-    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonInterrupted);
     EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
     EXPECT_TRUE(read<std::vector<store::OutboxEntry>>([&](store::Tx& tx) {
                     return tx.outbox(agent_);
@@ -179,7 +181,7 @@ TEST_F(SchedulerTest, AnInterruptedTurnIsTakenUpWithItsRoundsByWhoeverComesNext)
     EXPECT_TRUE(std::holds_alternative<provider::ToolResultsTurn>(conversation[1]));
     EXPECT_THAT(std::get<provider::UserTurn>(conversation[2]).blocks[0].text,
                 HasSubstr("interrupted"));
-    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "finished");
+    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "finished");
 }
 
 // contract: EXEC-04, TRUST-03
@@ -200,10 +202,10 @@ TEST_F(SchedulerTest, AChannelEventWakesASleepingAgent) {
     start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{}}]}],"loop":true})");
     send("rest");
     run();
-    ASSERT_TRUE(agent().rest);
+    ASSERT_TRUE(agent().sleep);
     send("news", domain::ChannelOrigin{"c"}, domain::MessageKind::ChannelEvent);
     run();
-    EXPECT_EQ(agent().last_wake_reason, "channel_event");
+    EXPECT_EQ(statistics().last_wake_reason, "channel_event");
     EXPECT_EQ(model_->requests.size(), 2U);
 }
 
@@ -266,8 +268,8 @@ TEST_F(SchedulerTest, ALimitFarOffParksTheTurnWhichGoesOnByItself) {
     loop_.run();
     EXPECT_EQ(model_->requests.size(), 2U);
     EXPECT_GE(loop_.now() - parked_at, std::chrono::hours(1));
-    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "at last");
-    EXPECT_EQ(agent().last_turn_terminal->kind, domain::TerminalKind::Completed);
+    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "at last");
+    EXPECT_EQ(statistics().last_turn_terminal->kind, domain::TerminalKind::Completed);
 }
 
 TEST_F(SchedulerTest, AParkedTurnOutlivesItsProcessAndCanBeInterrupted) {
@@ -286,7 +288,7 @@ TEST_F(SchedulerTest, AParkedTurnOutlivesItsProcessAndCanBeInterrupted) {
     EXPECT_TRUE(is_parked());
     scheduler_->interrupt(agent_, "operator_interrupt");
     loop_.run();
-    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonInterrupted);
     EXPECT_TRUE(model_->requests.empty());
     EXPECT_EQ(read<std::int64_t>([&](store::Tx& tx) { return tx.pending_count(agent_); }), 1);
 }

@@ -11,6 +11,7 @@ namespace {
 
 using supervisor::Ended;
 using testing::HasSubstr;
+using testing::Not;
 
 // No batch runs here.
 class NoProcesses final : public base::ProcessRunner {
@@ -82,10 +83,10 @@ TEST_F(TaskFlowTest, AResultResumesTheAgentThatWaitsForIt) {
     ASSERT_EQ(model_->requests.size(), 1U);
     EXPECT_THAT(opening(0), HasSubstr("exited with status 0"));
     EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Processed);
-    EXPECT_EQ(agent().last_continuation->trigger_kind, domain::TriggerKind::TaskResult);
-    EXPECT_EQ(agent().last_continuation->prior_waiting_reason,
+    EXPECT_EQ(statistics().last_continuation->trigger_kind, domain::TriggerKind::TaskResult);
+    EXPECT_EQ(statistics().last_continuation->prior_waiting_reason,
               domain::WaitingReason::AwaitingTaskResult);
-    EXPECT_TRUE(agent().last_continuation->matched_waiting_reason);
+    EXPECT_TRUE(statistics().last_continuation->matched_waiting_reason);
     const auto wait = read<std::optional<domain::Wait>>(
         [](store::Tx& tx) { return tx.wait(domain::WaitId{"w"}); });
     EXPECT_EQ(wait->status, domain::WaitStatus::Resolved);
@@ -132,6 +133,41 @@ TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
     EXPECT_EQ(kinds, (std::vector{Ack, Result, Ack, Result}));
 }
 
+// contract: TASK-39
+TEST_F(TaskFlowTest, OutputReachesAPromptOnlyByTheQueuedResultOrARead) {
+    start(kLongCommand);
+    send("go");
+    run();
+    const std::string task = command();
+    tasks_.machine.commands.at(task).out = "the-output-so-far";
+    const auto shown = [&](std::size_t request) {
+        std::string text = opening(request);
+        for (const auto& turn : model_->requests.at(request).conversation)
+            if (const auto* read = std::get_if<provider::ToolResultsTurn>(&turn))
+                for (const auto& result : read->results) text += result.content;
+        return text;
+    };
+    // A turn while it runs sees nothing of it, until it reads.
+    start(fmt::format(R"({{"rounds":[
+        {{"tool_calls":[{{"name":"TaskOutput","input":{{"task_id":"{}","block":false}}}}]}},
+        {{"text":"Read."}}]}})",
+                      task));
+    send("how is it?");
+    run();
+    ASSERT_EQ(model_->requests.size(), 2U);
+    EXPECT_THAT(shown(0), Not(HasSubstr("the-output-so-far")));
+    EXPECT_THAT(shown(1), HasSubstr("the-output-so-far"));
+    // Its end is a message like any other, and the turn of that message has it.
+    start(R"({"rounds":[{"text":"Seen."}]})");
+    tasks_.supervisor.end(task, Ended{.exit_code = 0});
+    ASSERT_TRUE(loop_.run_until([&] { return !results().empty(); }));
+    EXPECT_TRUE(model_->requests.empty());
+    loop_.run();
+    ASSERT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(shown(0), HasSubstr("the-output-so-far"));
+    EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Processed);
+}
+
 // contract: AUDIT-02
 TEST_F(TaskFlowTest, ACommandCanBeTracedToItsMessageAndItsAuthority) {
     dispatcher_.emplace(tools::DispatcherParts{
@@ -173,7 +209,7 @@ TEST_F(TaskFlowTest, TheEndOfATaskAnswersNoQuestionToTheOperator) {
     tasks_.supervisor.end(task, Ended{.exit_code = 0});
     loop_.run();
     ASSERT_EQ(model_->requests.size(), 1U);
-    EXPECT_FALSE(agent().last_continuation->matched_waiting_reason);
+    EXPECT_FALSE(statistics().last_continuation->matched_waiting_reason);
     const auto facts =
         read<identity::AgentFacts>([&](store::Tx& tx) { return identity::load_facts(tx, agent_); });
     ASSERT_EQ(facts.open_waits.size(), 1U);
@@ -236,7 +272,7 @@ TEST_F(TaskFlowTest, AResultThatATurnHasReadDoesNotComeAgain) {
     ASSERT_EQ(results().size(), 1U);
     EXPECT_EQ(results()[0].entry.status, domain::QueueStatus::Dropped);
     EXPECT_EQ(results()[0].entry.reason, "the result was read in a turn");
-    EXPECT_EQ(agent().total_message_count, 2);
+    EXPECT_EQ(statistics().total_message_count, 2);
 }
 
 TEST_F(TaskFlowTest, AnInterruptionEndsTheWaitForATaskButNotTheTask) {
@@ -255,7 +291,9 @@ TEST_F(TaskFlowTest, AnInterruptionEndsTheWaitForATaskButNotTheTask) {
     loop_.after(std::chrono::seconds(1), [&] { scheduler_->interrupt(agent_, "operator"); });
     loop_.run();
     EXPECT_LT(loop_.now() - before, std::chrono::seconds(10));
-    EXPECT_EQ(tasks_.host.find(agent_, {task})->status, domain::TaskStatus::Running);
+    EXPECT_EQ(
+        read<std::optional<domain::Task>>([&](store::Tx& tx) { return tx.task({task}); })->status,
+        domain::TaskStatus::Running);
     EXPECT_TRUE(tasks_.machine.commands.at(task).stops.empty());
 }
 
@@ -287,7 +325,10 @@ TEST_F(TaskFlowTest, AnAgentWithATaskAnswersWhatItIsAsked) {
     send("are you there?");
     run();
     EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "Answered.");
-    EXPECT_EQ(tasks_.host.active(agent_)->size(), 1U);
+    EXPECT_EQ(read<std::vector<domain::Task>>([&](store::Tx& tx) {
+                  return tx.active_tasks(agent_);
+              }).size(),
+              1U);
 }
 
 TEST_F(TaskFlowTest, AnInterruptedCallEndsItsCommand) {
@@ -301,7 +342,7 @@ TEST_F(TaskFlowTest, AnInterruptedCallEndsItsCommand) {
     tasks_.supervisor.end(id, Ended{.signal = 15, .stopped = true});
     loop_.run();
     EXPECT_TRUE(results().empty());
-    EXPECT_EQ(agent().last_turn_terminal->reason, domain::kReasonInterrupted);
+    EXPECT_EQ(statistics().last_turn_terminal->reason, domain::kReasonInterrupted);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST_F(ResidentTest, ATimedSleepEndsByItselfAlsoInAnotherProcess) {
     scheduler_->start();
     send("rest a little");
     scheduler_->wake(agent_);
-    loop_.run_until([&] { return agent().rest.has_value(); });
+    loop_.run_until([&] { return agent().sleep.has_value(); });
     EXPECT_EQ(status(), domain::AgentStatus::Asleep);
     const auto wait = open_waits().at(0);
 
@@ -51,8 +51,9 @@ TEST_F(ResidentTest, ATimedSleepEndsByItselfAlsoInAnotherProcess) {
     loop_.run();
     ASSERT_EQ(model_->requests.size(), 1U);
     EXPECT_THAT(opening(0), HasSubstr("The rest you asked for is over: tea"));
-    EXPECT_FALSE(agent().rest);
-    EXPECT_EQ(agent().last_continuation->class_, domain::ContinuationClass::ResumeExpectedWait);
+    EXPECT_FALSE(agent().sleep);
+    EXPECT_EQ(statistics().last_continuation->class_,
+              domain::ContinuationClass::ResumeExpectedWait);
     const auto ended =
         *read<std::optional<domain::Wait>>([&](store::Tx& tx) { return tx.wait(wait.id); });
     EXPECT_EQ(ended.status, domain::WaitStatus::Resolved);
@@ -65,7 +66,7 @@ TEST_F(ResidentTest, AMessageEndsATimedSleepAndItsTimerFiresNoMore) {
     scheduler_->start();
     send("rest");
     scheduler_->wake(agent_);
-    loop_.run_until([&] { return agent().rest.has_value(); });
+    loop_.run_until([&] { return agent().sleep.has_value(); });
     start(kOneAnswer);
     scheduler_->start();
     send("wake up");

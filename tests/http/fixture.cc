@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "tests/support/eventually.h"
 
 namespace test_http {
 namespace {
 
-constexpr int kWaitMs = 20'000;
+constexpr int kWaitMs = test_support::kEventually.count();
 
 domain::Event event(std::int64_t seq, std::size_t payload_bytes) {
     json::object data{{"message_id", fmt::format("message-{}", seq)},

@@ -109,7 +109,8 @@ protected:
             agent.active_workspace_entry = workspace::agent_home(agent_, folder_.at("repo"));
             return tx.put_agent(agent);
         }));
-        tasks_.host.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); };
+        tasks_.host.set_listener(
+            {.on_result = [&](const domain::AgentId& agent) { scheduler_->wake(agent); }});
         begin();
     }
 

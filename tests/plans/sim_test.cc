@@ -95,10 +95,15 @@ std::int64_t commits_of(const json::object& plan) {
     return world.disk.commits();
 }
 
+// The long tests run in parts, each a test of its own, so that CTest can spread them over shards.
+constexpr int kParts = 4;
+class PlanSimPart : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Of4, PlanSimPart, testing::Range(0, kParts));
+
 // contract: LOG-03, XEVT-03
-TEST(PlanSim, ACrashAtAnyCommitRepeatsNothingThatMustNotBeRepeatedAndLosesNothing) {
+TEST_P(PlanSimPart, ACrashAtAnyCommitRepeatsNothingThatMustNotBeRepeatedAndLosesNothing) {
     const std::int64_t commits = commits_of(mixed_plan());
-    for (std::int64_t at = 1; at <= commits; ++at)
+    for (std::int64_t at = 1 + GetParam(); at <= commits; at += kParts)
         for (const auto fault : kFaults) {
             SCOPED_TRACE(fmt::format("fault {} at commit {}", static_cast<int>(fault), at));
             World world;
@@ -190,8 +195,8 @@ json::object random_plan(std::mt19937_64& random) {
 }
 
 // contract: XEVT-03, RES-01, RUN-05, RUN-06
-TEST(PlanSim, EveryCallOfARandomPlanStartsOnceAndEndsOnceWithOneResult) {
-    for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+TEST_P(PlanSimPart, EveryCallOfARandomPlanStartsOnceAndEndsOnceWithOneResult) {
+    for (auto seed = static_cast<std::uint64_t>(GetParam() + 1); seed <= 120; seed += kParts) {
         SCOPED_TRACE(fmt::format("seed {}", seed));
         std::mt19937_64 random(seed);
         World world;

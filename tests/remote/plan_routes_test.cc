@@ -3,6 +3,7 @@
 
 #include "exec/tools/schema_check.h"
 #include "tests/remote/plan_world.h"
+#include "tests/support/eventually.h"
 
 namespace plans_test {
 namespace {
@@ -24,7 +25,7 @@ protected:
         return base::string_at(made.at("run"), "runId");
     }
     void wait_until_ended(const std::string& run) {
-        while (!plans().has_ended(run).value()) std::this_thread::yield();
+        ASSERT_TRUE(test_support::eventually([&] { return plans().has_ended(run).value(); }));
     }
 };
 
@@ -164,7 +165,8 @@ TEST_F(PlanRoutes, AReaderThatReadsNothingIsDroppedAndTheRunContinues) {
     wait_until_ended(run);
     EXPECT_EQ(plans().run(run)->status, domain::PlanRunStatus::Succeeded);
     const std::string dropped = "holon_http_streams_dropped_total 1\n";
-    while (!local().ask(get("/metrics")).body.contains(dropped)) std::this_thread::yield();
+    EXPECT_TRUE(test_support::eventually(
+        [&] { return local().ask(get("/metrics")).body.contains(dropped); }));
 }
 
 TEST_F(PlanRoutes, TheDocumentDescribesEveryRoute) {

@@ -4,6 +4,7 @@
 #include "base/os/files.h"
 #include "service/remote/remote_plans.h"
 #include "tests/remote/plan_world.h"
+#include "tests/support/eventually.h"
 
 namespace plans_test {
 namespace {
@@ -120,7 +121,7 @@ TEST_P(PlansConformance, BeginsAndNotifiesWatchersUntilTheEnd) {
     ASSERT_TRUE(token);
     EXPECT_EQ(subject().begin(run)->status, PlanRunStatus::Running);
     std::unique_lock lock(notified->mutex);
-    ASSERT_TRUE(notified->changed.wait_for(lock, std::chrono::seconds(30), [&] {
+    ASSERT_TRUE(notified->changed.wait_for(lock, test_support::kEventually, [&] {
         const auto shown = plans().run(run);
         return shown && !shown->is_open() && notified->newest == shown->last_seq;
     }));
@@ -193,7 +194,7 @@ TEST_F(RemotePlansTest, WaitsForARuntimeThatRestarts) {
     base::Result<domain::PlanRun> ended = base::fail(ErrorCode::Internal, "not yet");
     std::jthread waiting([&] { ended = there.execute(created.run->run_id.value, seen); });
     const std::string run = created.run->run_id.value;
-    while (plans().run(run)->counts.calls < 8) std::this_thread::yield();
+    EXPECT_TRUE(test_support::eventually([&] { return plans().run(run)->counts.calls >= 8; }));
     server_.reset();
     resident_->drain();
     resident_.reset();
@@ -213,7 +214,7 @@ TEST_F(RemotePlansTest, AnInterruptCancelsTheRunThatIsWaitedFor) {
     service::PlanObserver no_observer;
     base::Result<domain::PlanRun> ended = base::fail(ErrorCode::Internal, "not yet");
     std::jthread waiting([&] { ended = there.execute(created.run->run_id.value, no_observer); });
-    while (!there.interrupt("operator_interrupt")) std::this_thread::yield();
+    EXPECT_TRUE(test_support::eventually([&] { return there.interrupt("operator_interrupt"); }));
     waiting.join();
     ASSERT_TRUE(ended) << ended.error().message;
     EXPECT_EQ(ended->status, PlanRunStatus::Cancelled);

@@ -11,6 +11,7 @@
 
 #include "service/remote/watch.h"
 #include "tests/http/fixture.h"
+#include "tests/support/eventually.h"
 
 namespace service {
 namespace {
@@ -124,7 +125,7 @@ TEST_P(RemoteTest, AWatchReportsEventsUntilItIsDropped) {
     std::int64_t newest = 0;
     const auto reaches = [&](std::int64_t seq) {
         std::unique_lock lock(mutex);
-        return changed.wait_for(lock, 20s, [&] { return newest >= seq; });
+        return changed.wait_for(lock, test_support::kEventually, [&] { return newest >= seq; });
     };
     service_.add_events("main", 2);
     auto token = there.watch("main", [&](std::int64_t seq) {
@@ -158,7 +159,7 @@ TEST_P(RemoteTest, AWatchReconnectsAfterARestart) {
                                    }});
     const auto until = [&](const auto& holds) {
         std::unique_lock lock(mutex);
-        return changed.wait_for(lock, 30s, holds);
+        return changed.wait_for(lock, test_support::kEventually, holds);
     };
     service_.add_events("main", 1);
     ASSERT_TRUE(until([&] { return newest == 1; }));

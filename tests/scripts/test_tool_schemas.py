@@ -9,14 +9,17 @@ BUILTIN = pathlib.Path(__file__).parents[2] / "src/exec/tools/builtin"
 class ToolSchemas(unittest.TestCase):
     # contract: SCHEMA-01
     def test_every_input_schema_comes_from_a_type(self):
-        found = 0
-        for source in sorted(BUILTIN.glob("*.cc")):
+        tools, schemas = [], []
+        for source in sorted(BUILTIN.rglob("*.cc")):
             if source.name.endswith("_test.cc"):
                 continue
-            for value in re.findall(r"\.input_schema\s*=\s*([^,]+),", source.read_text()):
-                found += 1
+            text = source.read_text()
+            tools += re.findall(r"class \w+ (?:final )?: public tools::Tool\b", text)
+            for value in re.findall(r"\binput_schema\s*=\s*([^,;]+)", text):
+                schemas.append(value)
                 self.assertRegex(value, r"^base::schema_of<\w+>\(\)$", source.name)
-        self.assertGreaterEqual(found, 6)
+        self.assertGreaterEqual(len(schemas), 12)
+        self.assertEqual(len(schemas), len(tools), "each tool has one schema")
 
 
 if __name__ == "__main__":

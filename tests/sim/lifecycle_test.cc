@@ -31,8 +31,23 @@ constexpr sim::Fault kFaults[] = {sim::Fault::CrashBeforeCommit, sim::Fault::Cra
 
 }  // namespace
 
-TEST(LifecycleSimulation, RunsWithoutFaultsHoldEveryInvariant) {
-    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+// The tests run in parts, each a test of its own, so that CTest can spread them over shards.
+constexpr int kParts = 4;
+class LifecyclePart : public testing::TestWithParam<int> {
+protected:
+    // The seeds of this part.
+    static std::vector<std::uint64_t> own_seeds() {
+        std::vector<std::uint64_t> list;
+        for (auto seed = static_cast<std::uint64_t>(GetParam() + 1); seed <= seeds();
+             seed += kParts)
+            list.push_back(seed);
+        return list;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Of4, LifecyclePart, testing::Range(0, kParts));
+
+TEST_P(LifecyclePart, RunsWithoutFaultsHoldEveryInvariant) {
+    for (const std::uint64_t seed : own_seeds()) {
         const auto outcome = sim::simulate_lifecycle({.seed = seed});
         ASSERT_TRUE(outcome.violations.empty()) << "seed " << seed << joined(outcome.violations);
     }
@@ -57,20 +72,21 @@ TEST(LifecycleSimulation, OneSeedReplaysToTheByte) {
     EXPECT_EQ(sim::simulate_lifecycle(setup).history, sim::simulate_lifecycle(setup).history);
 }
 
-TEST(LifecycleSimulation, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
+// A part for each fault.
+TEST_P(LifecyclePart, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
+    static_assert(kParts == std::size(kFaults));
+    const auto fault = kFaults[static_cast<std::size_t>(GetParam())];
     const std::int64_t commits = sim::simulate_lifecycle({.seed = 3}).commits;
-    int fault_shift = 0;
-    for (const auto fault : kFaults)
-        for (std::int64_t at = 1 + fault_shift++; at <= commits; at += stride(commits)) {
-            const auto outcome = sim::simulate_lifecycle({.seed = 3, .plans = {{fault, at}}});
-            ASSERT_TRUE(outcome.violations.empty())
-                << "fault " << static_cast<int>(fault) << " at commit " << at
-                << joined(outcome.violations);
-        }
+    for (std::int64_t at = 1 + GetParam(); at <= commits; at += stride(commits)) {
+        const auto outcome = sim::simulate_lifecycle({.seed = 3, .plans = {{fault, at}}});
+        ASSERT_TRUE(outcome.violations.empty())
+            << "fault " << static_cast<int>(fault) << " at commit " << at
+            << joined(outcome.violations);
+    }
 }
 
-TEST(LifecycleSimulation, ManyCrashesInARowLoseNothing) {
-    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+TEST_P(LifecyclePart, ManyCrashesInARowLoseNothing) {
+    for (const std::uint64_t seed : own_seeds()) {
         std::mt19937_64 random(seed);
         sim::Setup setup{.seed = seed};
         for (std::uint64_t crash = 0; crash < 1 + random() % 6; ++crash)

@@ -21,6 +21,11 @@ std::uint64_t seeds() {
     return text ? std::strtoull(text, nullptr, 10) : 40;
 }
 
+// The long tests run in parts, each a test of its own, so that CTest can spread them over shards.
+constexpr int kParts = 8;
+class SimulationPart : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Of8, SimulationPart, testing::Range(0, kParts));
+
 constexpr sim::Fault kFaults[] = {sim::Fault::CrashBeforeCommit, sim::Fault::CrashAfterCommit,
                                   sim::Fault::PowerLoss, sim::Fault::CommitFails};
 
@@ -45,11 +50,12 @@ TEST(Simulation, OneSeedReplaysToTheByte) {
     EXPECT_EQ(sim::simulate(setup).history, sim::simulate(setup).history);
 }
 
-TEST(Simulation, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
+TEST_P(SimulationPart, ACrashAtAnyCommitLosesNothingAndRepeatsNothing) {
     for (const std::uint64_t seed : {3ULL, 5ULL, 8ULL}) {
         const std::int64_t commits = sim::simulate({.seed = seed}).commits;
         const std::int64_t stride = seed == 3 ? 1 : 4;  // One seed in full, the others sampled.
         for (std::int64_t at = 1; at <= commits; at += stride) {
+            if (at / stride % kParts != GetParam()) continue;
             // The faults take turns, since a life with tasks has many commits.
             const auto fault = kFaults[static_cast<std::size_t>(at / stride) % std::size(kFaults)];
             for (const auto each : {sim::Fault::CrashAfterCommit, fault}) {
@@ -69,8 +75,8 @@ TEST(Simulation, ACommandWhoseResultCouldNotBeCommittedIsReattachedAndNotRunAgai
     EXPECT_TRUE(outcome.violations.empty()) << joined(outcome.violations);
 }
 
-TEST(Simulation, ManyCrashesInARowLoseNothing) {
-    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+TEST_P(SimulationPart, ManyCrashesInARowLoseNothing) {
+    for (auto seed = static_cast<std::uint64_t>(GetParam() + 1); seed <= seeds(); seed += kParts) {
         std::mt19937_64 random(seed);
         sim::Setup setup{.seed = seed};
         for (std::uint64_t crash = 0; crash < 1 + random() % 6; ++crash)

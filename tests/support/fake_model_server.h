@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/os/files.h"
+#include "tests/support/eventually.h"
 
 namespace test_support {
 
@@ -92,7 +93,7 @@ public:
     std::vector<RecordedRequest> requests() const;
     std::size_t request_count() const;
     // True once `count` requests have come, false when they have not within `limit`.
-    bool wait_for_requests(std::size_t count, std::chrono::milliseconds limit = 20s) const;
+    bool wait_for_requests(std::size_t count, std::chrono::milliseconds limit = kEventually) const;
     // How often a client went away while its answer was hanging.
     std::size_t disconnect_count() const;
 

@@ -74,6 +74,10 @@ public:
     Json abort_run(const std::string&, const std::optional<std::string>&, const Caller&) override {
         return no();
     }
+    base::Result<domain::Task> start_task(const std::string&, const service::TaskRequest&,
+                                          const Caller&) override {
+        return no();
+    }
     base::Result<domain::Timer> create_timer(const std::string&, const service::TimerRequest&,
                                              const Caller&) override {
         return no();

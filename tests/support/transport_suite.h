@@ -26,7 +26,7 @@ struct TransportWorld {
     base::SystemClock clock;
     base::RandomIds ids{clock};
     provider::HttpClient http{loop, {.proxy = ""}};
-    provider::HttpTimeouts timeouts{.first_byte = 300ms, .idle = 300ms};
+    provider::HttpTimeouts timeouts{};
     std::size_t body_bytes_max{100'000};
 
     std::shared_ptr<provider::Provider> connect(std::unique_ptr<provider::Codec> codec) {
@@ -65,7 +65,7 @@ private:
     }
     FakeModelServer server_;
     Transport transport_;
-    TransportWorld world_{.timeouts = {}, .body_bytes_max = provider::kBodyBytesMax};
+    TransportWorld world_{.body_bytes_max = provider::kBodyBytesMax};
 };
 
 template <class Transport>
@@ -78,16 +78,21 @@ protected:
     static constexpr provider::RetryPolicy kQuick{
         .backoff_step = 5ms, .jitter_max = 3ms, .retry_after_max = 40ms};
 
-    provider::Outcome ask(const std::string& key = std::string(kKey)) {
-        return ask_at(server.base_url(), key);
+    // For a server that does not answer; nothing else may be held to so little time.
+    static constexpr provider::HttpTimeouts kShort{.first_byte = 300ms, .idle = 300ms};
+
+    provider::Outcome ask(const std::string& key = std::string(kKey),
+                          const provider::HttpTimeouts& timeouts = {}) {
+        return ask_at(server.base_url(), key, timeouts);
     }
-    provider::Outcome ask_at(const std::string& base_url, const std::string& key) {
-        TransportWorld world;
+    provider::Outcome ask_at(const std::string& base_url, const std::string& key,
+                             const provider::HttpTimeouts& timeouts = {}) {
+        TransportWorld world{.timeouts = timeouts};
         return ask_one(*world.connect(transport.codec(base_url, key)), world);
     }
     // With retries.
     provider::Outcome ask_chain(const std::string& base_url) {
-        TransportWorld world;
+        TransportWorld world{.timeouts = {.first_byte = 3s, .idle = 3s}};
         provider::Chain chain(
             {{"test/model-1", world.connect(transport.codec(base_url, std::string(kKey)))}},
             {.loop = world.loop, .clock = world.clock, .ids = world.ids, .policy = kQuick});
@@ -173,7 +178,9 @@ TYPED_TEST_P(TransportSuite, EveryFaultHasItsKind) {
     for (const auto& [name, reply, kind] : rows) {
         SCOPED_TRACE(name);
         this->server.enqueue(reply);
-        const provider::Outcome outcome = this->ask();
+        const provider::Outcome outcome =
+            this->ask(std::string(this->kKey),
+                      kind == FailureKind::Timeout ? this->kShort : provider::HttpTimeouts{});
         ASSERT_FALSE(outcome.has_value());
         EXPECT_EQ(outcome.error().kind, kind) << outcome.error().message;
         EXPECT_EQ(outcome.error().retry_after.has_value(), name == "429, wait");
@@ -210,7 +217,8 @@ TYPED_TEST_P(TransportSuite, TheKeyIsSentButIsInNoFailureAndNoDiagnostics) {
     for (const auto& reply : replies) {
         this->server.enqueue(reply);
         const auto outcome = this->ask_at(
-            fmt::format("http://user:{}@127.0.0.1:{}/{}", key, this->server.port(), key), key);
+            fmt::format("http://user:{}@127.0.0.1:{}/{}", key, this->server.port(), key), key,
+            this->kShort);
         for (std::size_t length = key.size(); length >= 12; --length)
             EXPECT_THAT(this->everything(outcome),
                         testing::Not(testing::HasSubstr(key.substr(0, length))));

@@ -44,9 +44,9 @@ private:
     provider::HttpClient http_{loop_, {.proxy = ""}};
     // In the order of Contract.
     std::array<provider::HttpTransport, kContracts.size()> providers_{
-        provider::HttpTransport{http_, clock_,
-                                provider::chat_completions::make_codec(
-                                    {.base_url = url(Contract::ChatCompletions)})},
+        provider::HttpTransport{
+            http_, clock_,
+            provider::chat_completions::make_codec({.base_url = url(Contract::ChatCompletions)})},
         provider::HttpTransport{
             http_, clock_,
             provider::openai_responses::make_codec({.base_url = url(Contract::Responses)})},

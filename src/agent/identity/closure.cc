@@ -39,7 +39,7 @@ domain::ClosureDecision decide_outcome(const AgentFacts& facts) {
     if (facts.open_attempt) return waiting(WaitingReason::AwaitingExternalChange, "a turn is open");
     if (agent.turn_index == 0)
         return waiting(WaitingReason::AwaitingOperatorInput, "no turn has run yet");
-    const auto& terminal = agent.last_turn_terminal;
+    const auto& terminal = facts.statistics.last_turn_terminal;
     if (!terminal || terminal->turn_index != agent.turn_index)
         return waiting(WaitingReason::AwaitingExternalChange,
                        "the last turn has no terminal record");
@@ -63,7 +63,7 @@ domain::ClosureDecision decide_outcome(const AgentFacts& facts) {
 domain::ClosureDecision decide_closure(const AgentFacts& facts) {
     auto decision = decide_outcome(facts);
     decision.runtime_posture =
-        facts.agent.rest ? domain::RuntimePosture::Sleeping : domain::RuntimePosture::Awake;
+        facts.agent.sleep ? domain::RuntimePosture::Sleeping : domain::RuntimePosture::Awake;
     return decision;
 }
 
@@ -80,7 +80,7 @@ domain::AgentStatus status_of(const AgentFacts& facts) {
     if (facts.agent.booting) return AgentStatus::Booting;
     if (facts.open_attempt) return AgentStatus::AwakeRunning;
     if (is_blocked_by_task(facts)) return AgentStatus::AwaitingTask;
-    return facts.agent.rest ? AgentStatus::Asleep : AgentStatus::AwakeIdle;
+    return facts.agent.sleep ? AgentStatus::Asleep : AgentStatus::AwakeIdle;
 }
 
 }  // namespace identity

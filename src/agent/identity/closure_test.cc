@@ -16,10 +16,9 @@ using domain::WaitStatus;
 
 // The agent has had one turn, which ended like this.
 AgentFacts ended(TerminalKind kind, std::optional<std::string> reason = {}) {
-    return {.agent = {.agent_id = {"main"},
-                      .turn_index = 2,
-                      .last_turn_terminal = domain::TurnTerminal{
-                          .turn_index = 2, .kind = kind, .reason = std::move(reason)}}};
+    return {.agent = {.agent_id = {"main"}, .turn_index = 2},
+            .statistics = {.last_turn_terminal = domain::TurnTerminal{
+                               .turn_index = 2, .kind = kind, .reason = std::move(reason)}}};
 }
 AgentFacts settled() {
     return ended(TerminalKind::Completed);
@@ -113,7 +112,7 @@ TEST(Closure, NamesAWaitingReasonExactlyWhenItWaits) {
 TEST(Closure, WithoutAnObservedEndNothingCountsAsCompleted) {
     AgentFacts facts = settled();
     EXPECT_EQ(decide_closure(facts).outcome, ClosureOutcome::Completed);
-    facts.agent.last_turn_terminal.reset();
+    facts.statistics.last_turn_terminal.reset();
     EXPECT_NE(decide_closure(facts).outcome, ClosureOutcome::Completed);
 }
 
@@ -122,7 +121,7 @@ TEST(Closure, PostureFollowsTheSleepAndTheOutcomeDoesNot) {
     for (auto row : rows()) {
         if (row.facts.open_attempt) continue;
         const auto awake = decide_closure(row.facts);
-        row.facts.agent.rest = domain::Sleep{.reason = "until called"};
+        row.facts.agent.sleep = domain::Sleep{.reason = "until called"};
         auto asleep = decide_closure(row.facts);
         EXPECT_EQ(asleep.runtime_posture, RuntimePosture::Sleeping) << row.name;
         asleep.runtime_posture = RuntimePosture::Awake;
@@ -132,18 +131,18 @@ TEST(Closure, PostureFollowsTheSleepAndTheOutcomeDoesNot) {
 
 // contract: STATE-06, STATE-07, STATE-08, STATE-09, STATE-10, STATE-11
 TEST(Status, NamesTheStrongestFactFirst) {
-    const auto rest = [](AgentFacts& facts) { facts.agent.rest = domain::Sleep{}; };
+    const auto sleep = [](AgentFacts& facts) { facts.agent.sleep = domain::Sleep{}; };
     const auto open = [](AgentFacts& facts) { facts.open_attempt = domain::Attempt{}; };
     const auto pause = [](AgentFacts& facts) { facts.agent.paused = true; };
     const auto stop = [](AgentFacts& facts) { facts.agent.stopped = true; };
-    const auto all = with(with(with(with(waiting_for(WaitKind::Task), rest), open), pause), stop);
+    const auto all = with(with(with(with(waiting_for(WaitKind::Task), sleep), open), pause), stop);
     const std::vector<std::tuple<std::string_view, AgentFacts, AgentStatus>> table{
         {"nothing", settled(), AgentStatus::AwakeIdle},
         {"input waiting", with(settled(), [](AgentFacts& facts) { facts.pending = 3; }),
          AgentStatus::AwakeIdle},
-        {"rest", with(settled(), rest), AgentStatus::Asleep},
+        {"rest", with(settled(), sleep), AgentStatus::Asleep},
         {"a task wait", waiting_for(WaitKind::Task), AgentStatus::AwaitingTask},
-        {"a task wait and rest", with(waiting_for(WaitKind::Task), rest),
+        {"a task wait and sleep", with(waiting_for(WaitKind::Task), sleep),
          AgentStatus::AwaitingTask},
         {"a task wait that has fired", waiting_for(WaitKind::Task, WaitStatus::Triggered),
          AgentStatus::AwakeIdle},
@@ -153,7 +152,7 @@ TEST(Status, NamesTheStrongestFactFirst) {
          AgentStatus::AwakeIdle},
         {"an open turn", with(settled(), open), AgentStatus::AwakeRunning},
         {"paused with an open turn", with(with(settled(), open), pause), AgentStatus::Paused},
-        {"paused at rest", with(with(settled(), rest), pause), AgentStatus::Paused},
+        {"paused at rest", with(with(settled(), sleep), pause), AgentStatus::Paused},
         {"stopped and paused", with(with(settled(), pause), stop), AgentStatus::Stopped},
         {"everything at once", all, AgentStatus::Stopped},
     };

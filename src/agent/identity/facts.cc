@@ -10,6 +10,7 @@ base::Result<AgentFacts> load_facts(store::Tx& tx, const domain::AgentId& id) {
             "there is no agent '{}'; create it with: holon run --agent {} --create-agent \"…\"", id,
             id);
     AgentFacts facts{.agent = std::move(*agent)};
+    facts.statistics = TRY(tx.statistics(id));
     facts.open_attempt = TRY(tx.open_attempt_of(id));
     facts.pending = TRY(tx.pending_count(id));
     facts.active_tasks = TRY(tx.active_tasks(id));

@@ -15,6 +15,7 @@ inline constexpr std::int64_t kTimersShown = 64;
 
 struct AgentFacts {
     domain::Agent agent;
+    domain::AgentStatistics statistics{};
     std::optional<domain::Attempt> open_attempt{};
     std::int64_t pending{0};
     std::vector<domain::Task> active_tasks{};

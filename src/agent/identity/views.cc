@@ -64,27 +64,28 @@ json::object posture(const AgentFacts& facts) {
 
 json::object agent_state(const AgentFacts& facts) {
     const auto& agent = facts.agent;
+    const auto& statistics = facts.statistics;
     json::array task_ids;
     for (const auto& task : facts.active_tasks) task_ids.push_back(json::value(task.id.value));
     json::object state{
         {"id", agent.agent_id.value},
         {"status", base::enum_name(status_of(facts))},
-        {"sleeping_until", agent.rest ? or_null(agent.rest->until) : json::value(nullptr)},
+        {"sleeping_until", agent.sleep ? or_null(agent.sleep->until) : json::value(nullptr)},
         {"current_run_id",
          facts.open_attempt ? json::value(facts.open_attempt->run_id.value) : json::value(nullptr)},
         {"pending", facts.pending},
         {"active_task_ids", std::move(task_ids)},
-        {"last_wake_reason", or_null(agent.last_wake_reason)},
-        {"last_brief_at", or_null(agent.last_brief_at)},
+        {"last_wake_reason", or_null(statistics.last_wake_reason)},
+        {"last_brief_at", or_null(statistics.last_brief_at)},
         {"turn_index", agent.turn_index},
-        {"last_continuation", or_null(agent.last_continuation)},
+        {"last_continuation", or_null(statistics.last_continuation)},
         {"context_summary", nullptr},
-        {"compacted_message_count", agent.compacted_message_count},
-        {"total_message_count", agent.total_message_count},
-        {"total_input_tokens", agent.total_input_tokens},
-        {"total_output_tokens", agent.total_output_tokens},
-        {"total_model_rounds", agent.total_model_rounds},
-        {"tool_latency", base::to_json(agent.tool_latency)},
+        {"compacted_message_count", statistics.compacted_message_count},
+        {"total_message_count", statistics.total_message_count},
+        {"total_input_tokens", statistics.total_input_tokens},
+        {"total_output_tokens", statistics.total_output_tokens},
+        {"total_model_rounds", statistics.total_model_rounds},
+        {"tool_latency", base::to_json(statistics.tool_latency)},
         {"execution_profile", workspace::execution_profile(agent.execution)},
         {"attached_workspaces", base::to_json(agent.attached_workspaces)},
         {"active_workspace_entry", or_null(agent.active_workspace_entry)},
@@ -94,12 +95,12 @@ json::object agent_state(const AgentFacts& facts) {
         state["active_workspace_id"] = agent.active_workspace_entry->workspace_id;
         state["cwd"] = agent.active_workspace_entry->cwd;
     }
-    if (agent.last_turn_terminal)
-        state["last_turn_terminal"] = base::to_json(*agent.last_turn_terminal);
-    if (agent.last_runtime_failure)
-        state["last_runtime_failure"] = base::to_json(*agent.last_runtime_failure);
-    if (agent.last_turn_token_usage)
-        state["last_turn_token_usage"] = base::to_json(*agent.last_turn_token_usage);
+    if (statistics.last_turn_terminal)
+        state["last_turn_terminal"] = base::to_json(*statistics.last_turn_terminal);
+    if (statistics.last_runtime_failure)
+        state["last_runtime_failure"] = base::to_json(*statistics.last_runtime_failure);
+    if (statistics.last_turn_token_usage)
+        state["last_turn_token_usage"] = base::to_json(*statistics.last_turn_token_usage);
     if (agent.model_override) state["model_override"] = *agent.model_override;
     if (agent.current_work_item_id)
         state["current_work_item_id"] = agent.current_work_item_id->value;
@@ -151,13 +152,15 @@ json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models)
 
 json::object agent_summary(const AgentFacts& facts, const ModelFacts& models) {
     const auto& agent = facts.agent;
-    json::object usage{{"total",
-                        {{"input_tokens", agent.total_input_tokens},
-                         {"output_tokens", agent.total_output_tokens},
-                         {"total_tokens", agent.total_input_tokens + agent.total_output_tokens}}},
-                       {"total_model_rounds", agent.total_model_rounds}};
-    if (agent.last_turn_token_usage)
-        usage["last_turn"] = base::to_json(*agent.last_turn_token_usage);
+    const auto& statistics = facts.statistics;
+    json::object usage{
+        {"total",
+         {{"input_tokens", statistics.total_input_tokens},
+          {"output_tokens", statistics.total_output_tokens},
+          {"total_tokens", statistics.total_input_tokens + statistics.total_output_tokens}}},
+        {"total_model_rounds", statistics.total_model_rounds}};
+    if (statistics.last_turn_token_usage)
+        usage["last_turn"] = base::to_json(*statistics.last_turn_token_usage);
     json::object summary{{"identity", identity_view(agent)},
                          {"agent", agent_state(facts)},
                          {"scheduling_posture", posture(facts)},

@@ -24,24 +24,25 @@ AgentFacts full() {
     facts.agent = {
         .agent_id = {"main"},
         .identity = {.agent_id = {"main"}, .kind = domain::AgentKind::Default},
-        .rest = domain::Sleep{.since = kThen, .reason = "tea", .until = kThen},
+        .sleep = domain::Sleep{.since = kThen, .reason = "tea", .until = kThen},
         .turn_index = 2,
-        .last_turn_terminal = domain::TurnTerminal{.turn_index = 2},
-        .last_runtime_failure = domain::RuntimeFailure{.summary = "s"},
-        .last_continuation = domain::ContinuationResolution{},
-        .last_wake_reason = "operator_prompt",
-        .last_brief_at = kThen,
-        .total_message_count = 9,
-        .compacted_message_count = 4,
-        .total_input_tokens = 17,
-        .total_output_tokens = 8,
-        .total_model_rounds = 3,
-        .last_turn_token_usage = domain::TokenUsage{1, 2, 3},
-        .tool_latency = {{"ExecCommand", 1, 2, 2}},
         .attached_workspaces = {"ws-1"},
         .active_workspace_entry = domain::WorkspaceEntry{.workspace_id = "ws-1", .cwd = "/p/src"},
         .model_override = "openai/m",
         .current_work_item_id = domain::WorkItemId{"work_1"}};
+    facts.statistics = {.agent_id = {"main"},
+                        .last_turn_terminal = domain::TurnTerminal{.turn_index = 2},
+                        .last_runtime_failure = domain::RuntimeFailure{.summary = "s"},
+                        .last_continuation = domain::ContinuationResolution{},
+                        .last_wake_reason = "operator_prompt",
+                        .last_brief_at = kThen,
+                        .total_message_count = 9,
+                        .compacted_message_count = 4,
+                        .total_input_tokens = 17,
+                        .total_output_tokens = 8,
+                        .total_model_rounds = 3,
+                        .last_turn_token_usage = domain::TokenUsage{1, 2, 3},
+                        .tool_latency = {{"ExecCommand", 1, 2, 2}}};
     facts.pending = 5;
     facts.active_tasks = {{.id = {"t1"}}, {.id = {"t2"}}};
     return facts;
@@ -96,16 +97,17 @@ TEST(Views, AFullAgentsStateShowsEveryFact) {
     EXPECT_EQ(state.at("last_wake_reason"), "operator_prompt");
     EXPECT_EQ(state.at("last_brief_at"), "2031-01-01T02:13:20.000000Z");
     EXPECT_EQ(state.at("turn_index"), 2);
-    EXPECT_EQ(state.at("last_turn_terminal"), base::to_json(*facts.agent.last_turn_terminal));
-    EXPECT_EQ(state.at("last_runtime_failure"), base::to_json(*facts.agent.last_runtime_failure));
-    EXPECT_EQ(state.at("last_continuation"), base::to_json(*facts.agent.last_continuation));
+    EXPECT_EQ(state.at("last_turn_terminal"), base::to_json(*facts.statistics.last_turn_terminal));
+    EXPECT_EQ(state.at("last_runtime_failure"),
+              base::to_json(*facts.statistics.last_runtime_failure));
+    EXPECT_EQ(state.at("last_continuation"), base::to_json(*facts.statistics.last_continuation));
     EXPECT_EQ(state.at("compacted_message_count"), 4);
     EXPECT_EQ(state.at("total_message_count"), 9);
     EXPECT_EQ(state.at("total_input_tokens"), 17);
     EXPECT_EQ(state.at("total_output_tokens"), 8);
     EXPECT_EQ(state.at("total_model_rounds"), 3);
     EXPECT_EQ(state.at("last_turn_token_usage"), base::to_json(domain::TokenUsage{1, 2, 3}));
-    EXPECT_EQ(state.at("tool_latency"), base::to_json(facts.agent.tool_latency));
+    EXPECT_EQ(state.at("tool_latency"), base::to_json(facts.statistics.tool_latency));
     EXPECT_EQ(state.at("attached_workspaces"), (json::value(json::array{"ws-1"})));
     EXPECT_EQ(state.at("active_workspace_entry"),
               base::to_json(*facts.agent.active_workspace_entry));
@@ -153,7 +155,7 @@ TEST(Views, TheUsageOfAFreshAgentHasNoLastTurn) {
     EXPECT_EQ(base::from_json<domain::TokenUsage>(usage.at("total"), base::Unknown::Reject).value(),
               domain::TokenUsage{});
     EXPECT_EQ(usage.at("total_model_rounds"), 0);
-    facts.agent.last_turn_token_usage = domain::TokenUsage{1, 2, 3};
+    facts.statistics.last_turn_token_usage = domain::TokenUsage{1, 2, 3};
     usage = agent_summary(facts, {"a/b"}).at("token_usage").as_object();
     EXPECT_EQ(usage.at("last_turn"), base::to_json(domain::TokenUsage{1, 2, 3}));
 }
@@ -177,9 +179,8 @@ TEST(Views, ASummaryHasStatusAndClosureSideBySide) {
 }
 
 TEST(Views, ThePostureNamesTheFirstThingThatApplies) {
-    AgentFacts facts{.agent = {.agent_id = {"main"},
-                               .turn_index = 1,
-                               .last_turn_terminal = domain::TurnTerminal{.turn_index = 1}}};
+    AgentFacts facts{.agent = {.agent_id = {"main"}, .turn_index = 1},
+                     .statistics = {.last_turn_terminal = domain::TurnTerminal{.turn_index = 1}}};
     const auto posture = [](const AgentFacts& of) {
         return base::string_at(agent_summary(of, {}).at("scheduling_posture"), "posture");
     };
@@ -224,6 +225,7 @@ TEST(Facts, AreReadTogetherAndBelongToOneAgent) {
     const auto store = sqlite::open({.file = ":memory:", .mode = sqlite::Mode::Inline}).value();
     const auto fill = [](store::Tx& tx, const domain::AgentId& id) -> base::Status {
         TRY(tx.put_agent({.agent_id = id}));
+        TRY(tx.put_statistics({.agent_id = id, .last_wake_reason = id.value}));
         TRY(tx.append_message({.id = {id.value + "-m"}, .agent_id = id}, std::nullopt));
         TRY(tx.open_attempt({.run_id = {id.value + "-r"}, .agent_id = id, .message_id = {"m"}}));
         TRY(tx.put_task({.id = {id.value + "-t"}, .agent_id = id}));
@@ -236,6 +238,7 @@ TEST(Facts, AreReadTogetherAndBelongToOneAgent) {
             TRY(fill(tx, {"other"}));
             const auto facts = TRY(load_facts(tx, {"main"}));
             EXPECT_EQ(facts.agent.agent_id.value, "main");
+            EXPECT_EQ(facts.statistics.last_wake_reason, "main");
             EXPECT_EQ(facts.open_attempt->run_id.value, "main-r");
             EXPECT_EQ(facts.pending, 1);
             EXPECT_EQ(facts.active_tasks.size(), 1U);

@@ -176,7 +176,7 @@ TEST(Isolate, TakesNothingFromAnybody) {
     Found foreign{
         .known = made_for("k"), .path_exists = true, .checkout = kThere, .is_whole = true};
     foreign.checkout->common_dir = "/q/.git";
-    EXPECT_THAT(text(foreign), HasSubstr("no whole worktree of /p/repo"));
+    EXPECT_THAT(text(foreign), HasSubstr("not a complete worktree of /p/repo"));
 }
 
 TEST(PlaceCwd, StaysInsideTheRoot) {

@@ -93,6 +93,12 @@ void AsioLoop::offload(Job work, Job done) {
                       });
 }
 
+void AsioLoop::finish_offloaded() {
+    if (!state_->pool) return;
+    state_->pool->join();
+    state_->pool.reset();  // Its threads are gone; a later offload() starts new ones.
+}
+
 boost::asio::io_context& AsioLoop::context() {
     return state_->context;
 }

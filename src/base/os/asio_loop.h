@@ -30,6 +30,10 @@ public:
     // When `work` throws, on_error gets the exception and `done` is dropped, both on the loop.
     void offload(Job work, Job done) override;
 
+    // Waits until all offloaded work is over; their `done` stay queued. For the owner of the loop
+    // and of what the work uses, before it destroys them. Not while the loop runs.
+    void finish_offloaded();
+
     // For I/O adapters only; its handlers run as jobs of this loop.
     boost::asio::io_context& context();
 

@@ -117,6 +117,23 @@ TEST(AsioLoop, OffloadsWorkAndReturnsToTheLoop) {
     EXPECT_EQ(done_thread, std::this_thread::get_id());
 }
 
+TEST(AsioLoop, FinishesOffloadedWorkBeforeWhatItUsesIsDestroyed) {
+    AsioLoop loop;
+    std::atomic<int> works = 0;
+    int done = 0;
+    const auto offload = [&] { loop.offload([&] { ++works; }, [&] { ++done; }); };
+    for (int i = 0; i < 100; ++i) offload();
+    loop.finish_offloaded();
+    EXPECT_EQ(works, 100);
+    EXPECT_EQ(done, 0);
+    offload();  // Threads are started again.
+    loop.finish_offloaded();
+    EXPECT_EQ(works, 101);
+    loop.post([&] { loop.stop(); });
+    loop.run();
+    EXPECT_EQ(done, 101);
+}
+
 TEST(AsioLoop, PassesEscapedExceptionsToOnErrorAndContinues) {
     AsioLoop loop;
     std::vector<std::string> errors;

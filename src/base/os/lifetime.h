@@ -1,22 +1,79 @@
-// Callbacks that outlive their object do nothing.
+// Work that outlives its object does nothing, and an object outlives the work that uses it.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 namespace base {
 
-// A member of an object that hands out callbacks. A guarded callback runs only while the object
-// exists. Used on one thread, the one that destroys the object; declare it as the last member, so
-// that it ends first.
+// A member of an object that hands out callbacks and work. Declare it as the last member, so that
+// it ends first: from then on nothing guarded begins, and its destructor returns when what has
+// begun on other threads is over.
 class Lifetime {
+    struct State {
+        std::mutex mutex;
+        std::condition_variable left;
+        bool is_over{false};
+        int inside{0};  // Work that runs now on other threads.
+    };
+
 public:
-    using Watch = std::weak_ptr<void>;
+    // While one of these exists, the object does. Not on the thread that destroys the object.
+    class Stay {
+    public:
+        explicit Stay(std::shared_ptr<State> state) : state_(std::move(state)) {}
+        Stay(Stay&& other) noexcept = default;
+        Stay& operator=(Stay&&) = delete;
+        ~Stay() {
+            if (!state_) return;
+            const std::lock_guard lock(state_->mutex);
+            --state_->inside;
+            state_->left.notify_all();
+        }
 
-    // Expires with the object.
-    Watch watch() const { return token_; }
+    private:
+        std::shared_ptr<State> state_;
+    };
 
-    // `callback`, but nothing once the object is gone. It may capture the object by reference.
+    // Any thread may use a watch.
+    class Watch {
+    public:
+        // Is the object gone, or going? On the object's own thread the answer stays true until
+        // something is destroyed there; on others, use stay().
+        bool expired() const {
+            const std::lock_guard lock(state_->mutex);
+            return state_->is_over;
+        }
+        // Keeps the object until the value is destroyed; nothing when it is gone.
+        std::optional<Stay> stay() const {
+            const std::lock_guard lock(state_->mutex);
+            if (state_->is_over) return std::nullopt;
+            ++state_->inside;
+            return std::optional<Stay>(std::in_place, state_);
+        }
+
+    private:
+        friend class Lifetime;
+        explicit Watch(std::shared_ptr<State> state) : state_(std::move(state)) {}
+        std::shared_ptr<State> state_;
+    };
+
+    Lifetime() = default;
+    ~Lifetime() {
+        std::unique_lock lock(state_->mutex);
+        state_->is_over = true;
+        state_->left.wait(lock, [this] { return state_->inside == 0; });
+    }
+    Lifetime(const Lifetime&) = delete;
+    Lifetime& operator=(const Lifetime&) = delete;
+
+    Watch watch() const { return Watch(state_); }
+
+    // `callback`, but nothing once the object is gone; for callbacks on the object's own thread. It
+    // may capture the object by reference.
     template <class F>
     auto guard(F callback) const {
         return [watch = watch(), callback = std::move(callback)](auto&&... args) mutable {
@@ -25,7 +82,7 @@ public:
     }
 
 private:
-    std::shared_ptr<void> token_{std::make_shared<char>()};
+    std::shared_ptr<State> state_{std::make_shared<State>()};
 };
 
 }  // namespace base

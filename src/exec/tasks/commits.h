@@ -13,7 +13,7 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
                                           const results::Preview& initial, bool promoted,
                                           bool withheld);
 
-// The end of the task, its place in the record and the message that tells of it, which fulfils the
+// The end of the task, its events and the message that reports it, which fulfils the
 // wait for it where it is queued: all of it or nothing. False when the task had ended already.
 base::Result<bool> commit_end(events::Log& log, const Rejoin& rejoin, const domain::TaskId& id,
                               const supervisor::End& end, const results::Preview& output,

@@ -7,7 +7,9 @@
 // other kinds run behind an Executor.
 //
 // The facts are in the store and with the supervisor; a Host that dies is replaced by another that
-// recovers. Used on the loop's thread only.
+// recovers. Used on the loop's thread only, and it never blocks that thread: what has to be read is
+// loaded in the background. Every `done` is called at most once, on the loop, and is dropped
+// without a call when the Host goes first.
 #pragma once
 
 #include <chrono>
@@ -75,10 +77,19 @@ struct CommandRequest {
     std::filesystem::path network_log{};  // See builtin::CommandOutput.
 };
 
+// What is known of a command before a call starts it.
+struct CommandState {
+    std::optional<domain::Task> task{};  // What the command has become, if it is this agent's.
+    bool was_started{false};             // start() would reattach, or it is a task.
+    std::vector<domain::Task> active{};  // The agent's tasks that are not over.
+};
+
+// A stop that is committed: the record as it is now, and whether force was asked for.
 struct StopReceipt {
     domain::Task task;
     bool force_stop_requested{false};
 };
+// What became of input for a task.
 struct InputReceipt {
     domain::Task task;
     std::optional<std::int64_t> bytes_written{};  // Absent: refused.
@@ -93,22 +104,37 @@ public:
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
 
+    using TaskDone = std::move_only_function<void(base::Result<domain::Task>)>;
+    using InputDone = std::move_only_function<void(base::Result<InputReceipt>)>;
+    // Whether the command runs, or why it could not be started.
+    using Started = std::move_only_function<void(base::Status)>;
+
     // Resumes every task that these agents left open: its command is watched again, or the task
-    // ends with what can still be said about it. Call it before their turns are resumed.
-    void recover(const std::vector<domain::AgentId>& agents);
+    // ends with what can still be said about it. Returns at once; what is asked about tasks
+    // meanwhile is answered when the recovery is done. An agent whose tasks cannot be loaded is
+    // reported as stuck. Call it before the agents' turns are resumed.
+    void recover(std::vector<domain::AgentId> agents);
+    // The same for all agents that have open tasks, at most so many.
+    void recover_all(std::int64_t agents_max);
 
     // Commands of calls --------------------------------------------------------------------------
     // Starts a command for a call, or reattaches to it when an earlier process has started it.
-    // `on_end` comes once, unless the command is promoted first. Fails when it cannot be started at
-    // all.
-    base::Status start(CommandRequest request, supervisor::OnEnd on_end);
+    // `started` comes once, maybe before start() returns. When it gets an error, nothing runs and
+    // `on_end` is never called; Conflict: it was cancelled first. Otherwise `on_end` comes once,
+    // unless the command is promoted first.
+    void start(CommandRequest request, supervisor::OnEnd on_end, Started started);
     // Was the command of this call started, so that start() would reattach to it, or it is a task?
-    bool knows(const domain::TaskId& id) const;
+    // `done` may be called before knows() returns. False also when the store cannot be read.
+    void knows(const domain::TaskId& id, std::move_only_function<void(bool)> done);
+    // What a call must know before it starts its command. An error of the store only when no
+    // process of the command is known either.
+    void load_command(const domain::AgentId& agent, const domain::TaskId& id,
+                      std::move_only_function<void(base::Result<CommandState>)> done);
     // Makes a task of a command that still runs. `done` gets its record, as committed. When that
     // fails, the command stays with its call; Refused: the execution policy has no tasks.
-    void promote(const domain::TaskId& id,
-                 std::move_only_function<void(base::Result<domain::Task>)> done);
-    // Ends a command that is still its call's; the end arrives as usual.
+    void promote(const domain::TaskId& id, TaskDone done);
+    // Ends a command that is still its call's; the end arrives as usual. One that is not started
+    // yet is not started any more.
     void cancel(const domain::TaskId& id);
     // The output of a call's command that has ended.
     void collect(const domain::TaskId& id, const std::filesystem::path& log,
@@ -116,26 +142,30 @@ public:
                  std::move_only_function<void(base::Result<supervisor::Captured>)> done);
 
     // Tasks --------------------------------------------------------------------------------------
-    // NotFound for a task that is not this agent's.
-    base::Result<domain::Task> find(const domain::AgentId& agent, const domain::TaskId& id) const;
-    // Queued, running and cancelling ones, last changed first.
-    base::Result<std::vector<domain::Task>> active(const domain::AgentId& agent) const;
+    // Loads one task. NotFound for a task that is not this agent's.
+    void find(const domain::AgentId& agent, const domain::TaskId& id, TaskDone done);
+    // Loads the queued, running and cancelling ones, last changed first.
+    void active(const domain::AgentId& agent,
+                std::move_only_function<void(base::Result<std::vector<domain::Task>>)> done);
 
-    // Starts a command as a task from its first moment. Refused when the agent has too many.
-    void create(CommandRequest request,
-                std::move_only_function<void(base::Result<domain::Task>)> done);
+    // Starts a command as a task from its first moment. `done` gets the record when the command was
+    // started, or its failure to start is on its way as the task's end. Refused when the agent has
+    // too many.
+    void create(CommandRequest request, TaskDone done);
 
     // Asks for the end of a task: the whole tree, softly, and by force after kStopGrace or when
-    // asked again. The end arrives as every other. Conflict when it is over already.
+    // asked again. The end arrives as every other. Conflict when it is over already; InvalidInput
+    // when nothing here runs tasks of its kind.
     void stop(const domain::AgentId& agent, const domain::TaskId& id,
               std::move_only_function<void(base::Result<StopReceipt>)> done);
 
-    // Gives the command something to read.
+    // Gives the command something to read. A task that takes no input is a receipt with a refusal,
+    // not an error.
     void input(const domain::AgentId& agent, const domain::TaskId& id, std::string text,
-               std::move_only_function<void(base::Result<InputReceipt>)> done);
+               InputDone done);
 
-    // Calls `on_end` when the task's end is committed, unless the token is dropped first. The token
-    // is null when it is over already, and nothing is called then.
+    // Calls `on_end` once when the task's end is committed, soon when it is over already or its
+    // record cannot be loaded, and not at all when the token is dropped first.
     [[nodiscard]] std::shared_ptr<void> await_end(const domain::TaskId& id,
                                                   std::function<void()> on_end);
 
@@ -159,41 +189,66 @@ public:
 
 private:
     struct Live;
+    struct Leftovers;
     class Commands;
-
-    Executor* executor_of(domain::TaskKind kind) const;
-    void report_stuck(const domain::AgentId& agent, const base::Error& error) const;
-    // Why this agent may have no further task, or nothing.
-    std::optional<base::Error> refusal(const domain::AgentId& agent) const;
-    void reattach(const domain::Task& task);
-    void stop_command(const domain::Task& task, bool force);
-    std::uint64_t output_bytes_max(const std::filesystem::path& folder) const;
-    supervisor::OnEnd ending_of(const domain::TaskId& id);
-    void ended(const domain::TaskId& id, supervisor::End end);
-    void forget_finished(const domain::AgentId& agent);
-    // Is the result of the call that this command belongs to in the store?
-    bool is_recorded(const domain::TaskId& id) const;
-    void sweep(const std::vector<domain::AgentId>& agents);
-    // Is what this agent's tasks print kept back until it has passed the gate?
-    bool withholds(const domain::AgentId& agent) const;
-    void withhold(domain::Task task);
-    void settle(const domain::AgentId& agent, const domain::TaskId& id, const supervisor::End& end);
-    void commit(const domain::Task& task, const supervisor::End& end,
-                std::optional<OutputAnswer> answer);
-    void settled(const domain::AgentId& agent, const domain::TaskId& id, bool has_ended);
-    Parts parts_;
-    std::map<domain::TaskId, std::shared_ptr<Live>> live_;
-    std::map<domain::TaskId, std::vector<std::weak_ptr<std::function<void()>>>> waiting_;
-    // Calls' commands that are over, kept until their results are surely recorded.
+    using Waiter = std::weak_ptr<std::function<void()>>;
+    // A call's command that is over, kept until its result is surely recorded.
     struct Finished {
         domain::TaskId id;
         std::filesystem::path log;
         std::filesystem::path network_log;
     };
+
+    Executor* executor_of(domain::TaskKind kind) const;
+    void report_stuck(const domain::AgentId& agent, const base::Error& error) const;
+    // Why this agent may have no further task, or nothing.
+    std::optional<base::Error> refusal(const domain::AgentId& agent) const;
+    // Runs `job` at once, or after the recovery that is on its way.
+    void when_recovered(base::Job job);
+    void recover_from(
+        std::function<base::Result<std::vector<domain::AgentId>>(store::Store&)> agents_of);
+    // Blocks; any thread.
+    static Leftovers load_leftovers(store::Store& store, const std::vector<domain::AgentId>& agents,
+                                    const std::vector<std::string>& known);
+    void resume(const Leftovers& left);
+    void reattach(const domain::Task& task);
+    void end_abandoned(const std::string& id);
+    // Starts the command of an entry in `live_`, which leaves it again when that fails.
+    void start(const std::shared_ptr<Live>& live, Started started);
+    base::Status launch(Live& live, std::uint64_t log_bytes_max);
+    void drop(const std::shared_ptr<Live>& live);
+    void commit_promotion(const std::shared_ptr<Live>& live, results::Preview initial,
+                          bool withheld, TaskDone done);
+    void stop_command(const domain::Task& task, bool force);
+    void write_input(InputReceipt receipt, std::string text, InputDone done);
+    supervisor::OnEnd ending_of(const domain::TaskId& id);
+    void ended(const domain::TaskId& id, supervisor::End end);
+    void forget_finished(const domain::AgentId& agent);
+    // Removes the files of commands whose results are in the store, and names these commands.
+    // Blocks; any thread.
+    static std::vector<domain::TaskId> remove_recorded(store::Store& store,
+                                                       const std::vector<Finished>& list);
+    void forget(const domain::AgentId& agent, const std::vector<domain::TaskId>& recorded);
+    void remove_later(const std::filesystem::path& file) const;
+    // Is what this agent's tasks print kept back until it has passed the gate?
+    bool withholds(const domain::AgentId& agent) const;
+    void withhold(const domain::AgentId& agent, const domain::TaskId& id);
+    void settle(const domain::AgentId& agent, const domain::TaskId& id, const supervisor::End& end);
+    void commit(const domain::Task& task, const supervisor::End& end,
+                std::optional<OutputAnswer> answer);
+    void settled(const domain::AgentId& agent, const domain::TaskId& id, bool has_ended);
+    void report_end(const domain::TaskId& id);
+    static void report_end(const Waiter& waiter);
+
+    Parts parts_;
+    std::map<domain::TaskId, std::shared_ptr<Live>> live_;
+    std::map<domain::TaskId, std::vector<Waiter>> waiting_;
     std::map<domain::AgentId, std::vector<Finished>> finished_;
     std::unique_ptr<Commands> commands_;
     std::map<domain::TaskKind, Executor*> executors_;
     Listener listener_;
+    int recovering_{0};
+    std::vector<base::Job> after_recovery_;
     events::Committer committer_;
     base::Lifetime lifetime_;
 };

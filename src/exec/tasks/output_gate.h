@@ -1,4 +1,5 @@
-// The seam to the gate for what tasks print: whoever judges it before an agent is shown any of it.
+// The seam to the result gate for what tasks print: it judges the output before an agent is shown
+// any of it.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@ struct FinishedOutput {
 
 struct OutputAnswer {
     domain::GateMark mark;
-    // Shown for the output, which must not go on. It says nothing of what the output held.
+    // Shown for the output, which must not be shown. It says nothing of what the output held.
     std::optional<std::string> instead{};
 };
 

@@ -75,7 +75,7 @@ struct WorktreeSubagentRecovery {
     friend bool operator==(const WorktreeSubagentRecovery&,
                            const WorktreeSubagentRecovery&) = default;
 };
-// Its run is taken up from its own journal.
+// Its run is resumed from its own journal.
 struct PlanRecovery {
     static constexpr std::string_view kTagKey = "kind", kTag = "plan_task";
     std::string summary;
@@ -170,7 +170,7 @@ constexpr auto describe_fields(const CommandDetail*) {
 // The detail of a command task; an empty one when it has none or cannot be read.
 CommandDetail detail_of(const domain::Task& task);
 
-// The key that tells whether two commands are the same one: equal for equal `cmd` only.
+// The key by which to see whether two commands are the same one: equal for equal `cmd` only.
 std::string cmd_digest(std::string_view cmd);
 // The same command line in the same folder, run the same way. `workdir` is resolved.
 bool is_same_command(const CommandDetail& running, const CommandTaskSpec& asked,

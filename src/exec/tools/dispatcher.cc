@@ -5,8 +5,8 @@
 #include "base/scan/texts.h"
 #include "base/text.h"
 #include "exec/results/artifacts.h"
-#include "exec/tools/flow_policy.h"
-#include "exec/tools/policy.h"
+#include "exec/tools/policy/flow_policy.h"
+#include "exec/tools/policy/policy.h"
 #include "exec/tools/schema_check.h"
 
 namespace tools {
@@ -39,8 +39,32 @@ results::Envelope held_to(const ToolSpec& spec, results::Envelope envelope) {
                                      "the tool, not of the call."});
 }
 
-// A call whose tool is done and whose result is being judged: there is nothing left to end.
-struct Judging final : Running {
+// What is kept of a call that ran, without its times. A fault in the projection is a failed call
+// and not a call without an end.
+Dispatched dispatched_of(const domain::ToolCall& call, const ToolSpec& spec, Outcome outcome,
+                         results::ArtifactSink& sink, const results::OutputPolicy& policy) {
+    const auto projected = [&]() -> results::Envelope {
+        try {
+            return held_to(spec, results::project(call.tool, outcome.completed, sink, policy));
+        } catch (const std::exception& error) {
+            return results::Envelope::failure(
+                call.tool, {.kind = "tool_execution_failed",
+                            .message = fmt::format("The result of {} cannot be shown: {}",
+                                                   spec.name, error.what())});
+        }
+    };
+    auto envelope = projected();
+    scan::remove_credentials_in(outcome.effects);
+    auto receipt = results::render(envelope, spec.render);
+    return {.result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),
+            .envelope = std::move(envelope),
+            .receipt = std::move(receipt),
+            .mutations = std::move(outcome.mutations),
+            .denials = std::move(outcome.denials)};
+}
+
+// A call whose tool is done and whose result is on its way: there is nothing left to end.
+struct Finishing final : Running {
     void cancel() override {}
 };
 
@@ -144,9 +168,11 @@ bool Dispatcher::is_repeatable(const domain::ToolCall& call) const {
     return call.tool_registry_version == registry_version_;
 }
 
-bool Dispatcher::can_resume(const domain::ToolCall& call) const {
+void Dispatcher::can_resume(const domain::ToolCall& call,
+                            std::move_only_function<void(bool)> done) const {
     const Tool* found = parts_.registry.find(call.tool);
-    return found && found->can_resume(call);
+    if (!found) return done(false);
+    found->can_resume(call, std::move(done));
 }
 
 Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,
@@ -154,23 +180,27 @@ Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::Too
     return tools::without_running(call, std::move(error), status, parts_.clock.now());
 }
 
-Dispatched Dispatcher::finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
-                              results::ArtifactSink& sink) const {
-    const Tool* tool = parts_.registry.find(call.tool);
-    auto envelope =
-        held_to(tool->spec(), results::project(call.tool, outcome.completed, sink, parts_.output));
-    scan::remove_credentials_in(outcome.effects);
-    auto receipt = results::render(envelope, tool->spec().render);
-    Dispatched dispatched{
-        .result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),
-        .envelope = std::move(envelope),
-        .receipt = std::move(receipt),
-        .mutations = std::move(outcome.mutations),
-        .denials = std::move(outcome.denials)};
-    dispatched.result.started_at = started_at;
-    dispatched.result.ended_at = parts_.clock.now();
-    dispatched.result.duration_ms = base::millis_between(started_at, dispatched.result.ended_at);
-    return dispatched;
+void Dispatcher::finish(const domain::ToolCall& call, base::Time started_at,
+                        std::shared_ptr<Outcome> outcome,
+                        std::shared_ptr<results::ArtifactSink> sink,
+                        std::move_only_function<void(Dispatched)> done) const {
+    auto projected = std::make_shared<std::optional<Dispatched>>();
+    // The registry and its tools outlive every call.
+    base::Job project = [projected, call, outcome = std::move(outcome), sink = std::move(sink),
+                         &spec = parts_.registry.find(call.tool)->spec(), policy = parts_.output] {
+        *projected = dispatched_of(call, spec, std::move(*outcome), *sink, policy);
+    };
+    base::Job deliver = [projected, started_at, &clock = parts_.clock,
+                         done = std::move(done)]() mutable {
+        auto& result = (*projected)->result;
+        result.started_at = started_at;
+        result.ended_at = clock.now();
+        result.duration_ms = base::millis_between(started_at, result.ended_at);
+        done(std::move(**projected));
+    };
+    if (parts_.loop) return parts_.loop->offload(std::move(project), std::move(deliver));
+    project();
+    deliver();
 }
 
 std::shared_ptr<Running> Dispatcher::propose(const domain::ToolCall& call, const Place& place,
@@ -211,7 +241,7 @@ std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
     auto sink = std::make_shared<results::FileArtifacts>(place.agent_home / "tool-artifacts",
                                                          artifact_prefix(call.tool), parts_.ids);
     const base::Time started_at = parts_.clock.now();
-    // Whoever finishes before start() returns may still have to pass the gate.
+    // A call that finishes before start() returns may still have to pass the gate.
     auto over = std::make_shared<bool>(false);
     auto running = tool->start(
         call, place, *sink,
@@ -222,7 +252,7 @@ std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
                       done(std::move(dispatched));
                   });
         });
-    if (!running && !*over) return std::make_shared<Judging>();
+    if (!running && !*over) return std::make_shared<Finishing>();
     return running;
 }
 
@@ -231,19 +261,22 @@ void Dispatcher::leave(const domain::ToolCall& call, base::Time started_at, Outc
                        std::move_only_function<void(Dispatched)> done) const {
     const ToolSpec& spec = parts_.registry.find(call.tool)->spec();
     const Family family = spec.family;
-    if (!parts_.gate || parts_.gate->policy(call.agent_id, family) == domain::GatePolicy::Off)
-        return done(finish(call, started_at, std::move(outcome), *sink));
     auto whole = std::make_shared<Outcome>(std::move(outcome));
-    parts_.gate->judge({call, family, started_at, whole, parts_.output, spec.runs_behind},
-                       [this, call, started_at, whole, sink = std::move(sink),
-                        done = std::move(done)](GateAnswer answer) mutable {
-                           auto dispatched =
-                               answer.instead
-                                   ? withheld(call, started_at, *whole, std::move(*answer.instead))
-                                   : finish(call, started_at, std::move(*whole), *sink);
-                           dispatched.result.gate = std::move(answer.mark);
-                           done(std::move(dispatched));
-                       });
+    if (!parts_.gate || parts_.gate->policy(call.agent_id, family) == domain::GatePolicy::Off)
+        return finish(call, started_at, std::move(whole), std::move(sink), std::move(done));
+    parts_.gate->judge(
+        {call, family, started_at, whole, parts_.output, spec.runs_behind},
+        [this, call, started_at, whole, sink = std::move(sink),
+         done = std::move(done)](GateAnswer answer) mutable {
+            auto marked = [mark = std::move(answer.mark),
+                           done = std::move(done)](Dispatched dispatched) mutable {
+                dispatched.result.gate = std::move(mark);
+                done(std::move(dispatched));
+            };
+            if (answer.instead)
+                return marked(withheld(call, started_at, *whole, std::move(*answer.instead)));
+            finish(call, started_at, std::move(whole), std::move(sink), std::move(marked));
+        });
 }
 
 Dispatched Dispatcher::withheld(const domain::ToolCall& call, base::Time started_at,

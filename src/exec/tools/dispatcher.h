@@ -30,13 +30,15 @@ struct DispatcherParts {
     results::OutputPolicy output{};
     base::Clock& clock;
     base::Ids& ids;
-    // What the operator lets the outside have done by this agent; see flow_policy.h.
+    // Which calls of this agent untrusted input may trigger; see flow_policy.h.
     std::function<domain::ExternalCalls(const domain::AgentId&)> external_calls =
         [](const domain::AgentId&) { return domain::ExternalCalls::Refuse; };
-    // Where they are asked, beside `loop`. Without one of them such calls are refused.
+    // Where such calls are sent for approval, offloaded from `loop`. Without one of the two they
+    // are refused.
     Proposals* proposals{nullptr};
+    // Results are projected in its background. None: on the thread that finishes the call.
     base::Loop* loop{nullptr};
-    ResultGate* gate{nullptr};  // None: every result goes on as it is.
+    ResultGate* gate{nullptr};  // None: every result is passed on as it is.
 };
 
 class Dispatcher {
@@ -61,8 +63,9 @@ public:
     // The same for a call of any process. A tool that is gone may have been there for the process
     // that made the call, unless that one had the same tools.
     bool is_repeatable(const domain::ToolCall& call) const;
-    // Would making it again go on with what it had begun?
-    bool can_resume(const domain::ToolCall& call) const;
+    // Would making it again continue what it had begun? `done` comes once, on the loop, maybe
+    // before can_resume() returns.
+    void can_resume(const domain::ToolCall& call, std::move_only_function<void(bool)> done) const;
 
     // Runs the call, or refuses it; either way `done` gets everything, once, on the loop. The
     // handle is null when the call is already over.
@@ -77,18 +80,21 @@ public:
     const Registry& registry() const { return parts_.registry; }
 
 private:
-    // Puts a call to the operator and tells whoever made it so.
+    // Sends a call to the operator for approval; its result says so.
     std::shared_ptr<Running> propose(const domain::ToolCall& call, const Place& place,
                                      std::move_only_function<void(Dispatched)> done);
-    // The way out of the waist: past the gate, where one is set for this call.
+    // The way out of the dispatcher: through the result gate, where one is set for this call.
     void leave(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
                std::shared_ptr<results::ArtifactSink> sink,
                std::move_only_function<void(Dispatched)> done) const;
     // The result of a call that ran, and whose result must not be seen.
     Dispatched withheld(const domain::ToolCall& call, base::Time started_at, const Outcome& outcome,
                         domain::ToolError instead) const;
-    Dispatched finish(const domain::ToolCall& call, base::Time started_at, Outcome outcome,
-                      results::ArtifactSink& sink) const;
+    // Projects the outcome of a call that ran, offloaded where there is a loop: large payloads are
+    // written to disk. `done` comes on the loop.
+    void finish(const domain::ToolCall& call, base::Time started_at,
+                std::shared_ptr<Outcome> outcome, std::shared_ptr<results::ArtifactSink> sink,
+                std::move_only_function<void(Dispatched)> done) const;
 
     DispatcherParts parts_;
     std::string registry_version_;

@@ -422,5 +422,69 @@ TEST_F(GatedDispatcher, FamiliesThatAreOffAndCallsThatNeverRanAreNotAsked) {
     EXPECT_TRUE(gate_.asked.empty());
 }
 
+// Offloaded work waits until the test runs it.
+class SteppedLoop final : public base::Loop {
+public:
+    void post(base::Job job) override { jobs.push_back(std::move(job)); }
+    TimerHandle after(std::chrono::microseconds, base::Job) override { return TimerHandle::None; }
+    void cancel(TimerHandle) override {}
+    void offload(base::Job work, base::Job done) override {
+        post([work = std::move(work), done = std::move(done)]() mutable {
+            work();
+            done();
+        });
+    }
+    void run() {
+        for (auto& job : std::exchange(jobs, {})) job();
+    }
+    std::vector<base::Job> jobs;
+};
+
+// Stores its text as an artifact, or fails as a broken tool does.
+struct StoredOutput final : results::Output {
+    explicit StoredOutput(bool broken) : broken(broken) {}
+    bool broken;
+    base::Result<results::Canonical> project(results::ArtifactSink& sink,
+                                             const results::OutputPolicy&) const override {
+        if (broken) throw std::runtime_error("no such member");
+        return results::Canonical{"Stored", {{"text", TRY(sink.store("stdout", "whole"))}}};
+    }
+};
+
+class BackgroundResult : public DispatcherTest {
+protected:
+    BackgroundResult() {
+        place_.agent_home = testing::TempDir() + "holon_background_result";
+        std::filesystem::remove_all(place_.agent_home);
+        dispatcher_.emplace(
+            DispatcherParts{.registry = registry_, .clock = clock_, .ids = ids_, .loop = &loop_});
+        running_ = dispatcher_->dispatch(echo(), ProfilePreset::PublicNamed, place_,
+                                         [this](Dispatched d) { end_ = std::move(d); });
+    }
+    SteppedLoop loop_;
+    std::optional<Dispatched> end_;
+    std::shared_ptr<Running> running_;
+};
+
+TEST_F(BackgroundResult, ArtifactsAreWrittenThereAndTheResultIsDeliveredOnTheLoop) {
+    tool_->dones.back()({.completed = std::make_unique<StoredOutput>(false)});
+    EXPECT_FALSE(end_);
+    EXPECT_FALSE(std::filesystem::exists(place_.agent_home)) << "nothing is written yet";
+    running_->cancel();  // Too late: the tool is done.
+    loop_.run();
+    ASSERT_TRUE(end_);
+    EXPECT_EQ(end_->result.status, ResultStatus::Ok);
+    EXPECT_TRUE(std::filesystem::exists(base::string_at(end_->envelope.result(), "text")));
+    EXPECT_GT(end_->result.ended_at, end_->result.started_at);
+}
+
+TEST_F(BackgroundResult, AProjectionThatFailsIsAFailedCallAndNotALostOne) {
+    tool_->dones.back()({.completed = std::make_unique<StoredOutput>(true)});
+    loop_.run();
+    ASSERT_TRUE(end_);
+    EXPECT_EQ(end_->envelope.error().kind, "tool_execution_failed");
+    EXPECT_THAT(end_->envelope.error().message, testing::HasSubstr("no such member"));
+}
+
 }  // namespace
 }  // namespace tools

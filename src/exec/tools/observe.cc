@@ -46,7 +46,7 @@ FolderSnapshot take_snapshot(const std::filesystem::path& root, std::size_t entr
         base::Fd fd(open((root / folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
         if (!fd) {
             if (folder.empty()) return {};
-            continue;  // It went away or is not ours to read; what is in it cannot be told.
+            continue;  // It went away or is not ours to read; its content is unknown.
         }
         const std::unique_ptr<DIR, FolderCloser> entries(fdopendir(fd.get()));
         if (!entries) return {};

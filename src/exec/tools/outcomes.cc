@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "exec/tools/flow_policy.h"
+#include "exec/tools/policy/flow_policy.h"
 #include "exec/tools/result_gate.h"
 
 namespace tools {

@@ -1,4 +1,4 @@
-// Where a call that only the operator may allow is put to them.
+// Where a call that only the operator may allow is sent to them for approval.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace tools {
 
-// Any thread may use one; it is asked beside the loop, so it may wait for a commit.
+// Any thread may use one; it is asked in the background, so it may wait for a commit.
 class Proposals {
 public:
     virtual ~Proposals() = default;
     // The id under which the operator finds it; the same for the same call, however often it is
     // asked. Nothing is run. Once the operator agrees, exactly this call is made, once, and its
-    // agent is told the result with the trust of what asked for it.
+    // agent receives the result with the trust of what asked for it.
     virtual base::Result<std::string> propose(const domain::ToolCall& call, const Place& place) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The seam to the gate at the waist: whoever judges results before they leave the dispatcher.
+// The seam to the result gate, which judges results before they leave the dispatcher.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct FinishedCall {
 
 struct GateAnswer {
     domain::GateMark mark;
-    // What stands in for the result: it must not go on. It says nothing of what the result held.
+    // What stands in for the result: it must not be shown. It says nothing of what the result held.
     std::optional<domain::ToolError> instead{};
 };
 

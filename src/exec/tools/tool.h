@@ -1,4 +1,8 @@
 // The seam to tools: what a tool declares, what it is given and what it gives back.
+//
+// A tool belongs to the registry for as long as the program runs; the dispatcher calls it on the
+// loop, after it has checked the call. What a tool does to the world happens in start(); what it
+// wants changed in the runtime's records it returns, and the caller commits that with the result.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +23,7 @@
 
 namespace tools {
 
-// What a profile grants, family by family.
+// What a profile grants, family by family. Every tool is in exactly one.
 enum class Family {
     CoreAgent,
     LocalEnvironment,
@@ -31,19 +35,20 @@ enum class Family {
 BOOST_DESCRIBE_ENUM(Family, CoreAgent, LocalEnvironment, Web, AgentCreation, AuthorityExpanding,
                     OperatorNotification)
 
-// What a tool's work runs behind, as a result document tells it.
+// What a tool's work runs behind, as a result document reports it.
 enum class RunsBehind {
     Nothing,         // It happens in this program and starts nothing.
     AgentsBoundary,  // Commands, behind the boundary of the agent that asked.
     SharedBoundary   // A program that serves all agents, behind the boundary of all.
 };
 
+// What is known of a tool before it is called. Values that never change after registration.
 struct ToolSpec {
-    std::string name;
-    std::string description;
+    std::string name;         // Unique in the registry, as models and plans spell it.
+    std::string description;  // For the model.
     Family family{Family::CoreAgent};
-    domain::RiskLevel risk{domain::RiskLevel::ReadOnly};
-    std::string category;
+    domain::RiskLevel risk{domain::RiskLevel::ReadOnly};  // The worst that a call can do.
+    std::string category;                                 // Groups tools in lists for people.
     RunsBehind runs_behind{RunsBehind::Nothing};
     // Nothing in the world changes before the result is committed, so a call that a crash cut off
     // is simply made again. Otherwise its outcome is unknown, and the model receives that.
@@ -54,15 +59,16 @@ struct ToolSpec {
     bool changes_files{false};
     // It changes records that the agent works by. Neither is one of these made when it was cut off.
     bool changes_records{false};
-    bool freeform_patch{false};
+    bool freeform_patch{false};  // A model may send its input as plain patch text.
     // Plans and people name it; models are not offered it in a turn and may not call it there.
     bool plans_only{false};
-    json::object input_schema;
-    json::object output_schema;  // Every success is held to it; see Dispatcher.
-    results::Renderer render{nullptr};
+    json::object input_schema;          // A call that does not fit never reaches the tool.
+    json::object output_schema;         // Every success is held to it; see Dispatcher.
+    results::Renderer render{nullptr};  // Text for the model; null: the plain rendering.
 };
 
-// Where a call acts, as it stood when the call was made.
+// Where a call acts, as it was when the call was made. A value: later changes of the agent or its
+// workspace do not reach a call that is under way.
 struct Place {
     domain::AgentId agent_id;
     std::filesystem::path agent_home;
@@ -71,61 +77,78 @@ struct Place {
     json::object context{};
 };
 
+// What a call has come to. The caller owns all of it.
 struct Outcome {
+    // The complete output, or the error that the model reads. It is projected later, maybe on
+    // another thread, so it refers to nothing of the tool.
     results::Completed completed;
     // Ok unless the tool was stopped; a tool that ran and failed says so in `completed`.
     domain::ResultStatus status{domain::ResultStatus::Ok};
-    domain::Effects effects{};
-    std::vector<Mutation> mutations{};  // Committed with the result.
-    // What the boundary kept the call from: goes into the record with the result.
+    domain::Effects effects{};          // What was observed to have changed in the world.
+    std::vector<Mutation> mutations{};  // Committed with the result, or not at all.
+    // What the boundary kept the call from; recorded with the result.
     std::vector<sandbox::Denial> denials{};
 };
 
 using Done = std::move_only_function<void(Outcome)>;
 
-// A call on its way. cancel() ends what it started for real; the outcome still arrives.
+// A call that is under way. The caller owns the handle; dropping it cancels nothing.
 class Running {
 public:
     virtual ~Running() = default;
+    // Ends what the call has started, processes included. Returns at once; the outcome still
+    // arrives, as Cancelled unless the call was over first. A second cancel(), or one after the
+    // outcome, does nothing. On the loop.
     virtual void cancel() = 0;
 };
 
-// One tool. Used on the loop's thread only; start() returns at once.
+// One tool. Used on the loop's thread only, which it must not block: what has to wait for a disk or
+// a store is offloaded.
 class Tool {
 public:
     virtual ~Tool() = default;
+    // The same value for the whole life of the tool.
     virtual const ToolSpec& spec() const = 0;
 
-    // `call.args` fit the schema. `done` is called exactly once, on the loop; it may be called
-    // before start() returns, and then the handle is null.
+    // Begins the call and returns at once. `call.args` fit the schema and have passed check(). A
+    // failure of any kind is an Outcome with an error: start() itself does not fail. `done` is
+    // called exactly once, on the loop, unless what the tool works with is destroyed first; it may
+    // be called before start() returns, and then the handle is null. A null handle otherwise means
+    // that the call cannot be cancelled. `sink` lives at least until `done` was called.
     virtual std::shared_ptr<Running> start(const domain::ToolCall& call, const Place& place,
                                            results::ArtifactSink& sink, Done done) = 0;
 
-    // Would start() with this call, which a crash cut off, go on with what it had begun?
-    virtual bool can_resume(const domain::ToolCall& /*call*/) const { return false; }
+    // Would start() with this call, which a crash cut off, continue what it had begun? `done` comes
+    // once, on the loop, maybe before can_resume() returns. False also when nobody can say: the
+    // call's outcome is then reported as unknown.
+    virtual void can_resume(const domain::ToolCall& /*call*/,
+                            std::move_only_function<void(bool)> done) const {
+        done(false);
+    }
 
-    // A better word for input that does not fit the schema, or nothing.
+    // A more useful error for input that does not fit the schema, or nothing. Pure.
     virtual std::optional<domain::ToolError> explain(const json::value& /*args*/) const {
         return std::nullopt;
     }
 
-    // A fault in the input that the schema cannot express, or nothing.
+    // A fault in input that fits the schema, but that the schema cannot express, or nothing. Pure.
     virtual std::optional<domain::ToolError> check(const json::value& /*args*/) const {
         return std::nullopt;
     }
 
-    // What a call with these args would do in `place`, found out without touching anything:
+    // What a call with these args would do in `place`, found out without changing anything. Any
+    // thread may call it, and it may read files. An error: the call would fail. The object is
     // {creates: [path], modifies: [{path, diff}], renames: [{from, to}], deletes: [path],
     // commands: [text]}, absent lists being empty, and `data`, the result it would give, where that
-    // is known. An empty object says only that the tool does not tell; people are then shown its
-    // name and risk.
+    // is known. An empty object means that the tool cannot say; people then see its name and risk.
     virtual base::Result<json::object> preview(const json::value& /*args*/,
                                                const Place& /*place*/) const {
         return json::object{};
     }
 };
 
-// The error every tool gives for input that does not fit.
+// The error that every tool gives for input that does not fit. `field` may be empty; `message` says
+// what is wrong, `hint` what to send instead.
 domain::ToolError invalid_input(std::string_view tool, std::string_view field, std::string message,
                                 std::string hint);
 

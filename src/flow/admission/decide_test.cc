@@ -61,7 +61,6 @@ TEST(Decide, AFullQueueRefusesAllButTheRuntime) {
               Verdict(Accept{}));
 }
 
-// contract: STATE-34
 TEST(Decide, AnArchivedAgentTakesNothingFromOutside) {
     Facts archived = facts(false);
     archived.agent.identity.status = domain::IdentityStatus::Archived;

@@ -36,16 +36,16 @@ Choice choose(const identity::AgentFacts& facts, const RoundBudget& budget) {
     if (facts.agent.booting) return Idle{"the agent is booting"};
     if (facts.open_attempt) return Idle{"a turn is open"};
     if (facts.pending == 0) return Idle{std::string(kNothingQueued)};
-    const auto& agent = facts.agent;
+    const auto& used = facts.statistics;
     const auto& limits = budget.limits;
-    const Bound rounds = rest_of(limits.agent_rounds, agent.total_model_rounds);
+    const Bound rounds = rest_of(limits.agent_rounds, used.total_model_rounds);
     if (is_spent(rounds))
         return suspend("runtime.max_agent_rounds", *limits.agent_rounds, "model rounds");
     const Bound tokens =
-        rest_of(limits.agent_tokens, agent.total_input_tokens + agent.total_output_tokens);
+        rest_of(limits.agent_tokens, used.total_input_tokens + used.total_output_tokens);
     if (is_spent(tokens))
         return suspend("runtime.max_agent_tokens", *limits.agent_tokens, "tokens");
-    const Bound wall_ms = rest_of(limits.agent_wall_ms, agent.total_turn_ms);
+    const Bound wall_ms = rest_of(limits.agent_wall_ms, used.total_turn_ms);
     if (is_spent(wall_ms))
         return suspend("runtime.max_agent_wall_ms", *limits.agent_wall_ms, "ms spent in turns");
     const Bound left = rest_of(budget.rounds_total, budget.rounds_used);

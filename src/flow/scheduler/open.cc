@@ -112,10 +112,10 @@ base::Status record_opening(events::Log& log, const turn::Facts& facts, const co
 // Sleep ends because there is something to do; its timer and the wait for it end with it.
 base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::Message& message) {
     auto& agent = facts.agent;
-    agent.last_wake_reason = std::string(base::enum_name(message.kind));
-    if (!agent.rest) return {};
-    if (agent.rest->timer_id) TRY(cancel_timer(log, agent.agent_id, *agent.rest->timer_id));
-    agent.rest.reset();
+    facts.statistics.last_wake_reason = std::string(base::enum_name(message.kind));
+    if (!agent.sleep) return {};
+    if (agent.sleep->timer_id) TRY(cancel_timer(log, agent.agent_id, *agent.sleep->timer_id));
+    agent.sleep.reset();
     return log.append(agent.agent_id, domain::events::SchedulerPostureDecision{
                                           .boundary = "message_admission",
                                           .reason = "message_admission_wake",
@@ -125,7 +125,8 @@ base::Status wake(events::Log& log, identity::AgentFacts& facts, const domain::M
 }
 
 base::Result<Outcome> reduce(events::Log& log, const identity::AgentFacts& before,
-                             const domain::Agent& agent, const domain::Message& message) {
+                             const identity::AgentFacts& now, const domain::Message& message) {
+    const auto& agent = now.agent;
     TRY(queue::resolve_waits(log, message, std::nullopt));
     TRY(queue::release(log, message.id, domain::QueueStatus::Processed, "liveness only"));
     TRY(log.append(agent.agent_id, domain::events::SchedulerDecision{
@@ -135,6 +136,7 @@ base::Result<Outcome> reduce(events::Log& log, const identity::AgentFacts& befor
                                        .message_id = message.id,
                                        .boundary = "message_processing"}));
     TRY(log.tx().put_agent(agent));
+    TRY(log.tx().put_statistics(now.statistics));
     TRY(identity::record_change(log, agent.agent_id, identity::status_of(before)));
     return Outcome{Reduced{message.id}};
 }
@@ -173,13 +175,14 @@ base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, cons
                                                                         .limit = spent.limit,
                                                                         .pending = facts.pending}));
     TRY(briefs::publish(
-        log, agent,
+        log, agent, facts.statistics,
         {.kind = domain::BriefKind::Failure,
          .visibility = domain::BriefVisibility::ActionRequired,
          .text = fmt::format("The agent is paused: {}. {} messages wait. Raise the limit, then "
                              "resume it: holon agent resume {}",
                              spent.text, facts.pending, agent.agent_id)}));
     TRY(log.tx().put_agent(agent));
+    TRY(log.tx().put_statistics(facts.statistics));
     TRY(identity::record_state(log, agent.agent_id, before));
     return Outcome{Idle{spent.text}};
 }
@@ -253,8 +256,9 @@ base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agen
 base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
                           const base::Error& error) {
     const auto next = TRY(log.tx().next_message(agent_id));
-    auto agent = TRY(log.tx().agent(agent_id));
+    const auto agent = TRY(log.tx().agent(agent_id));
     if (!next || !agent) return {};
+    auto statistics = TRY(log.tx().statistics(agent_id));
     const auto& message = next->message;
     const std::int64_t failures = TRY(log.tx().count_failure(message.id, error.message, log.now()));
     TRY(log.append(agent_id, domain::events::labelled(
@@ -273,14 +277,14 @@ base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
                                                                     .failures = failures,
                                                                     .error = error.message},
                                  message)));
-    TRY(briefs::publish(log, *agent,
+    TRY(briefs::publish(log, *agent, statistics,
                         {.kind = domain::BriefKind::Failure,
                          .visibility = domain::BriefVisibility::TurnResult,
                          .text = fmt::format("A message was set aside: no turn could be opened for "
                                              "it in {} tries. {}",
                                              failures, error.message),
                          .related_message_id = message.id}));
-    return log.tx().put_agent(*agent);
+    return log.tx().put_statistics(statistics);
 }
 
 base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_id,
@@ -304,12 +308,13 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     if (!claimed) return Outcome{Idle{std::string(kNothingQueued)}};
     const domain::Message& message = claimed->message;
     auto& agent = facts.agent;
+    auto& statistics = facts.statistics;
     agent.execution = input.execution;
-    agent.last_continuation = resolve(prior, message);
-    TRY(record_continuation(log, message, *agent.last_continuation));
+    statistics.last_continuation = resolve(prior, message);
+    TRY(record_continuation(log, message, *statistics.last_continuation));
     TRY(wake(log, facts, message));
-    if (claimed->entry.tries == 0) ++agent.total_message_count;
-    if (!agent.last_continuation->model_visible) return reduce(log, before, agent, message);
+    if (claimed->entry.tries == 0) ++statistics.total_message_count;
+    if (!statistics.last_continuation->model_visible) return reduce(log, before, facts, message);
 
     OpenInput here = input;
     if (!agent.active_workspace_entry) agent.active_workspace_entry = input.home_workspace;
@@ -317,7 +322,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
         here.workspace_notice = TRY(fall_back(log, agent, input));
     if (input.token_hash_of) TRY(provision(log, agent_id, input.token_hash_of));
     ++agent.turn_index;
-    turn::Facts opened{.agent = agent, .message = message};
+    turn::Facts opened{.agent = agent, .statistics = statistics, .message = message};
     opened.attempt = {.run_id = log.ids().fresh<domain::RunId>(),
                       .agent_id = agent_id,
                       .message_id = message.id,
@@ -337,8 +342,9 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));
     TRY(record_opening(log, opened, frame, planned.build_ms));
     if (claimed->entry.tries == 0)
-        TRY(briefs::publish(log, opened.agent, briefs::ack(agent, message)));
+        TRY(briefs::publish(log, agent, opened.statistics, briefs::ack(agent, message)));
     TRY(log.tx().put_agent(opened.agent));
+    TRY(log.tx().put_statistics(opened.statistics));
     const std::vector<turn::Effect> effects{turn::AskModel{1}};
     TRY(turn::put_effects(log, opened.attempt, effects));
     TRY(identity::record_state(log, agent_id, identity::status_of(before)));

@@ -166,14 +166,14 @@ void Scheduler::limit_rounds(const domain::AgentId& agent,
     if (rounds_total) rounds_.emplace(agent, Rounds{.total = *rounds_total});
 }
 
-RoundBudget Scheduler::budget_of(const domain::Agent& agent) {
+RoundBudget Scheduler::budget_of(const domain::AgentStatistics& statistics) {
     RoundBudget budget{.limits = options_.limits};
-    const auto found = rounds_.find(agent.agent_id);
+    const auto found = rounds_.find(statistics.agent_id);
     if (found == rounds_.end()) return budget;
     auto& rounds = found->second;
-    if (!rounds.before) rounds.before = agent.total_model_rounds;
+    if (!rounds.before) rounds.before = statistics.total_model_rounds;
     budget.rounds_total = rounds.total;
-    budget.rounds_used = agent.total_model_rounds - *rounds.before;
+    budget.rounds_used = statistics.total_model_rounds - *rounds.before;
     return budget;
 }
 
@@ -183,6 +183,7 @@ RoundBudget Scheduler::budget_of(const domain::Agent& agent) {
 struct Scheduler::Prepared {
     std::shared_ptr<void> hold;
     domain::Agent agent;
+    domain::AgentStatistics statistics;
     std::optional<domain::Attempt> left_open;  // By an earlier process.
     OpenInput input;                           // Without its budget.
 };
@@ -202,6 +203,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
                 if (!known)
                     return base::fail(base::ErrorCode::NotFound, "there is no agent {}", agent);
                 found.agent = std::move(*known);
+                found.statistics = TRY(tx.statistics(agent));
                 found.left_open = TRY(tx.open_attempt_of(agent));
                 return {};
             }));
@@ -258,7 +260,7 @@ void Scheduler::prepared(const domain::AgentId& agent, Prepared found) {
         return check_drained();
     }
     if (found.left_open) return resume(agent, found);
-    found.input.budget = budget_of(found.agent);
+    found.input.budget = budget_of(found.statistics);
     open(agent, std::move(found.input));
 }
 
@@ -266,7 +268,7 @@ void Scheduler::resume(const domain::AgentId& agent, const Prepared& found) {
     ticking_.erase(agent);
     wanted_.erase(agent);
     const auto halted = halts_.extract(agent);
-    const auto budget = budget_of(found.agent);
+    const auto budget = budget_of(found.statistics);
     std::optional<std::int64_t> rounds_more;
     if (budget.rounds_total) rounds_more = *budget.rounds_total - budget.rounds_used;
     runner_.resume(agent, found.left_open->run_id, rounds_more);

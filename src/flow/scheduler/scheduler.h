@@ -112,7 +112,7 @@ private:
     void rested(const domain::AgentId& agent, const std::string& reason);
     void closed(const domain::AgentId& agent);
     void stuck(const domain::AgentId& agent, const base::Error& error);
-    RoundBudget budget_of(const domain::Agent& agent);
+    RoundBudget budget_of(const domain::AgentStatistics& statistics);
     void wait_for_timer(std::optional<base::Time> next);
     void fire_due();
     void fire_all(const std::vector<domain::Timer>& due);

@@ -144,7 +144,7 @@ base::Status fire(events::Log& log, const domain::TimerId& id) {
     const bool is_moot = timer->wait_id && !TRY(expire_wait(log, *timer->wait_id));
     std::optional<domain::Message> tick;
     if (!is_queued && !is_moot) {
-        tick = TRY(tick_of(log, fired, agent->rest));
+        tick = TRY(tick_of(log, fired, agent->sleep));
         fired.timer.last_tick_message_id = tick->id;
     }
     TRY(tx.put_timer(fired.timer));

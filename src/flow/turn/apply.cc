@@ -8,6 +8,7 @@
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
 #include "flow/turn/decide/interject.h"
+#include "flow/turn/decide/settle.h"
 #include "record/briefs/briefs.h"
 
 namespace turn {
@@ -41,18 +42,18 @@ base::Status sleep(events::Log& log, domain::Agent& agent, const domain::SleepRe
                                             : domain::AgentStatus::AwaitingTask,
                     json::array{facts.pending_wake_hint ? "a wake hint is waiting"
                                                         : "a task's result is awaited"}));
-    agent.rest = domain::Sleep{.since = log.now(), .reason = request.reason, .trust = trust};
+    agent.sleep = domain::Sleep{.since = log.now(), .reason = request.reason, .trust = trust};
     json::object evidence{{"reason", request.reason}, {"since", base::to_text(log.now())}};
     if (request.duration_ms) {
-        agent.rest->until = log.now() + std::chrono::milliseconds(*request.duration_ms);
-        evidence["wake_at"] = base::to_text(*agent.rest->until);
+        agent.sleep->until = log.now() + std::chrono::milliseconds(*request.duration_ms);
+        evidence["wake_at"] = base::to_text(*agent.sleep->until);
         const domain::Timer timer{.id = log.ids().fresh<domain::TimerId>(),
                                   .agent_id = agent.agent_id,
                                   .created_at = log.now(),
                                   .duration_ms = *request.duration_ms,
                                   .summary = "sleep_duration",
-                                  .next_fire_at = agent.rest->until};
-        agent.rest->timer_id = timer.id;
+                                  .next_fire_at = agent.sleep->until};
+        agent.sleep->timer_id = timer.id;
         TRY(log.tx().put_timer(timer));
         TRY(log.tx().put_wait({.id = log.ids().fresh<domain::WaitId>(),
                                .agent_id = agent.agent_id,
@@ -110,6 +111,7 @@ base::Result<Facts> load(store::Tx& tx, const domain::RunId& run) {
         return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its agent or its message",
                           run);
     Facts facts{.agent = std::move(*agent),
+                .statistics = TRY(tx.statistics(attempt->agent_id)),
                 .attempt = std::move(*attempt),
                 .message = std::move(queued->message)};
     if (const auto* tools = std::get_if<domain::AwaitingTools>(&facts.attempt.state))
@@ -186,14 +188,15 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     for (const auto& message : step.interjected) TRY(take_in(log, facts, message));
     for (auto& brief : step.briefs) {
         if (!brief.visibility) brief.visibility = TRY(visibility(tx, agent_id));
-        TRY(briefs::publish(log, step.agent, std::move(brief)));
+        TRY(briefs::publish(log, step.agent, statistics_of(step, facts), std::move(brief)));
     }
     if (step.closed()) TRY(drop_effects(tx, facts.attempt));
     const bool completed = step.closed() && step.attempt.terminal &&
                            step.attempt.terminal->kind == domain::TerminalKind::Completed;
-    if (completed && step.attempt.rest_wish)
-        TRY(sleep(log, step.agent, *step.attempt.rest_wish, trust_passed_on(facts.message)));
+    if (completed && step.attempt.sleep_request)
+        TRY(sleep(log, step.agent, *step.attempt.sleep_request, trust_passed_on(facts.message)));
     TRY(tx.put_agent(step.agent));
+    if (step.statistics) TRY(tx.put_statistics(*step.statistics));
     return step.closed() ? record_closed(log, step.agent) : base::Status{};
 }
 

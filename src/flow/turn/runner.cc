@@ -130,30 +130,35 @@ void Runner::loaded(const std::shared_ptr<Live>& live, Left left,
     live->frame = std::move(left.frame);
     prepare(*live);
     auto read = live->read_conversation(left.transcript);
-    Resumed resumed{.pending = std::move(left.pending), .rounds_more = rounds_more};
-    std::optional<Effect> finished;
-    if (const auto* state = std::get_if<domain::AwaitingTools>(&live->facts.attempt.state)) {
-        const auto next = static_cast<std::size_t>(state->next);
-        if (read && next >= live->facts.executions.size())
-            read = base::fail(base::ErrorCode::Corrupt, "attempt {} has lost call {} of round {}",
-                              live->facts.attempt.run_id, state->next + 1, state->round);
-        if (read) {
-            const auto& call = live->facts.executions[next].call;
-            if (!parts_.dispatcher.is_repeatable(call) && !parts_.dispatcher.can_resume(call)) {
-                resumed.unknown = ToolFinished{
-                    call.call_id,
-                    tools::without_running(call, tools::unknown_outcome(call),
-                                           domain::ResultStatus::Error, parts_.clock.now())};
-                finished = RunTool{call.call_id};
-            }
-        }
-    }
+    const auto* state = std::get_if<domain::AwaitingTools>(&live->facts.attempt.state);
+    const auto next = state ? static_cast<std::size_t>(state->next) : 0;
+    if (read && state && next >= live->facts.executions.size())
+        read = base::fail(base::ErrorCode::Corrupt, "attempt {} has lost call {} of round {}",
+                          live->facts.attempt.run_id, state->next + 1, state->round);
     if (!read) {
         forget(live);
         return on_stuck(live->facts.agent.agent_id, read.error());
     }
     watch_deadline(live);
-    step(live, std::move(resumed), finished);
+    Resumed resumed{.pending = std::move(left.pending), .rounds_more = rounds_more};
+    if (!state || parts_.dispatcher.is_repeatable(live->facts.executions[next].call))
+        return step(live, std::move(resumed), std::nullopt);
+    const domain::ToolCall call = live->facts.executions[next].call;
+    parts_.dispatcher.can_resume(
+        call,
+        lifetime_.guard([this, live, call, resumed = std::move(resumed)](bool can_resume) mutable {
+            continue_call(live, call, can_resume, std::move(resumed));
+        }));
+}
+
+// A call that was under way is made again, or its outcome stays unknown.
+void Runner::continue_call(const std::shared_ptr<Live>& live, const domain::ToolCall& call,
+                           bool can_resume, Resumed resumed) {
+    if (can_resume) return step(live, std::move(resumed), std::nullopt);
+    resumed.unknown = ToolFinished{
+        call.call_id, tools::without_running(call, tools::unknown_outcome(call),
+                                             domain::ResultStatus::Error, parts_.clock.now())};
+    step(live, std::move(resumed), RunTool{call.call_id});
 }
 
 // What a request is made of besides the conversation. The secret goes in last: neither the cache
@@ -330,6 +335,7 @@ void Runner::step(const std::shared_ptr<Live>& live, Event event,
 void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
     live->facts.attempt = step.attempt;
     live->facts.agent = step.agent;
+    if (step.statistics) live->facts.statistics = *step.statistics;
     for (const auto& changed : step.executions) {
         auto& known = live->facts.executions;
         if (!known.empty() && known.front().round != changed.round) known.clear();

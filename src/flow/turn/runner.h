@@ -81,6 +81,8 @@ private:
 
     void loaded(const std::shared_ptr<Live>& live, Left left,
                 std::optional<std::int64_t> rounds_more);
+    void continue_call(const std::shared_ptr<Live>& live, const domain::ToolCall& call,
+                       bool can_resume, Resumed resumed);
     void act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);
     void ask_model(const std::shared_ptr<Live>& live, const AskModel& ask);
     void run_tool(const std::shared_ptr<Live>& live, const RunTool& run);

@@ -16,7 +16,9 @@ struct Transport {
     static constexpr Contract kContract = Contract::Messages;
     static constexpr std::string_view kPath = "/v1/messages";
     std::unique_ptr<Codec> codec(const std::string& base_url, const std::string& key) {
-        return anthropic_messages::make_codec({.base_url = base_url, .credential = key, .credential_header = CredentialHeader::ApiKey});
+        return anthropic_messages::make_codec({.base_url = base_url,
+                                               .credential = key,
+                                               .credential_header = CredentialHeader::ApiKey});
     }
 };
 using Harness = test_support::TransportHarness<Transport>;
@@ -26,8 +28,7 @@ protected:
     AnthropicMessagesTest() { server.always(test_support::says("hello", Contract::Messages)); }
     test_support::RecordedRequest sent_with(anthropic_messages::Options options) {
         options.base_url = server.base_url();
-        const auto provider =
-            world.connect(anthropic_messages::make_codec(std::move(options)));
+        const auto provider = world.connect(anthropic_messages::make_codec(std::move(options)));
         conformance::Asked asked;
         asked.ask(*provider, conformance::question());
         EXPECT_TRUE(run_until(world.loop, [&] { return asked.is_done(); }));

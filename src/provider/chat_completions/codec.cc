@@ -20,8 +20,8 @@ public:
             .body = base::json_text(encode_request(request, stream_)),
             .secret = api_key_,
             .request_diagnostics = request_diagnostics(request),
-            .decoder = make_decoder(&parse_response,
-                                    stream_ ? std::make_unique<StreamReader>() : nullptr),
+            .decoder =
+                make_decoder(&parse_response, stream_ ? std::make_unique<StreamReader>() : nullptr),
             .may_be_document = true};
         if (!api_key_.empty()) encoded.headers.push_back(bearer(api_key_));
         return encoded;

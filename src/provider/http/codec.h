@@ -43,7 +43,7 @@ struct EncodedRequest {
     std::string url;
     std::vector<HttpHeader> headers{};
     std::string body{};
-    std::string secret{};  // Hidden wherever the server repeats it in a failure.
+    std::string secret{};                // Hidden wherever the server repeats it in a failure.
     json::object request_diagnostics{};  // For Reply::request_diagnostics.
     std::unique_ptr<Decoder> decoder{};  // Never null.
     // Of a streamed answer: servers that do not stream send one document all the same, which

@@ -11,6 +11,7 @@
 #include "tests/support/fake_model_server.h"
 #include "tests/support/relays.h"
 #include "tests/support/run_until.h"
+#include "tests/support/skip.h"
 
 namespace provider {
 namespace {
@@ -147,7 +148,7 @@ private:
 
 TEST_F(EncryptedTest, Http2IsSpokenWhereItIsOffered) {
     if (std::system("command -v nghttpx >/dev/null") != 0)
-        GTEST_SKIP() << "nghttpx (package nghttp2-proxy) is not installed: HTTP/2 is untested";
+        HOLON_SKIP("nghttpx (package nghttp2-proxy) is not installed: HTTP/2 is untested");
     const Http2Front front(certificate, server.port());
     const HttpOptions options{.proxy = "", .ca_file = certificate.certificate().string()};
     // It listens a moment after it was started; there is no event to wait for.

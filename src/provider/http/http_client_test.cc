@@ -207,7 +207,7 @@ TEST_F(HttpClientTest, FailuresSayWhatAndWhere) {
     slow.drip_pause = 10s;
     ServerReply steady = slow;
     steady.drip_bytes = 1;
-    steady.drip_pause = 20ms;
+    steady.drip_pause = 100ms;
     ServerReply long_header = test_support::says("x");
     long_header.headers.emplace_back("X-Long", std::string(5000, 'x'));
     const ServerReply hang = test_support::hangs();
@@ -240,8 +240,8 @@ TEST_F(HttpClientTest, FailuresSayWhatAndWhere) {
                 {.is_timeout = true, .is_request = true}, {})},
         {"no complete response in time",
          steady,
-         {.total = 100ms},
-         failed(FailureKind::Timeout, "no complete response within 100 ms",
+         {.total = 3s},
+         failed(FailureKind::Timeout, "no complete response within 3000 ms",
                 {.is_timeout = true, .is_body = true}, 200)},
         {"idle",
          slow,

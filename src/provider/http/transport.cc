@@ -210,8 +210,7 @@ private:
 
 void TransportExchange::send(EncodedRequest request) {
     has_shown_ = false;
-    sent_ =
-        std::make_shared<SentRequest>(parts_, std::move(request), shared_from_this())->send();
+    sent_ = std::make_shared<SentRequest>(parts_, std::move(request), shared_from_this())->send();
 }
 
 // An exchange that was over before it began.
@@ -230,8 +229,7 @@ HttpTransport::HttpTransport(HttpClient& http, base::Clock& clock, std::unique_p
 std::shared_ptr<Exchange> HttpTransport::ask(Request request, Progress progress,
                                              std::move_only_function<void(Outcome)> done) {
     auto encoded = codec_->encode(request);
-    if (!encoded)
-        return fail_later(http_.loop(), std::move(encoded).error(), std::move(done));
+    if (!encoded) return fail_later(http_.loop(), std::move(encoded).error(), std::move(done));
     auto exchange = std::make_shared<TransportExchange>(
         Parts{http_.sender(), clock_, options_, std::move(request.model_ref)}, std::move(progress),
         std::move(done));

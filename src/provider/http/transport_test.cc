@@ -11,6 +11,10 @@
 #include "tests/support/run_until.h"
 
 namespace provider {
+namespace conformance {
+// Only its makers are used here; each API runs the suite itself.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ProviderConformance);
+}  // namespace conformance
 namespace {
 
 using conformance::question;
@@ -52,8 +56,7 @@ public:
 
     Outcome decode(const HttpResponse& response, base::Time now) override {
         if (is_success(response.status)) return reply_of(response.body);
-        return std::unexpected(
-            status_failure(response, FailureKind::ContractError, nullptr, now));
+        return std::unexpected(status_failure(response, FailureKind::ContractError, nullptr, now));
     }
     EventReader* events() override { return events_.get(); }
     std::optional<EncodedRequest> replacement(const Outcome& outcome) override {
@@ -88,7 +91,8 @@ protected:
             std::function<EncodedRequest()> make_;
         };
         return std::make_unique<HttpTransport>(
-            *http, clock, std::make_unique<PlainCodec>([this, replace] { return encoded(replace); }));
+            *http, clock,
+            std::make_unique<PlainCodec>([this, replace] { return encoded(replace); }));
     }
     void run_until_done() {
         ASSERT_TRUE(run_until(loop, [&] { return asked.is_done(); }));
@@ -97,8 +101,7 @@ protected:
     void expect_reply(const std::string& text) {
         run_until_done();
         ASSERT_TRUE(asked.outcomes[0].has_value()) << asked.outcomes[0].error().message;
-        EXPECT_THAT(asked.outcomes[0]->blocks,
-                    ElementsAre(domain::Block{domain::TextBlock{text}}));
+        EXPECT_THAT(asked.outcomes[0]->blocks, ElementsAre(domain::Block{domain::TextBlock{text}}));
     }
     void expect_cancelled() {
         run_until_done();

@@ -31,8 +31,8 @@ public:
             .body = base::json_text(encode_request(request, options_.reasoning_effort)),
             .secret = std::move(login->access_token),
             .request_diagnostics = request_diagnostics(request, options_.reasoning_effort),
-            .decoder = make_decoder(&decode_refusal,
-                                    std::make_unique<openai_responses::StreamReader>())};
+            .decoder =
+                make_decoder(&decode_refusal, std::make_unique<openai_responses::StreamReader>())};
     }
 
 private:

@@ -40,8 +40,8 @@ protected:
     }
     HttpTransport connect() {
         return {world.http, world.clock,
-                openai_codex::make_codec({.base_url = server.base_url() + "/backend/codex",
-                                          .codex_home = home.path}),
+                openai_codex::make_codec(
+                    {.base_url = server.base_url() + "/backend/codex", .codex_home = home.path}),
                 options};
     }
     json::value body() const { return base::parse_json(server.requests().back().body).value(); }

@@ -131,7 +131,8 @@ public:
                       .scope = scope_of(request),
                       .frame = encode_frame(request),
                       .input = encode_input(request, PatchForm::Function)};
-        Plan plan = plan_of(unsent, request.frame.cache ? request.frame.cache->compression_epoch : 0);
+        Plan plan =
+            plan_of(unsent, request.frame.cache ? request.frame.cache->compression_epoch : 0);
         return encode_planned(std::move(unsent), std::move(plan));
     }
 

@@ -73,10 +73,9 @@ protected:
     base::AsioLoop loop;
     base::SystemClock clock;
     HttpClient http{loop, {.proxy = ""}};
-    HttpTransport provider{
-        http, clock,
-        openai_responses::make_codec(
-            {.base_url = server.base_url() + "/v1", .api_key = "sk-live-0123456789"})};
+    HttpTransport provider{http, clock,
+                           openai_responses::make_codec({.base_url = server.base_url() + "/v1",
+                                                         .api_key = "sk-live-0123456789"})};
 };
 
 TEST_F(OpenaiResponsesTest, SendsOneJsonDocumentWithTheKey) {

@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "provider/http/received.h"
-#include "provider/wire/openai_error.h"
 #include "provider/openai_responses/wire.h"
+#include "provider/wire/openai_error.h"
 #include "provider/wire/received_json.h"
 
 namespace provider::openai_responses {

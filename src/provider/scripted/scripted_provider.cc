@@ -30,7 +30,7 @@ class ScriptedExchange final : public Exchange,
                                public std::enable_shared_from_this<ScriptedExchange> {
 public:
     ScriptedExchange(base::Loop& loop, Outcome outcome, Progress progress,
-            std::move_only_function<void(Outcome)> done)
+                     std::move_only_function<void(Outcome)> done)
         : loop_(loop),
           outcome_(std::move(outcome)),
           progress_(std::move(progress)),
@@ -88,8 +88,8 @@ std::shared_ptr<Exchange> ScriptedProvider::ask(Request request, Progress progre
     auto& given = faults_given_[round_index(scenario_, request)];
     Played played = play(scenario_, request, given);
     if (played.was_fault) ++given;
-    auto exchange = std::make_shared<ScriptedExchange>(loop_, std::move(played.outcome), std::move(progress),
-                                             std::move(done));
+    auto exchange = std::make_shared<ScriptedExchange>(loop_, std::move(played.outcome),
+                                                       std::move(progress), std::move(done));
     exchange->start(played.delay);
     return exchange;
 }

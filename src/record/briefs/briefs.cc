@@ -6,7 +6,8 @@
 
 namespace briefs {
 
-base::Status publish(events::Log& log, domain::Agent& agent, domain::Brief brief) {
+base::Status publish(events::Log& log, const domain::Agent& agent,
+                     domain::AgentStatistics& statistics, domain::Brief brief) {
     brief.id = log.ids().fresh<domain::BriefId>();
     brief.agent_id = agent.agent_id;
     brief.created_at = log.now();
@@ -14,7 +15,7 @@ base::Status publish(events::Log& log, domain::Agent& agent, domain::Brief brief
     if (brief.workspace_id.empty() && agent.active_workspace_entry)
         brief.workspace_id = agent.active_workspace_entry->workspace_id;
     TRY(log.tx().append_brief(brief));
-    agent.last_brief_at = brief.created_at;
+    statistics.last_brief_at = brief.created_at;
     return log.append(agent.agent_id, domain::events::BriefCreated{std::move(brief)});
 }
 

@@ -13,8 +13,10 @@ namespace briefs {
 inline constexpr std::string_view kAckPrefix = "Queued work: ";  // Clients hide these by it.
 inline constexpr std::size_t kAckPreviewChars = 80;
 
-// Stores the brief, gives it its id and time, and appends brief_created.
-base::Status publish(events::Log& log, domain::Agent& agent, domain::Brief brief);
+// Stores the brief, gives it its id and time, and appends brief_created. The time is also noted in
+// `statistics`, which the caller puts.
+base::Status publish(events::Log& log, const domain::Agent& agent,
+                     domain::AgentStatistics& statistics, domain::Brief brief);
 
 domain::Brief ack(const domain::Agent& agent, const domain::Message& message);
 

@@ -21,6 +21,7 @@ protected:
     std::unique_ptr<store::Store> store_{
         sqlite::open({.file = ":memory:", .mode = sqlite::Mode::Inline}).value()};
     domain::Agent agent_{.agent_id = {"main"}};
+    domain::AgentStatistics statistics_{.agent_id = {"main"}};
     std::vector<events::Committed> taken_;
 
     domain::Brief publish(domain::Brief brief) {
@@ -28,7 +29,7 @@ protected:
         const auto status =
             store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
                 events::Log log(tx, kNow, ids_);
-                TRY(briefs::publish(log, agent_, std::move(brief)));
+                TRY(briefs::publish(log, agent_, statistics_, std::move(brief)));
                 taken_ = log.take();
                 stored = TRY(tx.briefs({"main"}, {.newest_first = true})).at(0).record;
                 return {};
@@ -69,7 +70,7 @@ TEST_F(BriefsTest, EachFormIsStoredAndAnnouncedAsItIs) {
         EXPECT_EQ(taken_[0].event.kind, "brief_created");
         EXPECT_EQ(taken_[0].event.data, base::to_json(stored));
         EXPECT_EQ(taken_[0].event.data.at("kind"), json::value(kind));
-        EXPECT_EQ(agent_.last_brief_at, kNow);
+        EXPECT_EQ(statistics_.last_brief_at, kNow);
     }
 }
 

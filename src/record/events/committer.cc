@@ -17,6 +17,8 @@ void Committer::submit(std::unique_ptr<Pending> pending) const {
     parts_.store.write_async(
         step->options.durability,
         [step, &clock = parts_.clock, &ids = parts_.ids](store::Tx& tx) -> base::Status {
+            const auto stay = step->owner.stay();
+            if (!stay) return base::fail(base::ErrorCode::Unavailable, "the owner is gone");
             Log log(tx, clock.now(), ids);
             TRY(step->execute(log));
             step->events = log.take();

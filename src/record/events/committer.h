@@ -55,9 +55,10 @@ public:
 
     explicit Committer(Parts parts) : parts_(parts) {}
 
-    // Commits `work`, publishes its events and calls `then` once with its result. Nothing is
-    // published and `then` is not called when the owner is gone by then; what was committed stays.
-    // Both functions are destroyed on the loop. Called on the loop.
+    // Commits `work`, publishes its events and calls `then` once with its result. Work that has not
+    // begun when the owner goes is dropped, as by a crash; the owner's end waits for work that has
+    // begun. What was committed stays, but nothing is published and `then` is not called. Both
+    // functions are destroyed on the loop. Called on the loop.
     template <class T>
     void commit(const base::Lifetime& owner, CommitOptions options, Work<T> work, Then<T> then) {
         submit(std::make_unique<Step<T>>(owner.watch(), options, std::move(work), std::move(then)));
@@ -78,8 +79,8 @@ public:
                            const std::function<base::Status(Log&)>& work);
 
     // Runs `work` in the background, where it may block, and calls `then` once on the loop with its
-    // result, unless the owner is gone. `work` captures values only; what it throws arrives as
-    // Internal. Both are destroyed on the loop. Called on the loop.
+    // result, unless the owner is gone. The owner's end waits for work that has begun. What `work`
+    // throws arrives as Internal. Both are destroyed on the loop. Called on the loop.
     template <class T>
     void background(const base::Lifetime& owner, std::move_only_function<base::Result<T>()> work,
                     Then<T> then) {
@@ -92,7 +93,9 @@ public:
             std::make_unique<Working>(Working{std::move(work), std::move(then), std::nullopt});
         auto* const inside = working.get();
         parts_.loop.offload(
-            [inside] {
+            [inside, watch = owner.watch()] {
+                const auto stay = watch.stay();
+                if (!stay) return;
                 try {
                     inside->result = inside->work();
                 } catch (const std::exception& error) {

@@ -25,6 +25,13 @@ public:
     }
     void write_async(store::Durability durability, store::Work work,
                      std::move_only_function<void(store::Status)> done) override {
+        if (is_late) {
+            late.push_back(
+                [this, durability, work = std::move(work), done = std::move(done)]() mutable {
+                    done(write(durability, std::move(work)));
+                });
+            return;
+        }
         auto status = write(durability, std::move(work));
         if (held) {
             late.push_back([status, done = std::move(done)]() mutable { done(status); });
@@ -37,7 +44,8 @@ public:
     int failures{0};
     int writes{0};
     ErrorCode code{ErrorCode::Io};
-    bool held{false};
+    bool held{false};     // `done` waits.
+    bool is_late{false};  // The work waits, too.
     std::deque<base::Job> late;
 
 private:
@@ -169,6 +177,21 @@ TEST_F(CommitterTest, ReportsWhatBackgroundWorkThrowsAsAnError) {
         *owner_, []() -> base::Result<std::int64_t> { throw std::runtime_error("a bug"); }, note());
     loop_.run();
     EXPECT_THAT(seen_, ElementsAre("a bug"));
+}
+
+TEST_F(CommitterTest, DropsAStepThatHasNotBegunWhenItsOwnerGoes) {
+    store_.is_late = true;
+    committer_.commit<std::int64_t>(*owner_, {}, append("one"), note());
+    owner_.reset();
+    for (auto& work : store_.late) work();
+    loop_.run();
+    EXPECT_THAT(seen_, IsEmpty());
+    std::int64_t last = 0;
+    ASSERT_TRUE(store_.read([&](store::Tx& tx) -> base::Status {
+        last = TRY(tx.last_event_seq({"main"}));
+        return {};
+    }));
+    EXPECT_EQ(last, 0);
 }
 
 TEST_F(CommitterTest, LoadsNothingForAnOwnerThatIsGone) {

@@ -63,7 +63,8 @@ LocalService::~LocalService() {
 void LocalService::start() {
     is_resident_ = true;
     transactions_.post([this] {
-        recover_tasks();  // Before turns are resumed, which may wait for them.
+        // Before turns are resumed, which may wait for them.
+        parts_.tasks.recover_all(kRecoveredAgentsMax);
         scheduler_.start();
     });
 }
@@ -75,16 +76,6 @@ void LocalService::drain(std::function<void()> done) {
 
 void LocalService::wake_up(const domain::AgentId& agent) {
     transactions_.post([this, agent] { scheduler_.wake(agent); });
-}
-
-void LocalService::recover_tasks() {
-    std::vector<domain::AgentId> agents;
-    const auto status = transactions_.read([&](store::Tx& tx) -> base::Status {
-        agents = TRY(tx.agents_with_active_tasks(kRecoveredAgentsMax));
-        return {};
-    });
-    if (!status) base::log_error("tasks cannot be resumed: {}", status.error().message);
-    if (!agents.empty()) parts_.tasks.recover(agents);
 }
 
 }  // namespace service

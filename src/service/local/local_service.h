@@ -198,9 +198,10 @@ private:
     // What an agent that found its queue empty may still wait for. A result may have come since
     // the scheduler checked the queue.
     enum class Left { Nothing, Task, Result };
-    Left left(const domain::AgentId& agent);
-    // Resumes every task that an earlier process left.
-    void recover_tasks();
+    // Loads it in the background; then rested() continues the agent, waits on or ends its run.
+    void check_left(const Run& run, const domain::AgentId& agent, const std::string& reason);
+    void rested(const domain::AgentId& agent, Left left, const std::string& reason);
+    Run* run_of(const domain::AgentId& agent) const;
     // Ends all of the agent's tasks, running the loop meanwhile unless the service is resident.
     // Those that do not end in time are left to their supervisors.
     void stop_tasks(const domain::AgentId& agent);

@@ -1,6 +1,9 @@
 // What operators read and do, and what becomes of it.
 #include <gmock/gmock.h>
 
+#include <map>
+#include <set>
+
 #include "agent/workspace/choose.h"
 #include "agent/workspace/workspace.h"
 #include "service/views/presentation.h"
@@ -78,6 +81,57 @@ TEST_F(ServiceTest, EveryWayInIsClosedWhileTheAgentIsStoppedAndSaysHowToOpenIt) 
     EXPECT_THAT(messages(), IsEmpty());
     EXPECT_EQ(service.newest_event("main").value(), newest);
     EXPECT_EQ(status(), "stopped");
+}
+
+// contract: STATE-34
+TEST_F(ServiceTest, NothingIsStoredForAnAgentThatIsArchived) {
+    auto& service = serve_main();
+    const auto url =
+        base::string_at(service.external_trigger("main", false, operator_).value(), "trigger_url");
+    const std::string token = url.substr(url.rfind('/') + 1);
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        auto agent = TRY(tx.agent({"main"})).value();
+        agent.identity.status = domain::IdentityStatus::Archived;
+        return tx.put_agent(agent);
+    }));
+    const auto newest = service.newest_event("main").value();
+    for (const char* mode : {"wake", "enqueue"}) {
+        const auto refused = service.callback({.token = token, .mode = mode});
+        ASSERT_FALSE(refused) << mode;
+        EXPECT_EQ(refused.error().kind, "agent_archived") << mode;
+    }
+    EXPECT_EQ(service.enqueue("main", {.body = domain::TextBody{"x"}}).error().kind,
+              "agent_archived");
+    loop_.run();
+    EXPECT_THAT(messages(), IsEmpty());
+    EXPECT_EQ(service.newest_event("main").value(), newest);
+}
+
+// contract: MSG-03, MSG-06, MSG-07
+TEST_F(ServiceTest, EachWayInGivesItsMessagesTheirKindTheirOriginAndAnIdOfTheirOwn) {
+    auto& service = serve_main();
+    ASSERT_TRUE(service.wake("main", {.reason = "x"}, operator_));
+    constexpr int kEach = 350;
+    for (int n = 0; n < kEach; ++n) {
+        ASSERT_TRUE(service.prompt("main", "hi", operator_));
+        ASSERT_TRUE(service.enqueue("main", {.kind = domain::MessageKind::ChannelEvent,
+                                             .origin = domain::ChannelOrigin{"c"},
+                                             .body = domain::TextBody{"x"}}));
+        ASSERT_TRUE(service.enqueue("main", {.body = domain::TextBody{"x"},
+                                             .surface = domain::DeliverySurface::HttpWebhook}));
+    }
+    std::set<std::string> ids;
+    std::map<std::pair<std::string, std::string>, int> labels;
+    for (const auto& one : messages()) {
+        EXPECT_TRUE(ids.insert(one.message.id.value).second) << one.message.id.value;
+        ++labels[{std::string(base::enum_name(one.message.kind)),
+                  base::string_at(base::to_json(one.message.origin), "kind")}];
+    }
+    EXPECT_EQ(labels, (std::map<std::pair<std::string, std::string>, int>{
+                          {{"operator_prompt", "operator"}, kEach},
+                          {{"channel_event", "channel"}, kEach},
+                          {{"webhook_event", "webhook"}, kEach},
+                          {{"system_tick", "system"}, 1}}));
 }
 
 // contract: MSG-40

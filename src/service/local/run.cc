@@ -75,6 +75,7 @@ struct LocalService::Run {
     std::function<void()> on_end{};
     bool is_over{false};
     bool interrupted{false};
+    base::Lifetime lifetime{};
 
     void end(const std::string& reason, const std::optional<base::Error>& error) {
         if (is_over) return;
@@ -86,28 +87,18 @@ struct LocalService::Run {
 };
 
 void LocalService::connect() {
-    const auto run_of = [this](const domain::AgentId& agent) -> Run* {
-        const auto found = runs_.find(agent);
-        return found == runs_.end() ? nullptr : found->second;
-    };
-    scheduler_.on_rest = [this, run_of](const domain::AgentId& agent, const std::string& reason) {
+    scheduler_.on_rest = [this](const domain::AgentId& agent, const std::string& reason) {
         Run* run = run_of(agent);
         if (!run) return;
-        if (reason == scheduler::kNothingQueued && run->wait_for_tasks) switch (left(agent)) {
-                case Left::Result:
-                    return scheduler_.wake(agent);
-                case Left::Task:
-                    return;  // Its result wakes the agent.
-                case Left::Nothing:
-                    break;
-            }
+        if (reason == scheduler::kNothingQueued && run->wait_for_tasks)
+            return check_left(*run, agent, reason);
         run->end(reason, std::nullopt);
     };
-    scheduler_.on_stuck = [run_of](const domain::AgentId& agent, const base::Error& error) {
+    scheduler_.on_stuck = [this](const domain::AgentId& agent, const base::Error& error) {
         if (Run* run = run_of(agent)) return run->end("", error);
         base::log_error("agent {} is stuck for now: {}", agent, error.message);
     };
-    scheduler_.on_text = [run_of](const domain::AgentId& agent, std::string_view text) {
+    scheduler_.on_text = [this](const domain::AgentId& agent, std::string_view text) {
         if (Run* run = run_of(agent)) run->observer->on_text(text);
     };
     parts_.tasks.set_listener(
@@ -115,17 +106,37 @@ void LocalService::connect() {
          .on_stuck = scheduler_.on_stuck});
 }
 
-LocalService::Left LocalService::left(const domain::AgentId& agent) {
-    Left left = Left::Nothing;
-    // Both in one read: a task that ends between two reads would be seen in neither.
-    const auto status = transactions_.read([&](store::Tx& tx) -> base::Status {
-        if (TRY(tx.pending_count(agent)) > 0)
-            left = Left::Result;
-        else if (!std::ranges::all_of(TRY(tx.active_tasks(agent)), tasks::is_put_off))
-            left = Left::Task;
-        return {};
-    });
-    return status ? left : Left::Nothing;
+LocalService::Run* LocalService::run_of(const domain::AgentId& agent) const {
+    const auto found = runs_.find(agent);
+    return found == runs_.end() ? nullptr : found->second;
+}
+
+void LocalService::check_left(const Run& run, const domain::AgentId& agent,
+                              const std::string& reason) {
+    transactions_.load<Left>(
+        // Both in one read: a task that ends between two reads would be seen in neither.
+        [agent](store::Tx& tx) -> base::Result<Left> {
+            if (TRY(tx.pending_count(agent)) > 0) return Left::Result;
+            if (!std::ranges::all_of(TRY(tx.active_tasks(agent)), tasks::is_put_off))
+                return Left::Task;
+            return Left::Nothing;
+        },
+        run.lifetime.guard([this, agent, reason](const base::Result<Left>& left) {
+            rested(agent, left.value_or(Left::Nothing), reason);
+        }));
+}
+
+void LocalService::rested(const domain::AgentId& agent, Left left, const std::string& reason) {
+    Run* run = run_of(agent);
+    if (!run) return;  // It has ended meanwhile.
+    switch (left) {
+        case Left::Result:
+            return scheduler_.wake(agent);
+        case Left::Task:
+            return;  // Its result wakes the agent.
+        case Left::Nothing:
+            return run->end(reason, std::nullopt);
+    }
 }
 
 void LocalService::interrupt(const std::string& reason) {
@@ -298,7 +309,7 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
     TRY(parts_.turn.store.read([&](store::Tx& tx) -> base::Status {
         const auto facts = TRY(identity::load_facts(tx, agent));
         const auto closure = identity::decide_closure(facts);
-        const auto& terminal = facts.agent.last_turn_terminal;
+        const auto& terminal = facts.statistics.last_turn_terminal;
         response.final_status = final_status(closure, terminal, run.rest_reason);
         if (response.final_status == FinalStatus::Waiting)
             response.waiting_reason = closure.waiting_reason;
@@ -308,14 +319,14 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
             response.final_status = FinalStatus::Waiting;
             response.waiting_reason = domain::WaitingReason::AwaitingTaskResult;
         }
-        if (facts.agent.rest) response.sleep_reason = facts.agent.rest->reason;
+        if (facts.agent.sleep) response.sleep_reason = facts.agent.sleep->reason;
         if (terminal && terminal->last_assistant_message)
             response.raw_final_text = terminal->last_assistant_message;
         response.final_text = response.raw_final_text.value_or("");
         const bool failed = response.final_status == FinalStatus::Failed ||
                             response.final_status == FinalStatus::MaxTurnsExceeded;
-        if (failed && facts.agent.last_runtime_failure)
-            response.failure_artifact = facts.agent.last_runtime_failure->failure_artifact;
+        if (failed && facts.statistics.last_runtime_failure)
+            response.failure_artifact = facts.statistics.last_runtime_failure->failure_artifact;
         // Rounds can run out between two turns, where none of them has failed.
         if (failed && !response.failure_artifact)
             response.failure_artifact = domain::FailureArtifact{
@@ -332,30 +343,28 @@ base::Result<RunResponse> LocalService::conclude(const Run& run, const domain::A
 }
 
 void LocalService::stop_tasks(const domain::AgentId& agent) {
-    const auto active = parts_.tasks.active(agent);
-    if (!active || active->empty()) return;
+    std::vector<domain::Task> active;
+    const auto status = transactions_.read([&](store::Tx& tx) -> base::Status {
+        active = TRY(tx.active_tasks(agent));
+        return {};
+    });
+    if (!status || active.empty()) return;
     control_.order_stops(agent);
     if (is_resident_) return;
     // What comes back must not start another turn.
     scheduler_.interrupt(agent, std::string(kTasksStopped));
-    std::size_t open = 0;
+    std::size_t open = active.size();
     std::vector<std::shared_ptr<void>> ends;
-    for (const auto& task : *active)
-        if (auto end = parts_.tasks.await_end(task.id, [this, &open] {
-                if (--open == 0) parts_.stop_loop();
-            })) {
-            ends.push_back(std::move(end));
-            ++open;
-        }
-    if (open > 0) {
-        auto& loop = parts_.turn.loop;
-        const auto force =
-            loop.after(kTasksSettleMax, [this, agent] { control_.order_stops(agent); });
-        const auto give_up = loop.after(2 * kTasksSettleMax, [this] { parts_.stop_loop(); });
-        parts_.run_loop();
-        loop.cancel(force);
-        loop.cancel(give_up);
-    }
+    for (const auto& task : active)
+        ends.push_back(parts_.tasks.await_end(task.id, [this, &open] {
+            if (--open == 0) parts_.stop_loop();
+        }));
+    auto& loop = parts_.turn.loop;
+    const auto force = loop.after(kTasksSettleMax, [this, agent] { control_.order_stops(agent); });
+    const auto give_up = loop.after(2 * kTasksSettleMax, [this] { parts_.stop_loop(); });
+    parts_.run_loop();
+    loop.cancel(force);
+    loop.cancel(give_up);
     scheduler_.release(agent);
 }
 

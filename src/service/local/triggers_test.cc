@@ -146,7 +146,6 @@ TEST_F(TriggersTest, DeliveriesAreCountedAndTheCapabilityStays) {
               base::string_at(second, "last_delivered_at"));
 }
 
-// contract: TRIG-31
 TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
     serve_main();
     ASSERT_TRUE(post(token()));
@@ -167,7 +166,7 @@ TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
     EXPECT_EQ(base::string_at(plain, "authority_class"), "integration_signal");
 }
 
-// contract: TRIG-29, TRIG-31, HINT-05
+// contract: TRIG-29, HINT-05
 TEST_F(TriggersTest, AnOldEnqueueCapabilityIsAHintAndMarkedAsOld) {
     auto& service = serve_main();
     ASSERT_TRUE(service.revoke_trigger("main", operator_));

@@ -12,6 +12,7 @@
 #include "store/migrations/0006_plan_origin.h"
 #include "store/migrations/0007_worktrees.h"
 #include "store/migrations/0010_plan_retention.h"
+#include "store/migrations/0011_agent_statistics.h"
 
 namespace migrations {
 
@@ -27,7 +28,8 @@ constexpr Step kSteps[] = {{1, "ground", kGround},
                            {5, "gate", kGate},
                            {6, "plan_origin", kPlanOrigin},
                            {7, "worktrees", kWorktrees},
-                           {10, "plan_retention", kPlanRetention}};
+                           {10, "plan_retention", kPlanRetention},
+                           {11, "agent_statistics", kAgentStatistics}};
 
 // The two tables of the steps. A number in schema_migrations is a step that was begun, which is all
 // that a program without this step needs to refuse the database. A row in migration_progress says

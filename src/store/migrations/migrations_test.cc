@@ -5,7 +5,11 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
+#include "store/migrations/0011_agent_statistics.h"
 #include "store/sql/sqlite/connection.h"
+#include "store/sql/sqlite/sqlite_store.h"
 #include "store/sql/sqlite/temp_database.h"
 
 namespace migrations {
@@ -241,6 +245,126 @@ TEST(Migrations, ChangeNothingWhenTheCallBeforeThemFails) {
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().message, "no backup can be made");
     EXPECT_EQ(number(*db, "SELECT MAX(number) FROM schema_migrations"), 1);
+}
+
+// As programs before step 11 wrote them.
+constexpr std::string_view kOldAgent =
+    R"({"agent_id":"ada","identity":{"agent_id":"ada","kind":"named","visibility":"public",)"
+    R"("ownership":"self_owned","profile_preset":"public_named","status":"active",)"
+    R"("created_at":"2031-01-02T00:00:00.000000Z","updated_at":"2031-01-02T00:00:00.000000Z"},)"
+    R"("booting":false,"paused":true,"stopped":false,"rest":{"since":"2031-01-02T00:00:00.000000Z",)"
+    R"("reason":"n\u00e4ht \"q\"","trust":"trusted_system"},"turn_index":3,)"
+    R"("last_turn_terminal":{"turn_index":3,"kind":"completed",)"
+    R"("completed_at":"2031-01-02T00:00:00.000000Z","duration_ms":4},)"
+    R"("last_runtime_failure":{"occurred_at":"2031-01-02T00:00:00.000000Z","summary":"it broke",)"
+    R"("phase":"runtime_turn"},"last_continuation":{"trigger_kind":"operator_input",)"
+    R"("class":"local_continuation","model_visible":true,"prior_closure_outcome":"completed",)"
+    R"("matched_waiting_reason":false,"evidence":["e"]},"last_wake_reason":"operator_prompt",)"
+    R"("last_brief_at":"2031-01-02T00:00:00.000000Z","total_message_count":1,)"
+    R"("compacted_message_count":2,"total_input_tokens":3,"total_output_tokens":4,)"
+    R"("total_model_rounds":5,"total_turn_ms":6,"last_turn_token_usage":{"input_tokens":1,)"
+    R"("output_tokens":2,"total_tokens":3},"tool_latency":[{"tool_name":"Read","calls":2,)"
+    R"("total_ms":3,"max_ms":2}],"attached_workspaces":["ws-1"],"model_override":"openai/m",)"
+    R"("current_work_item_id":"work_1"})";
+constexpr std::string_view kOldAttempt =
+    R"({"run_id":"r","agent_id":"ada","message_id":"m","turn_index":3,"state":{"state":"thinking",)"
+    R"("round":2,"continues_text":false},"rounds_max":400,"output_limit_recoveries":0,"restarts":0,)"
+    R"("model_ref":"openai/m","token_usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3},)"
+    R"("rest_wish":{"reason":"later","duration_ms":200},"last_assistant_message":"",)"
+    R"("opened_at":"2031-01-02T00:00:00.000000Z"})";
+constexpr base::Time kThen = base::Time(std::chrono::microseconds(1'925'078'400'000'000));
+
+class AgentStatisticsStep : public testing::Test {
+protected:
+    const std::filesystem::path file_ =
+        std::filesystem::path(testing::TempDir()) / "agent_statistics_step.db";
+
+    void SetUp() override { TearDown(); }
+    void TearDown() override {
+        for (const auto* suffix : {"", "-wal", "-shm"})
+            std::filesystem::remove(file_.string() + suffix);
+    }
+
+    // A database as the program before this step left it.
+    std::unique_ptr<sqlite::Connection> old_database() const {
+        auto db = sqlite::Connection::open({.file = file_}).value();
+        const auto step =
+            std::ranges::find(steps(), std::string_view("agent_statistics"), &Step::name);
+        EXPECT_TRUE(migrate(*db, {steps().begin(), step}));
+        EXPECT_TRUE(
+            db->execute("INSERT INTO agents (agent_id, is_listed, record) "
+                        "VALUES ('ada', 1, $1)",
+                        {kOldAgent}));
+        EXPECT_TRUE(
+            db->execute("INSERT INTO attempts (run_id, agent_id, is_open, record) "
+                        "VALUES ('r', 'ada', 1, $1)",
+                        {kOldAttempt}));
+        return db;
+    }
+};
+
+TEST_F(AgentStatisticsStep, LosesNothingOfTheRecordsOfAnOlderProgram) {
+    old_database().reset();
+    const auto store = sqlite::open({.file = file_}).value();
+    const auto status = store->read([](store::Tx& tx) -> base::Status {
+        EXPECT_EQ(TRY(tx.agent({"ada"})),
+                  (domain::Agent{
+                      .agent_id = {"ada"},
+                      .identity = {.agent_id = {"ada"}, .created_at = kThen, .updated_at = kThen},
+                      .paused = true,
+                      .sleep = domain::Sleep{.since = kThen, .reason = "näht \"q\""},
+                      .turn_index = 3,
+                      .attached_workspaces = {"ws-1"},
+                      .model_override = "openai/m",
+                      .current_work_item_id = domain::WorkItemId{"work_1"}}));
+        EXPECT_EQ(
+            TRY(tx.statistics({"ada"})),
+            (domain::AgentStatistics{
+                .agent_id = {"ada"},
+                .last_turn_terminal =
+                    domain::TurnTerminal{.turn_index = 3, .completed_at = kThen, .duration_ms = 4},
+                .last_runtime_failure =
+                    domain::RuntimeFailure{
+                        .occurred_at = kThen, .summary = "it broke", .phase = "runtime_turn"},
+                .last_continuation = domain::ContinuationResolution{.evidence = {"e"}},
+                .last_wake_reason = "operator_prompt",
+                .last_brief_at = kThen,
+                .total_message_count = 1,
+                .compacted_message_count = 2,
+                .total_input_tokens = 3,
+                .total_output_tokens = 4,
+                .total_model_rounds = 5,
+                .total_turn_ms = 6,
+                .last_turn_token_usage = domain::TokenUsage{1, 2, 3},
+                .tool_latency = {{"Read", 2, 3, 2}}}));
+        const auto attempt = TRY(tx.attempt({"r"}));
+        EXPECT_EQ(attempt.value().sleep_request, (domain::SleepRequest{"later", 200}));
+        EXPECT_EQ(attempt->state, domain::TurnState(domain::Thinking{2}));
+        return {};
+    });
+    EXPECT_TRUE(status) << status.error().message;
+}
+
+TEST_F(AgentStatisticsStep, ChangesNothingWhenItIsAppliedAgain) {
+    const auto db = old_database();
+    const auto records = [&] {
+        std::vector<std::string> list;
+        EXPECT_TRUE(
+            db->query("SELECT record FROM agents UNION ALL SELECT record FROM attempts "
+                      "UNION ALL SELECT record FROM agent_statistics",
+                      {}, [&](const sql::Row& row) -> base::Status {
+                          list.emplace_back(row.text(0));
+                          return {};
+                      }));
+        return list;
+    };
+    ASSERT_TRUE(migrate(*db));
+    const auto once = records();
+    ASSERT_EQ(once.size(), 3U);
+    EXPECT_THAT(once[0], testing::Not(HasSubstr("total_message_count")));
+    EXPECT_THAT(once[2], testing::Not(HasSubstr("turn_index\":3,\"attached")));
+    ASSERT_TRUE(db->run_script(kAgentStatistics));
+    EXPECT_EQ(records(), once);
 }
 
 }  // namespace

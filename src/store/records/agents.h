@@ -1,4 +1,4 @@
-// Agents: identity and control, and the workspaces and worktrees this host knows.
+// Agents: identity and control, their statistics, and the workspaces and worktrees this host knows.
 #pragma once
 
 #include "domain/agent.h"
@@ -29,6 +29,11 @@ public:
     virtual Result<Counts> counts() = 0;
     // Inserts or replaces the facts of one agent.
     virtual Status put_agent(const domain::Agent& agent) = 0;
+    // What the agent's turns have added up to. All zero and empty, with its id, when nothing was
+    // put for it yet and when there is no such agent.
+    virtual Result<domain::AgentStatistics> statistics(const AgentId& agent) = 0;
+    // Inserts or replaces the statistics of one agent.
+    virtual Status put_statistics(const domain::AgentStatistics& statistics) = 0;
     // Removes the agent and every row that belongs to it. An unknown agent is no error.
     virtual Status erase_agent(const AgentId& id) = 0;
 };

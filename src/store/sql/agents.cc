@@ -86,6 +86,20 @@ Status SqlTx::put_agent(const domain::Agent& agent) {
     return {};
 }
 
+Result<domain::AgentStatistics> SqlTx::statistics(const AgentId& agent) {
+    auto known = TRY(record<domain::AgentStatistics>(
+        "SELECT record FROM agent_statistics WHERE agent_id = $1", {agent}));
+    return known ? std::move(*known) : domain::AgentStatistics{.agent_id = agent};
+}
+
+Status SqlTx::put_statistics(const domain::AgentStatistics& statistics) {
+    TRY(
+        change("INSERT INTO agent_statistics (agent_id, record) VALUES ($1, $2) "
+               "ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record",
+               {statistics.agent_id, TRY(encode(statistics))}));
+    return {};
+}
+
 Status SqlTx::erase_agent(const AgentId& id) {
     // Rows that do not name their agent go first, while the rows that lead to them are there.
     for (const std::string_view statement : {
@@ -106,6 +120,7 @@ Status SqlTx::erase_agent(const AgentId& id) {
              "DELETE FROM wake_hints WHERE agent_id = $1",
              "DELETE FROM worktrees WHERE agent_id = $1",
              "DELETE FROM stream_heads WHERE agent_id = $1",
+             "DELETE FROM agent_statistics WHERE agent_id = $1",
              "DELETE FROM agents WHERE agent_id = $1",
          })
         TRY(change(statement, {id}));

@@ -36,6 +36,8 @@ public:
                                                        std::int64_t limit) override;
     Result<store::Counts> counts() override;
     Status put_agent(const domain::Agent& agent) override;
+    Result<domain::AgentStatistics> statistics(const domain::AgentId& agent) override;
+    Status put_statistics(const domain::AgentStatistics& statistics) override;
     Status erase_agent(const domain::AgentId& id) override;
 
     Result<std::optional<store::MessageId>> known_message(

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "tests/e2e/daemon/daemon_world.h"
+#include "tests/support/skip.h"
 
 namespace e2e {
 namespace {
@@ -154,7 +155,7 @@ TEST_F(Serve, ServesTlsWithTheGivenFiles) {
          "exec openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
          "-subj /CN=holon -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem"});
     const auto made = maker.wait();
-    if (made.exit_code != 0) GTEST_SKIP() << "needs openssl: " << made.err;
+    if (made.exit_code != 0) HOLON_SKIP("needs openssl: " + made.err);
     auto running = serve({"--tls-cert", "cert.pem", "--tls-key", "key.pem"});
     const service::Client secure({.url = fmt::format("https://127.0.0.1:{}", world.port()),
                                   .ca_file = world.repo() / "cert.pem"});
@@ -170,10 +171,10 @@ TEST_F(Serve, ServesTlsWithTheGivenFiles) {
 
 // As the first process of a container: signals reach the runtime, orphans are reaped.
 TEST_F(Serve, WorksAsTheFirstProcess) {
-    if (geteuid() != 0) GTEST_SKIP() << "needs the right to make a pid namespace";
+    if (geteuid() != 0) HOLON_SKIP("needs the right to make a pid namespace");
     auto running = world.start_command(
         {"/usr/bin/unshare", "--pid", "--fork", "--kill-child", HOLON_PROGRAM, "serve"});
-    if (running.ends_within(std::chrono::milliseconds(0))) GTEST_SKIP() << running.err_so_far();
+    if (running.ends_within(std::chrono::milliseconds(0))) HOLON_SKIP(running.err_so_far());
     ASSERT_THAT(manager.wait_for("READY=1"), HasSubstr("READY=1")) << running.err_so_far();
     const auto status = world.by_socket().get("/control/runtime/readiness");
     ASSERT_TRUE(status) << status.error().message;

@@ -114,8 +114,9 @@ public:
         });
     }
 
-    bool can_resume(const domain::ToolCall& call) const override {
-        return plans_.knows(call.call_id);
+    void can_resume(const domain::ToolCall& call,
+                    std::move_only_function<void(bool)> done) const override {
+        plans_.knows(call.call_id, std::move(done));
     }
 
 private:

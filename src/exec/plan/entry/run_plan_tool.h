@@ -49,8 +49,10 @@ public:
     // continues the run that it had made. Cancelling ends the run, unless it is a task by then.
     virtual std::shared_ptr<tools::Running> start(
         PlanAsk ask, std::move_only_function<void(PlanAnswer)> done) = 0;
-    // Has this call made a run?
-    virtual bool knows(const domain::ToolCallId& call) const = 0;
+    // Has this call made a run? `done` comes once, on the loop, unless the plans are gone by then.
+    // False also when the store cannot be read. Called on the loop.
+    virtual void knows(const domain::ToolCallId& call,
+                       std::move_only_function<void(bool)> done) = 0;
 };
 
 // `plans` is asked for when the tool is used.

@@ -79,11 +79,11 @@ TEST_F(CheckTest, FaultsAreOneALineWithTheirHints) {
 }
 
 TEST_F(CheckTest, ParametersHaveTheTypesOfTheirUses) {
-    auto loop = step("c", {{"text", "$vars.item"}});
+    auto loop = step("c", {{"text", "{item}"}});
     loop["foreach"] = json::object{{"from", "$vars.params.list"}, {"itemName", "item"}};
     const auto checked =
         check(plan_of({step("a", {{"text", "$vars.params.word"}, {"times", "$vars.params.count"}}),
-                       step("b", {{"text", "so {{$vars.params.part}}"}}), std::move(loop)}),
+                       step("b", {{"text", "so {$vars.params.part}"}}), std::move(loop)}),
               registry);
     ASSERT_TRUE(checked) << faults_text(checked.error());
     EXPECT_THAT((*checked)->params, ElementsAre("count", "list", "part", "word"));

@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kFdMin = 10;
 
-// In parts, and each time lets go of all pages up to there: they would be a fifteenth of what a run
+// In parts, and each time releases all pages up to there: they would be a fifteenth of what a run
 // has in memory, and nobody reads them again.
 bool copy_to(int file, std::string_view program) {
     constexpr std::size_t kPartBytes = std::size_t{64} << 10;

@@ -1,4 +1,4 @@
-// The supervisor's program, carried inside this one.
+// The supervisor's program, embedded in this one.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace supervisor {
 
 // A path that posix_spawn() can start it from, good as long as this process lives: the program is
-// put into an anonymous file once, so that nothing has to be installed beside us.
+// put into an anonymous file once, so that nothing has to be installed with us.
 base::Result<std::string> program_path();
 
 }  // namespace supervisor

@@ -43,9 +43,9 @@ public:
         waiting_[id] = std::move(on_end);
         const auto found = machine_.commands.find(id);
         if (found == machine_.commands.end())
-            tell(id, Lost{"nothing is known of it"});
+            report(id, Lost{"nothing is known of it"});
         else if (found->second.end)
-            tell(id, *found->second.end);
+            report(id, *found->second.end);
         return std::make_shared<Handle>(machine_, id);
     }
 
@@ -66,10 +66,10 @@ public:
 
     void forget(const std::string& id) override { machine_.commands.erase(id); }
 
-    // The command ends; whoever is attached learns it.
+    // The command ends; the process that is attached learns it.
     void end(const std::string& id, End end) {
         machine_.commands.at(id).end = end;
-        tell(id, std::move(end));
+        report(id, std::move(end));
     }
 
 private:
@@ -88,7 +88,7 @@ private:
         std::string id;
     };
 
-    void tell(const std::string& id, End end) {
+    void report(const std::string& id, End end) {
         loop_.post([this, id, end = std::move(end)]() mutable {
             const auto waiting = waiting_.extract(id);
             if (waiting && waiting.mapped()) waiting.mapped()(std::move(end));

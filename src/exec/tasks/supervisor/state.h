@@ -41,7 +41,7 @@ base::Result<State> read_state(const std::filesystem::path& folder);
 // The end that a supervisor which no longer answers leaves behind.
 End end_of(const base::Result<State>& state, const std::string& boot_id_now);
 
-// Changes with every start of the machine; empty when it cannot be told.
+// Changes with every start of the machine; empty when it is not known.
 std::string boot_id();
 
 }  // namespace supervisor

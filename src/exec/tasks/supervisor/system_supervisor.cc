@@ -183,7 +183,7 @@ public:
         return {};
     }
 
-    // There is nobody to talk to: the folder tells the rest.
+    // No supervisor answers: the state file has the end.
     void end_soon() {
         state_->lines.insert(shared_from_this());
         state_->loop.post([self = shared_from_this()] { self->end(); });

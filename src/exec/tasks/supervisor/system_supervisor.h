@@ -16,7 +16,7 @@ namespace supervisor {
 class SystemSupervisor final : public Supervisor {
 public:
     SystemSupervisor(base::AsioLoop& loop, std::filesystem::path folder);
-    // Hangs up; commands go on, and pending callbacks are dropped.
+    // Hangs up; commands continue, and pending callbacks are dropped.
     ~SystemSupervisor() override;
     SystemSupervisor(const SystemSupervisor&) = delete;
     SystemSupervisor& operator=(const SystemSupervisor&) = delete;

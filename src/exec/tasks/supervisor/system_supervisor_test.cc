@@ -15,6 +15,7 @@
 #include "base/os/process_tree.h"
 #include "exec/tasks/supervisor/state.h"
 #include "exec/tasks/supervisor/wire.h"
+#include "tests/support/eventually.h"
 
 namespace supervisor {
 namespace {
@@ -221,9 +222,8 @@ TEST_F(SystemSupervisorTest, TellsWhatItKnowsWhenTheSupervisorIsGone) {
     EXPECT_THAT(std::get<Lost>(end).evidence,
                 HasSubstr(fmt::format("(process {}) ended", state.pid)));
     // What nobody watches any more does not run on.
-    for (int i = 0; i < 1000 && base::start_time_of(static_cast<pid_t>(state.pid)) != 0; ++i)
-        ::usleep(1000);
-    EXPECT_EQ(base::start_time_of(static_cast<pid_t>(state.pid)), 0U);
+    EXPECT_TRUE(test_support::eventually(
+        [&] { return base::start_time_of(static_cast<pid_t>(state.pid)) == 0; }));
 }
 
 // contract: TASK-17
@@ -261,7 +261,7 @@ TEST_F(SystemSupervisorTest, PassesInputOn) {
     ASSERT_EQ(written.size(), 2U);
     EXPECT_EQ(written[0], 6);
     EXPECT_EQ(written[1], 0);
-    // The end was told; there is nobody left to write to.
+    // The end was reported; no command is left to write to.
     command_->write("late", [&](auto bytes) { written.push_back(bytes); });
     ASSERT_EQ(written.size(), 3U);
     EXPECT_FALSE(written[2]);

@@ -41,7 +41,7 @@ std::string encode(const Request& request);
 base::Result<Request> decode(std::string_view bytes);
 
 // The runtime gives orders; a supervisor answers Input, and only Input, in their order. That the
-// command has ended, it tells by hanging up, after its state is on disk.
+// command has ended, it reports that by hanging up, after its state is on disk.
 enum class FrameKind : char {
     Input = 'i',
     CloseInput = 'c',
@@ -67,7 +67,7 @@ private:
     std::string pending_;
 };
 
-// Runs of bytes that are told apart. A command that goes back and forth between its streams more
+// Runs of bytes, one stream each. A command that goes back and forth between its streams more
 // often is cut off there, or the list would outgrow the log.
 inline constexpr std::uint64_t kSegmentsMax = std::uint64_t{8} << 20;
 // So many are in memory at a time, on both sides.

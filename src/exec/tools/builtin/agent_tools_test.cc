@@ -13,7 +13,6 @@ using SleepTest = BuiltinTest;
 using EnqueueTest = BuiltinTest;
 using AgentGetTest = BuiltinTest;
 
-// contract: RCPT-05
 TEST_F(SleepTest, AsksForRestAndConfirmsIt) {
     const auto end = run("Sleep", {{"reason", "  waiting for CI "}, {"duration_ms", 1500}});
     EXPECT_EQ(end.mutations,
@@ -66,7 +65,6 @@ TEST_F(SleepTest, ShortensAReasonThatIsAStory) {
     EXPECT_EQ(end.mutations.at(0).as<SleepRequest>()->reason, std::string(499, 'z') + "…");
 }
 
-// contract: RCPT-05
 TEST_F(EnqueueTest, AsksForAFollowUpAndConfirmsIt) {
     const auto end = run("Enqueue", {{"text", " write\nthe tests "}, {"priority", "background"}});
     EXPECT_EQ(end.mutations, (Mutations{FollowUp{.text = "write\nthe tests",

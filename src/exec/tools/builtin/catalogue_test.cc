@@ -160,16 +160,20 @@ TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
 
 // contract: PROJ-09
 TEST_F(CatalogueTest, ToolsWithLittleToShowCarryNoFieldsForWhatWasCut) {
+    constexpr std::string_view kPatch =
+        "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
     for (const auto& [tool, args] :
          std::map<std::string, json::value>{{"Sleep", json::object{}},
                                             {"Enqueue", {{"text", "go on"}}},
-                                            {"AgentGet", json::object{}}}) {
-        const json::object result = run(tool, args).envelope.result();
-        for (const auto& member : result) {
-            const std::string name(std::string_view(member.key()));
-            EXPECT_FALSE(name.contains("artifact") || name.contains("truncated"))
-                << tool << " " << name;
-        }
+                                            {"AgentGet", json::object{}},
+                                            {"UseWorkspace", {{"path", "."}}},
+                                            {"ApplyPatch", {{"patch", kPatch}}}}) {
+        const auto end = run(tool, args);
+        ASSERT_TRUE(end.envelope.ok()) << tool << ": " << end.receipt;
+        // At any depth of the result, and in what the model reads.
+        for (const std::string& text : {base::json_text(end.envelope.result()), end.receipt})
+            EXPECT_FALSE(text.contains("artifact") || text.contains("truncat"))
+                << tool << ": " << text;
     }
 }
 

@@ -99,18 +99,32 @@ protected:
         while (results_.size() < count) loop_.run();
         host_.set_listener({});
     }
-    domain::Task task(const std::string& id) { return host_.find({"default"}, {id}).value(); }
+    domain::Task task(const std::string& id) {
+        std::optional<domain::Task> found;
+        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+            found = TRY(tx.task({id}));
+            return {};
+        }));
+        return found.value();
+    }
+    std::vector<domain::Task> active() {
+        std::vector<domain::Task> list;
+        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+            list = TRY(tx.active_tasks({"default"}));
+            return {};
+        }));
+        return list;
+    }
 
     void TearDown() override {
-        const auto active = host_.active({"default"}).value();
-        const std::size_t expected = results_.size() + active.size();
+        const auto left = active();
+        const std::size_t expected = results_.size() + left.size();
         loop_.post([&] {
             // Asked twice: by force.
             for (int i = 0; i < 2; ++i)
-                for (const auto& task : active)
-                    host_.stop({"default"}, task.id, [](const auto&) {});
+                for (const auto& task : left) host_.stop({"default"}, task.id, [](const auto&) {});
         });
-        if (!active.empty()) await_results(expected);
+        if (!left.empty()) await_results(expected);
     }
 
     // Runs the loop until a command has opened the FIFO `repo/ready` for writing and closed it.

@@ -13,6 +13,13 @@ struct TaskListResult {
 };
 BOOST_DESCRIBE_STRUCT(TaskListResult, (), (tasks))
 
+results::Completed listed(const std::vector<domain::Task>& active) {
+    json::array list;
+    for (const auto& task : active) list.push_back(tasks::list_entry(task));
+    const std::string summary = fmt::format("{} tasks are active", list.size());
+    return document(summary, {{"tasks", std::move(list)}});
+}
+
 class TaskList final : public tools::Tool {
 public:
     explicit TaskList(tasks::Host& host) : host_(host) {}
@@ -20,12 +27,10 @@ public:
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
-        const auto active = host_.active(place.agent_id);
-        if (!active) return at_once(done, task_failure(active.error()));
-        json::array list;
-        for (const auto& task : *active) list.push_back(tasks::list_entry(task));
-        const std::string summary = fmt::format("{} tasks are active", list.size());
-        return at_once(done, document(summary, {{"tasks", std::move(list)}}));
+        host_.active(place.agent_id, [done = std::move(done)](const auto& active) mutable {
+            done({.completed = active ? listed(*active) : task_failure(active.error())});
+        });
+        return nullptr;
     }
 
 private:

@@ -66,17 +66,17 @@ public:
           id_(std::move(id)),
           done_(std::move(done)) {}
 
-    std::shared_ptr<tools::Running> begin(std::chrono::milliseconds patience) {
-        token_ = host_.await_end(id_, [self = weak_from_this()] {
-            if (const auto alive = self.lock()) alive->finish("success");
-        });
-        if (!token_) {
-            finish("success");
-            return nullptr;
-        }
-        // The timer keeps the call alive; the task only knows of it.
-        timer_ = loop_.after(patience, [self = shared_from_this()] { self->finish("timeout"); });
-        return shared_from_this();
+    // Without patience: there is no wait.
+    void begin(std::optional<std::chrono::milliseconds> patience) {
+        host_.find(agent_, id_,
+                   [self = shared_from_this(), patience](const base::Result<domain::Task>& task) {
+                       if (!self->done_) return;  // Cancelled meanwhile.
+                       if (!task)
+                           return std::exchange(self->done_,
+                                                nullptr)({.completed = task_failure(task.error())});
+                       if (!patience) return self->finish("not_ready");
+                       self->wait(*patience);
+                   });
     }
 
     void cancel() override { finish("timeout", domain::ResultStatus::Cancelled); }
@@ -88,22 +88,56 @@ public:
         auto done = std::exchange(done_, nullptr);
         token_ = nullptr;
         loop_.cancel(std::exchange(timer_, base::Loop::TimerHandle::None));
-        const auto task = host_.find(agent_, id_);
-        if (!task) return done({.completed = task_failure(task.error())});
-        const bool is_ready = tasks::has_terminal_snapshot(*task);
-        tools::Outcome result{
-            .completed = document(fmt::format("Task {} {}", task->id, tasks::outcome_words(*task)),
-                                  {{"retrieval_status", is_ready              ? "success"
-                                                        : status == "success" ? "not_ready"
-                                                                              : status},
-                                   {"task", tasks::output_snapshot(*task)}}),
-            .status = outcome};
-        if (is_ready && outcome == domain::ResultStatus::Ok)
-            result.mutations.emplace_back(tools::ResultRead{task->id});
-        done(std::move(result));
+        host_.find(agent_, id_,
+                   [&loop = loop_, status = std::string(status), outcome,
+                    done = std::move(done)](base::Result<domain::Task> task) mutable {
+                       if (!task) return done({.completed = task_failure(task.error())});
+                       show(loop, std::move(*task), std::move(status), outcome, std::move(done));
+                   });
     }
 
 private:
+    void wait(std::chrono::milliseconds patience) {
+        token_ = host_.await_end(id_, [self = weak_from_this()] {
+            if (const auto alive = self.lock()) alive->finish("success");
+        });
+        // The timer keeps the call alive; the task only knows of it.
+        timer_ = loop_.after(patience, [self = shared_from_this()] { self->finish("timeout"); });
+    }
+
+    // The output is read in the background: a log may be on a slow disk.
+    static void show(base::Loop& loop, domain::Task task, std::string status,
+                     domain::ResultStatus outcome, tools::Done done) {
+        struct Shown {
+            domain::Task task;
+            json::object snapshot{};
+        };
+        const auto shown = std::make_shared<Shown>(Shown{.task = std::move(task)});
+        loop.offload(
+            [shown] { shown->snapshot = tasks::output_snapshot(shown->task); },
+            [shown, status = std::move(status), outcome, done = std::move(done)]() mutable {
+                done(outcome_of(shown->task, std::move(shown->snapshot), std::move(status),
+                                outcome));
+            });
+    }
+
+    static tools::Outcome outcome_of(const domain::Task& task, json::object snapshot,
+                                     std::string status, domain::ResultStatus outcome) {
+        const bool is_ready = tasks::has_terminal_snapshot(task);
+        if (is_ready)
+            status = "success";
+        else if (status == "success")
+            status = "not_ready";
+        tools::Outcome result{
+            .completed =
+                document(fmt::format("Task {} {}", task.id, tasks::outcome_words(task)),
+                         {{"retrieval_status", std::move(status)}, {"task", std::move(snapshot)}}),
+            .status = outcome};
+        if (is_ready && outcome == domain::ResultStatus::Ok)
+            result.mutations.emplace_back(tools::ResultRead{task.id});
+        return result;
+    }
+
     tasks::Host& host_;
     base::Loop& loop_;
     domain::AgentId agent_;
@@ -121,15 +155,13 @@ public:
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
         const auto args = base::from_json<TaskOutputArgs>(call.args).value();
-        const domain::TaskId id{args.task_id};
-        if (const auto task = host_.find(place.agent_id, id); !task)
-            return at_once(done, task_failure(task.error()));
-        auto waiting = std::make_shared<Waiting>(host_, loop_, place.agent_id, id, std::move(done));
+        auto waiting = std::make_shared<Waiting>(host_, loop_, place.agent_id,
+                                                 domain::TaskId{args.task_id}, std::move(done));
+        std::optional<std::chrono::milliseconds> patience;
         if (args.block.value_or(true))
-            return waiting->begin(
-                std::chrono::milliseconds(args.timeout_ms.value_or(kWaitDefaultMs)));
-        waiting->finish("not_ready");
-        return nullptr;
+            patience = std::chrono::milliseconds(args.timeout_ms.value_or(kWaitDefaultMs));
+        waiting->begin(patience);
+        return waiting;
     }
 
 private:

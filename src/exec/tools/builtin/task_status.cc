@@ -10,6 +10,11 @@ struct TaskStatusResult {
 };
 BOOST_DESCRIBE_STRUCT(TaskStatusResult, (), (task))
 
+results::Completed status_of(const domain::Task& task) {
+    return document(fmt::format("Task {} {}", task.id, tasks::outcome_words(task)),
+                    {{"task", tasks::status_snapshot(task)}});
+}
+
 class TaskStatus final : public tools::Tool {
 public:
     explicit TaskStatus(tasks::Host& host) : host_(host) {}
@@ -18,11 +23,11 @@ public:
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
         const auto args = base::from_json<TaskRef>(call.args).value();
-        const auto task = host_.find(place.agent_id, {args.task_id});
-        if (!task) return at_once(done, task_failure(task.error()));
-        return at_once(done,
-                       document(fmt::format("Task {} {}", task->id, tasks::outcome_words(*task)),
-                                {{"task", tasks::status_snapshot(*task)}}));
+        host_.find(place.agent_id, {args.task_id},
+                   [done = std::move(done)](const base::Result<domain::Task>& task) mutable {
+                       done({.completed = task ? status_of(*task) : task_failure(task.error())});
+                   });
+        return nullptr;
     }
 
 private:

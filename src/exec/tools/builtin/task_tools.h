@@ -29,11 +29,6 @@ inline results::Completed task_failure(const base::Error& error) {
         domain::ToolError{.kind = "tool_execution_failed", .message = error.message});
 }
 
-inline std::shared_ptr<tools::Running> at_once(tools::Done& done, results::Completed completed) {
-    done({.completed = std::move(completed)});
-    return nullptr;
-}
-
 // The envelope as compact JSON, for results that a model reads as they are.
 inline std::string render_document(const results::Envelope& envelope) {
     return base::json_text(

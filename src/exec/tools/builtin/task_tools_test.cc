@@ -32,10 +32,10 @@ protected:
     }
     // A task, by its id, that begins with `cmd` only now: one that is quick could be over before it
     // is a task.
-    std::string task_that_runs(const std::string& cmd) {
+    std::string task_that_runs(const std::string& cmd, json::object more = {}) {
         const std::string go = folder_.at("go");
         EXPECT_EQ(::mkfifo(go.c_str(), 0600), 0);
-        const auto task = promoted(fmt::format("read line < {}; {}", go, cmd));
+        const auto task = promoted(fmt::format("read line < {}; {}", go, cmd), std::move(more));
         std::ofstream(go) << "on\n";
         return base::string_at(task.at("task_handle"), "task_id");
     }
@@ -79,7 +79,7 @@ TEST_F(TaskToolsTest, ACommandThatIsOverInTimeLeavesNoTask) {
     EXPECT_EQ(base::string_at(result, "stdout_preview"), "a");
     EXPECT_EQ(base::string_at(result, "stderr_preview"), "b");
     EXPECT_FALSE(result.contains("task_handle"));
-    EXPECT_TRUE(host_.active({"default"})->empty());
+    EXPECT_TRUE(active().empty());
     exec("true");  // By the next command, what the first one left is gone.
     EXPECT_FALSE(std::filesystem::exists(folder_.at("home/task-output/call-1.log")));
     EXPECT_FALSE(std::filesystem::exists(folder_.at("run/call-1")));
@@ -105,7 +105,7 @@ TEST_F(TaskToolsTest, TheSameCommandIsNotStartedTwiceUnlessAskedFor) {
     const std::string long_cmd = "exec sleep 600 # " + std::string(500, 'x');
     EXPECT_EQ(base::string_at(promoted(long_cmd + "1"), "disposition"), "promoted_to_task");
     EXPECT_EQ(base::string_at(promoted(long_cmd + "2"), "disposition"), "promoted_to_task");
-    EXPECT_EQ(host_.active({"default"})->size(), 4U);
+    EXPECT_EQ(active().size(), 4U);
 }
 
 // contract: CMD-06
@@ -185,8 +185,7 @@ TEST_F(TaskToolsTest, TheRecordOfATaskIsBelievedAndNotAStaleMessageAboutIt) {
 
 // contract: CMD-56, CMD-57, TASK-25
 TEST_F(TaskToolsTest, MuchOutputIsShownShortAndKeptWhole) {
-    const auto id =
-        base::string_at(promoted("yes line | head -n 300000").at("task_handle"), "task_id");
+    const auto id = task_that_runs("yes line | head -n 300000");
     const json::object result = output(id);
     const auto& shown = result.at("task");
     EXPECT_LE(base::string_at(shown, "output_preview").size(), 8000U);
@@ -196,9 +195,7 @@ TEST_F(TaskToolsTest, MuchOutputIsShownShortAndKeptWhole) {
 
 // contract: CMD-61, CMD-62, CMD-63, FAIL-07, FAIL-11, FAIL-15
 TEST_F(TaskToolsTest, ATaskThatFailedShowsItsEvidence) {
-    const auto id = base::string_at(
-        promoted("yes noise | head -c 3000000; echo broken >&2; exit 3").at("task_handle"),
-        "task_id");
+    const auto id = task_that_runs("yes noise | head -c 3000000; echo broken >&2; exit 3");
     const auto end = run("TaskOutput", {{"task_id", id}});
     const auto& shown = end.envelope.result().at("task");
     EXPECT_EQ(base::string_at(shown, "status"), "failed");
@@ -278,8 +275,7 @@ TEST_F(TaskToolsTest, ACommandThatWantsATerminalIsNotQuietlyGivenOne) {
 TEST_F(TaskToolsTest, InputThatIsRefusedIsNoError) {
     const auto deaf = long_task();
     EXPECT_FALSE(snapshot(deaf).at("command").as_object().contains("accepts_input"));
-    const auto over =
-        base::string_at(promoted("true", {{"accepts_input", true}}).at("task_handle"), "task_id");
+    const auto over = task_that_runs("true", {{"accepts_input", true}});
     output(over);
     for (const auto& id : {deaf, over}) {
         const auto receipt = run("TaskInput", {{"task_id", id}, {"input", "x"}});
@@ -386,7 +382,7 @@ TEST_F(TaskToolsTest, ABatchItemHasSixFields) {
 // contract: CMD-16
 TEST_F(TaskToolsTest, ABatchNeverBecomesATask) {
     run("ExecCommandBatch", {{"items", {{{"cmd", "sleep 600"}, {"yield_time_ms", 50}}}}});
-    EXPECT_TRUE(host_.active({"default"})->empty());
+    EXPECT_TRUE(active().empty());
 }
 
 // Both are children of ours in sessions of their own; only one of them is what a command left.
@@ -419,7 +415,9 @@ TEST_F(TaskToolsTest, ACallThatWasCutOffIsTakenUpAndNotRepeated) {
         .call_id = {"call-1"},
         .args = {{"cmd", "echo run >> ../runs; : > ready; read line < ../go; echo done"},
                  {"login", false}}};
-    ASSERT_TRUE(tool->can_resume(call));
+    std::optional<bool> can_resume;
+    tool->can_resume(call, [&](bool answer) { can_resume = answer; });
+    ASSERT_EQ(can_resume, true);
     results::FileArtifacts sink(folder_.path() / "artifacts", "exec", ids_);
     std::optional<tools::Outcome> outcome;
     const auto running = tool->start(call, place_, sink, [&](tools::Outcome end) {

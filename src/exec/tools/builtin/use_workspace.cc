@@ -56,7 +56,7 @@ bool is_home(const std::string& id) {
     return id == workspace::kAgentHome || id.starts_with("agent_home:");
 }
 
-// One call. What it reads of disk and store is little; git runs beside the loop.
+// One call. What it reads of disk and store is little; git runs in the background.
 class Use final : public tools::Running, public std::enable_shared_from_this<Use> {
 public:
     Use(const WorkspaceParts& parts, const domain::ToolCall& call, tools::Place place,
@@ -369,7 +369,10 @@ public:
     }
 
     // Nothing that was made is made twice: a call that is made again finds its record.
-    bool can_resume(const domain::ToolCall&) const override { return true; }
+    void can_resume(const domain::ToolCall&,
+                    std::move_only_function<void(bool)> done) const override {
+        done(true);
+    }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {

@@ -38,6 +38,7 @@ protected:
     }
 };
 
+// contract: RCPT-05
 TEST_F(UseWorkspaceTest, AsksTheRuntimeToBindWhatItSays) {
     fs::create_directories(repo() / "src");
     const auto end = run("UseWorkspace", {{"path", "src"}});
@@ -52,6 +53,7 @@ TEST_F(UseWorkspaceTest, AsksTheRuntimeToBindWhatItSays) {
                                                    {"mode", "direct"},
                                                    {"projection_kind", "canonical_root"}}));
     EXPECT_THAT(end.receipt, HasSubstr(entry.workspace_id));
+    EXPECT_EQ(std::ranges::count(end.receipt, '\n'), 0) << end.receipt;
 }
 
 // contract: WT-11, WT-20
@@ -87,7 +89,9 @@ TEST_F(UseWorkspaceTest, MakesAWorktreeOnRecordBeforeItIsThere) {
     ASSERT_TRUE(again.envelope.ok()) << again.receipt;
     EXPECT_EQ(entered(again), entry);
     EXPECT_TRUE(again.result.effects.created.empty());
-    EXPECT_TRUE(dispatcher_.can_resume({.tool = "UseWorkspace"}));
+    std::optional<bool> can_resume;
+    dispatcher_.can_resume({.tool = "UseWorkspace"}, [&](bool answer) { can_resume = answer; });
+    EXPECT_EQ(can_resume, true);
 }
 
 // contract: EXEC-16

@@ -13,6 +13,7 @@
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/patch/folder_for_test.h"
 #include "tests/support/run_until.h"
+#include "tests/support/skip.h"
 
 namespace mcp {
 namespace {
@@ -286,8 +287,7 @@ TEST_F(McpLive, BehindABoundaryAServerIsConfined) {
     boundary_ = sandbox::Boundary({.backend = sandbox::Backend::Bubblewrap}, HOLON_BINARY,
                                   folder_.path() / "user", folder_.path() / "holon");
     if (const auto lacks = sandbox::missing(boundary_.machine()); !lacks.empty())
-        GTEST_SKIP() << "NOT RUN, this machine cannot confine: "
-                     << fmt::format("{}", fmt::join(lacks, "; "));
+        HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
     // Below /tmp everything is private to a confined process.
     const auto place = std::filesystem::path(HOLON_MCP_FOLDER) / folder_.path().filename();
     std::filesystem::create_directories(place / "repo");

@@ -64,13 +64,15 @@ tasks::StopDecision AgentPlans::decide_stop(domain::Task task, base::Time now) c
     return tasks::decide_plan_stop(std::move(task), now);
 }
 
-bool AgentPlans::knows(const domain::ToolCallId& call) const {
-    bool known = false;
-    const auto status = parts_.store.read([&](store::Tx& tx) -> base::Status {
-        known = TRY(tx.plan_run(run_of(call))).has_value();
-        return {};
-    });
-    return status && known;
+void AgentPlans::knows(const domain::ToolCallId& call, std::move_only_function<void(bool)> done) {
+    committer_.load<bool>(
+        lifetime_,
+        [run = run_of(call)](store::Tx& tx) -> base::Result<bool> {
+            return TRY(tx.plan_run(run)).has_value();
+        },
+        [done = std::move(done)](const base::Result<bool>& known) mutable {
+            done(known.value_or(false));
+        });
 }
 
 base::Result<domain::PlanCreated> AgentPlans::make(const domain::PlanRequest& request,

@@ -42,7 +42,7 @@ public:
 
     std::shared_ptr<tools::Running> start(
         plan::PlanAsk ask, std::move_only_function<void(plan::PlanAnswer)> done) override;
-    bool knows(const domain::ToolCallId& call) const override;
+    void knows(const domain::ToolCallId& call, std::move_only_function<void(bool)> done) override;
 
     base::Result<std::string> propose(const domain::ToolCall& call,
                                       const tools::Place& place) override;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/plans/world.h"
+#include "tests/support/eventually.h"
 
 namespace plans_test {
 namespace {
@@ -152,7 +153,7 @@ TEST(PlanHost, ACallerThatWaitsForAPreviewLearnsThatTheDaemonEnds) {
     {
         const std::jthread waits([&] { answer = life.plans().preview(request); });
         // What it posts, it posts before it is counted; from there on the loop is ours.
-        while (host.attended_count() == 0) std::this_thread::yield();
+        ASSERT_TRUE(test_support::eventually([&] { return host.attended_count() > 0; }));
         ASSERT_TRUE(life.loop().run_until([&] { return world.tools.running == 1; }));
         const auto began = life.loop().now();
         host.drain([&] { drained = true; });

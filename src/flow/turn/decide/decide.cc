@@ -21,6 +21,7 @@ Step decide(const Facts& facts, const Event& event, const Input& input) {
         [&](const auto& state, const auto& happened) { return on(facts, state, happened, input); },
         facts.attempt.state, event);
     take_interjections(step, facts);
+    if (step.statistics == facts.statistics) step.statistics.reset();
     return step;
 }
 

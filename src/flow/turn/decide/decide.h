@@ -36,6 +36,7 @@ inline constexpr std::int64_t kParksMax = 20;
 
 struct Facts {
     domain::Agent agent;
+    domain::AgentStatistics statistics{};
     domain::Attempt attempt;
     domain::Message message;
     std::vector<domain::ToolExecution> executions{};  // Of the current round, in order.
@@ -120,7 +121,8 @@ struct Release {
 struct Step {
     domain::Attempt attempt;
     domain::Agent agent;
-    std::vector<domain::ToolExecution> executions{};  // Changed ones.
+    std::optional<domain::AgentStatistics> statistics{};  // Only when they have changed.
+    std::vector<domain::ToolExecution> executions{};      // Changed ones.
     std::vector<domain::TranscriptEntry> transcript{};
     std::vector<EventDraft> events{};
     std::vector<domain::Brief> briefs{};

@@ -126,6 +126,7 @@ TEST(Decide, NamesWhatEachEventDoesInEachState) {
     for (const auto& row : table) {
         SCOPED_TRACE(row.name);
         const Step step = decide(row.facts, row.event, input());
+        EXPECT_NE(step.statistics, row.facts.statistics) << "unchanged ones are left out";
         EXPECT_EQ(tag_of(step.attempt.state), row.next);
         EXPECT_EQ(step.effects, row.effects);
         EXPECT_EQ(step.closed(), row.next == "closed");
@@ -133,6 +134,7 @@ TEST(Decide, NamesWhatEachEventDoesInEachState) {
         if (row.recorded) continue;
         EXPECT_EQ(step.attempt, row.facts.attempt);
         EXPECT_EQ(step.agent, row.facts.agent);
+        EXPECT_EQ(step.statistics, std::nullopt);
         EXPECT_TRUE(step.executions.empty() && step.transcript.empty() && step.briefs.empty() &&
                     step.mutations.empty() && !step.release);
     }

@@ -1,6 +1,7 @@
 #include "flow/turn/decide/interject.h"
 
 #include "flow/turn/decide/records.h"
+#include "flow/turn/decide/settle.h"
 
 namespace turn {
 namespace {
@@ -45,7 +46,7 @@ void take_interjections(Step& step, const Facts& facts) {
         step.events.push_back(
             interjection_admitted(facts, thinking->round, "after_tool_results", message));
         step.interjected.push_back(message.id);
-        ++step.agent.total_message_count;
+        ++statistics_of(step, facts).total_message_count;
     }
 }
 

@@ -11,7 +11,7 @@ namespace turn {
 namespace {
 
 void keep_sleep_request(Decided& step, const tools::Mutation& mutation) {
-    step.attempt.rest_wish = *mutation.as<domain::SleepRequest>();
+    step.attempt.sleep_request = *mutation.as<domain::SleepRequest>();
 }
 
 base::Status append_follow_up(Written& step, const tools::Mutation& mutation) {

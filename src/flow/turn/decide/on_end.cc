@@ -40,7 +40,7 @@ void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& sta
     auto executions = facts.executions;
     const auto current = static_cast<std::size_t>(state.next);
     if (last && current < executions.size() && executions[current].call.call_id == last->call_id)
-        record_result(step, facts, executions[current], last->dispatched);
+        record_result(step, facts, executions[current], last->dispatched, input);
     finish_unmade_calls(step, executions, input, tools::not_made(why));
     step.transcript.push_back(results_entry(facts, state.round, executions));
 }

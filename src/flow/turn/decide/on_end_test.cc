@@ -54,9 +54,9 @@ TEST(OnEnd, AFailedTurnTellsTheOperatorInWordsAndNamesTheMessage) {
                                           .text = "The turn failed: the model service answered 503",
                                           .related_message_id = domain::MessageId{"m"}}));
     EXPECT_EQ(step.release, (Release{domain::QueueStatus::Processed, "server_error"}));
-    EXPECT_EQ(step.agent.last_runtime_failure->summary, "the model service answered 503");
-    EXPECT_EQ(step.agent.last_runtime_failure->phase, "runtime_turn");
-    EXPECT_EQ(step.agent.last_runtime_failure->occurred_at, kNow);
+    EXPECT_EQ(step.statistics->last_runtime_failure->summary, "the model service answered 503");
+    EXPECT_EQ(step.statistics->last_runtime_failure->phase, "runtime_turn");
+    EXPECT_EQ(step.statistics->last_runtime_failure->occurred_at, kNow);
 }
 
 // contract: CLOSE-15
@@ -102,8 +102,8 @@ TEST(OnEnd, EntryAndEventListTheSameAttemptsAndTokens) {
         EXPECT_EQ(data->at("provider_attempt_timeline"), base::to_json(failure().timeline));
         EXPECT_EQ(data->at("token_usage"), base::to_json(domain::TokenUsage{100, 20, 120}));
     }
-    EXPECT_EQ(step.agent.total_input_tokens, 100);
-    EXPECT_EQ(step.agent.total_output_tokens, 20);
+    EXPECT_EQ(step.statistics->total_input_tokens, 100);
+    EXPECT_EQ(step.statistics->total_output_tokens, 20);
     EXPECT_EQ(step.attempt.token_usage, (domain::TokenUsage{100, 20, 120}));
     auto quiet = failure();
     quiet.timeline.aggregated_token_usage.reset();

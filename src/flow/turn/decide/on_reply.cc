@@ -60,9 +60,10 @@ void record_round(Step& step, const Facts& facts, const domain::Thinking& state,
                   const ModelReplied& replied) {
     const auto usage = usage_of(replied.reply);
     step.attempt.token_usage = step.attempt.token_usage + usage;
-    step.agent.total_input_tokens += usage.input_tokens;
-    step.agent.total_output_tokens += usage.output_tokens;
-    ++step.agent.total_model_rounds;
+    auto& statistics = statistics_of(step, facts);
+    statistics.total_input_tokens += usage.input_tokens;
+    statistics.total_output_tokens += usage.output_tokens;
+    ++statistics.total_model_rounds;
     const auto summary = summarize(replied.reply.blocks);
     if (state.continues_text)
         step.attempt.last_assistant_message += summary.text;
@@ -112,14 +113,16 @@ void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecuti
                 tools::without_running(
                     execution.call,
                     tools::not_made(fmt::format("a round may make {} calls", kCallsPerRoundMax)),
-                    domain::ResultStatus::Error, input.now));
+                    domain::ResultStatus::Error, input.now),
+                input);
         } else if (hit_output_limit(replied.reply.stop_reason) &&
                    is_mutation(execution.call, input)) {
             const auto error = truncated(execution, replied.reply);
             step.events.push_back(truncated_call(execution, replied.reply.stop_reason, error));
             record_result(step, facts, execution,
                           tools::without_running(execution.call, error, domain::ResultStatus::Error,
-                                                 input.now));
+                                                 input.now),
+                          input);
         }
     }
     domain::AwaitingTools state{.round = replied.round};
@@ -150,18 +153,19 @@ bool may_park(const Facts& facts, const provider::Failure& failure) {
            facts.attempt.parks < kParksMax;
 }
 
-void count_usage(Step& step, const provider::Failure& failure) {
+void count_usage(Step& step, const Facts& facts, const provider::Failure& failure) {
     if (!failure.timeline.aggregated_token_usage) return;
     const auto& usage = *failure.timeline.aggregated_token_usage;
     step.attempt.token_usage = step.attempt.token_usage + usage;
-    step.agent.total_input_tokens += usage.input_tokens;
-    step.agent.total_output_tokens += usage.output_tokens;
+    auto& statistics = statistics_of(step, facts);
+    statistics.total_input_tokens += usage.input_tokens;
+    statistics.total_output_tokens += usage.output_tokens;
 }
 
 void park(Step& step, const Facts& facts, const domain::Thinking& state,
           const provider::Failure& failure, base::Time now) {
     const base::Time until = now + *failure.retry_after;
-    count_usage(step, failure);
+    count_usage(step, facts, failure);
     ++step.attempt.parks;
     step.attempt.state = domain::Parked{state.round, until, state.continues_text};
     step.effects.push_back(WaitUntil{state.round, until});
@@ -217,7 +221,7 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelFailed& fa
     const auto artifact = failure_artifact(failed.failure, facts.attempt.model_ref);
     if (failed.failure.kind == provider::FailureKind::ContextLengthExceeded)
         step.events.push_back(context_length_exceeded(facts, state.round, failed.failure));
-    count_usage(step, failed.failure);
+    count_usage(step, facts, failed.failure);
     give_up(step, facts, state.round, artifact, &failed.failure, artifact.kind, input.now);
     return step;
 }

@@ -29,14 +29,15 @@ TEST(OnReply, AReplyWithoutCallsCompletesTheTurnAndIsItsResult) {
     attempt.closed_at = kNow;
     attempt.terminal = terminal;
     EXPECT_EQ(step.attempt, attempt);
-    domain::Agent agent = thinking().agent;
-    agent.last_turn_terminal = terminal;
-    agent.total_input_tokens = 10;
-    agent.total_output_tokens = 5;
-    agent.total_model_rounds = 1;
-    agent.total_turn_ms = 1500;
-    agent.last_turn_token_usage = domain::TokenUsage{10, 5, 15};
-    EXPECT_EQ(step.agent, agent);
+    EXPECT_EQ(step.agent, thinking().agent);
+    EXPECT_EQ(step.statistics,
+              (domain::AgentStatistics{.agent_id = {"main"},
+                                       .last_turn_terminal = terminal,
+                                       .total_input_tokens = 10,
+                                       .total_output_tokens = 5,
+                                       .total_model_rounds = 1,
+                                       .total_turn_ms = 1500,
+                                       .last_turn_token_usage = domain::TokenUsage{10, 5, 15}}));
     EXPECT_THAT(step.briefs,
                 ElementsAre(domain::Brief{.kind = domain::BriefKind::Result,
                                           .text = "first\n\nsecond",
@@ -50,8 +51,8 @@ TEST(OnReply, AReplyWithoutCallsCompletesTheTurnAndIsItsResult) {
 
 TEST(OnReply, ATurnThatEndsWellForgetsAnEarlierFailure) {
     Facts facts = thinking();
-    facts.agent.last_runtime_failure = domain::RuntimeFailure{.summary = "of the last turn"};
-    EXPECT_EQ(decide(facts, reply(1, {text("ok")}), input()).agent.last_runtime_failure,
+    facts.statistics.last_runtime_failure = domain::RuntimeFailure{.summary = "of the last turn"};
+    EXPECT_EQ(decide(facts, reply(1, {text("ok")}), input()).statistics->last_runtime_failure,
               std::nullopt);
 }
 
@@ -182,7 +183,7 @@ TEST(OnReply, AMutationOrCommandCutOffByTheOutputLimitIsNotMade) {
         EXPECT_THAT(answers(step),
                     ElementsAre(std::pair("a", "error: truncated_mutation_tool_call")))
             << tool;
-        EXPECT_THAT(step.agent.tool_latency, IsEmpty()) << tool;
+        EXPECT_THAT(step.statistics->tool_latency, IsEmpty()) << tool;
         const auto data = data_of(step, "truncated_mutation_tool_call_rejected");
         EXPECT_EQ(data.at("tool_call_id"), "call-a");
         EXPECT_EQ(data.at("tool_name"), json::value(tool));
@@ -238,26 +239,26 @@ TEST(OnReply, AReplyWithoutOneCallPerBlockIsABug) {
 // contract: STATE-21, STATE-22
 TEST(OnReply, TokensAndRoundsAddUpOverTheAgentsLife) {
     Facts facts = thinking();
-    facts.agent.total_input_tokens = 7;
-    facts.agent.total_output_tokens = 3;
-    facts.agent.total_model_rounds = 1;
+    facts.statistics.total_input_tokens = 7;
+    facts.statistics.total_output_tokens = 3;
+    facts.statistics.total_model_rounds = 1;
     for (std::int64_t round = 1; round <= 2; ++round) {
         facts = after(facts, reply(round, {use(std::to_string(round), "AgentGet")}));
         facts = after(facts, done(std::to_string(round), "AgentGet"));
     }
     facts = after(facts, reply(3, {text("done")}));
-    EXPECT_EQ(facts.agent.total_input_tokens, 37);
-    EXPECT_EQ(facts.agent.total_output_tokens, 18);
-    EXPECT_EQ(facts.agent.total_model_rounds, 4);
-    EXPECT_EQ(facts.agent.last_turn_token_usage, (domain::TokenUsage{30, 15, 45}));
+    EXPECT_EQ(facts.statistics.total_input_tokens, 37);
+    EXPECT_EQ(facts.statistics.total_output_tokens, 18);
+    EXPECT_EQ(facts.statistics.total_model_rounds, 4);
+    EXPECT_EQ(facts.statistics.last_turn_token_usage, (domain::TokenUsage{30, 15, 45}));
 }
 
 TEST(OnReply, ATurnThatWasToldNoUsageLeavesThatOfTheOneBefore) {
     Facts facts = thinking();
-    facts.agent.last_turn_token_usage = domain::TokenUsage{1, 2, 3};
+    facts.statistics.last_turn_token_usage = domain::TokenUsage{1, 2, 3};
     auto replied = reply(1, {text("done")});
     replied.reply.usage.reset();
-    EXPECT_EQ(decide(facts, replied, input()).agent.last_turn_token_usage,
+    EXPECT_EQ(decide(facts, replied, input()).statistics->last_turn_token_usage,
               (domain::TokenUsage{1, 2, 3}));
 }
 

@@ -24,7 +24,7 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const ToolFinish
     // Only the running call can finish; anything else is a repetition.
     if (current >= executions.size() || executions[current].call.call_id != finished.call_id)
         return step;
-    record_result(step, facts, executions[current], finished.dispatched);
+    record_result(step, facts, executions[current], finished.dispatched, input);
 
     auto next = std::find_if(
         executions.begin() + static_cast<std::ptrdiff_t>(current), executions.end(),
@@ -36,7 +36,7 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const ToolFinish
         return step;
     }
     step.transcript.push_back(results_entry(facts, state.round, executions));
-    if (step.attempt.rest_wish && all_sleep(executions, input)) {
+    if (step.attempt.sleep_request && all_sleep(executions, input)) {
         complete(step, facts, input.now);
         return step;
     }

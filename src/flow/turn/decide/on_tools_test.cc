@@ -107,7 +107,7 @@ TEST(OnTools, ARoundOfSleepOnlyEndsTheTurnAndKeepsTheSleepRequest) {
     const domain::SleepRequest request{"waiting for the build", 200};
     const Facts facts = after(thinking(), reply(1, {text("Resting."), use("s", "Sleep")}));
     const Step step = decide(facts, done("s", "Sleep", {request}), input());
-    EXPECT_EQ(step.attempt.rest_wish, request);
+    EXPECT_EQ(step.attempt.sleep_request, request);
     EXPECT_EQ(step.attempt.terminal->kind, domain::TerminalKind::Completed);
     EXPECT_EQ(step.briefs[0].text, "Resting.");
     EXPECT_THAT(entries(step), ElementsAre(TranscriptKind::ToolResults));
@@ -120,17 +120,17 @@ TEST(OnTools, ARoundThatAlsoDoesSomethingElseContinuesAndKeepsTheSleepRequest) {
         after(awaiting({{"s", "Sleep"}, {"a", "ExecCommand"}}), done("s", "Sleep", {request}));
     const Step step = decide(facts, done("a", "ExecCommand"), input());
     EXPECT_EQ(step.effects, (std::vector<Effect>{AskModel{2}}));
-    EXPECT_EQ(step.attempt.rest_wish, request);
+    EXPECT_EQ(step.attempt.sleep_request, request);
     const Step end = decide(after(facts, step), reply(2, {text("done")}), input());
     EXPECT_TRUE(end.closed());
-    EXPECT_EQ(end.attempt.rest_wish, request);
+    EXPECT_EQ(end.attempt.sleep_request, request);
 }
 
 TEST(OnTools, ASleepThatFailedDoesNotEndTheTurn) {
     const Step step =
         decide(awaiting({{"s", "Sleep"}}), broke("s", "Sleep", "invalid_tool_input"), input());
     EXPECT_EQ(step.effects, (std::vector<Effect>{AskModel{2}}));
-    EXPECT_EQ(step.attempt.rest_wish, std::nullopt);
+    EXPECT_EQ(step.attempt.sleep_request, std::nullopt);
 }
 
 TEST(OnTools, ARequestToEnqueueBecomesAFollowUpOfTheSameCommit) {
@@ -147,8 +147,23 @@ TEST(OnTools, EachToolHasItsOwnTimes) {
     facts = after(facts, done("a", "ExecCommand", {}, 20));
     facts = after(facts, done("b", "AgentGet", {}, 3));
     facts = after(facts, done("c", "ExecCommand", {}, 30));
-    EXPECT_THAT(facts.agent.tool_latency, ElementsAre(domain::ToolLatency{"ExecCommand", 2, 50, 30},
-                                                      domain::ToolLatency{"AgentGet", 1, 3, 3}));
+    EXPECT_THAT(facts.statistics.tool_latency,
+                ElementsAre(domain::ToolLatency{"ExecCommand", 2, 50, 30},
+                            domain::ToolLatency{"AgentGet", 1, 3, 3}));
+}
+
+TEST(OnTools, NamesThatNoToolHasAreCountedTogether) {
+    Input known = input();
+    known.spec_of = [all = known.spec_of](const std::string& tool) {
+        return tool == "AgentGet" ? all(tool) : nullptr;
+    };
+    Facts facts = awaiting({{"a", "NoSuchTool"}, {"b", "AgentGet"}, {"c", "NorThis"}});
+    facts = after(facts, decide(facts, done("a", "NoSuchTool", {}, 20), known));
+    facts = after(facts, decide(facts, done("b", "AgentGet", {}, 3), known));
+    facts = after(facts, decide(facts, done("c", "NorThis", {}, 30), known));
+    EXPECT_THAT(facts.statistics.tool_latency,
+                ElementsAre(domain::ToolLatency{std::string(domain::kOtherTools), 2, 50, 30},
+                            domain::ToolLatency{"AgentGet", 1, 3, 3}));
 }
 
 }  // namespace

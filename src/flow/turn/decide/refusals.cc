@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "domain/events/tools.h"
 #include "exec/tools/builtin/commands/command_text.h"
-#include "exec/tools/flow_policy.h"
+#include "exec/tools/policy/flow_policy.h"
 #include "flow/turn/decide/records.h"
 
 namespace turn {

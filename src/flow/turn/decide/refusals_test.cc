@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exec/tools/flow_policy.h"
+#include "exec/tools/policy/flow_policy.h"
 #include "flow/turn/decide/test_facts.h"
 
 namespace turn {

@@ -8,24 +8,13 @@
 #include "flow/turn/decide/refusals.h"
 
 namespace turn {
-namespace {
-
-void count_latency(domain::Agent& agent, const domain::ToolResult& result) {
-    auto found =
-        std::ranges::find(agent.tool_latency, result.tool, &domain::ToolLatency::tool_name);
-    if (found == agent.tool_latency.end()) {
-        agent.tool_latency.push_back({.tool_name = result.tool});
-        found = agent.tool_latency.end() - 1;
-    }
-    ++found->calls;
-    found->total_ms += result.duration_ms;
-    found->max_ms = std::max(found->max_ms, result.duration_ms);
-}
-
-}  // namespace
-
 Step stay(const Facts& facts) {
     return {.attempt = facts.attempt, .agent = facts.agent};
+}
+
+domain::AgentStatistics& statistics_of(Step& step, const Facts& facts) {
+    if (!step.statistics) step.statistics = facts.statistics;
+    return *step.statistics;
 }
 
 void close(Step& step, const Facts& facts, domain::TerminalKind kind,
@@ -41,18 +30,19 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
     step.attempt.state = domain::Closed{};
     step.attempt.closed_at = now;
     step.attempt.terminal = terminal;
-    step.agent.last_turn_terminal = terminal;
-    step.agent.total_turn_ms += terminal.duration_ms;
+    auto& statistics = statistics_of(step, facts);
+    statistics.last_turn_terminal = terminal;
+    statistics.total_turn_ms += terminal.duration_ms;
     // Of the latest turn that was told its usage; one that was told none says nothing about it.
     if (step.attempt.token_usage != domain::TokenUsage{})
-        step.agent.last_turn_token_usage = step.attempt.token_usage;
+        statistics.last_turn_token_usage = step.attempt.token_usage;
     step.events.push_back(domain::events::TurnTerminal{terminal, facts.attempt.run_id});
     step.effects.clear();
 }
 
 void complete(Step& step, const Facts& facts, base::Time now) {
     close(step, facts, domain::TerminalKind::Completed, std::nullopt, now);
-    step.agent.last_runtime_failure.reset();
+    statistics_of(step, facts).last_runtime_failure.reset();
     step.briefs.push_back({.kind = domain::BriefKind::Result,
                            .text = step.attempt.last_assistant_message,
                            .related_message_id = facts.message.id});
@@ -65,10 +55,11 @@ void give_up(Step& step, const Facts& facts, std::int64_t round,
     step.transcript.push_back(failure_entry(facts, round, artifact, failure));
     step.events.push_back(runtime_error(facts, artifact.summary, failure));
     close(step, facts, domain::TerminalKind::Aborted, std::string(reason), now);
-    step.agent.last_runtime_failure = domain::RuntimeFailure{.occurred_at = now,
-                                                             .summary = artifact.summary,
-                                                             .phase = "runtime_turn",
-                                                             .failure_artifact = artifact};
+    statistics_of(step, facts).last_runtime_failure =
+        domain::RuntimeFailure{.occurred_at = now,
+                               .summary = artifact.summary,
+                               .phase = "runtime_turn",
+                               .failure_artifact = artifact};
     step.briefs.push_back({.kind = domain::BriefKind::Failure,
                            .text = "The turn failed: " + artifact.summary,
                            .related_message_id = facts.message.id});
@@ -85,7 +76,7 @@ void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution
 }
 
 void record_result(Step& step, const Facts& facts, domain::ToolExecution& execution,
-                   const tools::Dispatched& dispatched) {
+                   const tools::Dispatched& dispatched, const Input& input) {
     execution.state = domain::CallState::Finished;
     execution.result = dispatched.result;
     execution.envelope = dispatched.envelope.to_json();
@@ -95,7 +86,9 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
     record_refusal(step, facts, execution);
     for (const auto& denial : dispatched.denials)
         step.events.push_back(sandbox_denied(facts, execution, denial));
-    if (execution.started_at) count_latency(step.agent, dispatched.result);
+    if (const auto& tool = dispatched.result.tool; execution.started_at)
+        domain::count_call(statistics_of(step, facts), tool, input.spec_of(tool) != nullptr,
+                           dispatched.result.duration_ms);
     Decided decided{step.agent, step.attempt, step.events};
     for (const auto& mutation : dispatched.mutations) {
         if (const auto decide = rules_of(mutation).decide) decide(decided, mutation);

@@ -10,11 +10,16 @@ namespace turn {
 // A step that starts from the facts unchanged.
 Step stay(const Facts& facts);
 
+// The agent's statistics as the step leaves them, for a change. The reference holds as long as the
+// step does.
+domain::AgentStatistics& statistics_of(Step& step, const Facts& facts);
+
 // Closes the attempt with its terminal record and events; the caller adds brief and release.
 void close(Step& step, const Facts& facts, domain::TerminalKind kind,
            std::optional<std::string> reason, base::Time now);
 
-// The turn is done: its last text is the result, the message is processed, a wish to rest is kept.
+// The turn is done: its last text is the result, the message is processed, a request to sleep is
+// kept.
 void complete(Step& step, const Facts& facts, base::Time now);
 
 // The turn failed: brief, transcript entry and audit event say so, with the diagnostics there are.
@@ -32,7 +37,7 @@ void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution
 // Records how a call ended: the execution, its event, the agent's latency figures, what it asked of
 // the runtime.
 void record_result(Step& step, const Facts& facts, domain::ToolExecution& execution,
-                   const tools::Dispatched& dispatched);
+                   const tools::Dispatched& dispatched, const Input& input);
 
 Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& replied,
         const Input& input);

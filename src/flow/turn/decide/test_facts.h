@@ -15,6 +15,7 @@ inline constexpr base::Time kNow = kOpened + std::chrono::milliseconds(1500);
 
 inline Facts thinking(std::int64_t round = 1, std::int64_t rounds_max = 10) {
     return {.agent = {.agent_id = {"main"}, .identity = {.agent_id = {"main"}}, .turn_index = 1},
+            .statistics = {.agent_id = {"main"}},
             .attempt = {.run_id = {"run"},
                         .agent_id = {"main"},
                         .message_id = {"m"},
@@ -113,6 +114,7 @@ inline Input input(base::Time now = kNow) {
 inline Facts after(Facts facts, const Step& step) {
     facts.attempt = step.attempt;
     facts.agent = step.agent;
+    if (step.statistics) facts.statistics = *step.statistics;
     for (const auto& changed : step.executions) {
         auto& known = facts.executions;
         if (!known.empty() && known.front().round != changed.round) known.clear();

@@ -24,9 +24,9 @@ base::Result<std::optional<json::object>> last_failure(store::Tx& tx) {
     std::optional<json::object> newest;
     base::Time newest_at{};
     for (const auto& id : TRY(tx.listed_agents({}, kFailureScanMax))) {
-        const auto agent = TRY(tx.agent(id));
-        if (!agent || !agent->last_runtime_failure) continue;
-        const auto& failure = *agent->last_runtime_failure;
+        const auto statistics = TRY(tx.statistics(id));
+        if (!statistics.last_runtime_failure) continue;
+        const auto& failure = *statistics.last_runtime_failure;
         if (newest && failure.occurred_at <= newest_at) continue;
         newest_at = failure.occurred_at;
         newest = json::object{{"occurred_at", base::to_text(failure.occurred_at)},

@@ -47,7 +47,7 @@ json::array tasks_view(std::vector<domain::Task> tasks) {
 }
 
 json::object session_view(const identity::AgentFacts& facts) {
-    const auto& terminal = facts.agent.last_turn_terminal;
+    const auto& terminal = facts.statistics.last_turn_terminal;
     return {{"current_run_id", facts.open_attempt ? json::value(facts.open_attempt->run_id.value)
                                                   : json::value(nullptr)},
             {"pending_count", facts.pending},

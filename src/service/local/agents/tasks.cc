@@ -78,11 +78,13 @@ base::Status LocalControl::note_denial(const domain::AgentId& agent, const domai
 
 void LocalControl::order_stops(const domain::AgentId& agent) {
     parts_.transactions.post([this, agent] {
-        const auto active = parts_.tasks.active(agent);
-        if (!active) return;
-        // Why one could not be stopped is of no use: a task that is left ends by itself.
-        for (const auto& task : *active)
-            parts_.tasks.stop(agent, task.id, [](const base::Result<tasks::StopReceipt>&) {});
+        parts_.tasks.active(agent, [&tasks = parts_.tasks,
+                                    agent](const base::Result<std::vector<domain::Task>>& active) {
+            if (!active) return;
+            // Why one could not be stopped is of no use: a task that is left ends by itself.
+            for (const auto& task : *active)
+                tasks.stop(agent, task.id, [](const base::Result<tasks::StopReceipt>&) {});
+        });
     });
 }
 

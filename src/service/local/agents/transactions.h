@@ -26,6 +26,13 @@ public:
     // Error of `work` or of the store means that nothing was changed.
     base::Status write(const std::function<base::Status(events::Log&)>& work);
     base::Status read(const std::function<base::Status(store::Tx&)>& work) const;
+    // Loads in the background and calls `then` once on the loop, unless this is gone by then.
+    // `work` captures values only. Called on the loop.
+    template <class T>
+    void load(std::move_only_function<base::Result<T>(store::Tx&)> work,
+              events::Committer::Then<T> then) {
+        committer_.load<T>(lifetime_, std::move(work), std::move(then));
+    }
     // Runs `job` on the loop, unless this is gone by then.
     void post(base::Job job);
 

@@ -158,7 +158,7 @@ TEST_F(SettingsCli, ADoctorSaysWhatIsWrongAndWhatToDo) {
               "  ✗ xai/x  openai_chat_completions at http://h, NOT reachable\n"
               "      credential_missing (auth_error)\n"
               "      → set XAI_API_KEY to a key of xai\n"
-              "Each is tried up to 3 times (2 retries, 200 ms apart).\n"
+              "Each is tried up to 3 times (2 retries, at least 200 ms apart).\n"
               "Not ready: no model can be used.\n");
 }
 

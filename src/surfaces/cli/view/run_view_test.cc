@@ -40,7 +40,7 @@ TEST(RunView, PipedARunIsPlainLines) {
                                           {"duration_ms", 1500}}));
     view.on_event(event("tool_executed", {{"tool_name", "ExecCommand"},
                                           {"exec_command_cmd", "cat"},
-                                          {"status", "timed_out"},
+                                          {"status", "timeout"},
                                           {"duration_ms", 60'000}}));
     view.on_event(
         event("tool_executed",
@@ -64,7 +64,7 @@ TEST(RunView, PipedARunIsPlainLines) {
               "● I will look.\n"
               "  Then act.\n"
               "  $ make → exit 2 1.5s\n"
-              "  $ cat → timed_out 1m 00s\n"
+              "  $ cat → timeout 1m 00s\n"
               "  ✓ patched 1 file 0.0s\n"
               "  ✗ ApplyPatch: no match\n"
               "resuming after a restart, at round 2\n"

@@ -12,6 +12,7 @@
 #include "base/os/files.h"
 
 #include "tests/support/captured_terminal.h"
+#include "tests/support/eventually.h"
 
 namespace cli {
 namespace {
@@ -50,7 +51,7 @@ TEST(Secret, OnATerminalIsPromptedForAndNotShown) {
     captured.terminal.in = slave;
     captured.terminal.in_is_terminal = true;
     std::jthread typist([&] {
-        while (echoes(slave)) std::this_thread::yield();
+        EXPECT_TRUE(test_support::eventually([&] { return !echoes(slave); }));
         EXPECT_TRUE(base::write_all(master, "sk-secret\n"));
     });
     EXPECT_EQ(captured.terminal.read_secret("Key: "), "sk-secret");
@@ -86,9 +87,11 @@ TEST(Confirm, ASignalWhileItWaitsIsANoAndDoesNotEndTheProgram) {
     struct sigaction before{};
     sigaction(SIGINT, nullptr, &before);
     std::jthread impatient([&] {
-        struct sigaction now{};
-        do sigaction(SIGINT, nullptr, &now);
-        while (now.sa_handler == before.sa_handler);
+        EXPECT_TRUE(test_support::eventually([&] {
+            struct sigaction now{};
+            sigaction(SIGINT, nullptr, &now);
+            return now.sa_handler != before.sa_handler;
+        }));
         kill(getpid(), SIGINT);
     });
     EXPECT_FALSE(captured.terminal.confirm("Run it? "));

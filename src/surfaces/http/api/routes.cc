@@ -117,7 +117,7 @@ constexpr Route kRoutes[] = {
                    kLimit50)),
     get(AGENT "/tasks", "Active tasks, newest change first.", reads::tasks,
         answer_schema<std::vector<domain::Task>>, kLimit50),
-    get(AGENT "/timers", "Timers, oldest first.", reads::timers,
+    get(AGENT "/timers", "Timers, newest first.", reads::timers,
         answer_schema<std::vector<domain::Timer>>, kLimit50),
     of_history(get(AGENT "/events", "A page of the agent's events.", reads::events,
                    answer_schema<EventPage>, kPageQuery)),

@@ -4,6 +4,7 @@
 #include "service/views/presentation.h"
 #include "surfaces/http/server/router.h"
 #include "tests/http/fixture.h"
+#include "tests/support/eventually.h"
 #include "tests/support/recording.h"
 #include "tests/support/resident.h"
 
@@ -83,8 +84,8 @@ protected:
         runtime_->send("/control/agents/main/prompt",
                        json::serialize(json::object{{"text", text}}));
         follow_until(live, "turn_terminal");
-        while (runtime_->read("/status").at("agent").at("status") == "awake_running") {
-        }
+        EXPECT_TRUE(test_support::eventually(
+            [&] { return runtime_->read("/status").at("agent").at("status") != "awake_running"; }));
     }
     json::array events(const std::string& query = "?order=asc&limit=512") {
         return runtime_->read("/agents/main/events" + query).at("events").as_array();
@@ -155,7 +156,8 @@ TEST_F(RuntimeTest, OneStateMakesGoodForALostReplay) {
     for (const auto& event : events())
         if (event.at("type") == "agent_state_changed") followed = event.at("payload");
     // Another has lost its stream and its cursor, and asks once.
-    EXPECT_EQ(runtime_->client().ask(get("/agents/main/events?after_seq=999999")).status, 404);
+    EXPECT_EQ(runtime_->client().ask(get("/agents/main/events/stream?after_seq=999999")).status,
+              404);
     const auto state = runtime_->read("/state");
     for (const auto* fact : {"status", "turn_index", "pending", "total_message_count",
                              "total_model_rounds", "current_run_id", "last_brief_at"})

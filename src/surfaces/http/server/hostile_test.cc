@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/http/fixture.h"
+#include "tests/support/eventually.h"
 
 namespace test_http {
 namespace {
@@ -209,8 +210,7 @@ TEST_F(Hostile, ConnectionsAreBounded) {
     EXPECT_TRUE(refused.is_closed());
     // One that leaves makes room for another.
     open.pop_back();
-    int status = 0;
-    while (status != 200) status = tcp().ask(get("/healthz")).status;
+    EXPECT_TRUE(test_support::eventually([&] { return tcp().ask(get("/healthz")).status == 200; }));
 }
 
 TEST_F(Hostile, ConnectionsOfOnePeerAreBoundedAndTheSocketIsNot) {
@@ -249,14 +249,15 @@ TEST_F(Hostile, CallsThatNoThreadCouldTakeAreRefusedAtOnce) {
     // Once the two are in the queue, the next is turned away.
     Received refused;
     std::vector<Client> more;
-    while (refused.status != 503) {
+    ASSERT_TRUE(test_support::eventually([&] {
         more.push_back(tcp());
         more.back().send(get("/nowhere"));
         EXPECT_EQ(more.back().receive().status, 404);  // Needs no thread.
         auto probe = tcp();
         probe.send(get("/status"));
         refused = probe.receive();
-    }
+        return refused.status == 503;
+    }));
     EXPECT_EQ(refused.headers.at("retry-after"), "1");
     EXPECT_EQ(refused.json().at("code"), "overloaded");
     service_.release();
@@ -288,9 +289,10 @@ TEST_F(Hostile, ClientsThatVanishLeaveNothingBehind) {
         // Gone without reading.
     }
     std::string metrics;
-    do {
+    ASSERT_TRUE(test_support::eventually([&] {
         metrics = local().ask(get("/metrics")).body;
-    } while (metrics.find("holon_http_connections_open 1\n") == std::string::npos);
+        return metrics.contains("holon_http_connections_open 1\n");
+    })) << metrics;
     EXPECT_THAT(metrics, HasSubstr("holon_http_streams_open 0\n"));
 }
 

@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kDrainMax{2000};
 constexpr std::chrono::milliseconds kLeftoverGrace{500};
 // A process that survives SIGKILL this long (stuck in the kernel) is given up.
 constexpr std::chrono::milliseconds kKillMax{2000};
-// How often an ending command is looked at. Nothing announces the end of an orphan.
+// How often an ending command is checked. Nothing announces the end of an orphan.
 constexpr std::chrono::milliseconds kSweepInterval{10};
 // When somebody asks this process itself to end, the command gets as long as a machine that shuts
 // down is likely to give.
@@ -101,7 +101,7 @@ base::Status Supervision::start() {
         err_ = std::move(err.read);
         input_ = std::move(in.write);
     }
-    // Whoever finds this command later must know that it may have begun.
+    // A process that finds this command later must know that it may have begun.
     write_state();
     auto tree = base::ProcessTree::grow(
         [&](pid_t& pid) { return base::spawn(program, request_.process, streams, pid); });
@@ -216,7 +216,7 @@ void Supervision::accept_connection() {
 void Supervision::hear(Connection& connection) {
     const ssize_t got = ::read(connection.fd.get(), buffer_.data(), buffer_.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    // The runtime is gone, or no longer interested. The command is not: it goes on.
+    // The runtime is gone, or no longer interested. The command continues.
     if (got <= 0) return connection.fd.reset();
     connection.reader.add({buffer_.data(), static_cast<std::size_t>(got)});
     while (connection.fd && phase_ != Phase::Finished) {

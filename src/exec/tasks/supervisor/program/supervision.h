@@ -86,14 +86,14 @@ private:
     Clock::time_point started_{Clock::now()}, phase_began_{started_}, last_output_{started_};
     std::optional<Clock::time_point> deadline_;
 
-    // What the state file tells.
+    // What the state file holds.
     std::string start_error_, log_error_;
     std::uint64_t start_time_{0};
     std::optional<int> exit_code_, signal_;
     bool stopped_{false}, forced_{false}, output_cut_off_{false};
     std::uint64_t out_bytes_{0}, err_bytes_{0}, dropped_bytes_{0};
     std::chrono::microseconds duration_{0};
-    std::vector<Segment> segments_;  // Those that are not in the file yet; the last may go on.
+    std::vector<Segment> segments_;  // Those that are not in the file yet; the last may still grow.
     std::uint64_t segments_written_{0};
 };
 

@@ -37,7 +37,7 @@ base::ProcessSpec spec_of(char** argv) {
     return spec;
 }
 
-// The streams are the server's alone: whoever reads its output sees the end of it.
+// The streams are the server's alone: a reader of its output sees the end of it.
 void release_streams() {
     const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, fd);

@@ -1,4 +1,4 @@
-// A server that ends when whoever started it does, however that one ends.
+// A server that ends when the process that started it does, however that one ends.
 #pragma once
 
 namespace supervisor {

@@ -103,7 +103,7 @@ struct CommandOutput final : results::Output {
     std::vector<results::Evidence> evidence() const override;
 };
 
-// It was not over in time, and goes on as a task.
+// It was not over in time, and continues as a task.
 struct PromotedOutput final : results::Output {
     domain::Task task;
     base::Result<results::Canonical> project(results::ArtifactSink& sink,

@@ -13,8 +13,8 @@ std::filesystem::path output_log(const std::filesystem::path& agent_home, const 
 // The command of `spec` as it is started at `place`, whether a call asked for it or an operator:
 // its folder and environment, and the file that gets its output. `tool` is named in errors.
 //
-// A command that has been `started` already is only taken up: it runs as it was started, whatever
-// the boundary is now.
+// A command that has been `started` already is only reattached to: it runs as it was started,
+// whatever the boundary is now.
 std::expected<tasks::CommandRequest, domain::ToolError> command_request(
     const Shell& shell, const tools::Place& place, const domain::TaskId& id,
     const tasks::CommandTaskSpec& spec, std::string_view tool, bool started = false);

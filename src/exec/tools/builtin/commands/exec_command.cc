@@ -38,7 +38,7 @@ std::unique_ptr<results::Output> about(domain::Task task) {
 // is not kept here.
 using Finish = std::shared_ptr<base::Job>;
 
-// One command between two looks at its folder. Cancelling before it has started keeps it from
+// One command between two snapshots of its folder. Cancelling before it has started keeps it from
 // starting; once it is a task, it is no longer this call's to end.
 class CommandCall final : public tools::Running, public std::enable_shared_from_this<CommandCall> {
 public:
@@ -54,13 +54,24 @@ public:
           sink_(sink),
           done_(std::move(done)) {}
 
-    // False when the outcome is there at once.
-    bool begin() {
-        if (auto settled = without_starting()) {
+    void begin() {
+        host_.load_command(place_.agent_id, id_,
+                           [self = shared_from_this()](base::Result<tasks::CommandState> state) {
+                               self->begin(std::move(state));
+                           });
+    }
+
+    void cancel() override {
+        cancelled_ = true;
+        host_.cancel(id_);
+    }
+
+private:
+    void begin(base::Result<tasks::CommandState> state) {
+        if (auto settled = without_starting(std::move(state))) {
             if (!*settled) outcome_.denials = denials_of(settled->error());
             outcome_.completed = std::move(*settled);
-            done_(std::move(outcome_));
-            return false;
+            return done_(std::move(outcome_));
         }
         auto body = [self = shared_from_this()](base::Job finished) {
             self->run(std::make_shared<base::Job>(std::move(finished)));
@@ -70,39 +81,31 @@ public:
             self->done_(std::move(self->outcome_));
         };
         // What a command has done that an earlier process started, nobody has seen.
-        if (host_.knows(id_))
+        if (was_started_)
             body([end = std::move(end)]() mutable { end({.observed = false}); });
         else
             shell_.observed(place_.workspace.execution_root, std::move(body), std::move(end));
-        return true;
     }
 
-    void cancel() override {
-        cancelled_ = true;
-        host_.cancel(id_);
-    }
-
-private:
     // The outcome of a call that starts nothing, if it is one.
-    std::optional<results::Completed> without_starting() {
-        if (auto task = host_.find(place_.agent_id, id_))
-            return about<PromotedOutput>(std::move(*task));
-        if (host_.knows(id_)) return std::nullopt;
+    std::optional<results::Completed> without_starting(base::Result<tasks::CommandState> state) {
+        if (state && state->task) return about<PromotedOutput>(std::move(*state->task));
+        was_started_ = state && state->was_started;
+        if (was_started_) return std::nullopt;
         if (auto refused = shell_.refusal(place_, "ExecCommand"))
             return std::unexpected(std::move(*refused));
         const auto workdir = resolve_workdir(place_, args_.workdir, "ExecCommand");
         if (!workdir) return std::unexpected(workdir.error());
-        auto running = host_.active(place_.agent_id);
-        if (!running)
+        if (!state)
             return std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
-                                                     .message = running.error().message});
+                                                     .message = state.error().message});
         if (args_.duplicate_policy == DuplicatePolicy::ReuseRunning)
-            for (auto& task : *running)
+            for (auto& task : state->active)
                 if (task.kind == domain::TaskKind::CommandTask &&
                     tasks::is_same_command(tasks::detail_of(task), task_spec_of(args_),
                                            workdir->string()))
                     return about<AlreadyRunningOutput>(std::move(task));
-        if (running->size() >= tasks::kCommandTasksPerAgentMax) return too_many_tasks();
+        if (state->active.size() >= tasks::kCommandTasksPerAgentMax) return too_many_tasks();
         return std::nullopt;
     }
 
@@ -118,15 +121,17 @@ private:
                              "ExecCommandBatch."});
     }
 
+    void finish_cancelled(const Finish& then) {
+        outcome_.status = domain::ResultStatus::Cancelled;
+        finish(then, std::unexpected(domain::ToolError{
+                         .kind = "tool_cancelled",
+                         .message = "The command was cancelled before it started."}));
+    }
+
     void run(const Finish& then) {
-        if (cancelled_) {
-            outcome_.status = domain::ResultStatus::Cancelled;
-            return finish(then, std::unexpected(domain::ToolError{
-                                    .kind = "tool_cancelled",
-                                    .message = "The command was cancelled before it started."}));
-        }
+        if (cancelled_) return finish_cancelled(then);
         const auto spec = task_spec_of(args_);
-        auto request = command_request(shell_, place_, id_, spec, "ExecCommand", host_.knows(id_));
+        auto request = command_request(shell_, place_, id_, spec, "ExecCommand", was_started_);
         if (!request) {
             outcome_.denials = denials_of(request.error());
             return finish(then, std::unexpected(request.error()));
@@ -144,15 +149,25 @@ private:
                     .cwd = request->workdir};
         request->run_id = run_id_;
         request->authority_class = authority_class_;
-        const auto started = host_.start(std::move(*request),
-                                         [self = shared_from_this(), then](supervisor::End end) {
-                                             self->ended(then, std::move(end));
-                                         });
-        if (!started)
+        host_.start(
+            std::move(*request),
+            [self = shared_from_this(), then](supervisor::End end) {
+                self->ended(then, std::move(end));
+            },
+            [self = shared_from_this(), then,
+             patience = spec.yield_time_ms](const base::Status& status) {
+                self->started(then, status, std::chrono::milliseconds(patience));
+            });
+    }
+
+    void started(const Finish& then, const base::Status& status,
+                 std::chrono::milliseconds patience) {
+        if (!status && cancelled_) return finish_cancelled(then);
+        if (!status)
             return finish(then, std::unexpected(Shell::spawn_failed(process_, "ExecCommand",
-                                                                    started.error().message)));
-        timer_ = shell_.loop().after(std::chrono::milliseconds(spec.yield_time_ms),
-                                     [self = shared_from_this(), then] { self->yield(then); });
+                                                                    status.error().message)));
+        timer_ =
+            shell_.loop().after(patience, [self = shared_from_this(), then] { self->yield(then); });
     }
 
     // Its time in the foreground is over. If it cannot become a task, the call waits on; if it may
@@ -239,6 +254,7 @@ private:
     std::filesystem::path log_;
     std::filesystem::path network_log_;
     bool confined_{false};
+    bool was_started_{false};  // By an earlier process; then its effects were not observed.
     bool out_of_time_{false};
     base::Loop::TimerHandle timer_{base::Loop::TimerHandle::None};
     bool cancelled_{false};
@@ -253,12 +269,13 @@ public:
                                           results::ArtifactSink& sink, tools::Done done) override {
         auto running =
             std::make_shared<CommandCall>(shell_, host_, call, place, sink, std::move(done));
-        if (!running->begin()) return nullptr;
+        running->begin();
         return running;
     }
 
-    bool can_resume(const domain::ToolCall& call) const override {
-        return host_.knows({call.call_id.value});
+    void can_resume(const domain::ToolCall& call,
+                    std::move_only_function<void(bool)> done) const override {
+        host_.knows({call.call_id.value}, std::move(done));
     }
 
     base::Result<json::object> preview(const json::value& args,

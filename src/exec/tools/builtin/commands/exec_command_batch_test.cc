@@ -23,7 +23,7 @@ protected:
     }
 };
 
-// contract: RCPT-02, CMD-11, CMD-12, CMD-19
+// contract: RCPT-02, CMD-11, CMD-19
 TEST_F(ExecCommandBatchTest, RunsEveryCommandInOrderAndShowsEachOutcome) {
     const auto end = run("ExecCommandBatch",
                          commands({"echo one > b.txt; echo out", "exit 3", "cat b.txt >&2"}));
@@ -42,6 +42,18 @@ TEST_F(ExecCommandBatchTest, RunsEveryCommandInOrderAndShowsEachOutcome) {
     EXPECT_EQ(base::int_at(result, "completed_count"), 2);
     EXPECT_EQ(base::int_at(result, "failed_count"), 1);
     EXPECT_EQ(base::int_at(result, "skipped_count"), 0);
+}
+
+// contract: CMD-12
+TEST_F(ExecCommandBatchTest, StartsNoCommandBeforeTheOneBeforeItHasEnded) {
+    // The pause is no wait: it only gives a command that starts too early the time to be seen.
+    std::vector<std::string> each;
+    for (const char* name : {"1", "2", "3"})
+        each.push_back(
+            fmt::format("echo {0} begins >> order; sleep 0.2; echo {0} ends >> order", name));
+    run("ExecCommandBatch", commands({each[0], each[1], each[2]}));
+    EXPECT_EQ(bytes_of(folder_.at("repo/order")),
+              "1 begins\n1 ends\n2 begins\n2 ends\n3 begins\n3 ends\n");
 }
 
 TEST_F(ExecCommandBatchTest, LeavesOutTheRestAfterAFailureWhenAsked) {

@@ -1,4 +1,4 @@
-// Commands that may not run, or could not be kept in: refused at every door, and on record.
+// Commands that may not run, or could not be kept in: refused at every entry point, and on record.
 #include "exec/results/artifacts.h"
 #include "exec/tools/builtin/commands/command_request.h"
 #include "exec/tools/builtin/fixture_for_test.h"
@@ -68,7 +68,7 @@ TEST_F(ExecutionPolicyTest, WithoutTasksACommandEndsWithItsCallAndNoneIsCreated)
     EXPECT_EQ(base::string_at(end.envelope.result(), "ended_by"), "timeout");
     EXPECT_EQ(end.denials,
               (std::vector<sandbox::Denial>{{Rule::ExecutionPolicy, "a background task"}}));
-    EXPECT_TRUE(host_.active({"default"})->empty());
+    EXPECT_TRUE(active().empty());
 
     auto request = operators_task();
     ASSERT_TRUE(request);
@@ -78,7 +78,7 @@ TEST_F(ExecutionPolicyTest, WithoutTasksACommandEndsWithItsCallAndNoneIsCreated)
     EXPECT_FALSE(has_run());
 }
 
-// Beside this test program there is no holon-init.
+// The folder of this test program has no holon-init.
 class Unconfinable : public ExecutionPolicyTest {
 protected:
     Unconfinable()

@@ -77,7 +77,9 @@ TEST(CancelledCommand, IsNotCutOffByACancellationThatCameAfterItsEnd) {
         std::optional<tools::Outcome> outcome;
         const auto running = tool->start({.call_id = {"call"}, .args = args}, place, sink,
                                          [&](tools::Outcome end) { outcome = std::move(end); });
-        loop.step();  // The first look at the folder; then the command starts.
+        if (!batch) loop.step();  // What is known of the command.
+        loop.step();              // The first snapshot of the folder.
+        if (!batch) loop.step();  // The folder of its log is made; then the command starts.
         if (batch) {
             ASSERT_EQ(runner.exits.size(), 1u);
             runner.exits[0]({.exit_code = 0});
@@ -86,7 +88,7 @@ TEST(CancelledCommand, IsNotCutOffByACancellationThatCameAfterItsEnd) {
             loop.step();
         }
         running->cancel();
-        loop.step();  // The second look.
+        loop.step();  // The second snapshot.
         ASSERT_TRUE(outcome.has_value());
         EXPECT_EQ(outcome->status, domain::ResultStatus::Ok) << tool->spec().name;
     }

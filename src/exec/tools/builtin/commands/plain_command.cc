@@ -3,7 +3,7 @@
 namespace builtin {
 namespace {
 
-// One command between two looks at its folder. Cancelling before it has started keeps it from
+// One command between two snapshots of its folder. Cancelling before it has started keeps it from
 // starting.
 class PlainCommand final : public tools::Running,
                            public std::enable_shared_from_this<PlainCommand> {

@@ -93,8 +93,8 @@ public:
                                                      std::string_view tool,
                                                      std::move_only_function<void(Finished)> done);
 
-    // Runs `body` between two looks at the execution root; `done` gets what changed. A root found
-    // too large once is not looked at again.
+    // Runs `body` between two snapshots of the execution root; `done` gets what changed. A root
+    // found too large once is not read again.
     void observed(const std::filesystem::path& root,
                   std::move_only_function<void(base::Job finished)> body,
                   std::move_only_function<void(domain::Effects)> done);

@@ -1,4 +1,4 @@
-#include "exec/tools/policy.h"
+#include "exec/tools/policy/policy.h"
 
 #include <fnmatch.h>
 

@@ -1,4 +1,4 @@
-#include "exec/tools/flow_policy.h"
+#include "exec/tools/policy/flow_policy.h"
 
 #include <gmock/gmock.h>
 
@@ -143,7 +143,7 @@ TEST_F(ProposalTest, TheMarkOfACredentialIsNotWrittenOverIt) {
     EXPECT_EQ(mark_refusal(call, RiskLevel::Writes), std::nullopt);
 }
 
-// What the waist gives back in any form is free of them, however they are spelled.
+// What the dispatcher gives back in any form is free of them, however they are spelled.
 TEST_F(ProposalTest, NoFormOfAResultHoldsAKnownCredential) {
     const std::string secret = "sk-live-0123456789abcdef";
     scan::know({secret});

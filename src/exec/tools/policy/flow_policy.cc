@@ -1,4 +1,4 @@
-#include "exec/tools/flow_policy.h"
+#include "exec/tools/policy/flow_policy.h"
 
 #include "base/scan/secrets.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 // May a call be made on the word of those who asked for it?
 //
-// What comes from outside may be read, thought about and answered. It is no instruction: a call
+// Untrusted input may be read, thought about and answered. It is no instruction: a call
 // that changes something needs one, of the operator or of the runtime, or the operator's own
 // agreement to that very call.
 #pragma once

@@ -1,4 +1,4 @@
-// What the policy a call carries lets it do.
+// What a call's own policy lets it do.
 #pragma once
 
 #include <filesystem>
