@@ -324,7 +324,7 @@ TEST_F(TaskFlowTest, AnAgentWithATaskAnswersWhatItIsAsked) {
     start(R"({"rounds":[{"text":"Answered."}]})");
     send("are you there?");
     run();
-    EXPECT_EQ(agent().last_turn_terminal->last_assistant_message, "Answered.");
+    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "Answered.");
     EXPECT_EQ(read<std::vector<domain::Task>>([&](store::Tx& tx) {
                   return tx.active_tasks(agent_);
               }).size(),

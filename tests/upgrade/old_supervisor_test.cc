@@ -134,7 +134,7 @@ TEST_F(OldSupervisor, ItsCommandIsReattachedWithAllOutputAndItsExitStatus) {
     const auto tasks = old.program.json_of({"task", "--list", "--agent", "worker", "--json"});
     ASSERT_EQ(tasks.as_array().size(), 1U) << "it still runs";
     EXPECT_EQ(base::string_at(tasks.as_array()[0], "id"), id);
-    go.tell("last");
+    go.send("last");
     const std::string end = end_of_task();
     EXPECT_THAT(end, HasSubstr("exited with status 7"));
     EXPECT_THAT(end, HasSubstr("first\nlast"));
