@@ -133,41 +133,6 @@ TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
     EXPECT_EQ(kinds, (std::vector{Ack, Result, Ack, Result}));
 }
 
-// contract: TASK-39
-TEST_F(TaskFlowTest, OutputReachesAPromptOnlyByTheQueuedResultOrARead) {
-    start(kLongCommand);
-    send("go");
-    run();
-    const std::string task = command();
-    tasks_.machine.commands.at(task).out = "the-output-so-far";
-    const auto shown = [&](std::size_t request) {
-        std::string text = opening(request);
-        for (const auto& turn : model_->requests.at(request).conversation)
-            if (const auto* read = std::get_if<provider::ToolResultsTurn>(&turn))
-                for (const auto& result : read->results) text += result.content;
-        return text;
-    };
-    // A turn while it runs sees nothing of it, until it reads.
-    start(fmt::format(R"({{"rounds":[
-        {{"tool_calls":[{{"name":"TaskOutput","input":{{"task_id":"{}","block":false}}}}]}},
-        {{"text":"Read."}}]}})",
-                      task));
-    send("how is it?");
-    run();
-    ASSERT_EQ(model_->requests.size(), 2U);
-    EXPECT_THAT(shown(0), Not(HasSubstr("the-output-so-far")));
-    EXPECT_THAT(shown(1), HasSubstr("the-output-so-far"));
-    // Its end is a message like any other, and the turn of that message has it.
-    start(R"({"rounds":[{"text":"Seen."}]})");
-    tasks_.supervisor.end(task, Ended{.exit_code = 0});
-    ASSERT_TRUE(loop_.run_until([&] { return !results().empty(); }));
-    EXPECT_TRUE(model_->requests.empty());
-    loop_.run();
-    ASSERT_EQ(model_->requests.size(), 1U);
-    EXPECT_THAT(shown(0), HasSubstr("the-output-so-far"));
-    EXPECT_EQ(results().at(0).entry.status, domain::QueueStatus::Processed);
-}
-
 // contract: AUDIT-02
 TEST_F(TaskFlowTest, ACommandCanBeTracedToItsMessageAndItsAuthority) {
     dispatcher_.emplace(tools::DispatcherParts{

@@ -20,7 +20,10 @@ class WeakStore final : public store::Store {
 public:
     store::Status write(store::Durability durability, store::Work work) override {
         ++writes;
-        if (failures > 0 && failures-- > 0) return base::fail(code, "the disk is full");
+        if (failures > 0) {
+            --failures;
+            return base::fail(code, "the disk is full");
+        }
         return inner_->write(durability, std::move(work));
     }
     void write_async(store::Durability durability, store::Work work,

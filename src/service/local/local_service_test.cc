@@ -83,30 +83,6 @@ TEST_F(ServiceTest, EveryWayInIsClosedWhileTheAgentIsStoppedAndSaysHowToOpenIt) 
     EXPECT_EQ(status(), "stopped");
 }
 
-// contract: STATE-34
-TEST_F(ServiceTest, NothingIsStoredForAnAgentThatIsArchived) {
-    auto& service = serve_main();
-    const auto url =
-        base::string_at(service.external_trigger("main", false, operator_).value(), "trigger_url");
-    const std::string token = url.substr(url.rfind('/') + 1);
-    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        auto agent = TRY(tx.agent({"main"})).value();
-        agent.identity.status = domain::IdentityStatus::Archived;
-        return tx.put_agent(agent);
-    }));
-    const auto newest = service.newest_event("main").value();
-    for (const char* mode : {"wake", "enqueue"}) {
-        const auto refused = service.callback({.token = token, .mode = mode});
-        ASSERT_FALSE(refused) << mode;
-        EXPECT_EQ(refused.error().kind, "agent_archived") << mode;
-    }
-    EXPECT_EQ(service.enqueue("main", {.body = domain::TextBody{"x"}}).error().kind,
-              "agent_archived");
-    loop_.run();
-    EXPECT_THAT(messages(), IsEmpty());
-    EXPECT_EQ(service.newest_event("main").value(), newest);
-}
-
 // contract: MSG-03, MSG-06, MSG-07
 TEST_F(ServiceTest, EachWayInGivesItsMessagesTheirKindTheirOriginAndAnIdOfTheirOwn) {
     auto& service = serve_main();
