@@ -272,7 +272,7 @@ void Scheduler::resume(const domain::AgentId& agent, const Prepared& found) {
     std::optional<std::int64_t> rounds_more;
     if (budget.rounds_total) rounds_more = *budget.rounds_total - budget.rounds_used;
     runner_.resume(agent, found.left_open->run_id, rounds_more);
-    // Control that was committed while no process ran the turn: this process carries it out.
+    // Control that was committed while no process ran the turn: this process executes it.
     if (found.left_open->is_aborted)
         runner_.interrupt(agent, std::string(domain::kReasonAborted), turn::StopKind::Abort);
     else if (found.agent.stopped || found.agent.paused)

@@ -65,32 +65,33 @@ base::Result<bool> expire_wait(events::Log& log, const domain::WaitId& id) {
     return true;
 }
 
-base::Status check(const TimerRequest& wish) {
-    if (wish.duration_ms < 0 || wish.duration_ms > kTimerMsMax)
+base::Status check(const TimerRequest& request) {
+    if (request.duration_ms < 0 || request.duration_ms > kTimerMsMax)
         return fail(ErrorCode::InvalidInput, "duration_ms is {}; it must be from 0 to {}",
-                    wish.duration_ms, kTimerMsMax);
-    if (wish.interval_ms && (*wish.interval_ms < kIntervalMsMin || *wish.interval_ms > kTimerMsMax))
+                    request.duration_ms, kTimerMsMax);
+    if (request.interval_ms &&
+        (*request.interval_ms < kIntervalMsMin || *request.interval_ms > kTimerMsMax))
         return fail(ErrorCode::InvalidInput, "interval_ms is {}; it must be from {} to {}",
-                    *wish.interval_ms, kIntervalMsMin, kTimerMsMax);
+                    *request.interval_ms, kIntervalMsMin, kTimerMsMax);
     return {};
 }
 
 }  // namespace
 
-base::Result<Timer> create_timer(events::Log& log, const TimerRequest& wish) {
-    TRY(check(wish));
-    if (TRY(log.tx().active_timer_count(wish.agent_id)) >= kTimersPerAgentMax)
+base::Result<Timer> create_timer(events::Log& log, const TimerRequest& request) {
+    TRY(check(request));
+    if (TRY(log.tx().active_timer_count(request.agent_id)) >= kTimersPerAgentMax)
         return fail(ErrorCode::Refused, "agent {} already has {} timers; cancel some first",
-                    wish.agent_id, kTimersPerAgentMax);
+                    request.agent_id, kTimersPerAgentMax);
     Timer timer{.id = log.ids().fresh<domain::TimerId>(),
-                .agent_id = wish.agent_id,
+                .agent_id = request.agent_id,
                 .created_at = log.now(),
-                .duration_ms = wish.duration_ms,
-                .interval_ms = wish.interval_ms,
-                .repeat = wish.interval_ms.has_value(),
-                .next_fire_at = log.now() + std::chrono::milliseconds(wish.duration_ms)};
-    if (wish.summary)
-        timer.summary = base::ellipsize(base::to_utf8(*wish.summary), kTimerSummaryCharsMax);
+                .duration_ms = request.duration_ms,
+                .interval_ms = request.interval_ms,
+                .repeat = request.interval_ms.has_value(),
+                .next_fire_at = log.now() + std::chrono::milliseconds(request.duration_ms)};
+    if (request.summary)
+        timer.summary = base::ellipsize(base::to_utf8(*request.summary), kTimerSummaryCharsMax);
     TRY(log.tx().put_timer(timer));
     TRY(log.append(timer.agent_id, domain::events::TimerCreated{timer}));
     return timer;

@@ -21,7 +21,7 @@ struct TimerRequest {
 };
 // Stores an active timer, with its event. InvalidInput for times out of bounds, Refused above
 // kTimersPerAgentMax.
-base::Result<domain::Timer> create_timer(events::Log& log, const TimerRequest& wish);
+base::Result<domain::Timer> create_timer(events::Log& log, const TimerRequest& request);
 
 // NotFound for a timer that is not the agent's; one that is over already is returned as it is.
 base::Result<domain::Timer> cancel_timer(events::Log& log, const domain::AgentId& agent,
