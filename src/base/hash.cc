@@ -1,5 +1,6 @@
 #include "base/hash.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -59,6 +60,11 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
     std::string hex;
     for (const unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
     return hex;
+}
+
+bool equal_in_constant_time(std::string_view left, std::string_view right) {
+    return left.size() == right.size() &&
+           CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
 }
 
 }  // namespace base

@@ -13,6 +13,9 @@ std::string sha256_hex(std::string_view bytes);
 // HMAC-SHA-256 of `bytes` under `key`, as 64 lower-case hex digits.
 std::string hmac_sha256_hex(std::string_view key, std::string_view bytes);
 
+// Takes as long for a wrong guess as for a right one of the same length.
+bool equal_in_constant_time(std::string_view left, std::string_view right);
+
 class Sha256 {
 public:
     Sha256();

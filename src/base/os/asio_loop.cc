@@ -1,16 +1,22 @@
 #include "base/os/asio_loop.h"
 
+#include <sys/timerfd.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "base/os/timers/wall_timers.h"
 #include "base/result.h"
 
 namespace base {
@@ -27,12 +33,67 @@ struct Timer {
     Job job;
 };
 
+// The kernel's realtime timer, which also reports that the clock was set.
+class Timerfd final : public WallSource {
+public:
+    explicit Timerfd(boost::asio::io_context& context)
+        : descriptor_(context, ::timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC)) {}
+
+    // Calls `wake` as WallSource says, until this is destroyed.
+    void start(std::function<void()> wake) {
+        wake_ = std::move(wake);
+        wait();
+    }
+
+    void arm(std::optional<Time> when) override {
+        itimerspec spec{};
+        if (when) {
+            // Zero would disarm it; what lies before 1970 is due now.
+            const auto micros = std::max<std::int64_t>(to_micros(*when), 1);
+            spec.it_value.tv_sec = micros / 1'000'000;
+            spec.it_value.tv_nsec = micros % 1'000'000 * 1000;
+        }
+        constexpr int kFlags = TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET;
+        // Refused once when the clock was set since the last call; the timer is armed anew then.
+        if (::timerfd_settime(descriptor_.native_handle(), kFlags, &spec, nullptr) != 0 &&
+            errno == ECANCELED)
+            ::timerfd_settime(descriptor_.native_handle(), kFlags, &spec, nullptr);
+    }
+
+private:
+    void wait() {
+        descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                               [this](const boost::system::error_code& error) {
+                                   if (error) return;
+                                   std::uint64_t count = 0;
+                                   // ECANCELED: the clock was set. Either way it is time to check.
+                                   (void)!::read(descriptor_.native_handle(), &count, sizeof count);
+                                   wait();
+                                   wake_();
+                               });
+    }
+
+    boost::asio::posix::stream_descriptor descriptor_;
+    std::function<void()> wake_;
+};
+
+// Timers on the wall clock, made with the first of them.
+struct Wall {
+    explicit Wall(boost::asio::io_context& context) : source(context), timers(clock, source) {
+        source.start([this] { timers.check(); });
+    }
+    SystemClock clock;
+    Timerfd source;
+    WallTimers timers;
+};
+
 }  // namespace
 
 struct AsioLoop::State {
     // Dropping a job may call cancel(), so the map outlives the context, but its timers, which
     // belong to the context, must not: ~State empties it first.
     std::unordered_map<std::uint64_t, Timer> timers;
+    std::optional<Wall> wall;
     std::uint64_t timer_last{0};
     boost::asio::io_context context;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard{
@@ -42,6 +103,8 @@ struct AsioLoop::State {
     ~State() {
         pool.reset();
         const auto dropped = std::exchange(timers, {});
+        if (wall) wall->timers.clear();
+        wall.reset();
     }
 
     void fire(std::uint64_t id) {
@@ -69,7 +132,16 @@ Loop::TimerHandle AsioLoop::after(std::chrono::microseconds delay, Job job) {
     return TimerHandle{id};
 }
 
+Loop::TimerHandle AsioLoop::at(Time when, Job job) {
+    CHECK(job, "a timer was set without a job");
+    if (!state_->wall) state_->wall.emplace(state_->context);
+    const std::uint64_t id = ++state_->timer_last;
+    state_->wall->timers.add(id, when, std::move(job));
+    return TimerHandle{id};
+}
+
 void AsioLoop::cancel(TimerHandle timer) {
+    if (state_->wall && state_->wall->timers.cancel(static_cast<std::uint64_t>(timer))) return;
     // Extracted before it is destroyed: the job's destructor may come back here.
     const auto node = state_->timers.extract(static_cast<std::uint64_t>(timer));
 }

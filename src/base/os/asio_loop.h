@@ -26,6 +26,8 @@ public:
 
     void post(Job job) override;
     TimerHandle after(std::chrono::microseconds delay, Job job) override;
+    // By a timerfd on the realtime clock, which is armed anew when the clock is set.
+    TimerHandle at(Time when, Job job) override;
     void cancel(TimerHandle timer) override;
     // When `work` throws, on_error gets the exception and `done` is dropped, both on the loop.
     void offload(Job work, Job done) override;

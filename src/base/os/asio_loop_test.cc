@@ -87,6 +87,23 @@ TEST(AsioLoop, NeverRunsACancelledTimer) {
     loop.cancel(second);
 }
 
+TEST(AsioLoop, RunsAJobWhenTheWallClockShowsItsTime) {
+    AsioLoop loop;
+    SystemClock clock;
+    std::vector<int> seen;
+    const Time start = clock.now();
+    loop.at(start + 30ms, [&] {
+        seen.push_back(2);
+        EXPECT_GE(clock.now(), start + 30ms);
+        loop.stop();
+    });
+    loop.at(start - 24h, [&] { seen.push_back(1); });
+    loop.at(start + std::chrono::years(100), [&] { seen.push_back(3); });
+    loop.cancel(loop.at(start + 1ms, [&] { seen.push_back(4); }));
+    loop.run();
+    EXPECT_THAT(seen, ElementsAre(1, 2));
+}
+
 TEST(AsioLoop, AcceptsTheLongestDelay) {
     AsioLoop loop;
     bool ran = false;

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <condition_variable>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
+
+#include "base/os/loop.h"
+#include "base/result.h"
 
 namespace base {
 
@@ -84,5 +89,35 @@ public:
 private:
     std::shared_ptr<State> state_{std::make_shared<State>()};
 };
+
+// Runs `work` in the background, where it may block, and calls `then` once on the loop with its
+// result, unless the owner is gone. The owner's end waits for work that has begun; work that has
+// not begun by then never does. What `work` throws arrives as Internal. Both functions are
+// destroyed on the loop. Called on the loop, which outlives the owner.
+template <class T>
+void run_in_background(Loop& loop, const Lifetime& owner, std::move_only_function<Result<T>()> work,
+                       std::move_only_function<void(Result<T>)> then) {
+    struct Working {
+        std::move_only_function<Result<T>()> work;
+        std::move_only_function<void(Result<T>)> then;
+        std::optional<Result<T>> result;
+    };
+    auto working =
+        std::make_unique<Working>(Working{std::move(work), std::move(then), std::nullopt});
+    auto* const inside = working.get();
+    loop.offload(
+        [inside, watch = owner.watch()] {
+            const auto stay = watch.stay();
+            if (!stay) return;
+            try {
+                inside->result = inside->work();
+            } catch (const std::exception& error) {
+                inside->result = fail(ErrorCode::Internal, "{}", error.what());
+            }
+        },
+        [watch = owner.watch(), working = std::move(working)]() mutable {
+            if (!watch.expired()) working->then(std::move(*working->result));
+        });
+}
 
 }  // namespace base

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/time.h"
+
 namespace base {
 
 using Job = std::move_only_function<void()>;
@@ -22,6 +24,10 @@ public:
 
     // Runs `job` once, not before `delay` has passed.
     virtual TimerHandle after(std::chrono::microseconds delay, Job job) = 0;
+
+    // Runs `job` once, when the wall clock shows `when` or later, also after it was set or the
+    // machine slept.
+    virtual TimerHandle at(Time when, Job job) = 0;
 
     // The job will not run, unless it already has. TimerHandle::None is allowed.
     virtual void cancel(TimerHandle timer) = 0;

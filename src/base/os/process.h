@@ -10,15 +10,22 @@
 #include <utility>
 #include <vector>
 
+#include "base/os/files.h"
 #include "base/result.h"
 
 namespace base {
+
+// The path under which a program finds the first of its inherited files.
+inline constexpr const char* kFirstFile = "/proc/self/fd/3";
 
 struct ProcessSpec {
     std::vector<std::string> argv;  // argv[0] is looked up in PATH unless it has a slash.
     std::filesystem::path cwd;
     std::vector<std::pair<std::string, std::string>>
-        environment;                       // The whole of it; nothing is inherited.
+        environment;  // The whole of it; nothing is inherited.
+    // Open files that the program inherits as the descriptors 3, 4, ...; it inherits no others.
+    // With kFirstFile as argv[0], the first of them is the program.
+    std::vector<std::shared_ptr<const Fd>> files{};
     std::chrono::milliseconds timeout{0};  // 0: none. When it passes, the group is ended.
 
     // Each stream is held in memory up to this many bytes; past it, all bytes go to its spill file

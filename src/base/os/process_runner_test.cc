@@ -255,8 +255,15 @@ TEST_F(SystemProcessRunnerTest, FindsTheProgramInThePathOfTheSpec) {
     std::ofstream(folder_ / "bin" / "mine") << "#!/bin/sh\necho mine\n";
     fs::permissions(folder_ / "bin" / "mine", fs::perms::owner_all);
     auto wanted = spec({"mine"});
-    wanted.environment = {{"PATH", "/nowhere:bin"}};
+    wanted.environment = {{"PATH", "/nowhere:" + (folder_ / "bin").string()}};
     EXPECT_EQ(run(wanted).out.head, "mine\n");
+    // The folder to run in is not searched: others may write there.
+    for (const char* path : {"bin", "/nowhere:bin", "", ":/nowhere", "/nowhere:"}) {
+        wanted.environment = {{"PATH", path}};
+        wanted.cwd = std::string(path).contains("bin") ? folder_ : folder_ / "bin";
+        EXPECT_FALSE(runner_->start(wanted, [](const ProcessExit&) {})) << path;
+    }
+    wanted.cwd = folder_;
     EXPECT_EQ(run(spec({"bin/mine"})).out.head, "mine\n");
     wanted.environment = {};
     wanted.argv = {"env"};

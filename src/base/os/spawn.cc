@@ -64,8 +64,10 @@ std::vector<std::filesystem::path> places_of(const ProcessSpec& spec) {
     if (path != spec.environment.end()) folders = path->second;
     std::vector<std::filesystem::path> places;
     while (true) {
+        // An empty or relative element would mean the folder to run in, which others may write.
         const std::size_t end = folders.find(':');
-        places.push_back(spec.cwd / folders.substr(0, end) / name);
+        if (folders.starts_with('/'))
+            places.push_back(std::filesystem::path(folders.substr(0, end)) / name);
         if (end == std::string_view::npos) return places;
         folders.remove_prefix(end + 1);
     }
@@ -113,8 +115,6 @@ void set_streams(posix_spawn_file_actions_t* actions, const Streams& streams) {
     set(streams.in, STDIN_FILENO);
     set(streams.out, STDOUT_FILENO);
     set(streams.err, STDERR_FILENO);
-    int number = STDERR_FILENO;
-    for (const int fd : streams.passed) ::posix_spawn_file_actions_adddup2(actions, fd, ++number);
 }
 
 }  // namespace
@@ -137,6 +137,7 @@ Result<Pipe> make_pipe(OurEnd ours) {
 // Looked up by ourselves: posix_spawnp would take our PATH and not the command's.
 Result<std::string> find_program(const ProcessSpec& spec) {
     TRY(check_spec(spec));
+    if (spec.argv[0] == kFirstFile && !spec.files.empty()) return spec.argv[0];
     bool found = false;
     for (const auto& place : places_of(spec)) {
         const Candidate candidate = inspect(place);
@@ -173,8 +174,11 @@ int spawn(const std::string& program, const ProcessSpec& spec, const Streams& st
     SpawnSetup setup;
     auto* const actions = &setup.actions;
     set_streams(actions, streams);
+    int kept = STDERR_FILENO + 1;
+    for (const int fd : streams.passed) ::posix_spawn_file_actions_adddup2(actions, fd, kept++);
+    for (const auto& file : spec.files)
+        ::posix_spawn_file_actions_adddup2(actions, file->get(), kept++);
     if (!spec.cwd.empty()) ::posix_spawn_file_actions_addchdir_np(actions, spec.cwd.c_str());
-    const int kept = STDERR_FILENO + 1 + static_cast<int>(streams.passed.size());
     if (!streams.program_closes_rest) ::posix_spawn_file_actions_addclosefrom_np(actions, kept);
 
     sigset_t none, all;

@@ -31,7 +31,8 @@ struct Streams {
     int in{-1};  // -1: /dev/null, as for the others.
     int out{-1};
     int err{-1};
-    std::vector<int> passed{};  // As 3, 4, …; each must be larger than the last of these.
+    // As 3, 4, ..., before the files of the spec; each must be larger than the last of all these.
+    std::vector<int> passed{};
     std::string terminal{};
     // Leaves descriptors that do not close on exec to the program itself, because `program` is one
     // of ours and would be closed too early.

@@ -22,6 +22,25 @@ std::string base64_inside(std::string_view credential, std::size_t shift, Alphab
     return text.substr(first, last - first);
 }
 
+// The same for base32, whose groups are five bytes.
+std::string base32_inside(std::string_view credential, std::size_t shift) {
+    constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    const std::string bytes = std::string(shift, '\0') + std::string(credential);
+    std::string text;
+    unsigned group = 0;
+    unsigned bits = 0;
+    for (const char c : bytes) {
+        group = group << 8U | static_cast<unsigned char>(c);
+        bits += 8;
+        while (bits >= 5) {
+            bits -= 5;
+            text += kDigits[group >> bits & 31U];
+        }
+        group &= (1U << bits) - 1U;
+    }
+    return text.substr((shift * 8 + 4) / 5);
+}
+
 // Each byte as `format` spells it: programs that escape everything do so.
 std::string each_byte(std::string_view credential, fmt::format_string<unsigned> format) {
     std::string text;
@@ -60,6 +79,8 @@ std::vector<Spelling> spellings(std::string_view credential) {
     for (const std::size_t columns : {kBase64Columns, kPemColumns})
         plain.insert(wrapped(base64_inside(credential, 0, Alphabet::Standard), columns));
     std::vector<Spelling> list;
+    for (const std::size_t shift : {0, 1, 2, 3, 4})
+        list.push_back({base32_inside(credential, shift), true});
     for (const auto& text : plain) list.push_back({text});
     list.push_back({hex(credential), true});
     if (auto lines = wrapped(hex(credential), kHexColumns); lines.contains('\n'))

@@ -18,10 +18,10 @@ struct Spelling {
     bool any_case{false};
 };
 
-// As it is, base64 in both alphabets at all three alignments, hex in both cases, percent-encoded,
-// escaped for JSON (only where needed, with slashes, or every byte), and backwards; base64 and hex
-// also in the lines that programs break them into. Each spelling once; none for one below
-// kKnownBytesMin.
+// As it is, base64 in both alphabets at all three alignments, base32 at all five, hex in both
+// cases, percent-encoded, escaped for JSON (only where needed, with slashes, or every byte), and
+// backwards; base64 and hex also in the lines that programs break them into. Each spelling once;
+// none for one below kKnownBytesMin.
 std::vector<Spelling> spellings(std::string_view credential);
 
 struct Needle {

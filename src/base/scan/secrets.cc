@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/result.h"
 #include "base/scan/finder.h"
+#include "base/scan/hidden.h"
 
 namespace scan {
 namespace {
@@ -81,14 +84,29 @@ std::size_t part_at(std::string_view text, Cut cut, const std::vector<Spelling>&
     return longest;
 }
 
-template <class Change>
+// `change` gives the text to put in the place of another, or nothing when that stays.
+using Change = std::function<std::optional<std::string>(std::string_view)>;
+
+// Names are text of the same sender. Rebuilt only if one has to be changed; then two of them may
+// become one.
+void change_names(json::object& object, const Change& change) {
+    const auto is_changed = [&](const auto& member) { return change(member.key()).has_value(); };
+    if (std::ranges::none_of(object, is_changed)) return;
+    json::object changed(object.storage());
+    for (auto& member : object)
+        changed.insert_or_assign(change(member.key()).value_or(member.key()),
+                                 std::move(member.value()));
+    object = std::move(changed);
+}
+
 void change_texts(json::value& value, const Change& change) {
     if (auto* object = value.if_object()) {
         for (auto& member : *object) change_texts(member.value(), change);
+        change_names(*object, change);
     } else if (auto* array = value.if_array()) {
         for (auto& item : *array) change_texts(item, change);
     } else if (auto* text = value.if_string()) {
-        *text = change(std::string(*text));
+        if (const auto changed = change(*text)) *text = *changed;
     }
 }
 
@@ -127,7 +145,9 @@ bool is_guarding() {
 
 std::string without_credentials(std::string text) {
     const auto known = scan::known();
-    return known ? known->replaced(std::move(text), kCredentialMark) : text;
+    if (!known) return text;
+    return without_hidden(known->replaced(std::move(text), kCredentialMark), *known,
+                          kCredentialMark);
 }
 
 std::string without_secrets(std::string text) {
@@ -149,12 +169,29 @@ std::string without_secrets(std::string text, Cut cut) {
 
 void remove_secrets(json::value& value) {
     if (!is_guarding()) return;
-    change_texts(value, [](std::string text) { return without_secrets(std::move(text)); });
+    change_texts(value, [](std::string_view text) -> std::optional<std::string> {
+        auto clean = without_secrets(std::string(text));
+        if (clean == text) return std::nullopt;
+        return clean;
+    });
 }
 
 void remove_credentials(json::value& value) {
     if (!state().has_credentials) return;
-    change_texts(value, [](std::string text) { return without_credentials(std::move(text)); });
+    change_texts(value, [](std::string_view text) -> std::optional<std::string> {
+        auto clean = without_credentials(std::string(text));
+        if (clean == text) return std::nullopt;
+        return clean;
+    });
+}
+
+void remove_spelled_credentials(json::value& value) {
+    const auto known = scan::known();
+    if (!known) return;
+    change_texts(value, [&](std::string_view text) -> std::optional<std::string> {
+        if (!known->finds(text)) return std::nullopt;
+        return known->replaced(std::string(text), kCredentialMark);
+    });
 }
 
 std::string LiveText::feed(std::string_view piece) {

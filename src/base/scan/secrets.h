@@ -41,9 +41,12 @@ std::string without_credentials(std::string text);
 enum class Cut { AtEnd, AtStart };
 std::string without_secrets(std::string text, Cut cut);
 
-// The texts in a value; its structure, names and numbers stay.
+// The texts in a value, names of members included; its structure and numbers stay.
 void remove_secrets(json::value& value);
 void remove_credentials(json::value& value);
+// As remove_credentials(), but only what is written in one of its usual spellings and not what is
+// packed or encoded more than once: quick, for text that was cleaned where it entered.
+void remove_spelled_credentials(json::value& value);
 
 // Text that people watch while it arrives, let through word by word: no credential has a blank
 // or goes beyond ASCII.

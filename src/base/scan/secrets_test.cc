@@ -112,6 +112,61 @@ TEST_F(SecretsTest, AValueKeepsItsShape) {
     EXPECT_EQ(value, (json::value{{"a", {1, kMark, {{"b", "x" + kMark}}}}, {"c", nullptr}}));
 }
 
+TEST_F(SecretsTest, NamesOfMembersAreTextToo) {
+    know({kSecret});
+    json::value value{{"a", {{kSecret, 1}, {"b", {{"x" + kSecret, "y"}}}}}};
+    remove_credentials(value);
+    EXPECT_EQ(value, (json::value{{"a", {{kMark, 1}, {"b", {{"x" + kMark, "y"}}}}}}));
+}
+
+TEST_F(SecretsTest, TheQuickSearchFindsUsualSpellingsInTextsAndNames) {
+    know({kSecret});
+    json::value value{{kSecret, {1, "a " + kSecret}}, {"clean", "text"}};
+    remove_spelled_credentials(value);
+    EXPECT_EQ(value, (json::value{{kMark, {1, "a " + kMark}}, {"clean", "text"}}));
+}
+
+// As the named programs print them.
+class EncodedSecrets : public SecretsTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(EncodedSecrets, AreFound) {
+    know({kSecret});
+    const std::string command =
+        "printf 'before %s after' '" + kSecret + "' | " + std::string(GetParam());
+    FILE* pipe = ::popen(command.c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    std::string printed(65536, '\0');
+    printed.resize(std::fread(printed.data(), 1, printed.size(), pipe));
+    ASSERT_EQ(::pclose(pipe), 0);
+    ASSERT_GT(printed.size(), 10U);
+    const std::string shown = without_credentials("first line\nvalue=" + printed + "\nlast");
+    EXPECT_THAT(shown, testing::StartsWith("first line\n"));
+    EXPECT_THAT(shown, HasSubstr(kMark)) << printed;
+    EXPECT_NE(shown, printed);
+}
+INSTANTIATE_TEST_SUITE_P(ByPrograms, EncodedSecrets,
+                         testing::Values("base64", "base64 | base64", "base64 -w0 | base64 -w0",
+                                         "base64 | base64 | base64", "base32",
+                                         "base32 | tr A-Z a-z", "od -An -tx1", "od -An -v -tx1 -w7",
+                                         "od -An -v -tx1 | sed 's/ /:/g'",
+                                         "od -An -v -tx1 | sed 's/ /-/g'",
+                                         "od -An -v -tx1 | sed 's/ \\(..\\)/0x\\1, /g'",
+                                         "od -An -v -tx1 | tr -d ' \\n' | base64", "gzip -c",
+                                         "gzip -c | base64", "gzip -c | base64 -w0",
+                                         "gzip -c | od -An -v -tx1", "base64 | gzip -c | base64"));
+
+TEST_F(SecretsTest, OrdinaryTextStaysAsItIs) {
+    know({kSecret});
+    for (const std::string& text :
+         {std::string(
+              "/usr/lib/x86_64-linux-gnu/libstdc++.so.6: 73 6b 2d 6c 69 76 65 20 de ad be ef"),
+          std::string("sha256:757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
+          std::string("aGVsbG8gd29ybGQsIHRoaXMgaXMgYmFzZTY0Cg=="),
+          std::string("\x1f\x8b\x08 no stream"),
+          std::string(70, 'A') + "\n" + std::string(70, 'B')})
+        EXPECT_EQ(without_credentials(text), text);
+}
+
 struct Inner {
     std::optional<std::string> text{};
     std::map<std::string, std::string> names{};
