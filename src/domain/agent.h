@@ -134,6 +134,21 @@ constexpr auto describe_fields(const Agent*) {
         {{.field = "booting", .has_default = true}, {.field = "execution", .has_default = true}});
 }
 
+// What keeps an agent from running until its operator has it recovered. Stored apart from the
+// Agent, whose own record may be what cannot be read.
+struct AgentFault {
+    AgentId agent_id;
+    Time occurred_at{};
+    std::string phase;  // prepare, open, resume, turn, timer, process
+    std::string reason;
+    // How often a process died while it worked for the agent and no turn was open; see
+    // is_set_aside.
+    std::int64_t crashes{0};
+    bool is_set_aside{true};  // False: crashes are counted, and the agent still runs.
+    friend bool operator==(const AgentFault&, const AgentFault&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AgentFault, (), (agent_id, occurred_at, phase, reason, crashes, is_set_aside))
+
 // `tool_latency` has an entry for each tool of the registry that was called, and kOtherTools for
 // all calls of other names: models invent names.
 inline constexpr std::size_t kToolLatencyMax = 256;
@@ -156,15 +171,26 @@ struct AgentStatistics {
     std::int64_t total_turn_ms{0};  // Time spent in turns that are closed.
     std::optional<TokenUsage> last_turn_token_usage{};
     std::vector<ToolLatency> tool_latency{};  // At most kToolLatencyMax.
+    bool fallback_active{false};              // Another model than asked gave the last answer.
+    // Follow-ups that the agent queued for itself in the hour that began then, and whether its
+    // operator has heard that one was refused in it.
+    std::optional<Time> follow_ups_since{};
+    std::int64_t follow_ups{0};
+    bool follow_up_refusal_reported{false};
     friend bool operator==(const AgentStatistics&, const AgentStatistics&) = default;
 };
 BOOST_DESCRIBE_STRUCT(AgentStatistics, (),
                       (agent_id, last_turn_terminal, last_runtime_failure, last_continuation,
                        last_wake_reason, last_brief_at, total_message_count,
                        compacted_message_count, total_input_tokens, total_output_tokens,
-                       total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency))
+                       total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency,
+                       fallback_active, follow_ups_since, follow_ups, follow_up_refusal_reported))
 constexpr auto describe_fields(const AgentStatistics*) {
-    return std::to_array<base::FieldDoc>({{.field = "total_turn_ms", .has_default = true}});
+    return std::to_array<base::FieldDoc>(
+        {{.field = "total_turn_ms", .has_default = true},
+         {.field = "fallback_active", .has_default = true},
+         {.field = "follow_ups", .has_default = true},
+         {.field = "follow_up_refusal_reported", .has_default = true}});
 }
 
 // Adds one call to the entry of `tool`, which is a name of the registry, or to that of kOtherTools

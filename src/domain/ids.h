@@ -17,5 +17,6 @@ using BriefId = base::Id<struct BriefTag>;
 using WorkItemId = base::Id<struct WorkItemTag>;
 using EventId = base::Id<struct EventTag>;
 using ExternalTriggerId = base::Id<struct ExternalTriggerTag>;
+using WebhookId = base::Id<struct WebhookTag>;
 
 }  // namespace domain

@@ -19,6 +19,19 @@ AuthorityClass instructed_by(const Message& message) {
     return named ? std::max(*named, message.authority_class) : message.authority_class;
 }
 
+std::optional<std::string> external_sender(const Message& message) {
+    if (message.admission_context != AdmissionContext::PublicUnauthenticated &&
+        message.admission_context != AdmissionContext::ExternalTriggerCapability)
+        return std::nullopt;
+    if (const auto* channel = std::get_if<ChannelOrigin>(&message.origin))
+        return fmt::format("channel:{}:{}", channel->channel_id, channel->sender_id.value_or(""));
+    if (const auto* webhook = std::get_if<WebhookOrigin>(&message.origin))
+        return "webhook:" + webhook->source;
+    if (const auto* callback = std::get_if<CallbackOrigin>(&message.origin))
+        return "callback:" + callback->descriptor_id;
+    return "other";
+}
+
 TrustLevel trust_of(AuthorityClass authority) {
     switch (authority) {
         case AuthorityClass::OperatorInstruction:

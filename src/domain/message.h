@@ -142,6 +142,10 @@ AuthorityClass instructed_by(const Message& message);
 // The same on the other scale, which is ordered from most to least trusted, too.
 TrustLevel trust_of(AuthorityClass authority);
 
+// Who sent it, for a message of an external sender: the origin's kind and the name that it came
+// under. Nothing for what the operator and the runtime send.
+std::optional<std::string> external_sender(const Message& message);
+
 // Queued input is owned by its entry; a message row never changes.
 enum class QueueStatus { Queued, Claimed, Processed, Interjected, Interrupted, Dropped };
 BOOST_DESCRIBE_ENUM(QueueStatus, Queued, Claimed, Processed, Interjected, Interrupted, Dropped)

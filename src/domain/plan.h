@@ -20,7 +20,7 @@ namespace domain {
 enum class PlanRunStatus { AwaitingApproval, Running, Succeeded, Partial, Failed, Cancelled };
 BOOST_DESCRIBE_ENUM(PlanRunStatus, AwaitingApproval, Running, Succeeded, Partial, Failed, Cancelled)
 
-// Bound to the exact plan and policy it was given for.
+// Bound to the exact run, plan, policy and inputs it was given for.
 struct PlanApproval {
     std::string confirmation_id;
     std::string approver;
@@ -28,10 +28,12 @@ struct PlanApproval {
     Time expires_at{};  // A run does not begin or resume under it after this.
     std::string plan_hash;
     std::string policy_hash;
+    std::optional<std::string> inputs_hash{};  // Absent in approvals of earlier programs.
     friend bool operator==(const PlanApproval&, const PlanApproval&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PlanApproval, (),
-                      (confirmation_id, approver, approved_at, expires_at, plan_hash, policy_hash))
+                      (confirmation_id, approver, approved_at, expires_at, plan_hash, policy_hash,
+                       inputs_hash))
 
 struct PlanFailure {
     std::string step_id;  // Empty when the run itself failed: its time was over.

@@ -49,12 +49,23 @@ struct TokenUsage {
 BOOST_DESCRIBE_STRUCT(TokenUsage, (), (input_tokens, output_tokens, total_tokens))
 TokenUsage operator+(const TokenUsage& a, const TokenUsage& b);
 
+// The parts of a TokenUsage that are priced apart. Read, creation and uncached tokens add up to its
+// input tokens on every API; reasoning tokens are among its output tokens.
 struct CacheUsage {
     std::int64_t read_input_tokens{0};
     std::int64_t creation_input_tokens{0};
+    std::int64_t uncached_input_tokens{0};
+    std::int64_t reasoning_output_tokens{0};
     friend bool operator==(const CacheUsage&, const CacheUsage&) = default;
 };
-BOOST_DESCRIBE_STRUCT(CacheUsage, (), (read_input_tokens, creation_input_tokens))
+BOOST_DESCRIBE_STRUCT(CacheUsage, (),
+                      (read_input_tokens, creation_input_tokens, uncached_input_tokens,
+                       reasoning_output_tokens))
+constexpr auto describe_fields(const CacheUsage*) {
+    return std::to_array<base::FieldDoc>(
+        {{.field = "uncached_input_tokens", .has_default = true},
+         {.field = "reasoning_output_tokens", .has_default = true}});
+}
 
 // The wire name `reqwest` is historical; it holds which part of an exchange went wrong.
 struct TransportFlags {

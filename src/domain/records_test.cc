@@ -8,6 +8,7 @@
 #include "domain/trigger.h"
 #include "domain/turn.h"
 #include "domain/waiting.h"
+#include "domain/work.h"
 
 namespace domain {
 namespace {
@@ -79,8 +80,45 @@ TEST(Records, AnAttemptReadsBackInEachOfItsStates) {
     EXPECT_EQ(text_of(TurnState{Thinking{7}}),
               canonical(R"({"state":"thinking","round":7,"continues_text":false})"));
     EXPECT_EQ(text_of(TurnState{AwaitingTools{2, {{"c-1"}}, 1}}),
-              canonical(R"({"state":"awaiting_tools","round":2,"calls":["c-1"],"next":1})"));
+              canonical(R"({"state":"awaiting_tools","round":2,"calls":["c-1"],"next":1,
+                           "text":""})"));
+    // As an earlier program wrote it.
+    EXPECT_EQ(base::from_json<TurnState>(
+                  json::parse(R"({"state":"awaiting_tools","round":2,"calls":["c-1"],"next":1})"))
+                  .value(),
+              (TurnState{AwaitingTools{2, {{"c-1"}}, 1}}));
     EXPECT_EQ(text_of(TurnState{Closed{}}), canonical(R"({"state":"closed"})"));
+}
+
+// contract: WORK-02, WORK-04, WORK-05, WORK-06, WORK-07, WORK-08
+TEST(Records, AWorkItemHasTheseFieldsAndRefusesOtherStates) {
+    WorkItem item{.id = {"work_1"}, .agent_id = {"main"}, .workspace_id = "ws", .objective = "o"};
+    const auto bare = base::to_json(item).as_object();
+    for (const char* field : {"id", "agent_id", "workspace_id", "objective", "state", "plan_status",
+                              "todo_list", "created_at", "updated_at"})
+        EXPECT_TRUE(bare.contains(field)) << field;
+    for (const char* field :
+         {"plan", "blocked_by", "recheck_at", "recheck_consumed_at", "result_summary"})
+        EXPECT_FALSE(bare.contains(field)) << field;
+    item.plan = item.blocked_by = item.result_summary = "text";
+    item.recheck_at = item.recheck_consumed_at = Time{};
+    item.todo_list = {{"a", TodoState::InProgress}};
+    expect_round_trip(item);
+    const auto full = base::to_json(item).as_object();
+    for (const char* field :
+         {"plan", "blocked_by", "recheck_at", "recheck_consumed_at", "result_summary"})
+        EXPECT_TRUE(full.contains(field)) << field;
+    EXPECT_TRUE(full.at("plan").is_string());
+    EXPECT_EQ(full.at("todo_list"),
+              (json::array{json::object{{"text", "a"}, {"state", "in_progress"}}}));
+    for (const char* field : {"state", "plan_status"}) {
+        auto wrong = full;
+        wrong[field] = "queued";
+        EXPECT_FALSE(base::from_json<WorkItem>(wrong)) << field;
+    }
+    auto wrong = full;
+    wrong["todo_list"].as_array()[0].as_object()["state"] = "maybe";
+    EXPECT_FALSE(base::from_json<WorkItem>(wrong));
 }
 
 // contract: TURN-02

@@ -44,6 +44,37 @@ constexpr auto describe_fields(const ExternalTrigger*) {
          {.field = "last_delivered_at", .null_when_absent = true}});
 }
 
+// How the sender of a webhook proves that a delivery is its own, besides knowing the URL: not at
+// all, or as the named service signs.
+enum class SignatureScheme { None, Github, Gitlab, Stripe };
+BOOST_DESCRIBE_ENUM(SignatureScheme, None, Github, Gitlab, Stripe)
+
+// An entry point by which one external system sends messages to one agent. Like a trigger it is a
+// URL with a token, of which only a digest is kept. The signing secret is needed to check a
+// signature, so it is kept, encrypted under the key of the home.
+struct Webhook {
+    WebhookId webhook_id;
+    AgentId target_agent_id;
+    std::string name;  // Chosen by the operator; unique among the active ones of the agent.
+    SignatureScheme signature{SignatureScheme::None};
+    std::string token_hash;      // SHA-256, hex.
+    std::string sealed_secret;   // Hex; empty without a signature.
+    std::int64_t generation{1};  // Counts rotations; the token is derived from it.
+    TriggerStatus status{TriggerStatus::Active};
+    Time created_at{};
+    std::optional<Time> rotated_at{};
+    std::optional<Time> revoked_at{};
+    std::optional<Time> last_delivered_at{};
+    std::int64_t delivery_count{0};
+    std::optional<std::int64_t> rate_per_minute{};  // None: as webhooks.rate_per_minute says.
+    std::optional<std::int64_t> body_bytes_max{};   // None: as webhooks.body_bytes_max says.
+    friend bool operator==(const Webhook&, const Webhook&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Webhook, (),
+                      (webhook_id, target_agent_id, name, signature, token_hash, sealed_secret,
+                       generation, status, created_at, rotated_at, revoked_at, last_delivered_at,
+                       delivery_count, rate_per_minute, body_bytes_max))
+
 // One delivery that was merged into a hint which was still waiting.
 struct MergedHint {
     std::string reason;

@@ -19,7 +19,8 @@ struct Thinking {
     bool continues_text{false};  // The last round's text was cut off; this one continues it.
     friend bool operator==(const Thinking&, const Thinking&) = default;
 };
-// The provider's limit resets later than a retry may wait: the round is sent again at `until`.
+// The provider is down, or its limit resets later than a retry may wait: the round is sent again at
+// `until`.
 struct Parked {
     static constexpr std::string_view kTagKey = "state", kTag = "parked";
     std::int64_t round{1};
@@ -33,6 +34,7 @@ struct AwaitingTools {
     std::int64_t round{1};
     std::vector<ToolCallId> calls{};
     std::int64_t next{0};
+    std::string text{};  // What the round said to the operator besides its calls.
     friend bool operator==(const AwaitingTools&, const AwaitingTools&) = default;
 };
 // Final: how it ended is in the terminal record.
@@ -45,7 +47,10 @@ constexpr auto describe_fields(const Thinking*) {
     return std::to_array<base::FieldDoc>({{.field = "continues_text", .has_default = true}});
 }
 BOOST_DESCRIBE_STRUCT(Parked, (), (round, until, continues_text))
-BOOST_DESCRIBE_STRUCT(AwaitingTools, (), (round, calls, next))
+BOOST_DESCRIBE_STRUCT(AwaitingTools, (), (round, calls, next, text))
+constexpr auto describe_fields(const AwaitingTools*) {
+    return std::to_array<base::FieldDoc>({{.field = "text", .has_default = true}});
+}
 BOOST_DESCRIBE_STRUCT(Closed, (), ())
 using TurnState = std::variant<Thinking, Parked, AwaitingTools, Closed>;
 
@@ -94,8 +99,18 @@ struct Attempt {
     std::optional<Time> deadline{};            // It is ended then, whatever it is doing.
     bool is_aborted{false};                    // Its operator has aborted it.
     std::int64_t output_limit_recoveries{0};
-    std::int64_t restarts{0};  // How often a new process has resumed it.
-    std::int64_t parks{0};     // How often it has waited for a provider's limit to reset.
+    std::int64_t restarts{0};        // How often a process died while it executed a step of it.
+    std::int64_t parks{0};           // How often it has waited for a provider's limit to reset.
+    std::int64_t empty_answers{0};   // How often the model answered with nothing.
+    std::int64_t unusable_calls{0};  // Calls returned as unreadable or of unknown tools.
+    std::int64_t failed_passes{0};   // Passes over all candidates since the last reply.
+    std::optional<Time> failing_since{};       // When the first of those passes failed.
+    std::optional<WorkItemId> work_item_id{};  // The open item that the turn was begun for.
+    // Rounds with calls since a work item was written in this turn, and since a reminder of that.
+    std::int64_t rounds_without_work_update{0};
+    std::int64_t rounds_since_reminder{0};
+    // A digest of the calls that changed something; absent while there was none.
+    std::optional<std::string> progress_digest{};
     std::string model_ref;
     TokenUsage token_usage{};
     std::optional<SleepRequest> sleep_request{};
@@ -107,13 +122,21 @@ struct Attempt {
 };
 BOOST_DESCRIBE_STRUCT(Attempt, (),
                       (run_id, agent_id, message_id, turn_index, state, rounds_max, tokens_max,
-                       deadline, is_aborted, output_limit_recoveries, restarts, parks, model_ref,
-                       token_usage, sleep_request, last_assistant_message, opened_at, closed_at,
-                       terminal))
+                       deadline, is_aborted, output_limit_recoveries, restarts, parks,
+                       empty_answers, unusable_calls, failed_passes, failing_since, work_item_id,
+                       rounds_without_work_update, rounds_since_reminder, progress_digest,
+                       model_ref, token_usage, sleep_request, last_assistant_message, opened_at,
+                       closed_at, terminal))
 
 constexpr auto describe_fields(const Attempt*) {
     return std::to_array<base::FieldDoc>(
-        {{.field = "parks", .has_default = true}, {.field = "is_aborted", .has_default = true}});
+        {{.field = "parks", .has_default = true},
+         {.field = "empty_answers", .has_default = true},
+         {.field = "unusable_calls", .has_default = true},
+         {.field = "failed_passes", .has_default = true},
+         {.field = "rounds_without_work_update", .has_default = true},
+         {.field = "rounds_since_reminder", .has_default = true},
+         {.field = "is_aborted", .has_default = true}});
 }
 
 enum class ClosureOutcome { Completed, Continuable, Failed, Waiting };

@@ -6,6 +6,7 @@
 
 #include "base/typed.h"
 #include "domain/ids.h"
+#include "domain/labels.h"
 
 namespace domain {
 
@@ -28,11 +29,17 @@ struct Wait {
     std::optional<Time> expires_at{};
     Time created_at{};
     Time updated_at{};
+    // The work item whose blocker it is. A delivery is noted on such a wait and leaves it active:
+    // it ends by a call of the agent or the operator, by the end of its task, or by its time.
+    std::optional<WorkItemId> work_item_id{};
+    std::optional<Time> last_triggered_at{};
+    std::optional<std::int64_t> trigger_count{};
     friend bool operator==(const Wait&, const Wait&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Wait, (),
                       (id, agent_id, kind, status, subject_ref, waiting_for, triggered_by,
-                       resolved_by, expires_at, created_at, updated_at))
+                       resolved_by, expires_at, created_at, updated_at, work_item_id,
+                       last_triggered_at, trigger_count))
 
 enum class TimerStatus { Active, Completed, Cancelled };
 BOOST_DESCRIBE_ENUM(TimerStatus, Active, Completed, Cancelled)
@@ -52,11 +59,15 @@ struct Timer {
     // The tick of its last fire: while that is still queued, a further fire adds none.
     std::optional<MessageId> last_tick_message_id{};
     std::optional<WaitId> wait_id{};  // The wait that expires when it fires.
+    // Of its summary, where that is weaker than the operator's own word.
+    std::optional<TrustLevel> trust{};
+    std::optional<WorkItemId> work_item_id{};  // The blocked item it reminds the agent of.
     friend bool operator==(const Timer&, const Timer&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Timer, (),
                       (id, agent_id, created_at, duration_ms, interval_ms, repeat, status, summary,
-                       next_fire_at, last_fired_at, fire_count, last_tick_message_id, wait_id))
+                       next_fire_at, last_fired_at, fire_count, last_tick_message_id, wait_id,
+                       trust, work_item_id))
 constexpr auto describe_fields(const Timer*) {
     return std::to_array<base::FieldDoc>({{.field = "interval_ms", .null_when_absent = true},
                                           {.field = "summary", .null_when_absent = true},

@@ -10,6 +10,7 @@
 #include "domain/events/tools.h"
 #include "domain/events/turn.h"
 #include "domain/events/waiting.h"
+#include "domain/events/work.h"
 #include "domain/events/workspace.h"
 
 namespace domain::events {
@@ -85,7 +86,6 @@ std::vector<Kind> all_kinds() {
         kind<CommandTaskRunningPersisted>(Category::Task, kDebug),
         kind<TaskInputDelivered>(Category::Task, kDebug),
         kind<TaskCreateRequested>(Category::Task, kDebug),
-        kind<WorkItemWritten>(Category::WorkItem),
         // scheduler.h
         kind<SchedulerDecision>(Category::Runtime),
         kind<SchedulerPostureDecision>(Category::Trace),
@@ -95,6 +95,10 @@ std::vector<Kind> all_kinds() {
         kind<WakeHintTriggered>(Category::Trace),
         kind<WakeHintCoalesced>(Category::Trace),
         kind<AgentBudgetExhausted>(Category::Trace),
+        kind<AgentSetAside>(Category::Runtime, kByVisibility, Visibility::ActionRequired),
+        kind<AgentRecovered>(Category::Runtime, kVerbose),
+        kind<WakeHintQuarantined>(Category::Waiting, kVerbose),
+        kind<ModelAnswerDelayed>(Category::Runtime, kByVisibility, Visibility::TurnResult),
         kind<AgentStateChanged>(Category::StateSync),
         kind<SessionStateChanged>(Category::StateSync),
         // waiting.h
@@ -109,8 +113,24 @@ std::vector<Kind> all_kinds() {
         kind<TimerFireFailed>(Category::Waiting, kVerbose),
         kind<ExternalTriggerCreated>(Category::Trace),
         kind<ExternalTriggerRevoked>(Category::Trace),
+        kind<WebhookChanged>(Category::Trace),
         kind<CallbackDelivered>(Category::Waiting, kVerbose),
         kind<WakeRequested>(Category::Runtime, kDebug),
+        // work.h
+        kind<WorkItemWritten>(Category::WorkItem),
+        kind<WorkItemPlanArtifactRefreshed>(Category::Trace),
+        kind<WorkItemPicked>(Category::WorkItem, kDebug),
+        kind<WorkItemFocusReleased>(Category::WorkItem, kDebug),
+        kind<WorkItemRecheckConsumed>(Category::Trace),
+        kind<WorkItemCompletionReportCandidatePromoted>(Category::Trace),
+        kind<WorkItemCompletionReportPromoted>(Category::Trace),
+        kind<WorkItemCompletionWarning>(Category::Trace),
+        kind<WorkItemTurnEndCommitted>(Category::WorkItem, kDebug),
+        kind<WorkItemTurnEndCommitSkipped>(Category::WorkItem, kDebug),
+        kind<WorkItemStaleReminderInjected>(Category::WorkItem, kDebug),
+        kind<WorkItemStaleReminderSkipped>(Category::WorkItem, kDebug),
+        kind<WorkItemEnqueueRequested>(Category::WorkItem, kDebug),
+        kind<WorkItemNoProgress>(Category::WorkItem, kVerbose),
         // workspace.h
         kind<WorkspaceAttached>(Category::Workspace, kVerbose),
         kind<WorkspaceDetached>(Category::Workspace, kVerbose),

@@ -60,9 +60,12 @@ struct SystemTickEmitted {
     static constexpr std::string_view kKind = "system_tick_emitted";
     std::string subsystem;
     MessageId message_id;
-    std::optional<json::object> wake_hint{};  // The hint and its idempotency key.
+    std::optional<json::object> wake_hint{};   // The hint and its idempotency key.
+    std::optional<json::object> work_queue{};  // The item that can be worked on.
+    std::optional<json::object> work_item_recheck{};
 };
-BOOST_DESCRIBE_STRUCT(SystemTickEmitted, (), (subsystem, message_id, wake_hint))
+BOOST_DESCRIBE_STRUCT(SystemTickEmitted, (),
+                      (subsystem, message_id, wake_hint, work_queue, work_item_recheck))
 
 // A whole hint, with its agent under the name that other events use for it, too.
 struct WakeHintRecord : WakeHint {
@@ -91,6 +94,42 @@ struct AgentBudgetExhausted {
     std::int64_t pending{0};
 };
 BOOST_DESCRIBE_STRUCT(AgentBudgetExhausted, (), (agent_id, limit, pending))
+
+// The agent is set aside after a fault: nothing runs for it until its operator has it recovered.
+struct AgentSetAside {
+    static constexpr std::string_view kKind = "agent_set_aside";
+    AgentId agent_id;
+    std::string phase;
+    std::string reason;
+};
+BOOST_DESCRIBE_STRUCT(AgentSetAside, (), (agent_id, phase, reason))
+
+struct AgentRecovered {
+    static constexpr std::string_view kKind = "agent_recovered";
+    AgentId agent_id;
+    std::string reason;  // Of the fault that is over.
+};
+BOOST_DESCRIBE_STRUCT(AgentRecovered, (), (agent_id, reason))
+
+// A hint that no tick can be made of; it is not tried again.
+struct WakeHintQuarantined {
+    static constexpr std::string_view kKind = "wake_hint_quarantined";
+    AgentId agent_id;
+    std::optional<std::string> source{};
+    std::string error;
+};
+BOOST_DESCRIBE_STRUCT(WakeHintQuarantined, (), (agent_id, source, error))
+
+// The model has not answered a round for so long; the turn keeps waiting.
+struct ModelAnswerDelayed {
+    static constexpr std::string_view kKind = "model_answer_delayed";
+    AgentId agent_id;
+    RunId run_id;
+    std::string model_ref;
+    std::int64_t round{0};
+    std::int64_t waited_ms{0};
+};
+BOOST_DESCRIBE_STRUCT(ModelAnswerDelayed, (), (agent_id, run_id, model_ref, round, waited_ms))
 
 // The AgentState that holds now, as identity::agent_state() shows it, and the status before.
 struct AgentStateChanged {

@@ -1,4 +1,4 @@
-// Events of tasks and work items.
+// Events of tasks.
 #pragma once
 
 #include "domain/events/payload.h"
@@ -60,13 +60,5 @@ struct TaskCreateRequested {
 };
 BOOST_DESCRIBE_STRUCT(TaskCreateRequested, (),
                       (target_agent_id, task_id, admission_context, provided_trust, boundary))
-
-// Not emitted yet: work items have open contract rows, and clients of the reference decode it.
-struct WorkItemWritten {
-    static constexpr std::string_view kKind = "work_item_written";
-    std::string action;
-    json::object record{};
-};
-BOOST_DESCRIBE_STRUCT(WorkItemWritten, (), (action, record))
 
 }  // namespace domain::events

@@ -42,7 +42,7 @@ struct AttemptResumed {
 };
 BOOST_DESCRIBE_STRUCT(AttemptResumed, (), (agent_id, run_id, message_id, round, restarts))
 
-// The turn waits until a provider's limit resets.
+// The turn waits: the provider is down, or its limit resets later.
 struct TurnParked {
     static constexpr std::string_view kKind = "turn_parked";
     AgentId agent_id;
@@ -147,6 +147,7 @@ struct ProviderRoundCompleted {
     bool fallback_active{false};
     json::object provider_request_diagnostics{};
     AttemptTimeline provider_attempt_timeline{};
+    std::optional<double> cost_usd{};  // Where `models.catalog` has the prices of the model.
     // Only read: the reference writes these here, too.
     std::optional<std::string> text_preview{};
     std::optional<std::vector<std::string>> tool_names{};
@@ -158,8 +159,8 @@ BOOST_DESCRIBE_STRUCT(ProviderRoundCompleted, (),
                        tool_call_count, text_block_count, text_char_count, provider_cache_usage,
                        prompt_cache_key, context_fingerprint, working_memory_revision,
                        compression_epoch, requested_model, active_model, fallback_active,
-                       provider_request_diagnostics, provider_attempt_timeline, text_preview,
-                       tool_names))
+                       provider_request_diagnostics, provider_attempt_timeline, cost_usd,
+                       text_preview, tool_names))
 constexpr auto describe_fields(const ProviderRoundCompleted*) {
     return null_when_absent("work_item_id", "provider_cache_usage");
 }

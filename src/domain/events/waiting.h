@@ -102,6 +102,19 @@ struct ExternalTriggerRevoked {
 };
 BOOST_DESCRIBE_STRUCT(ExternalTriggerRevoked, (), (external_trigger_id, agent_id, delivery_mode))
 
+// The operator made, rotated or revoked a webhook. No secret is part of it.
+struct WebhookChanged {
+    static constexpr std::string_view kKind = "webhook_changed";
+    AgentId agent_id;
+    WebhookId webhook_id;
+    std::string name;
+    SignatureScheme signature{SignatureScheme::None};
+    std::string change;  // created, rotated, revoked
+    AdmissionContext admission_context{AdmissionContext::LocalProcess};
+};
+BOOST_DESCRIBE_STRUCT(WebhookChanged, (),
+                      (agent_id, webhook_id, name, signature, change, admission_context))
+
 struct CallbackDelivered {
     static constexpr std::string_view kKind = "callback_delivered";
     AgentId agent_id;
