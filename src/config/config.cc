@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "config/models/builtin_providers.h"
+#include "config/sections/control_token.h"
 #include "config/stored.h"
 
 namespace config {
@@ -130,9 +131,45 @@ Auth builtin_auth(const Provider& provider) {
             .env = fmt::format("{}", fmt::join(provider.credential_env, " or "))};
 }
 
-// The contract requires one request and one document for these two.
-bool streams_by_default(std::string_view id) {
-    return id != "openai" && id != "anthropic";
+// The endpoints of OpenAI itself know no other name for every model.
+bool takes_completion_tokens(const Provider& provider) {
+    return provider.transport == Transport::OpenaiChatCompletions &&
+           (provider.base_url.contains("//api.openai.com") ||
+            provider.base_url.contains(".openai.azure.com"));
+}
+
+void adapt_to(Provider& provider, const BuiltinProvider& builtin) {
+    provider.replay_reasoning = (builtin.traits & kReplaysReasoning) != 0;
+    if (provider.transport == Transport::OpenaiChatCompletions &&
+        (builtin.traits & kTakesCacheKey) == 0)
+        provider.omit.emplace_back("prompt_cache_key");
+}
+
+// "$NAME" is the value of that variable; a header whose variable is not set is not sent.
+std::map<std::string, std::string> headers_of(const std::map<std::string, std::string>& section,
+                                              const Environment& environment) {
+    std::map<std::string, std::string> headers;
+    for (const auto& [name, value] : section) {
+        if (!value.starts_with('$'))
+            headers[name] = value;
+        else if (const auto found = lookup(environment, value.substr(1)))
+            headers[name] = *found;
+    }
+    return headers;
+}
+
+void adapt_to(Provider& provider, const ProviderSection& section, const Environment& environment) {
+    if (section.headers) provider.headers = headers_of(*section.headers, environment);
+    provider.extra_body = section.extra_body.value_or(json::object());
+    if (section.omit)
+        provider.omit.insert(provider.omit.end(), section.omit->begin(), section.omit->end());
+    // A field that the operator adds is sent, whatever the table says.
+    std::erase_if(provider.omit,
+                  [&](const std::string& name) { return provider.extra_body.contains(name); });
+    provider.replay_reasoning = section.replay_reasoning.value_or(provider.replay_reasoning);
+    provider.keeps_state = section.keeps_state.value_or(false);
+    provider.first_byte_timeout_ms = section.first_byte_timeout_ms;
+    provider.idle_timeout_ms = section.idle_timeout_ms;
 }
 
 Status add_builtins(Config& config, const RuntimeSection& runtime, const Environment& environment) {
@@ -142,10 +179,11 @@ Status add_builtins(Config& config, const RuntimeSection& runtime, const Environ
         Provider provider{.id = std::string(builtin.id),
                           .transport = builtin.transport,
                           .base_url = std::string(builtin.base_url),
-                          .credential_env = split_names(builtin.credential_env),
-                          .stream = streams_by_default(builtin.id)};
+                          .credential_env = split_names(builtin.credential_env)};
         for (const auto& name : std::views::reverse(base_url_names(builtin.id)))
             provider.base_url = lookup(environment, name).value_or(provider.base_url);
+        adapt_to(provider, builtin);
+        provider.max_completion_tokens = takes_completion_tokens(provider);
         provider.needs_credential = !provider.credential_env.empty();
         provider.auth = builtin_auth(provider);
         find_credential(provider, environment);
@@ -184,7 +222,7 @@ Status add_configured(Config& config, const std::map<std::string, ProviderSectio
                           .base_url = section.base_url,
                           .credential_kind = section.auth.kind,
                           .reasoning_effort = section.reasoning_effort,
-                          .stream = section.stream.value_or(streams_by_default(id)),
+                          .stream = section.stream.value_or(true),
                           .auth = section.auth,
                           .is_configured = true};
         if (const auto builtin = config.providers.find(id); builtin != config.providers.end()) {
@@ -192,7 +230,13 @@ Status add_configured(Config& config, const std::map<std::string, ProviderSectio
                 provider.reasoning_effort = builtin->second.reasoning_effort;
             if (provider.transport == Transport::AnthropicMessages)
                 provider.context_management = builtin->second.context_management;
+            if (provider.transport == builtin->second.transport) {
+                provider.replay_reasoning = builtin->second.replay_reasoning;
+                provider.omit = builtin->second.omit;
+            }
         }
+        adapt_to(provider, section, environment);
+        provider.max_completion_tokens = takes_completion_tokens(provider);
         const auto source = section.auth.source;
         if (source == CredentialSource::Env) {
             provider.credential_env = {*section.auth.env};
@@ -258,10 +302,22 @@ Status choose_limits(Config& config, const ConfigFile& file, const Environment& 
                       .agent_rounds = runtime.max_agent_rounds,
                       .agent_tokens = runtime.max_agent_tokens,
                       .agent_wall_ms = runtime.max_agent_wall_ms};
+    config.follow_ups.depth = runtime.max_follow_up_depth.value_or(config.follow_ups.depth);
+    config.follow_ups.per_hour =
+        runtime.max_follow_ups_per_hour.value_or(config.follow_ups.per_hour);
+    config.work.turns_without_progress_max =
+        runtime.max_turns_without_progress.value_or(config.work.turns_without_progress_max);
+    TRY(pick(config.work.reminder_rounds, "HOLON_WORK_ITEM_STALE_REMINDER_ROUNDS", std::nullopt));
+    TRY(pick(config.work.reminder_cooldown_rounds, "HOLON_WORK_ITEM_STALE_REMINDER_COOLDOWN_ROUNDS",
+             std::nullopt));
+    TRY(pick(config.work.reminder_tokens_max, "HOLON_WORK_ITEM_STALE_REMINDER_MAX_TOKENS",
+             std::nullopt));
     TRY(pick(config.provider_timeout_s, "HOLON_PROVIDER_HTTP_TIMEOUT_SECS", std::nullopt));
     config.provider_stream_total_s = TRY(number(environment, "HOLON_PROVIDER_HTTP_TIMEOUT_SECS"));
     TRY(pick(config.provider_stream_idle_ms, "HOLON_PROVIDER_STREAM_IDLE_TIMEOUT_MS",
              std::nullopt));
+    config.outage_patience_ms = TRY(number(environment, "HOLON_OUTAGE_PATIENCE_MS"));
+    if (!config.outage_patience_ms) config.outage_patience_ms = runtime.outage_patience_ms;
     config.max_tool_output_tokens = std::min(config.max_tool_output_tokens, kToolOutputTokensCap);
     config.default_tool_output_tokens =
         std::min(config.default_tool_output_tokens, config.max_tool_output_tokens);
@@ -293,14 +349,28 @@ Environment without_secrets(Environment environment, const Config& config) {
     return environment;
 }
 
+// The variables that headers of providers name: their values are credentials.
+std::vector<std::string> header_variables(const ConfigFile& file) {
+    std::vector<std::string> names;
+    for (const auto& [id, section] :
+         file.providers.value_or(decltype(file.providers)::value_type{}))
+        for (const auto& [name, value] : section.headers.value_or(Environment{}))
+            if (value.starts_with('$')) names.push_back(value.substr(1));
+    return names;
+}
+
 // Each once. Also those in unused variables and profiles.
-std::vector<std::string> credentials_of(const Config& config, const Environment& environment) {
-    std::set<std::string> found{config.server.control_token};
+std::vector<std::string> credentials_of(const Config& config, const ConfigFile& file,
+                                        const Environment& environment) {
+    std::set<std::string> found{config.server.control_token, config.server.viewer_token,
+                                read_control_token(config.server.control_token_file).value_or("")};
     for (const auto& [id, provider] : config.providers) {
         found.insert(provider.credential);
         for (const auto& name : provider.credential_env)
             found.insert(lookup(environment, name).value_or(""));
     }
+    for (const auto& name : header_variables(file))
+        found.insert(lookup(environment, name).value_or(""));
     // A file that cannot be used is reported where a provider needs it.
     if (const auto stored = read_credentials(config.home))
         for (const auto& [name, entry] : stored->profiles) found.insert(entry.material);
@@ -319,6 +389,14 @@ void choose_policy(Config& config, const ConfigFile& file) {
             config.flow.agents[agent] = *section.policy->external_calls;
         if (section.gate) config.gate.agents[agent] = *section.gate;
     }
+}
+
+Webhooks webhooks_of(const WebhooksSection& section) {
+    const Webhooks unset;
+    return {.rate_per_minute = section.rate_per_minute.value_or(unset.rate_per_minute),
+            .body_bytes_max = section.body_bytes_max.value_or(unset.body_bytes_max),
+            .timestamp_tolerance_s =
+                section.timestamp_tolerance_s.value_or(unset.timestamp_tolerance_s)};
 }
 
 }  // namespace
@@ -342,6 +420,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     config.cwd = cwd;
     config.default_agent = lookup(environment, "HOLON_AGENT_ID").value_or("main");
     config.server = TRY(load_server(config.home, environment));
+    config.telemetry = TRY(load_telemetry(environment));
     config.workspace_dir = lookup(environment, "HOLON_WORKSPACE_DIR").value_or(cwd.string());
     if (const auto codex = lookup(environment, "CODEX_HOME"))
         config.codex_home = *codex;
@@ -360,6 +439,8 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     TRY(describe_models(config.models, file));
     TRY(choose_limits(config, file, environment));
     config.plans = plans_of(file.plan.value_or(PlanSection{}));
+    config.webhooks = webhooks_of(file.webhooks.value_or(WebhooksSection{}));
+    config.retention = retention_of(file.retention.value_or(RetentionSection{}));
     config.tls_ca_file = lookup(environment, "HOLON_TLS_CA_FILE")
                              .value_or(runtime.tls_ca_file.value_or(
                                  lookup(environment, "SSL_CERT_FILE").value_or("")));
@@ -369,7 +450,8 @@ Result<Config> load(const Flags& flags, const Environment& environment,
                     "runtime.tls_ca_file and SSL_CERT_FILE",
                     base::printable(config.tls_ca_file.string()));
     config.command_environment = without_secrets(environment, config);
-    config.credentials = credentials_of(config, environment);
+    for (const auto& name : header_variables(file)) config.command_environment.erase(name);
+    config.credentials = credentials_of(config, file, environment);
     choose_policy(config, file);
     if (file.mcp) {
         config.mcp_servers = mcp_servers(*file.mcp, environment, config.workspace_dir);

@@ -18,8 +18,10 @@
 #include "config/sections/gate_policy.h"
 #include "config/sections/mcp.h"
 #include "config/sections/plans.h"
+#include "config/sections/retention.h"
 #include "config/sections/sandbox.h"
 #include "config/sections/server.h"
+#include "config/sections/telemetry.h"
 #include "domain/tool.h"
 
 namespace config {
@@ -58,7 +60,16 @@ struct Provider {
     bool needs_credential{false};
     std::optional<ReasoningEffort> reasoning_effort{};  // None: the model's own.
     std::optional<ContextManagement> context_management{};
-    bool stream{true};          // Whether answers are streamed.
+    bool stream{true};  // Whether answers are streamed.
+    // How requests are adapted to it; see provider/http/adapt.h. Values of headers may be secrets.
+    std::map<std::string, std::string> headers{};
+    json::object extra_body{};
+    std::vector<std::string> omit{};
+    bool max_completion_tokens{false};
+    bool replay_reasoning{false};
+    bool keeps_state{false};  // It stores responses, and requests continue them.
+    std::optional<std::int64_t> first_byte_timeout_ms{};  // None: as for all providers.
+    std::optional<std::int64_t> idle_timeout_ms{};
     Auth auth{};                // As it is shown; names only.
     bool is_configured{false};  // In config.json, not built in.
 };
@@ -74,6 +85,15 @@ struct Budgets {
     friend bool operator==(const Budgets&, const Budgets&) = default;
 };
 
+// How work items are watched over.
+struct WorkSettings {
+    std::int64_t turns_without_progress_max{3};
+    std::int64_t reminder_rounds{10};
+    std::int64_t reminder_cooldown_rounds{10};
+    std::int64_t reminder_tokens_max{512};
+    friend bool operator==(const WorkSettings&, const WorkSettings&) = default;
+};
+
 // Which calls untrusted input may trigger; an agent's own setting takes precedence.
 struct FlowPolicy {
     domain::ExternalCalls external_calls{domain::ExternalCalls::Ask};
@@ -84,6 +104,14 @@ struct FlowPolicy {
         return own == agents.end() ? external_calls : own->second;
     }
     friend bool operator==(const FlowPolicy&, const FlowPolicy&) = default;
+};
+
+// Bounds of every webhook that has none of its own.
+struct Webhooks {
+    std::int64_t rate_per_minute{60};
+    std::int64_t body_bytes_max{256 * 1024};
+    std::int64_t timestamp_tolerance_s{300};
+    friend bool operator==(const Webhooks&, const Webhooks&) = default;
 };
 
 struct Config {
@@ -101,9 +129,15 @@ struct Config {
     std::int64_t max_command_output_bytes{std::int64_t{4} << 30};
     std::int64_t max_concurrent_turns{64};
     Budgets budgets{};
+    FollowUpLimits follow_ups{};
+    Retention retention{};
+    WorkSettings work{};
     std::int64_t provider_timeout_s{300};
     std::int64_t provider_stream_idle_ms{300'000};
     std::optional<std::int64_t> provider_stream_total_s{};  // None: as long as something arrives.
+    // How long a turn waits for a provider that is down. None: the default, which is shorter where
+    // an operator waits for the command.
+    std::optional<std::int64_t> outage_patience_ms{};
     // Certificates to trust instead of the system's; empty: the system's.
     std::filesystem::path tls_ca_file{};
     std::filesystem::path codex_home{};  // Where the Codex command line logs in.
@@ -116,10 +150,12 @@ struct Config {
     FlowPolicy flow{};
     std::vector<McpServer> mcp_servers{};
     Server server{};
+    Telemetry telemetry{};
     std::filesystem::path user_home{};  // It holds the user's secrets; empty when unknown.
     Sandboxes sandboxes{};
     Plans plans{};
     GateSettings gate{};
+    Webhooks webhooks{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // What an MCP server writes to its standard error.

@@ -249,12 +249,14 @@ TEST_F(Load, CommandsGetTheEnvironmentWithoutAnySecret) {
 
 TEST_F(Load, EveryCredentialIsKnownUsedOrNot) {
     environment["HOLON_CONTROL_TOKEN"] = "token-1";
+    environment["HOLON_VIEWER_TOKEN"] = "token-2";
+    ASSERT_TRUE(base::write_file_atomic(home / "control-token", "token-3\n", 0600));
     environment["OPENAI_API_KEY"] = "key-1";
     environment["ANTHROPIC_API_KEY"] = "key-2";
     environment["ANTHROPIC_AUTH_TOKEN"] = "key-3";
     credentials(R"({"profiles": {"spare": {"kind": "api_key", "material": "key-4"}}})");
-    EXPECT_THAT(load().credentials,
-                testing::ElementsAre("key-1", "key-2", "key-3", "key-4", "token-1"));
+    EXPECT_THAT(load().credentials, testing::ElementsAre("key-1", "key-2", "key-3", "key-4",
+                                                         "token-1", "token-2", "token-3"));
 }
 
 TEST_F(Load, ExternalCallsNeedApprovalUnlessTheFileSaysOtherwise) {
@@ -374,6 +376,37 @@ TEST(BuiltIns, EachHasAnEndpointOfATransportContractAndNothingOfItsOwn) {
                     builtin.base_url.starts_with("http://localhost"))
             << builtin.id;
     }
+}
+
+TEST_F(Load, HowRequestsAreAdaptedToAProviderIsChecked) {
+    const auto configured = [&](std::string_view transport, std::string_view members) {
+        file(fmt::format(
+            R"({{"providers":{{"house":{{"transport":"{}","base_url":"http://h",
+                "auth":{{"source":"none","kind":"none"}},{}}}}}}})",
+            transport, members));
+        return config::load({}, environment, "/");
+    };
+    EXPECT_TRUE(configured("openai_responses", R"("keeps_state":true)").has_value());
+    const std::vector<std::tuple<std::string_view, std::string_view, std::string>> rows{
+        {"openai_chat_completions", R"("keeps_state":true)", "keeps_state"},
+        {"openai_responses", R"("headers":{"a b":"c"})", "headers"},
+        {"openai_responses", R"("headers":{"a":"b\nc"})", "headers"},
+        {"openai_responses", R"("idle_timeout_ms":0)", "idle_timeout_ms"},
+        {"openai_responses", R"("first_byte_timeout_ms":-1)", "first_byte_timeout_ms"},
+        {"openai_responses", R"("omit":3)", "omit"}};
+    for (const auto& [transport, members, place] : rows) {
+        const auto refused = configured(transport, members);
+        ASSERT_FALSE(refused.has_value()) << members;
+        EXPECT_THAT(refused.error().message, HasSubstr("/providers/house/" + place));
+    }
+}
+
+TEST_F(Load, ThePatienceWithAnOutageIsASetting) {
+    EXPECT_EQ(load().outage_patience_ms, std::nullopt);
+    file(R"({"runtime":{"outage_patience_ms":7000}})");
+    EXPECT_EQ(load().outage_patience_ms, 7000);
+    environment["HOLON_OUTAGE_PATIENCE_MS"] = "9000";
+    EXPECT_EQ(load().outage_patience_ms, 9000);
 }
 
 }  // namespace

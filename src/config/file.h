@@ -11,6 +11,7 @@
 #include "config/models/catalogue.h"
 #include "config/sections/mcp.h"
 #include "config/sections/plans.h"
+#include "config/sections/retention.h"
 #include "domain/execution.h"
 #include "domain/gate.h"
 #include "domain/tool.h"
@@ -36,9 +37,18 @@ struct ProviderSection {
     std::optional<ReasoningEffort> reasoning_effort{};
     std::optional<bool> stream{};
     std::optional<json::object> builtin_web_search{};
+    std::optional<std::map<std::string, std::string>> headers{};
+    std::optional<json::object> extra_body{};
+    std::optional<std::vector<std::string>> omit{};
+    std::optional<bool> keeps_state{};
+    std::optional<bool> replay_reasoning{};
+    std::optional<std::int64_t> first_byte_timeout_ms{};
+    std::optional<std::int64_t> idle_timeout_ms{};
 };
 BOOST_DESCRIBE_STRUCT(ProviderSection, (),
-                      (transport, base_url, auth, reasoning_effort, stream, builtin_web_search))
+                      (transport, base_url, auth, reasoning_effort, stream, builtin_web_search,
+                       headers, extra_body, omit, keeps_state, replay_reasoning,
+                       first_byte_timeout_ms, idle_timeout_ms))
 
 struct ContextManagementSection {
     std::optional<bool> enabled{};
@@ -65,13 +75,25 @@ struct RuntimeSection {
     std::optional<std::int64_t> max_agent_rounds{};
     std::optional<std::int64_t> max_agent_tokens{};
     std::optional<std::int64_t> max_agent_wall_ms{};
+    std::optional<std::int64_t> outage_patience_ms{};
+    std::optional<std::int64_t> max_follow_up_depth{};
+    std::optional<std::int64_t> max_follow_ups_per_hour{};
+    std::optional<std::int64_t> max_turns_without_progress{};
 };
 BOOST_DESCRIBE_STRUCT(RuntimeSection, (),
                       (max_output_tokens, default_tool_output_tokens, max_tool_output_tokens,
                        disable_provider_fallback, tls_ca_file, anthropic_context_management,
                        max_command_output_bytes, max_concurrent_turns, max_turn_rounds,
                        max_turn_tokens, max_turn_wall_ms, max_agent_rounds, max_agent_tokens,
-                       max_agent_wall_ms))
+                       max_agent_wall_ms, outage_patience_ms, max_follow_up_depth,
+                       max_follow_ups_per_hour, max_turns_without_progress))
+
+struct WebhooksSection {
+    std::optional<std::int64_t> rate_per_minute{};
+    std::optional<std::int64_t> body_bytes_max{};
+    std::optional<std::int64_t> timestamp_tolerance_s{};
+};
+BOOST_DESCRIBE_STRUCT(WebhooksSection, (), (rate_per_minute, body_bytes_max, timestamp_tolerance_s))
 
 struct TuiSection {
     std::optional<std::string> alternate_screen{};
@@ -177,11 +199,13 @@ struct SandboxSection {
     std::optional<domain::SandboxNetwork> network{};
     std::optional<std::vector<std::string>> allowed_hosts{};
     std::optional<std::vector<std::string>> writable_roots{};
+    std::optional<std::vector<std::string>> readable_roots{};
     std::optional<std::vector<std::string>> hidden{};
     std::optional<SandboxLimitsSection> limits{};
 };
 BOOST_DESCRIBE_STRUCT(SandboxSection, (),
-                      (backend, network, allowed_hosts, writable_roots, hidden, limits))
+                      (backend, network, allowed_hosts, writable_roots, readable_roots, hidden,
+                       limits))
 struct ExecutionSection {
     std::optional<bool> allow_processes{};
     std::optional<bool> allow_background_tasks{};
@@ -216,10 +240,12 @@ struct ConfigFile {
     std::optional<std::map<std::string, AgentSection>> agents{};
     std::optional<PlanSection> plan{};
     std::optional<GateSection> gate{};
+    std::optional<WebhooksSection> webhooks{};
+    std::optional<RetentionSection> retention{};
 };
 BOOST_DESCRIBE_STRUCT(ConfigFile, (),
                       (model, models, providers, runtime, tui, web, mcp, policy, redaction, sandbox,
-                       execution, agents, plan, gate))
+                       execution, agents, plan, gate, webhooks, retention))
 
 // Checks that all of it is consistent; an error names the place.
 base::Status check(const ConfigFile& file);

@@ -43,6 +43,36 @@ Status check_base_url(std::string_view url, const std::string& place) {
                 place, base::printable(url.substr(0, 200)));
 }
 
+bool is_header_name(std::string_view name) {
+    constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+    return !name.empty() && std::ranges::all_of(name, [&](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || kMarks.contains(c);
+    });
+}
+
+Status check_adaptation(const ProviderSection& section, Transport transport,
+                        const std::string& place) {
+    for (const auto& [name, value] : section.headers.value_or(Environment{})) {
+        if (!is_header_name(name))
+            return fail(ErrorCode::InvalidInput, "{}/headers: '{}' is not the name of a header",
+                        place, base::printable(name.substr(0, 80)));
+        if (value.find_first_of("\r\n") != std::string::npos || value.contains('\0'))
+            return fail(ErrorCode::InvalidInput, "{}/headers/{}: must be one line", place, name);
+    }
+    if (section.keeps_state.value_or(false) && transport != Transport::OpenaiResponses)
+        return fail(ErrorCode::InvalidInput,
+                    "{}/keeps_state: only the transport openai_responses can continue a stored "
+                    "conversation",
+                    place);
+    for (const auto& [name, value] :
+         {std::pair("first_byte_timeout_ms", section.first_byte_timeout_ms),
+          std::pair("idle_timeout_ms", section.idle_timeout_ms)})
+        if (value && *value <= 0)
+            return fail(ErrorCode::InvalidInput, "{}/{}: must be above 0, got {}", place, name,
+                        *value);
+    return {};
+}
+
 Status check_provider(const std::string& id, const ProviderSection& section) {
     const std::string place = base::typed::child_pointer("/providers", id);
     if (!is_provider_id(id))
@@ -55,17 +85,17 @@ Status check_provider(const std::string& id, const ProviderSection& section) {
                     place, base::printable(section.transport),
                     fmt::join(base::typed::type_of<Transport>().names, ", "));
     if (*transport != Transport::Scripted) TRY(check_base_url(section.base_url, place));
-    if (section.stream.value_or(false) && (id == "openai" || id == "anthropic"))
-        return fail(ErrorCode::InvalidInput,
-                    "{}/stream: {} is always asked without streaming; use another id", place, id);
     if (!section.stream.value_or(true) && *transport == Transport::OpenaiCodexResponses)
         return fail(ErrorCode::InvalidInput, "{}/stream: Codex always streams", place);
+    TRY(check_adaptation(section, *transport, place));
     return check_auth(section.auth, place + "/auth");
 }
 
-Status check_limit(const std::optional<std::int64_t>& value, std::string_view name) {
+Status check_limit(const std::optional<std::int64_t>& value, std::string_view name,
+                   std::string_view section = "/runtime/") {
     if (value && *value <= 0)
-        return fail(ErrorCode::InvalidInput, "/runtime/{}: must be above 0, got {}", name, *value);
+        return fail(ErrorCode::InvalidInput, "{}{}: must be above 0, got {}", section, name,
+                    *value);
     return {};
 }
 
@@ -124,6 +154,13 @@ Status check(const ConfigFile& file) {
     if (file.mcp) TRY(check_mcp(*file.mcp));
     TRY(check_sandbox(file));
     if (file.plan) TRY(check_plan(*file.plan));
+    if (file.webhooks) {
+        TRY(check_limit(file.webhooks->rate_per_minute, "rate_per_minute", "/webhooks/"));
+        TRY(check_limit(file.webhooks->body_bytes_max, "body_bytes_max", "/webhooks/"));
+        TRY(check_limit(file.webhooks->timestamp_tolerance_s, "timestamp_tolerance_s",
+                        "/webhooks/"));
+    }
+    if (file.retention) TRY(check_retention(*file.retention));
     if (!file.runtime) return {};
     if (const auto& context = file.runtime->anthropic_context_management)
         for (const auto& limit : {context->trigger_input_tokens, context->keep_recent_tool_uses,
@@ -139,6 +176,10 @@ Status check(const ConfigFile& file) {
     TRY(check_limit(file.runtime->max_agent_rounds, "max_agent_rounds"));
     TRY(check_limit(file.runtime->max_agent_tokens, "max_agent_tokens"));
     TRY(check_limit(file.runtime->max_agent_wall_ms, "max_agent_wall_ms"));
+    TRY(check_limit(file.runtime->outage_patience_ms, "outage_patience_ms"));
+    TRY(check_limit(file.runtime->max_follow_up_depth, "max_follow_up_depth"));
+    TRY(check_limit(file.runtime->max_follow_ups_per_hour, "max_follow_ups_per_hour"));
+    TRY(check_limit(file.runtime->max_turns_without_progress, "max_turns_without_progress"));
     return check_limit(file.runtime->max_tool_output_tokens, "max_tool_output_tokens");
 }
 

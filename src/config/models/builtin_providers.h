@@ -8,11 +8,17 @@
 
 namespace config {
 
+// What is known of a provider beyond its transport. Everything else is found out when it refuses a
+// request; see provider/http/adapt.h.
+inline constexpr unsigned kTakesCacheKey = 1U << 0U;     // Chat Completions: `prompt_cache_key`.
+inline constexpr unsigned kReplaysReasoning = 1U << 1U;  // Thinking without a signature goes back.
+
 struct BuiltinProvider {
     std::string_view id;
     Transport transport;
     std::string_view base_url;
     std::string_view credential_env;  // Names, comma separated; empty: none needed.
+    unsigned traits{0};
 };
 
 inline constexpr auto kBuiltinProviders = std::to_array<BuiltinProvider>({
@@ -22,11 +28,11 @@ inline constexpr auto kBuiltinProviders = std::to_array<BuiltinProvider>({
      "ANTHROPIC_API_KEY,ANTHROPIC_AUTH_TOKEN"},
     {"arcee", Transport::OpenaiChatCompletions, "https://api.arcee.ai/api/v1", "ARCEE_API_KEY"},
     {"bigmodel", Transport::AnthropicMessages, "https://open.bigmodel.cn/api/anthropic",
-     "BIGMODEL_API_KEY"},
+     "BIGMODEL_API_KEY", kReplaysReasoning},
     {"bigmodel-anthropic", Transport::AnthropicMessages, "https://open.bigmodel.cn/api/anthropic",
-     "BIGMODEL_API_KEY"},
+     "BIGMODEL_API_KEY", kReplaysReasoning},
     {"bigmodel-openai", Transport::OpenaiChatCompletions, "https://open.bigmodel.cn/api/paas/v4",
-     "BIGMODEL_API_KEY"},
+     "BIGMODEL_API_KEY", kReplaysReasoning},
     {"byteplus", Transport::OpenaiChatCompletions, "https://ark.ap-southeast.bytepluses.com/api/v3",
      "BYTEPLUS_API_KEY"},
     {"byteplus-coding", Transport::OpenaiChatCompletions,
@@ -34,11 +40,11 @@ inline constexpr auto kBuiltinProviders = std::to_array<BuiltinProvider>({
      "BYTEPLUS_CODING_API_KEY,BYTEPLUS_API_KEY"},
     {"chutes", Transport::OpenaiChatCompletions, "https://llm.chutes.ai/v1", "CHUTES_API_KEY"},
     {"deepseek", Transport::AnthropicMessages, "https://api.deepseek.com/anthropic",
-     "DEEPSEEK_API_KEY"},
+     "DEEPSEEK_API_KEY", kReplaysReasoning},
     {"deepseek-anthropic", Transport::AnthropicMessages, "https://api.deepseek.com/anthropic",
-     "DEEPSEEK_API_KEY"},
+     "DEEPSEEK_API_KEY", kReplaysReasoning},
     {"deepseek-openai", Transport::OpenaiChatCompletions, "https://api.deepseek.com/v1",
-     "DEEPSEEK_API_KEY"},
+     "DEEPSEEK_API_KEY", kReplaysReasoning},
     {"fireworks", Transport::OpenaiChatCompletions, "https://api.fireworks.ai/inference/v1",
      "FIREWORKS_API_KEY"},
     {"huggingface", Transport::OpenaiChatCompletions, "https://router.huggingface.co/v1",
@@ -46,20 +52,20 @@ inline constexpr auto kBuiltinProviders = std::to_array<BuiltinProvider>({
     {"kilocode", Transport::OpenaiChatCompletions, "https://api.kilo.ai/api/gateway",
      "KILOCODE_API_KEY"},
     {"litellm", Transport::OpenaiChatCompletions, "http://localhost:4000", "LITELLM_API_KEY"},
-    {"minimax", Transport::AnthropicMessages, "https://api.minimax.io/anthropic",
-     "MINIMAX_API_KEY"},
+    {"minimax", Transport::AnthropicMessages, "https://api.minimax.io/anthropic", "MINIMAX_API_KEY",
+     kReplaysReasoning},
     {"minimax-portal", Transport::AnthropicMessages, "https://api.minimax.io/anthropic",
-     "MINIMAX_API_KEY"},
+     "MINIMAX_API_KEY", kReplaysReasoning},
     {"mistral", Transport::OpenaiChatCompletions, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"},
-    {"moonshot", Transport::OpenaiChatCompletions, "https://api.moonshot.ai/v1",
-     "MOONSHOT_API_KEY"},
+    {"moonshot", Transport::OpenaiChatCompletions, "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY",
+     kTakesCacheKey | kReplaysReasoning},
     {"nearai", Transport::OpenaiChatCompletions, "https://cloud-api.near.ai/v1", "NEARAI_API_KEY"},
     {"nvidia", Transport::OpenaiChatCompletions, "https://integrate.api.nvidia.com/v1",
      "NVIDIA_API_KEY"},
     {"opencode-go", Transport::OpenaiChatCompletions, "https://opencode.ai/zen/go/v1",
      "OPENCODE_GO_API_KEY"},
     {"openrouter", Transport::OpenaiChatCompletions, "https://openrouter.ai/api/v1",
-     "OPENROUTER_API_KEY"},
+     "OPENROUTER_API_KEY", kTakesCacheKey},
     {"qianfan", Transport::OpenaiChatCompletions, "https://qianfan.baidubce.com/v2",
      "QIANFAN_API_KEY"},
     {"qwen", Transport::OpenaiChatCompletions, "https://coding-intl.dashscope.aliyuncs.com/v1",
@@ -73,7 +79,8 @@ inline constexpr auto kBuiltinProviders = std::to_array<BuiltinProvider>({
      "TOKENHUB_API_KEY"},
     {"together", Transport::OpenaiChatCompletions, "https://api.together.xyz/v1",
      "TOGETHER_API_KEY"},
-    {"venice", Transport::OpenaiChatCompletions, "https://api.venice.ai/api/v1", "VENICE_API_KEY"},
+    {"venice", Transport::OpenaiChatCompletions, "https://api.venice.ai/api/v1", "VENICE_API_KEY",
+     kTakesCacheKey},
     {"vercel-ai-gateway", Transport::AnthropicMessages, "https://ai-gateway.vercel.sh",
      "AI_GATEWAY_API_KEY,VERCEL_AI_GATEWAY_API_KEY"},
     {"vllm", Transport::OpenaiChatCompletions, "http://127.0.0.1:8000/v1", ""},
@@ -84,21 +91,25 @@ inline constexpr auto kBuiltinProviders = std::to_array<BuiltinProvider>({
      "VOLCENGINE_CODING_API_KEY,VOLCENGINE_API_KEY,ARK_API_KEY"},
     {"xai", Transport::OpenaiChatCompletions, "https://api.x.ai/v1", "XAI_API_KEY"},
     {"xiaomi", Transport::AnthropicMessages, "https://api.xiaomimimo.com/anthropic",
-     "XIAOMI_API_KEY"},
+     "XIAOMI_API_KEY", kReplaysReasoning},
     {"xiaomi-anthropic", Transport::AnthropicMessages, "https://api.xiaomimimo.com/anthropic",
-     "XIAOMI_API_KEY"},
+     "XIAOMI_API_KEY", kReplaysReasoning},
     {"xiaomi-openai", Transport::OpenaiChatCompletions, "https://api.xiaomimimo.com/v1",
-     "XIAOMI_API_KEY"},
+     "XIAOMI_API_KEY", kReplaysReasoning},
     {"xiaomi-token-plan", Transport::AnthropicMessages,
-     "https://token-plan-cn.xiaomimimo.com/anthropic", "XIAOMI_TOKEN_PLAN_API_KEY"},
+     "https://token-plan-cn.xiaomimimo.com/anthropic", "XIAOMI_TOKEN_PLAN_API_KEY",
+     kReplaysReasoning},
     {"xiaomi-token-plan-anthropic", Transport::AnthropicMessages,
-     "https://token-plan-cn.xiaomimimo.com/anthropic", "XIAOMI_TOKEN_PLAN_API_KEY"},
+     "https://token-plan-cn.xiaomimimo.com/anthropic", "XIAOMI_TOKEN_PLAN_API_KEY",
+     kReplaysReasoning},
     {"xiaomi-token-plan-openai", Transport::OpenaiChatCompletions,
-     "https://token-plan-cn.xiaomimimo.com/v1", "XIAOMI_TOKEN_PLAN_API_KEY"},
-    {"zai", Transport::AnthropicMessages, "https://api.z.ai/api/anthropic", "ZAI_API_KEY"},
-    {"zai-anthropic", Transport::AnthropicMessages, "https://api.z.ai/api/anthropic",
-     "ZAI_API_KEY"},
-    {"zai-openai", Transport::OpenaiChatCompletions, "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"},
+     "https://token-plan-cn.xiaomimimo.com/v1", "XIAOMI_TOKEN_PLAN_API_KEY", kReplaysReasoning},
+    {"zai", Transport::AnthropicMessages, "https://api.z.ai/api/anthropic", "ZAI_API_KEY",
+     kReplaysReasoning},
+    {"zai-anthropic", Transport::AnthropicMessages, "https://api.z.ai/api/anthropic", "ZAI_API_KEY",
+     kReplaysReasoning},
+    {"zai-openai", Transport::OpenaiChatCompletions, "https://api.z.ai/api/paas/v4", "ZAI_API_KEY",
+     kReplaysReasoning},
     // Plays a scenario file: `scripted/<path>`. For demonstrations and tests; no network, no key.
     {"scripted", Transport::Scripted, "", ""},
 });

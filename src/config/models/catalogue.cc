@@ -120,6 +120,13 @@ base::Status check_override(const ModelOverride& model, std::string_view place) 
     TRY(check_number(model.runtime_max_output_tokens, place, "runtime_max_output_tokens"));
     TRY(check_number(model.tool_output_truncation_estimated_tokens, place,
                      "tool_output_truncation_estimated_tokens"));
+    if (model.prices)
+        for (const double price :
+             {model.prices->input, model.prices->output, model.prices->cached_input.value_or(0),
+              model.prices->cache_write.value_or(0)})
+            if (!(price >= 0))
+                return fail(ErrorCode::InvalidInput, "{}/prices: must not be below 0, got {}",
+                            place, price);
     const auto percent = model.effective_context_window_percent;
     if (percent && (*percent < 1 || *percent > 100))
         return fail(ErrorCode::InvalidInput,
@@ -133,6 +140,19 @@ base::Status check_override(const ModelOverride& model, std::string_view place) 
     return check_order(
         model.compaction_keep_recent_estimated_tokens, "compaction_keep_recent_estimated_tokens",
         model.compaction_trigger_estimated_tokens, "compaction_trigger_estimated_tokens", place);
+}
+
+double cost_usd(const ModelPrices& prices, const domain::TokenUsage& usage,
+                const std::optional<domain::CacheUsage>& parts) {
+    constexpr double kMillion = 1e6;
+    const auto read = parts ? parts->read_input_tokens : 0;
+    const auto written = parts ? parts->creation_input_tokens : 0;
+    const auto uncached = std::max<std::int64_t>(0, usage.input_tokens - read - written);
+    return (static_cast<double>(uncached) * prices.input +
+            static_cast<double>(read) * prices.cached_input.value_or(prices.input) +
+            static_cast<double>(written) * prices.cache_write.value_or(prices.input) +
+            static_cast<double>(usage.output_tokens) * prices.output) /
+           kMillion;
 }
 
 ModelPolicy resolve_policy(const ModelRef& ref, const ModelSettings& settings) {

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/typed.h"
 #include "config/models/model_ref.h"
+#include "domain/provider.h"
 
 namespace config {
 
@@ -39,6 +40,20 @@ enum class MetadataSource { BuiltInCatalog, ConservativeBuiltin, ConfigOverride,
 BOOST_DESCRIBE_ENUM(MetadataSource, BuiltInCatalog, ConservativeBuiltin, ConfigOverride,
                     UnknownFallback)
 
+// What a model costs, in US dollars for a million tokens.
+struct ModelPrices {
+    double input{0};
+    double output{0};
+    std::optional<double> cached_input{};  // Read from a cache; as input unless set.
+    std::optional<double> cache_write{};   // Written to a cache; as input unless set.
+    friend bool operator==(const ModelPrices&, const ModelPrices&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ModelPrices, (), (input, output, cached_input, cache_write))
+
+// What `usage` costs. Without `parts` all of its input counts as uncached.
+double cost_usd(const ModelPrices& prices, const domain::TokenUsage& usage,
+                const std::optional<domain::CacheUsage>& parts);
+
 // The operator's settings for one model (`models.catalog`) or for all unknown ones.
 struct ModelOverride {
     std::optional<std::string> display_name{};
@@ -51,6 +66,7 @@ struct ModelOverride {
     std::optional<std::int64_t> compaction_keep_recent_estimated_tokens{};
     std::optional<std::int64_t> runtime_max_output_tokens{};
     std::optional<std::int64_t> tool_output_truncation_estimated_tokens{};
+    std::optional<ModelPrices> prices{};
     friend bool operator==(const ModelOverride&, const ModelOverride&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ModelOverride, (),
@@ -58,7 +74,7 @@ BOOST_DESCRIBE_STRUCT(ModelOverride, (),
                        effective_context_window_percent, auto_compact_token_limit,
                        prompt_budget_estimated_tokens, compaction_trigger_estimated_tokens,
                        compaction_keep_recent_estimated_tokens, runtime_max_output_tokens,
-                       tool_output_truncation_estimated_tokens))
+                       tool_output_truncation_estimated_tokens, prices))
 // `place` names it in the error.
 base::Status check_override(const ModelOverride& override_, std::string_view place);
 

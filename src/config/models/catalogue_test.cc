@@ -154,5 +154,15 @@ TEST(Catalogue, APreferredModelIsTheFirstOfItsProvider) {
     EXPECT_EQ(preferred_model("my-proxy", settings), ref("my-proxy/a"));
 }
 
+TEST(Catalogue, CostCountsEachPartAtItsPrice) {
+    const ModelPrices prices{.input = 2, .output = 10, .cached_input = 0.5, .cache_write = 4};
+    const domain::TokenUsage usage{1'000'000, 100'000, 1'100'000};
+    EXPECT_DOUBLE_EQ(cost_usd(prices, usage, std::nullopt), 3.0);
+    EXPECT_DOUBLE_EQ(cost_usd(prices, usage, domain::CacheUsage{600'000, 200'000, 200'000}), 2.5);
+    EXPECT_DOUBLE_EQ(cost_usd({.input = 2, .output = 10}, usage, domain::CacheUsage{600'000, 0}),
+                     3.0);
+    EXPECT_FALSE(check_override({.prices = ModelPrices{.input = -1}}, "/x").has_value());
+}
+
 }  // namespace
 }  // namespace config

@@ -76,11 +76,18 @@ Status check_limits(const SandboxLimitsSection& limits, const std::string& place
 
 Status check_section(const SandboxSection& section, const std::string& place) {
     TRY(check_paths(section.writable_roots, place + "/writable_roots"));
+    TRY(check_paths(section.readable_roots, place + "/readable_roots"));
     TRY(check_paths(section.hidden, place + "/hidden"));
     for (const auto& root : section.writable_roots.value_or(std::vector<std::string>{}))
         if (std::filesystem::path(root).lexically_normal() == "/")
             return fail(ErrorCode::InvalidInput,
                         "{}/writable_roots: the whole file system cannot be writable; name a "
+                        "folder in it",
+                        place);
+    for (const auto& root : section.readable_roots.value_or(std::vector<std::string>{}))
+        if (std::filesystem::path(root).lexically_normal() == "/")
+            return fail(ErrorCode::InvalidInput,
+                        "{}/readable_roots: the whole file system would show every secret; name a "
                         "folder in it",
                         place);
     if (section.allowed_hosts) {
@@ -113,7 +120,10 @@ void take_all(domain::SandboxSettings& settings, const SandboxSection& section) 
 
 Sandbox applied(Sandbox sandbox, const std::optional<SandboxSection>& section,
                 const std::optional<ExecutionSection>& execution) {
-    if (section) take_all(sandbox.settings, *section);
+    if (section) {
+        take_all(sandbox.settings, *section);
+        take(sandbox.readable_roots, section->readable_roots);
+    }
     if (!execution) return sandbox;
     take(sandbox.allow_processes, execution->allow_processes);
     take(sandbox.allow_background_tasks, execution->allow_background_tasks);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "config/file.h"
@@ -14,6 +15,8 @@ namespace config {
 
 struct Sandbox {
     domain::SandboxSettings settings{};
+    // What confined commands may read, in addition to the system, toolchains and their root.
+    std::vector<std::string> readable_roots{};
     bool allow_processes{true};
     bool allow_background_tasks{true};
     bool allow_worktrees{true};

@@ -113,6 +113,7 @@ base::Result<Server> load_server(const std::filesystem::path& home,
     server.socket_path = home / "run" / "holon.sock";
     if (const auto path = value_of(environment, "HOLON_SOCKET_PATH"); !path.empty())
         server.socket_path = path;
+    server.control_token_file = home / "control-token";
     if (const auto token = value_of(environment, "HOLON_CONTROL_TOKEN"); !token.empty())
         server.control_token = TRY(check_token(token, "HOLON_CONTROL_TOKEN"));
     if (const auto token = value_of(environment, "HOLON_VIEWER_TOKEN"); !token.empty())

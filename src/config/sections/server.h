@@ -15,8 +15,9 @@ inline constexpr int kDefaultPort = 7878;
 inline constexpr std::size_t kSocketPathMax = 107;  // The limit of the kernel.
 inline constexpr std::size_t kTokenBytesMax = 4096;
 
-// When a control token is required over TCP: when one is configured or the address is not loopback;
-// always; never.
+// When a control token is required over TCP. Auto and Required: always; on a loopback address the
+// daemon makes one when none is configured. Disabled: never, on a loopback address that is not
+// advertised.
 enum class AuthMode { Auto, Required, Disabled };
 BOOST_DESCRIBE_ENUM(AuthMode, Auto, Required, Disabled)
 
@@ -27,6 +28,8 @@ struct Server {
     std::filesystem::path socket_path;
     std::string control_token{};  // A secret; empty: none.
     std::string viewer_token{};   // The same, for clients that may only read.
+    // Where the daemon keeps the token that it makes when none is configured.
+    std::filesystem::path control_token_file{};
     AuthMode control_auth_mode{AuthMode::Auto};
 };
 
