@@ -17,6 +17,11 @@ using namespace conformance;
 
 namespace {
 
+domain::Webhook webhook(const std::string& id) {
+    return {
+        .webhook_id = {id}, .target_agent_id = {"ada"}, .name = "ci", .token_hash = "hash-" + id};
+}
+
 domain::ExternalTrigger trigger(const std::string& id, const std::string& agent = "ada") {
     return {.external_trigger_id = {id}, .target_agent_id = {agent}, .token_hash = "hash-" + id};
 }
@@ -64,7 +69,9 @@ TEST_P(StoreConformance, CountsSayWhatIsGoingOnOverAllAgents) {
         TRY(tx.put_wait({.id = {"w2"}, .agent_id = {"ada"}}));
         TRY(tx.put_wait(
             {.id = {"w3"}, .agent_id = {"bob"}, .status = domain::WaitStatus::Resolved}));
-        EXPECT_EQ(TRY(tx.counts()), (Counts{1, 1, 1, 1}));
+        TRY(tx.append_message(message("m1", "ada"), std::nullopt));
+        TRY(tx.append_message(message("m2", "bob"), std::nullopt));
+        EXPECT_EQ(TRY(tx.counts()), (Counts{1, 1, 1, 1, 2}));
         return {};
     });
 }
@@ -207,6 +214,33 @@ TEST_P(StoreConformance, AnAgentHasOneActiveTriggerAndATokenLeadsToIt) {
     });
 }
 
+TEST_P(StoreConformance, ATokenLeadsToItsWebhookAndNamesOfActiveOnesAreUnique) {
+    write([](Tx& tx) -> Status { return tx.put_webhook(webhook("w1")); });
+    const Status second =
+        store_->write(Durability::Process, [](Tx& tx) { return tx.put_webhook(webhook("w2")); });
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::Conflict);
+    reopen();
+    write([](Tx& tx) -> Status {
+        auto revoked = webhook("w1");
+        revoked.status = domain::TriggerStatus::Revoked;
+        revoked.revoked_at = from_micros(9);
+        TRY(tx.put_webhook(revoked));
+        TRY(tx.put_webhook(webhook("w2")));
+        EXPECT_EQ(TRY(tx.webhook_by_token("hash-w1")), revoked);
+        EXPECT_EQ(TRY(tx.webhook_by_token("hash-w2")), webhook("w2"));
+        EXPECT_FALSE(TRY(tx.webhook_by_token("hash-w3")));
+        auto rotated = webhook("w2");
+        rotated.token_hash = "hash-w3";
+        TRY(tx.put_webhook(rotated));
+        EXPECT_FALSE(TRY(tx.webhook_by_token("hash-w2")));
+        EXPECT_EQ(TRY(tx.webhook_by_token("hash-w3")), rotated);
+        EXPECT_THAT(TRY(tx.webhooks({"ada"}, 9)), ElementsAre(rotated, revoked));
+        EXPECT_THAT(TRY(tx.webhooks({"bob"}, 9)), IsEmpty());
+        return {};
+    });
+}
+
 TEST_P(StoreConformance, AWakeHintIsKeptWholeOnceForEachAgent) {
     write([](Tx& tx) -> Status {
         TRY(tx.put_wake_hint(hint("ada", "first")));
@@ -268,7 +302,9 @@ TEST_P(StoreConformance, AnErasedAgentLeavesNoTriggerAndNoHint) {
         TRY(tx.put_agent(agent("ada")));
         TRY(tx.put_trigger(trigger("x1")));
         TRY(tx.put_wake_hint(hint("ada", "look")));
+        TRY(tx.put_webhook(webhook("w1")));
         TRY(tx.erase_agent({"ada"}));
+        EXPECT_THAT(TRY(tx.webhooks({"ada"}, 9)), IsEmpty());
         EXPECT_THAT(TRY(tx.triggers({"ada"}, 9)), IsEmpty());
         EXPECT_FALSE(TRY(tx.wake_hint({"ada"})));
         return {};

@@ -53,6 +53,44 @@ TEST_P(StoreConformance, APlanRunComesBackWholeWithThePlanItRuns) {
     });
 }
 
+TEST_P(StoreConformance, PlanRunsAreFoundByTheRunTheyTakeBack) {
+    const auto reverting = [](const std::string& id, std::int64_t created, const char* reverts) {
+        auto one = run(id, created, PlanRunStatus::Succeeded);
+        one.reverts = domain::RunId{reverts};
+        return one;
+    };
+    write([&](Tx& tx) -> Status {
+        TRY(tx.add_plan_run(run("p1", 10, PlanRunStatus::Succeeded), ""));
+        TRY(tx.add_plan_run(reverting("p3", 30, "p1"), ""));
+        TRY(tx.add_plan_run(reverting("p2", 20, "p1"), ""));
+        TRY(tx.add_plan_run(reverting("p4", 40, "p3"), ""));
+        TRY(tx.add_plan_run(reverting("p5", 50, "p1"), ""));
+        TRY(tx.put_plan_run(reverting("p2", 20, "p1")));
+        return tx.drop_plan_run({"p5"});
+    });
+    reopen();
+    read([&](Tx& tx) -> Status {
+        EXPECT_THAT(names(TRY(tx.plan_runs_reverting({"p1"}))), ElementsAre("p2", "p3"));
+        EXPECT_THAT(names(TRY(tx.plan_runs_reverting({"p3"}))), ElementsAre("p4"));
+        EXPECT_THAT(TRY(tx.plan_runs_reverting({"p4"})), IsEmpty());
+        return {};
+    });
+}
+
+TEST_P(StoreConformance, PlanRunsAreFoundByTheBeginningOfTheirIds) {
+    write([](Tx& tx) -> Status {
+        for (const char* id : {"a1", "b1", "b2", "b3", "c1"}) TRY(tx.add_plan_run(run(id, 1), ""));
+        return tx.drop_plan_run({"b1"});
+    });
+    read([](Tx& tx) -> Status {
+        EXPECT_THAT(TRY(tx.plan_run_ids("b", 9)), ElementsAre(RunId{"b2"}, RunId{"b3"}));
+        EXPECT_THAT(TRY(tx.plan_run_ids("b", 1)), ElementsAre(RunId{"b2"}));
+        EXPECT_THAT(TRY(tx.plan_run_ids("b4", 9)), IsEmpty());
+        EXPECT_THAT(TRY(tx.plan_run_ids("c1", 9)), ElementsAre(RunId{"c1"}));
+        return {};
+    });
+}
+
 TEST_P(StoreConformance, PlanRunsAreListedNewestFirstAndOpenOnesOldestFirst) {
     write([](Tx& tx) -> Status {
         TRY(tx.add_plan_run(run("p1", 10), ""));

@@ -16,8 +16,10 @@
 #include "store/records/history.h"
 #include "store/records/messages.h"
 #include "store/records/plans.h"
+#include "store/records/retention.h"
 #include "store/records/tasks.h"
 #include "store/records/waiting.h"
+#include "store/records/work.h"
 
 namespace store {
 
@@ -41,8 +43,10 @@ class Tx : public AgentRecords,
            public WaitRecords,
            public WakeRecords,
            public TaskRecords,
+           public WorkRecords,
            public PlanRecords,
-           public GateRecords {
+           public GateRecords,
+           public RetentionRecords {
 public:
     // The commit survives at least what `durability` says, and what write() asked for. May be
     // called at any time before the work returns.

@@ -8,7 +8,7 @@ namespace briefs {
 
 base::Status publish(events::Log& log, const domain::Agent& agent,
                      domain::AgentStatistics& statistics, domain::Brief brief) {
-    brief.id = log.ids().fresh<domain::BriefId>();
+    if (brief.id.empty()) brief.id = log.ids().fresh<domain::BriefId>();
     brief.agent_id = agent.agent_id;
     brief.created_at = log.now();
     brief.text = scan::without_credentials(std::move(brief.text));

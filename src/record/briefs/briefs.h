@@ -13,8 +13,8 @@ namespace briefs {
 inline constexpr std::string_view kAckPrefix = "Queued work: ";  // Clients hide these by it.
 inline constexpr std::size_t kAckPreviewChars = 80;
 
-// Stores the brief, gives it its id and time, and appends brief_created. The time is also noted in
-// `statistics`, which the caller puts.
+// Stores the brief, gives it its time, and its id unless it has one, and appends brief_created. The
+// time is also noted in `statistics`, which the caller puts.
 base::Status publish(events::Log& log, const domain::Agent& agent,
                      domain::AgentStatistics& statistics, domain::Brief brief);
 

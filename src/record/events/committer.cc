@@ -1,6 +1,7 @@
 #include "record/events/committer.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "base/log/log.h"
 
@@ -40,25 +41,43 @@ void Committer::settle(std::unique_ptr<Pending> pending, const base::Status& sta
     }
     if (pending->options.on_fault == OnFault::Report || !is_passing_fault(status.error()))
         return pending->finish(status);
+    const auto patience = pending->options.patience;
+    if (patience.count() > 0 && pending->waited + pending->pause > patience)
+        return pending->finish(status);
     if (pending->pause == kCommitRetryFirst)
         base::log_error("a commit failed and will be retried: {}", status.error().message);
     const auto pause = pending->pause;
+    pending->waited += pause;
     pending->pause = std::min(pending->pause * 2, kCommitRetryMax);
     parts_.loop.after(pause, [self = *this, pending = std::move(pending)]() mutable {
         if (!pending->owner.expired()) self.submit(std::move(pending));
     });
 }
 
+// A full disk is not waited for here: somebody has to make room first, and the caller can say so.
 base::Status Committer::write_now(const base::Lifetime::Watch& owner,
                                   const std::function<base::Status(Log&)>& work) {
     std::vector<Committed> committed;
-    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        Log log(tx, parts_.clock.now(), parts_.ids);
-        TRY(work(log));
-        committed = log.take();
-        return {};
-    }));
-    if (committed.empty()) return {};
+    bool is_refused = false;  // By `work`, whose Unavailable is an answer and no fault.
+    const auto commit_once = [&] {
+        return parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            Log log(tx, parts_.clock.now(), parts_.ids);
+            auto done = work(log);
+            is_refused = !done.has_value();
+            if (done) committed = log.take();
+            return done;
+        });
+    };
+    const auto deadline = std::chrono::steady_clock::now() + parts_.now_patience;
+    auto status = commit_once();
+    for (auto pause = kCommitRetryFirst;
+         !status && !is_refused && status.error().code == base::ErrorCode::Unavailable &&
+         std::chrono::steady_clock::now() + pause < deadline;
+         pause = std::min(pause * 2, kCommitRetryMax)) {
+        std::this_thread::sleep_for(pause);
+        status = commit_once();
+    }
+    if (!status || committed.empty()) return status;
     parts_.loop.post([owner, &feed = parts_.feed, committed = std::move(committed)] {
         if (!owner.expired()) feed.publish(committed);
     });

@@ -25,6 +25,8 @@ enum class OnFault {
 };
 inline constexpr std::chrono::milliseconds kCommitRetryFirst{100};
 inline constexpr std::chrono::milliseconds kCommitRetryMax{10'000};
+// How long commit_now() and write_now() retry while another process holds the store's lock.
+inline constexpr std::chrono::milliseconds kNowPatience{30'000};
 
 // May the same commit succeed later without anybody changing anything?
 bool is_passing_fault(const base::Error& error);
@@ -32,7 +34,12 @@ bool is_passing_fault(const base::Error& error);
 struct CommitOptions {
     store::Durability durability{store::Durability::Process};  // The work may require more.
     OnFault on_fault{OnFault::Report};
+    // How long retries may take in all before the continuation receives the error. 0: no bound.
+    std::chrono::milliseconds patience{0};
 };
+// For a step that somebody waits for: retried as long as commit_now() is.
+inline constexpr CommitOptions kRetryWhileAwaited{.on_fault = OnFault::Retry,
+                                                  .patience = kNowPatience};
 
 // Shared by everything on one loop. What it refers to outlives the store's last write. Copies are
 // cheap and equal.
@@ -44,6 +51,7 @@ public:
         base::Clock& clock;
         base::Ids& ids;
         Feed& feed;
+        std::chrono::milliseconds now_patience{kNowPatience};
     };
     // Runs inside the transaction, on a thread of the store, perhaps more than once: it captures
     // values, nothing that belongs to the loop.
@@ -64,8 +72,10 @@ public:
         submit(std::make_unique<Step<T>>(owner.watch(), options, std::move(work), std::move(then)));
     }
 
-    // Commits `work`, to disk, before it returns; its events are published on the loop. For
-    // operators' threads: it blocks.
+    // Commits `work`, to disk, before it returns; its events are published on the loop. While
+    // another process holds the store's lock, it is retried with growing pauses, up to
+    // `now_patience`; then, and for any other fault, the caller receives the error, and nothing was
+    // changed. For operators' threads and background work: it blocks.
     template <class T>
     base::Result<T> commit_now(const base::Lifetime::Watch& owner, Work<T> work) {
         std::optional<T> result;
@@ -84,27 +94,7 @@ public:
     template <class T>
     void background(const base::Lifetime& owner, std::move_only_function<base::Result<T>()> work,
                     Then<T> then) {
-        struct Working {
-            std::move_only_function<base::Result<T>()> work;
-            Then<T> then;
-            std::optional<base::Result<T>> result;
-        };
-        auto working =
-            std::make_unique<Working>(Working{std::move(work), std::move(then), std::nullopt});
-        auto* const inside = working.get();
-        parts_.loop.offload(
-            [inside, watch = owner.watch()] {
-                const auto stay = watch.stay();
-                if (!stay) return;
-                try {
-                    inside->result = inside->work();
-                } catch (const std::exception& error) {
-                    inside->result = base::fail(base::ErrorCode::Internal, "{}", error.what());
-                }
-            },
-            [watch = owner.watch(), working = std::move(working)]() mutable {
-                if (!watch.expired()) working->then(std::move(*working->result));
-            });
+        base::run_in_background<T>(parts_.loop, owner, std::move(work), std::move(then));
     }
 
     // Loads from a snapshot of the store, in the background; else as background().
@@ -139,6 +129,7 @@ private:
         CommitOptions options;
         std::vector<Committed> events{};
         std::chrono::milliseconds pause{kCommitRetryFirst};  // Before the next retry.
+        std::chrono::milliseconds waited{0};                 // Before all retries so far.
     };
     template <class T>
     struct Step final : Pending {

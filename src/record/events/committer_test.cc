@@ -111,6 +111,16 @@ TEST_F(CommitterTest, RetriesAFaultThatMayPassWithGrowingPauses) {
     EXPECT_EQ(loop_.now() - start, kCommitRetryFirst * 31) << "100, 200, 400, 800 and 1600 ms";
 }
 
+TEST_F(CommitterTest, GivesUpWhenItsPatienceIsOver) {
+    store_.failures = 1'000;
+    const auto start = loop_.now();
+    committer_.commit<std::int64_t>(*owner_, kRetryWhileAwaited, append("one"), note());
+    loop_.run();
+    EXPECT_THAT(seen_, ElementsAre("the disk is full"));
+    EXPECT_GT(loop_.now() - start, kNowPatience / 2);
+    EXPECT_LE(loop_.now() - start, kNowPatience);
+}
+
 TEST_F(CommitterTest, DoesNotRetryWhatWillFailAgain) {
     store_.failures = 1;
     store_.code = ErrorCode::Corrupt;
@@ -164,6 +174,37 @@ TEST_F(CommitterTest, CommitsAtOnceForThoseWhoWaitAndPublishesOnTheLoop) {
     EXPECT_THAT(seen_, IsEmpty());
     loop_.run();
     EXPECT_THAT(seen_, ElementsAre("event one"));
+}
+
+TEST_F(CommitterTest, WaitsForAnotherProcessThatHoldsTheLockWhileSomebodyWaits) {
+    store_.code = ErrorCode::Unavailable;
+    store_.failures = 2;
+    EXPECT_EQ(committer_.commit_now<std::int64_t>(owner_->watch(), append("one")), 1);
+    EXPECT_EQ(store_.writes, 3);
+    loop_.run();
+    EXPECT_THAT(seen_, ElementsAre("event one"));
+}
+
+TEST_F(CommitterTest, GivesUpOnALockWhenThePatienceIsSpent) {
+    store_.code = ErrorCode::Unavailable;
+    store_.failures = 1000;
+    Committer hasty({store_, loop_, loop_, ids_, feed_, kCommitRetryFirst / 2});
+    const auto seq = hasty.commit_now<std::int64_t>(owner_->watch(), append("one"));
+    ASSERT_FALSE(seq);
+    EXPECT_EQ(seq.error().code, ErrorCode::Unavailable);
+    EXPECT_EQ(store_.writes, 1);
+}
+
+TEST_F(CommitterTest, ReportsAFullDiskAndARefusalAtOnceToThoseWhoWait) {
+    store_.failures = 1;
+    EXPECT_EQ(committer_.commit_now<std::int64_t>(owner_->watch(), append("one")).error().code,
+              ErrorCode::Io);
+    const auto refused = committer_.commit_now<std::int64_t>(
+        owner_->watch(), [](Log&) -> base::Result<std::int64_t> {
+            return base::fail(ErrorCode::Unavailable, "not served here");
+        });
+    EXPECT_EQ(refused.error().message, "not served here");
+    EXPECT_EQ(store_.writes, 2);
 }
 
 TEST_F(CommitterTest, LoadsFromASnapshotAndContinuesOnTheLoop) {

@@ -11,7 +11,7 @@ base::Status Log::append(const domain::AgentId& agent, domain::events::Draft dra
                         .kind = std::move(draft.kind),
                         .data = std::move(draft.data)};
     redact_secrets(event.data);
-    scan::remove_credentials(event.data);
+    scan::remove_spelled_credentials(event.data);
     event.event_seq = TRY(tx_.append_event(agent, event));
     appended_.push_back({agent, std::move(event)});
     return {};

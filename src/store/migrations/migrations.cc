@@ -13,6 +13,13 @@
 #include "store/migrations/0007_worktrees.h"
 #include "store/migrations/0010_plan_retention.h"
 #include "store/migrations/0011_agent_statistics.h"
+#include "store/migrations/0012_faults.h"
+#include "store/migrations/0013_plan_reverts.h"
+#include "store/migrations/0014_work_items.h"
+#include "store/migrations/0017_retention.h"
+#include "store/migrations/0018_attempt_messages.h"
+#include "store/migrations/0019_bodies.h"
+#include "store/migrations/0020_webhooks.h"
 
 namespace migrations {
 
@@ -29,7 +36,14 @@ constexpr Step kSteps[] = {{1, "ground", kGround},
                            {6, "plan_origin", kPlanOrigin},
                            {7, "worktrees", kWorktrees},
                            {10, "plan_retention", kPlanRetention},
-                           {11, "agent_statistics", kAgentStatistics}};
+                           {11, "agent_statistics", kAgentStatistics},
+                           {12, "faults", kFaults},
+                           {13, "plan_reverts", kPlanReverts},
+                           {14, "work_items", kWorkItems},
+                           {17, "retention", kRetention},
+                           {18, "attempt_messages", fill_attempt_messages},
+                           {19, "bodies", kBodies},
+                           {20, "webhooks", kWebhooks}};
 
 // The two tables of the steps. A number in schema_migrations is a step that was begun, which is all
 // that a program without this step needs to refuse the database. A row in migration_progress says

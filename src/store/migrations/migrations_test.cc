@@ -367,5 +367,24 @@ TEST_F(AgentStatisticsStep, ChangesNothingWhenItIsAppliedAgain) {
     EXPECT_EQ(records(), once);
 }
 
+TEST(PlanRevertsStep, FindsTheRunsOfAnOlderProgramByWhatTheyTakeBack) {
+    const auto db = database();
+    const auto step = std::ranges::find(steps(), std::string_view("plan_reverts"), &Step::name);
+    ASSERT_TRUE(migrate(*db, {steps().begin(), step}));
+    const auto add = [&](std::string_view id, std::string_view record) {
+        EXPECT_TRUE(
+            db->execute("INSERT INTO plan_runs (run_id, created_at, is_open, record) "
+                        "VALUES ($1, 1, 0, $2)",
+                        {id, record}));
+    };
+    add("plain", R"({"run_id":"plain","reverts":null})");
+    add("older", R"({"run_id":"older"})");
+    add("reverting", R"({"run_id":"reverting","reverts":"plain"})");
+    add("broken", "{");
+    ASSERT_TRUE(migrate(*db, {steps().begin(), step + 1}));
+    EXPECT_EQ(number(*db, "SELECT COUNT(*) FROM plan_runs WHERE reverts = 'plain'"), 1);
+    EXPECT_EQ(number(*db, "SELECT COUNT(*) FROM plan_runs WHERE reverts IS NOT NULL"), 1);
+}
+
 }  // namespace
 }  // namespace migrations

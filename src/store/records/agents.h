@@ -11,7 +11,8 @@ struct Counts {
     std::int64_t listed_agents{0};
     std::int64_t open_attempts{0};
     std::int64_t active_tasks{0};
-    std::int64_t waiting_agents{0};  // With an open wait.
+    std::int64_t waiting_agents{0};   // With an open wait.
+    std::int64_t queued_messages{0};  // That no turn has claimed.
     friend bool operator==(const Counts&, const Counts&) = default;
 };
 
@@ -21,8 +22,8 @@ public:
 
     // Empty when there is no such agent.
     virtual Result<std::optional<domain::Agent>> agent(const AgentId& id) = 0;
-    // The first `limit` agents by id.
-    virtual Result<std::vector<AgentId>> agents(std::int64_t limit) = 0;
+    // All agents, by id, after `after`.
+    virtual Result<std::vector<AgentId>> agents(const AgentId& after, std::int64_t limit) = 0;
     // Public agents that are not archived, by id, after `after`.
     virtual Result<std::vector<AgentId>> listed_agents(const AgentId& after,
                                                        std::int64_t limit) = 0;
@@ -34,6 +35,15 @@ public:
     virtual Result<domain::AgentStatistics> statistics(const AgentId& agent) = 0;
     // Inserts or replaces the statistics of one agent.
     virtual Status put_statistics(const domain::AgentStatistics& statistics) = 0;
+    // The fault that is recorded for the agent, set aside or not. Needs no other record of it.
+    virtual Result<std::optional<domain::AgentFault>> fault(const AgentId& agent) = 0;
+    // Inserts or replaces the fault of one agent. The agent's own record need not be readable.
+    virtual Status put_fault(const domain::AgentFault& fault) = 0;
+    virtual Status erase_fault(const AgentId& agent) = 0;  // No fault: no error.
+    // The agents that are set aside, by id.
+    virtual Result<std::vector<AgentId>> agents_set_aside(std::int64_t limit) = 0;
+    // A write of one row that means nothing, to see whether writes succeed.
+    virtual Status probe_write(base::Time now) = 0;
     // Removes the agent and every row that belongs to it. An unknown agent is no error.
     virtual Status erase_agent(const AgentId& id) = 0;
 };

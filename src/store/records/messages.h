@@ -44,6 +44,9 @@ public:
                                                base::Time now) = 0;
     // Number of messages that are queued or interrupted.
     virtual Result<std::int64_t> pending_count(const AgentId& agent) = 0;
+    // Those of them from one external sender; see domain::external_sender.
+    virtual Result<std::int64_t> pending_count_of(const AgentId& agent,
+                                                  const std::string& sender) = 0;
     // Those of them with the priority Interject, oldest first.
     virtual Result<std::vector<QueuedMessage>> pending_interjections(const AgentId& agent,
                                                                      std::int64_t limit) = 0;

@@ -7,6 +7,17 @@
 
 namespace store {
 
+// A due timer whose record cannot be read.
+struct BrokenTimer {
+    domain::TimerId id;
+    AgentId agent_id;
+    std::string error;
+};
+struct DueTimers {
+    std::vector<domain::Timer> timers;
+    std::vector<BrokenTimer> broken;
+};
+
 class WaitRecords {
 public:
     virtual ~WaitRecords() = default;
@@ -16,6 +27,9 @@ public:
     // Active and triggered ones.
     virtual Result<std::vector<domain::Wait>> open_waits(const AgentId& agent) = 0;
 
+    // Active and triggered ones of a work item. Which item a wait is for never changes.
+    virtual Result<std::vector<domain::Wait>> open_waits_of(const domain::WorkItemId& item) = 0;
+
     virtual Status put_timer(const domain::Timer& timer) = 0;  // Inserts or replaces.
     virtual Result<std::optional<domain::Timer>> timer(const domain::TimerId& id) = 0;
     virtual Result<std::vector<domain::Timer>> active_timers(const AgentId& agent,
@@ -23,9 +37,13 @@ public:
     virtual Result<std::int64_t> active_timer_count(const AgentId& agent) = 0;
     // All timers of the agent, newest first.
     virtual Result<std::vector<domain::Timer>> timers(const AgentId& agent, std::int64_t limit) = 0;
-    // Active timers of all agents whose next_fire_at is not after `now`, earliest first.
-    virtual Result<std::vector<domain::Timer>> due_timers(base::Time now, std::int64_t limit) = 0;
-    // When the next timer of any agent fires; empty when there is none.
+    // Active timers of all agents that are not set aside, whose next_fire_at is not after `now`,
+    // earliest first, at most `limit` rows. One that cannot be read does not hide the others.
+    virtual Result<DueTimers> due_timers(base::Time now, std::int64_t limit) = 0;
+    // Takes a timer that cannot be read out of the lists of active and due ones. Its bytes stay as
+    // they are, for a repair.
+    virtual Status shelve_timer(const domain::TimerId& id) = 0;
+    // When the next timer of any agent that is not set aside fires; empty when there is none.
     virtual Result<std::optional<base::Time>> next_due() = 0;
 };
 
@@ -41,6 +59,13 @@ public:
     // All triggers of the agent, newest first.
     virtual Result<std::vector<domain::ExternalTrigger>> triggers(const AgentId& agent,
                                                                   std::int64_t limit) = 0;
+    // Inserts or replaces. Conflict when the agent has another active webhook of this name.
+    virtual Status put_webhook(const domain::Webhook& webhook) = 0;
+    virtual Result<std::optional<domain::Webhook>> webhook_by_token(
+        const std::string& token_hash) = 0;
+    // All webhooks of the agent, revoked ones included, newest first.
+    virtual Result<std::vector<domain::Webhook>> webhooks(const AgentId& agent,
+                                                          std::int64_t limit) = 0;
     // The one hint that waits for the agent to be free. put replaces it.
     virtual Status put_wake_hint(const domain::WakeHint& hint) = 0;
     virtual Result<std::optional<domain::WakeHint>> wake_hint(const AgentId& agent) = 0;

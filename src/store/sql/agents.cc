@@ -33,8 +33,9 @@ Result<std::optional<domain::Agent>> SqlTx::agent(const AgentId& id) {
     return record<domain::Agent>("SELECT record FROM agents WHERE agent_id = $1", {id});
 }
 
-Result<std::vector<AgentId>> SqlTx::agents(std::int64_t limit) {
-    return agent_ids("SELECT agent_id FROM agents ORDER BY agent_id LIMIT $1", {bounded(limit)});
+Result<std::vector<AgentId>> SqlTx::agents(const AgentId& after, std::int64_t limit) {
+    return agent_ids("SELECT agent_id FROM agents WHERE agent_id > $1 ORDER BY agent_id LIMIT $2",
+                     {after, bounded(limit)});
 }
 
 Result<std::vector<AgentId>> SqlTx::listed_agents(const AgentId& after, std::int64_t limit) {
@@ -72,7 +73,10 @@ Result<store::Counts> SqlTx::counts() {
         .open_attempts = TRY(number("SELECT COUNT(*) FROM attempts WHERE is_open = 1", {})),
         .active_tasks = TRY(number("SELECT COUNT(*) FROM tasks WHERE is_active = 1", {})),
         .waiting_agents =
-            TRY(number("SELECT COUNT(DISTINCT agent_id) FROM waits WHERE is_open = 1", {}))};
+            TRY(number("SELECT COUNT(DISTINCT agent_id) FROM waits WHERE is_open = 1", {})),
+        .queued_messages = TRY(number("SELECT COUNT(*) FROM queue_entries WHERE status IN "
+                                      "('interrupted', 'queued')",
+                                      {}))};
 }
 
 Status SqlTx::put_agent(const domain::Agent& agent) {
@@ -100,9 +104,44 @@ Status SqlTx::put_statistics(const domain::AgentStatistics& statistics) {
     return {};
 }
 
+Result<std::optional<domain::AgentFault>> SqlTx::fault(const AgentId& agent) {
+    return record<domain::AgentFault>("SELECT record FROM agent_faults WHERE agent_id = $1",
+                                      {agent});
+}
+
+Status SqlTx::put_fault(const domain::AgentFault& fault) {
+    TRY(
+        change("INSERT INTO agent_faults (agent_id, is_set_aside, record) VALUES ($1, $2, $3) "
+               "ON CONFLICT (agent_id) DO UPDATE SET is_set_aside = excluded.is_set_aside, "
+               "record = excluded.record",
+               {fault.agent_id, std::int64_t{fault.is_set_aside}, TRY(encode(fault))}));
+    return {};
+}
+
+Status SqlTx::erase_fault(const AgentId& agent) {
+    TRY(change("DELETE FROM agent_faults WHERE agent_id = $1", {agent}));
+    return {};
+}
+
+Result<std::vector<AgentId>> SqlTx::agents_set_aside(std::int64_t limit) {
+    return agent_ids(
+        "SELECT agent_id FROM agent_faults WHERE is_set_aside = 1 ORDER BY agent_id LIMIT $1",
+        {bounded(limit)});
+}
+
+Status SqlTx::probe_write(base::Time now) {
+    TRY(
+        change("INSERT INTO write_probe (id, probed_at) VALUES (1, $1) "
+               "ON CONFLICT (id) DO UPDATE SET probed_at = excluded.probed_at",
+               {base::to_micros(now)}));
+    return {};
+}
+
 Status SqlTx::erase_agent(const AgentId& id) {
     // Rows that do not name their agent go first, while the rows that lead to them are there.
     for (const std::string_view statement : {
+             "DELETE FROM bodies WHERE hash IN (SELECT hash FROM body_uses WHERE agent_id = $1)",
+             "DELETE FROM body_uses WHERE agent_id = $1",
              "DELETE FROM frames WHERE run_id IN (SELECT run_id FROM attempts WHERE agent_id = $1)",
              "DELETE FROM queue_entries WHERE message_id IN "
              "(SELECT id FROM messages WHERE agent_id = $1)",
@@ -117,10 +156,14 @@ Status SqlTx::erase_agent(const AgentId& id) {
              "DELETE FROM tasks WHERE agent_id = $1",
              "DELETE FROM outbox WHERE agent_id = $1",
              "DELETE FROM external_triggers WHERE agent_id = $1",
+             "DELETE FROM webhooks WHERE agent_id = $1",
              "DELETE FROM wake_hints WHERE agent_id = $1",
              "DELETE FROM worktrees WHERE agent_id = $1",
+             "DELETE FROM work_items WHERE agent_id = $1",
+             "DELETE FROM delivery_summaries WHERE agent_id = $1",
              "DELETE FROM stream_heads WHERE agent_id = $1",
              "DELETE FROM agent_statistics WHERE agent_id = $1",
+             "DELETE FROM agent_faults WHERE agent_id = $1",
              "DELETE FROM agents WHERE agent_id = $1",
          })
         TRY(change(statement, {id}));

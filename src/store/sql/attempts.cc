@@ -15,9 +15,10 @@ std::int64_t is_open(const Attempt& attempt) {
 
 Status SqlTx::open_attempt(const Attempt& attempt) {
     const std::int64_t added =
-        TRY(change("INSERT INTO attempts (run_id, agent_id, is_open, record) "
-                   "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-                   {attempt.run_id, attempt.agent_id, is_open(attempt), TRY(encode(attempt))}));
+        TRY(change("INSERT INTO attempts (run_id, agent_id, message_id, is_open, record) "
+                   "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+                   {attempt.run_id, attempt.agent_id, attempt.message_id, is_open(attempt),
+                    TRY(encode(attempt))}));
     if (added == 1) return {};
     if (const auto open = TRY(open_attempt_of(attempt.agent_id)))
         return fail(ErrorCode::Conflict,
@@ -57,28 +58,47 @@ Result<std::vector<AgentId>> SqlTx::agents_with_open_attempt(const AgentId& afte
         {after, bounded(limit)});
 }
 
-// A frame is stored as a JSON string: not every engine takes NUL bytes in text.
+// A frame that is a JSON object is stored as that, with references: most of it is the same in every
+// turn. Any other text is stored as a JSON string: not every engine takes NUL bytes in text.
 Status SqlTx::put_frame(const RunId& id, const std::string& frame) {
+    AgentId agent;
+    TRY(connection_.query("SELECT agent_id FROM attempts WHERE run_id = $1", {id},
+                          [&](const Row& row) -> Status {
+                              agent.value = row.text(0);
+                              return {};
+                          }));
+    Shared shared;
+    auto parsed = decode<json::value>(frame);
+    if (parsed && parsed->is_object() && base::json_text(*parsed) == frame)
+        shared = TRY(share(agent.value, std::move(*parsed), kPromptBodyBytesMin));
+    else
+        shared.text = TRY(encode(frame));
     TRY(
         change("INSERT INTO frames (run_id, frame) VALUES ($1, $2) "
                "ON CONFLICT (run_id) DO UPDATE SET frame = excluded.frame",
-               {id, TRY(encode(frame))}));
-    return {};
+               {id, shared.text}));
+    return keep_bodies(agent, frame_owner(id), shared.bodies);
 }
 
 Result<std::optional<std::string>> SqlTx::frame(const RunId& id) {
-    return record<std::string>("SELECT frame FROM frames WHERE run_id = $1", {id});
+    auto stored = TRY(record<json::value>("SELECT frame FROM frames WHERE run_id = $1", {id}));
+    if (!stored) return std::nullopt;
+    if (const auto* text = stored->if_string()) return std::string(text->data(), text->size());
+    TRY(restore(*stored));
+    return base::json_text(*stored);
 }
 
 Status SqlTx::put_tool_execution(const ToolExecution& execution) {
+    const auto shared = TRY(share(execution.call.agent_id.value, base::to_json(execution)));
     TRY(
         change("INSERT INTO tool_executions (call_id, agent_id, run_id, round, ordinal, record) "
                "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (call_id) DO UPDATE SET "
                "agent_id = excluded.agent_id, run_id = excluded.run_id, round = excluded.round, "
                "ordinal = excluded.ordinal, record = excluded.record",
                {execution.call.call_id, execution.call.agent_id, execution.call.run_id,
-                execution.round, execution.ordinal, TRY(encode(execution))}));
-    return {};
+                execution.round, execution.ordinal, shared.text}));
+    return keep_bodies(execution.call.agent_id, call_owner(execution.call.call_id.value),
+                       shared.bodies);
 }
 
 Result<std::optional<ToolExecution>> SqlTx::tool_execution(const domain::ToolCallId& id) {

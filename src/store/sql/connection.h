@@ -48,6 +48,11 @@ using Visit = std::function<Status(const Row&)>;
 
 enum class Access { Read, Write };
 
+struct Size {
+    std::int64_t used_bytes{0};
+    std::int64_t free_bytes{0};  // Room in the database's files that new rows will use.
+};
+
 class Connection {
 public:
     virtual ~Connection() = default;
@@ -68,6 +73,9 @@ public:
     virtual void rollback() = 0;
     // False when an engine failure has already undone the transaction that was begun.
     virtual bool in_transaction() const = 0;
+
+    // Of the whole database, as this transaction sees it.
+    virtual Result<Size> size() = 0;
 
     // A part of a transaction that can be undone by itself. Savepoints do not nest.
     virtual Status savepoint() = 0;

@@ -5,6 +5,7 @@ namespace sql {
 using domain::ExternalTrigger;
 using domain::ManagedWorktree;
 using domain::WakeHint;
+using domain::Webhook;
 using domain::WorkspaceEntry;
 
 Status SqlTx::put_trigger(const ExternalTrigger& trigger) {
@@ -36,6 +37,31 @@ Result<std::optional<ExternalTrigger>> SqlTx::active_trigger(const AgentId& agen
 Result<std::vector<ExternalTrigger>> SqlTx::triggers(const AgentId& agent, std::int64_t limit) {
     return records<ExternalTrigger>(
         "SELECT record FROM external_triggers WHERE agent_id = $1 ORDER BY seq DESC LIMIT $2",
+        {agent, bounded(limit)});
+}
+
+Status SqlTx::put_webhook(const Webhook& webhook) {
+    const auto text = TRY(encode(webhook));
+    const std::int64_t active = webhook.status == domain::TriggerStatus::Active ? 1 : 0;
+    if (TRY(change("UPDATE webhooks SET token_hash = $2, is_active = $3, record = $4 WHERE id = $1",
+                   {webhook.webhook_id, webhook.token_hash, active, text})) == 1)
+        return {};
+    TRY(
+        change("INSERT INTO webhooks (id, agent_id, seq, name, token_hash, is_active, record) "
+               "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+               {webhook.webhook_id, webhook.target_agent_id,
+                TRY(next_seq(webhook.target_agent_id, "webhook")), webhook.name, webhook.token_hash,
+                active, text}));
+    return {};
+}
+
+Result<std::optional<Webhook>> SqlTx::webhook_by_token(const std::string& token_hash) {
+    return record<Webhook>("SELECT record FROM webhooks WHERE token_hash = $1", {token_hash});
+}
+
+Result<std::vector<Webhook>> SqlTx::webhooks(const AgentId& agent, std::int64_t limit) {
+    return records<Webhook>(
+        "SELECT record FROM webhooks WHERE agent_id = $1 ORDER BY seq DESC LIMIT $2",
         {agent, bounded(limit)});
 }
 

@@ -1,3 +1,4 @@
+#include "base/log/log.h"
 #include "store/sql/sql_tx_inl.h"
 
 namespace sql {
@@ -9,10 +10,10 @@ using domain::PlanRun;
 
 Status SqlTx::add_plan_run(const PlanRun& run, const std::string& plan) {
     const std::int64_t added =
-        TRY(change("INSERT INTO plan_runs (run_id, created_at, is_open, record) "
-                   "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+        TRY(change("INSERT INTO plan_runs (run_id, created_at, is_open, record, reverts) "
+                   "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
                    {run.run_id, base::to_micros(run.created_at), std::int64_t{run.is_open()},
-                    TRY(encode(run))}));
+                    TRY(encode(run)), run.reverts}));
     if (added == 0)
         return fail(ErrorCode::Conflict, "there already is a run {} of a plan", run.run_id);
     TRY(change("INSERT INTO plan_documents (run_id, plan) VALUES ($1, $2)",
@@ -37,16 +38,49 @@ Result<std::optional<std::string>> SqlTx::plan_document(const RunId& id) {
     return record<std::string>("SELECT plan FROM plan_documents WHERE run_id = $1", {id});
 }
 
+Result<std::vector<PlanRun>> SqlTx::readable_runs(std::string_view statement, Params params) {
+    std::vector<PlanRun> list;
+    TRY(connection_.query(statement, params, [&](const Row& row) -> Status {
+        if (auto run = decode<PlanRun>(row.text(1)))
+            list.push_back(std::move(*run));
+        else
+            base::log_warn("plan run {} is left out: {}; see: holon store check", row.text(0),
+                           run.error().message);
+        return {};
+    }));
+    return list;
+}
+
 Result<std::vector<PlanRun>> SqlTx::plan_runs(std::int64_t limit) {
-    return records<PlanRun>(
-        "SELECT record FROM plan_runs WHERE is_open >= 0 "
+    return readable_runs(
+        "SELECT run_id, record FROM plan_runs WHERE is_open >= 0 "
         "ORDER BY created_at DESC, run_id DESC LIMIT $1",
         {bounded(limit)});
 }
 
-Result<std::vector<PlanRun>> SqlTx::open_plan_runs(std::int64_t limit) {
+Result<std::vector<PlanRun>> SqlTx::plan_runs_reverting(const RunId& run) {
     return records<PlanRun>(
-        "SELECT record FROM plan_runs WHERE is_open = 1 ORDER BY created_at, run_id LIMIT $1",
+        "SELECT record FROM plan_runs WHERE reverts = $1 AND is_open >= 0 "
+        "ORDER BY created_at, run_id",
+        {run});
+}
+
+// No upper end: what begins with `start` comes first.
+Result<std::vector<RunId>> SqlTx::plan_run_ids(const std::string& start, std::int64_t limit) {
+    std::vector<RunId> list;
+    TRY(connection_.query(
+        "SELECT run_id FROM plan_runs WHERE run_id >= $1 AND is_open >= 0 ORDER BY run_id LIMIT $2",
+        {start, bounded(limit)}, [&](const Row& row) -> Status {
+            if (row.text(0).starts_with(start)) list.push_back({std::string(row.text(0))});
+            return {};
+        }));
+    return list;
+}
+
+Result<std::vector<PlanRun>> SqlTx::open_plan_runs(std::int64_t limit) {
+    return readable_runs(
+        "SELECT run_id, record FROM plan_runs WHERE is_open = 1 ORDER BY created_at, run_id LIMIT "
+        "$1",
         {bounded(limit)});
 }
 
@@ -55,8 +89,9 @@ Result<std::int64_t> SqlTx::plan_run_count() {
 }
 
 Result<std::vector<PlanRun>> SqlTx::ended_plan_runs(std::int64_t limit) {
-    return records<PlanRun>(
-        "SELECT record FROM plan_runs WHERE is_open = 0 ORDER BY created_at, run_id LIMIT $1",
+    return readable_runs(
+        "SELECT run_id, record FROM plan_runs WHERE is_open = 0 ORDER BY created_at, run_id LIMIT "
+        "$1",
         {bounded(limit)});
 }
 

@@ -13,12 +13,19 @@ namespace {
     "SELECT m.seq, m.record, q.message_id, q.agent_id, q.priority, q.status, q.tries, q.reason, " \
     "q.created_at, q.updated_at, q.failures "
 
-Result<store::QueuedMessage> queued_message(const Row& row) {
+// Without the message itself, whose bytes may have references.
+struct QueuedRow {
+    std::int64_t seq{0};
+    std::string message;
+    domain::QueueEntry entry;
+};
+
+Result<QueuedRow> queued_row(const Row& row) {
     const auto status = base::enum_from<QueueStatus>(row.text(5));
     if (!status)
         return fail(ErrorCode::Corrupt, "queue entry {} has an unknown status '{}'", row.text(2),
                     row.text(5));
-    store::QueuedMessage queued{.message = TRY(decode<domain::Message>(row.text(1)))};
+    QueuedRow queued{.seq = row.integer(0), .message = std::string(row.text(1))};
     queued.entry = {.message_id = {std::string(row.text(2))},
                     .agent_id = {std::string(row.text(3))},
                     .priority = static_cast<domain::Priority>(row.integer(4)),
@@ -29,16 +36,6 @@ Result<store::QueuedMessage> queued_message(const Row& row) {
                     .updated_at = from_micros(row.integer(9))};
     if (!row.is_null(7)) queued.entry.reason = std::string(row.text(7));
     return queued;
-}
-
-Result<std::vector<store::Numbered<store::QueuedMessage>>> queued_messages(
-    Connection& connection, std::string_view statement, Params params) {
-    std::vector<store::Numbered<store::QueuedMessage>> list;
-    TRY(connection.query(statement, params, [&](const Row& row) -> Status {
-        list.push_back({row.integer(0), TRY(queued_message(row))});
-        return {};
-    }));
-    return list;
 }
 
 Result<std::optional<store::QueuedMessage>> first(
@@ -65,22 +62,39 @@ Result<std::optional<MessageId>> earlier_message(Connection& connection,
 
 }  // namespace
 
+Result<std::vector<store::Numbered<store::QueuedMessage>>> SqlTx::queued_messages(
+    std::string_view statement, Params params) {
+    std::vector<QueuedRow> rows;
+    TRY(connection_.query(statement, params, [&](const Row& row) -> Status {
+        rows.push_back(TRY(queued_row(row)));
+        return {};
+    }));
+    std::vector<store::Numbered<store::QueuedMessage>> list;
+    list.reserve(rows.size());
+    for (auto& row : rows)
+        list.push_back(
+            {row.seq, {TRY(restored<domain::Message>(row.message)), std::move(row.entry)}});
+    return list;
+}
+
 Result<store::AppendOutcome> SqlTx::append_message(const domain::Message& message,
                                                    const std::optional<std::string>& dedupe_key) {
     if (const auto earlier = TRY(earlier_message(connection_, message, dedupe_key)))
         return store::AlreadyHave{*earlier};
-    const auto text = TRY(encode(message));
+    const auto shared = TRY(share(message.agent_id.value, base::to_json(message)));
     const std::int64_t seq = TRY(next_seq(message.agent_id, "message"));
     TRY(
         change("INSERT INTO messages (id, agent_id, seq, dedupe_key, record) "
                "VALUES ($1, $2, $3, $4, $5)",
-               {message.id, message.agent_id, seq, dedupe_key, text}));
+               {message.id, message.agent_id, seq, dedupe_key, shared.text}));
+    if (!shared.bodies.empty())
+        TRY(keep_bodies(message.agent_id, message_owner(message.id), shared.bodies));
     const std::int64_t created_at = to_micros(message.created_at);
     TRY(
         change("INSERT INTO queue_entries (message_id, agent_id, seq, priority, status, tries, "
-               "created_at, updated_at) VALUES ($1, $2, $3, $4, 'queued', 0, $5, $5)",
+               "created_at, updated_at, sender) VALUES ($1, $2, $3, $4, 'queued', 0, $5, $5, $6)",
                {message.id, message.agent_id, seq, static_cast<std::int64_t>(message.priority),
-                created_at}));
+                created_at, domain::external_sender(message)}));
     return store::Appended{seq};
 }
 
@@ -91,7 +105,6 @@ Result<std::optional<MessageId>> SqlTx::known_message(
 
 Result<std::optional<store::QueuedMessage>> SqlTx::message(const MessageId& id) {
     return first(queued_messages(
-        connection_,
         HOLON_QUEUED_COLUMNS
         "FROM messages m JOIN queue_entries q ON q.message_id = m.id WHERE m.id = $1",
         {id}));
@@ -105,13 +118,12 @@ Result<std::vector<store::Numbered<store::QueuedMessage>>> SqlTx::messages(
     constexpr std::string_view kNewestFirst = HOLON_QUEUED_COLUMNS
         "FROM messages m JOIN queue_entries q ON q.message_id = m.id "
         "WHERE m.agent_id = $1 AND m.seq > $2 AND m.seq < $3 ORDER BY m.seq DESC LIMIT $4";
-    return queued_messages(connection_, page.newest_first ? kNewestFirst : kOldestFirst,
+    return queued_messages(page.newest_first ? kNewestFirst : kOldestFirst,
                            {agent, page.after_seq, upper_bound(page), bounded(page.limit)});
 }
 
 Result<std::optional<store::QueuedMessage>> SqlTx::next_message(const AgentId& agent) {
-    return first(queued_messages(connection_,
-                                 HOLON_QUEUED_COLUMNS
+    return first(queued_messages(HOLON_QUEUED_COLUMNS
                                  "FROM queue_entries q JOIN messages m ON m.id = q.message_id "
                                  "WHERE q.agent_id = $1 AND q.status IN ('interrupted', 'queued') "
                                  "ORDER BY q.priority, q.status, q.seq LIMIT 1",
@@ -142,7 +154,6 @@ Result<std::vector<store::QueuedMessage>> SqlTx::pending_interjections(const Age
                                                                        std::int64_t limit) {
     std::vector<store::QueuedMessage> list;
     for (auto& numbered : TRY(queued_messages(
-             connection_,
              HOLON_QUEUED_COLUMNS
              "FROM queue_entries q JOIN messages m ON m.id = q.message_id "
              "WHERE q.agent_id = $1 AND q.priority = $2 "
@@ -157,6 +168,13 @@ Result<std::int64_t> SqlTx::pending_count(const AgentId& agent) {
         "SELECT COUNT(*) FROM queue_entries "
         "WHERE agent_id = $1 AND status IN ('interrupted', 'queued')",
         {agent});
+}
+
+Result<std::int64_t> SqlTx::pending_count_of(const AgentId& agent, const std::string& sender) {
+    return number(
+        "SELECT COUNT(*) FROM queue_entries WHERE agent_id = $1 AND sender = $2 "
+        "AND status IN ('interrupted', 'queued')",
+        {agent, sender});
 }
 
 Result<std::vector<AgentId>> SqlTx::agents_with_pending(const AgentId& after, std::int64_t limit) {

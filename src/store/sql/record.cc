@@ -38,13 +38,14 @@ Result<std::int64_t> SqlTx::last_event_seq(const AgentId& agent) {
 }
 
 Status SqlTx::append_transcript(const TranscriptEntry& entry) {
-    const auto text = TRY(encode(entry));
+    const auto shared = TRY(share(entry.agent_id.value, base::to_json(entry)));
     const std::int64_t seq = TRY(next_seq(entry.agent_id, "transcript"));
     TRY(
         change("INSERT INTO transcript (agent_id, seq, related_message_id, record) "
                "VALUES ($1, $2, $3, $4)",
-               {entry.agent_id, seq, entry.related_message_id, text}));
-    return {};
+               {entry.agent_id, seq, entry.related_message_id, shared.text}));
+    if (shared.bodies.empty()) return {};
+    return keep_bodies(entry.agent_id, entry_owner(seq), shared.bodies);
 }
 
 Result<std::vector<store::Numbered<TranscriptEntry>>> SqlTx::transcript(const AgentId& agent,

@@ -1,12 +1,13 @@
 // The operations of store::Tx over any SQL engine, written once.
 //
 // The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc,
-// outside.cc, plans.cc, gate.cc.
+// outside.cc, work.cc, plans.cc, gate.cc, retention.cc, bodies.cc.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
+#include "store/sql/bodies.h"
 #include "store/sql/codec.h"
 #include "store/sql/connection.h"
 #include "store/store.h"
@@ -31,13 +32,19 @@ public:
     const std::optional<base::Error>& doomed() const { return doomed_; }
 
     Result<std::optional<domain::Agent>> agent(const domain::AgentId& id) override;
-    Result<std::vector<domain::AgentId>> agents(std::int64_t limit) override;
+    Result<std::vector<domain::AgentId>> agents(const domain::AgentId& after,
+                                                std::int64_t limit) override;
     Result<std::vector<domain::AgentId>> listed_agents(const domain::AgentId& after,
                                                        std::int64_t limit) override;
     Result<store::Counts> counts() override;
     Status put_agent(const domain::Agent& agent) override;
     Result<domain::AgentStatistics> statistics(const domain::AgentId& agent) override;
     Status put_statistics(const domain::AgentStatistics& statistics) override;
+    Result<std::optional<domain::AgentFault>> fault(const domain::AgentId& agent) override;
+    Status put_fault(const domain::AgentFault& fault) override;
+    Status erase_fault(const domain::AgentId& agent) override;
+    Result<std::vector<domain::AgentId>> agents_set_aside(std::int64_t limit) override;
+    Status probe_write(base::Time now) override;
     Status erase_agent(const domain::AgentId& id) override;
 
     Result<std::optional<store::MessageId>> known_message(
@@ -53,6 +60,8 @@ public:
     Result<std::int64_t> count_failure(const domain::MessageId& id, const std::string& reason,
                                        base::Time now) override;
     Result<std::int64_t> pending_count(const domain::AgentId& agent) override;
+    Result<std::int64_t> pending_count_of(const domain::AgentId& agent,
+                                          const std::string& sender) override;
     Result<std::vector<store::QueuedMessage>> pending_interjections(const domain::AgentId& agent,
                                                                     std::int64_t limit) override;
     Result<std::vector<domain::AgentId>> agents_with_pending(const domain::AgentId& after,
@@ -91,6 +100,7 @@ public:
     Status put_wait(const domain::Wait& wait) override;
     Result<std::optional<domain::Wait>> wait(const domain::WaitId& id) override;
     Result<std::vector<domain::Wait>> open_waits(const domain::AgentId& agent) override;
+    Result<std::vector<domain::Wait>> open_waits_of(const domain::WorkItemId& item) override;
     Status put_timer(const domain::Timer& timer) override;
     Result<std::optional<domain::Timer>> timer(const domain::TimerId& id) override;
     Result<std::vector<domain::Timer>> active_timers(const domain::AgentId& agent,
@@ -98,7 +108,8 @@ public:
     Result<std::int64_t> active_timer_count(const domain::AgentId& agent) override;
     Result<std::vector<domain::Timer>> timers(const domain::AgentId& agent,
                                               std::int64_t limit) override;
-    Result<std::vector<domain::Timer>> due_timers(base::Time now, std::int64_t limit) override;
+    Result<store::DueTimers> due_timers(base::Time now, std::int64_t limit) override;
+    Status shelve_timer(const domain::TimerId& id) override;
     Result<std::optional<base::Time>> next_due() override;
     Status put_task(const domain::Task& task) override;
     Result<std::optional<domain::Task>> task(const domain::TaskId& id) override;
@@ -114,11 +125,32 @@ public:
         const domain::AgentId& agent) override;
     Result<std::vector<domain::ExternalTrigger>> triggers(const domain::AgentId& agent,
                                                           std::int64_t limit) override;
+    Status put_webhook(const domain::Webhook& webhook) override;
+    Result<std::optional<domain::Webhook>> webhook_by_token(const std::string& token_hash) override;
+    Result<std::vector<domain::Webhook>> webhooks(const domain::AgentId& agent,
+                                                  std::int64_t limit) override;
     Status put_wake_hint(const domain::WakeHint& hint) override;
     Result<std::optional<domain::WakeHint>> wake_hint(const domain::AgentId& agent) override;
     Status erase_wake_hint(const domain::AgentId& agent) override;
     Result<std::vector<domain::AgentId>> agents_with_wake_hint(const domain::AgentId& after,
                                                                std::int64_t limit) override;
+
+    Status put_work_item(const domain::WorkItem& item) override;
+    Result<std::optional<domain::WorkItem>> work_item(const domain::WorkItemId& id) override;
+    Result<std::vector<domain::WorkItem>> work_items(const domain::AgentId& agent,
+                                                     const store::WorkPage& page) override;
+    Result<std::vector<domain::WorkItem>> runnable_work(const domain::AgentId& agent,
+                                                        base::Time changed_after,
+                                                        std::int64_t limit) override;
+    Result<std::vector<domain::WorkItem>> due_rechecks(const domain::AgentId& agent, base::Time now,
+                                                       std::int64_t limit) override;
+    Result<store::WorkCounts> work_counts(const domain::AgentId& agent) override;
+    Result<std::int64_t> work_version(const domain::AgentId& agent) override;
+    Result<std::vector<domain::AgentId>> agents_with_runnable_work(const domain::AgentId& after,
+                                                                   std::int64_t limit) override;
+    Status append_delivery_summary(const domain::DeliverySummary& summary) override;
+    Result<std::optional<domain::DeliverySummary>> delivery_summary(
+        const domain::WorkItemId& item) override;
 
     Status put_workspace(const domain::WorkspaceEntry& entry) override;
     Result<std::optional<domain::WorkspaceEntry>> workspace(const std::string& id) override;
@@ -136,6 +168,9 @@ public:
     Result<std::optional<domain::PlanRun>> plan_run(const domain::RunId& id) override;
     Result<std::optional<std::string>> plan_document(const domain::RunId& id) override;
     Result<std::vector<domain::PlanRun>> plan_runs(std::int64_t limit) override;
+    Result<std::vector<domain::PlanRun>> plan_runs_reverting(const domain::RunId& run) override;
+    Result<std::vector<domain::RunId>> plan_run_ids(const std::string& start,
+                                                    std::int64_t limit) override;
     Result<std::vector<domain::PlanRun>> open_plan_runs(std::int64_t limit) override;
     Result<std::int64_t> plan_run_count() override;
     Result<std::vector<domain::PlanRun>> ended_plan_runs(std::int64_t limit) override;
@@ -158,6 +193,20 @@ public:
         const std::string& document_id) override;
     Result<std::vector<domain::GateDocument>> gate_documents(std::optional<domain::GatePlace> place,
                                                              std::int64_t limit) override;
+
+    Result<store::RetentionState> retention() override;
+    Status put_retention(const store::RetentionState& state) override;
+    Result<store::DatabaseSize> database_size() override;
+    Result<std::vector<store::TableRows>> row_counts() override;
+    Result<std::int64_t> stream_head(const domain::AgentId& agent, store::Stream stream) override;
+    Result<std::vector<store::AgedRow>> oldest_rows(const domain::AgentId& agent,
+                                                    store::Stream stream, std::int64_t after_seq,
+                                                    std::int64_t limit) override;
+    Result<std::int64_t> erase_rows(const domain::AgentId& agent, store::Stream stream,
+                                    std::int64_t after_seq, std::int64_t through_seq) override;
+    Result<store::ErasedMessage> erase_message(const domain::MessageId& id,
+                                               std::int64_t rows_max) override;
+    Result<std::vector<std::string>> artifacts_of(const domain::MessageId& id) override;
 
 private:
     // Every change goes through here: the number of changed rows, or Refused in a read, or the
@@ -183,12 +232,32 @@ private:
     Result<std::vector<T>> records(std::string_view statement, Params params);
     template <class T>
     Result<std::optional<T>> record(std::string_view statement, Params params);
+    // Rows of HOLON_QUEUED_COLUMNS (queue.cc).
+    Result<std::vector<store::Numbered<store::QueuedMessage>>> queued_messages(
+        std::string_view statement, Params params);
+    // The runs in column 1, without those that cannot be read; column 0 is the id.
+    Result<std::vector<domain::PlanRun>> readable_runs(std::string_view statement, Params params);
     // Column 0 is the seq, column 1 the record. `ascending` and `descending` differ in order only.
     template <class T>
     Result<std::vector<store::Numbered<T>>> page_of(std::string_view ascending,
                                                     std::string_view descending,
                                                     const domain::AgentId& agent,
                                                     const store::Page& page);
+
+    // Makes `bodies` the ones that the record `owner` of the agent refers to. Those that no record
+    // refers to any more are removed.
+    Status keep_bodies(const domain::AgentId& agent, const std::string& owner,
+                       const std::vector<Body>& bodies);
+    Status put_body(const Body& body);
+    // The record of these bytes, with its bodies in their places.
+    template <class T>
+    Result<T> restored(std::string_view text);
+    Status restore(json::value& value);
+
+    struct Erasure;  // What erase_message() has done so far.
+    Status erase_calls(Erasure& erasure, const domain::RunId& run);
+    Status erase_entries(Erasure& erasure, const domain::MessageId& message);
+    Result<std::vector<domain::RunId>> attempts_of(const domain::MessageId& message);
 
     Connection& connection_;
     Access access_;

@@ -39,9 +39,10 @@ Status SqlTx::put_wait(const Wait& wait) {
                    {wait.id, open, text})) == 1)
         return {};
     TRY(
-        change("INSERT INTO waits (id, agent_id, seq, is_open, record) "
-               "VALUES ($1, $2, $3, $4, $5)",
-               {wait.id, wait.agent_id, TRY(next_seq(wait.agent_id, "wait")), open, text}));
+        change("INSERT INTO waits (id, agent_id, seq, is_open, record, work_item_id) "
+               "VALUES ($1, $2, $3, $4, $5, $6)",
+               {wait.id, wait.agent_id, TRY(next_seq(wait.agent_id, "wait")), open, text,
+                wait.work_item_id}));
     return {};
 }
 
@@ -54,6 +55,13 @@ Result<std::vector<Wait>> SqlTx::open_waits(const AgentId& agent) {
         records<Wait>("SELECT record FROM waits WHERE agent_id = $1 AND is_open = 1 "
                       "ORDER BY seq LIMIT $2",
                       {agent, kListRowsMax + 1}));
+}
+
+Result<std::vector<Wait>> SqlTx::open_waits_of(const domain::WorkItemId& item) {
+    return whole(
+        records<Wait>("SELECT record FROM waits WHERE work_item_id = $1 AND is_open = 1 "
+                      "AND work_item_id IS NOT NULL ORDER BY seq LIMIT $2",
+                      {item, kListRowsMax + 1}));
 }
 
 Status SqlTx::put_timer(const Timer& timer) {
@@ -92,22 +100,44 @@ Result<std::vector<Timer>> SqlTx::timers(const AgentId& agent, std::int64_t limi
         {agent, bounded(limit)});
 }
 
-Result<std::vector<Timer>> SqlTx::due_timers(base::Time now, std::int64_t limit) {
-    return records<Timer>(
-        "SELECT record FROM timers WHERE is_active = 1 AND next_fire_at IS NOT NULL "
-        "AND next_fire_at <= $1 ORDER BY next_fire_at, id LIMIT $2",
-        {to_micros(now), bounded(limit)});
+// Timers of agents that are set aside stay due, and fire when the agent is recovered.
+#define HOLON_NOT_SET_ASIDE                                                  \
+    "AND NOT EXISTS (SELECT 1 FROM agent_faults f WHERE f.is_set_aside = 1 " \
+    "AND f.agent_id = timers.agent_id) "
+
+Result<store::DueTimers> SqlTx::due_timers(base::Time now, std::int64_t limit) {
+    store::DueTimers due;
+    TRY(connection_.query(
+        "SELECT id, agent_id, record FROM timers WHERE is_active = 1 AND next_fire_at IS NOT NULL "
+        "AND next_fire_at <= $1 " HOLON_NOT_SET_ASIDE "ORDER BY next_fire_at, id LIMIT $2",
+        {to_micros(now), bounded(limit)}, [&](const Row& row) -> Status {
+            auto timer = decode<Timer>(row.text(2));
+            if (timer)
+                due.timers.push_back(std::move(*timer));
+            else
+                due.broken.push_back({.id = {std::string(row.text(0))},
+                                      .agent_id = {std::string(row.text(1))},
+                                      .error = timer.error().message});
+            return {};
+        }));
+    return due;
+}
+
+// is_active is -1 from now on.
+Status SqlTx::shelve_timer(const domain::TimerId& id) {
+    TRY(change("UPDATE timers SET is_active = -1 WHERE id = $1", {id}));
+    return {};
 }
 
 Result<std::optional<base::Time>> SqlTx::next_due() {
     std::optional<base::Time> due;
-    TRY(connection_.query(
-        "SELECT next_fire_at FROM timers WHERE is_active = 1 AND next_fire_at IS NOT NULL "
-        "ORDER BY next_fire_at LIMIT 1",
-        {}, [&](const Row& row) -> Status {
-            due = from_micros(row.integer(0));
-            return {};
-        }));
+    TRY(
+        connection_.query("SELECT next_fire_at FROM timers WHERE is_active = 1 AND next_fire_at IS "
+                          "NOT NULL " HOLON_NOT_SET_ASIDE "ORDER BY next_fire_at LIMIT 1",
+                          {}, [&](const Row& row) -> Status {
+                              due = from_micros(row.integer(0));
+                              return {};
+                          }));
     return due;
 }
 

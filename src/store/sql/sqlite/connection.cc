@@ -108,7 +108,7 @@ std::unexpected<base::Error> Connection::failure(int code) const {
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
             return fail(ErrorCode::Unavailable,
-                        "the database {} is in use by another process that did not let go of it in "
+                        "the database {} is in use by another process that did not release it in "
                         "time. Nothing was changed; try again, or stop the other process.",
                         name_);
         case SQLITE_FULL:
@@ -291,6 +291,21 @@ void Connection::rollback() {
 
 bool Connection::in_transaction() const {
     return sqlite3_get_autocommit(db_.get()) == 0;
+}
+
+Result<sql::Size> Connection::size() {
+    const auto value_of = [this](std::string_view pragma) -> Result<std::int64_t> {
+        std::int64_t value = 0;
+        TRY(query(pragma, {}, [&](const sql::Row& row) -> Status {
+            value = row.integer(0);
+            return {};
+        }));
+        return value;
+    };
+    const std::int64_t page = TRY(value_of("PRAGMA page_size"));
+    const std::int64_t free = TRY(value_of("PRAGMA freelist_count"));
+    const std::int64_t all = TRY(value_of("PRAGMA page_count"));
+    return sql::Size{.used_bytes = (all - free) * page, .free_bytes = free * page};
 }
 
 Status Connection::savepoint() {

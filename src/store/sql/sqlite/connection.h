@@ -41,6 +41,7 @@ public:
     Status commit() override;
     void rollback() override;
     bool in_transaction() const override;
+    Result<sql::Size> size() override;
     Status savepoint() override;
     Status release_savepoint() override;
     Status undo_to_savepoint() override;

@@ -16,7 +16,7 @@ Status run_everything(sql::SqlTx& tx) {
     entry.related_message_id = domain::MessageId{"m"};
     TRY(tx.put_agent({.agent_id = {"a"}}));
     TRY(tx.agent({"a"}));
-    TRY(tx.agents(1));
+    TRY(tx.agents({}, 1));
     TRY(tx.listed_agents({}, 1));
     TRY(tx.counts());
     TRY(tx.append_message({.id = {"m"}, .agent_id = {"a"}}, "key"));
@@ -29,12 +29,13 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.count_failure({"m"}, "no", {}));
     TRY(tx.pending_interjections({"a"}, 2));
     TRY(tx.agents_with_pending({}, 2));
-    TRY(tx.open_attempt({.run_id = {"r"}, .agent_id = {"a"}}));
+    TRY(tx.open_attempt({.run_id = {"r"}, .agent_id = {"a"}, .message_id = {"m"}}));
     TRY(tx.put_attempt({.run_id = {"r"}, .agent_id = {"a"}}));
     TRY(tx.attempt({"r"}));
     TRY(tx.open_attempt_of({"a"}));
     TRY(tx.open_attempts(1));
     TRY(tx.agents_with_open_attempt({}, 1));
+    TRY(tx.put_frame({"r"}, "{\"prompt\":\"" + std::string(2000, 'x') + "\"}"));
     TRY(tx.put_frame({"r"}, "f"));
     TRY(tx.frame({"r"}));
     TRY(tx.put_tool_execution({.call = {.call_id = {"c"}, .run_id = {"r"}, .agent_id = {"a"}}}));
@@ -55,13 +56,33 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.put_wait({.id = {"w"}, .agent_id = {"a"}}));
     TRY(tx.wait({"w"}));
     TRY(tx.open_waits({"a"}));
+    TRY(tx.open_waits_of({"i"}));
     TRY(tx.put_timer({.id = {"t"}, .agent_id = {"a"}}));
     TRY(tx.timer({"t"}));
     TRY(tx.active_timers({"a"}, 1));
     TRY(tx.active_timer_count({"a"}));
     TRY(tx.timers({"a"}, 1));
     TRY(tx.due_timers({}, 1));
+    TRY(tx.shelve_timer({"t"}));
+    TRY(tx.put_fault({.agent_id = {"a"}}));
+    TRY(tx.fault({"a"}));
+    TRY(tx.agents_set_aside(1));
+    TRY(tx.erase_fault({"a"}));
+    TRY(tx.probe_write({}));
+    TRY(tx.pending_count_of({"a"}, "webhook:x"));
     TRY(tx.next_due());
+    TRY(tx.put_work_item({.id = {"i"}, .agent_id = {"a"}}));
+    TRY(tx.work_item({"i"}));
+    TRY(tx.work_items({"a"}, {}));
+    TRY(tx.work_items({"a"}, {.open_only = true}));
+    TRY(tx.work_items({"a"}, {.readiness = domain::WorkReadiness::Completed}));
+    TRY(tx.runnable_work({"a"}, {}, 1));
+    TRY(tx.due_rechecks({"a"}, {}, 1));
+    TRY(tx.work_counts({"a"}));
+    TRY(tx.work_version({"a"}));
+    TRY(tx.agents_with_runnable_work({}, 1));
+    TRY(tx.append_delivery_summary({.id = "d", .agent_id = {"a"}, .work_item_id = {"i"}}));
+    TRY(tx.delivery_summary({"i"}));
     TRY(tx.put_task({.id = {"k"}, .agent_id = {"a"}}));
     TRY(tx.task({"k"}));
     TRY(tx.active_tasks({"a"}));
@@ -70,6 +91,9 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.trigger_by_token("hash"));
     TRY(tx.active_trigger({"a"}));
     TRY(tx.triggers({"a"}, 1));
+    TRY(tx.put_webhook({.webhook_id = {"w"}, .target_agent_id = {"a"}, .name = "ci"}));
+    TRY(tx.webhook_by_token("hash"));
+    TRY(tx.webhooks({"a"}, 1));
     TRY(tx.put_wake_hint({.target_agent_id = {"a"}}));
     TRY(tx.wake_hint({"a"}));
     TRY(tx.erase_wake_hint({"a"}));
@@ -88,6 +112,8 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.plan_run({"p"}));
     TRY(tx.plan_document({"p"}));
     TRY(tx.plan_runs(1));
+    TRY(tx.plan_runs_reverting({"p"}));
+    TRY(tx.plan_run_ids("p", 1));
     TRY(tx.open_plan_runs(1));
     TRY(tx.plan_run_count());
     TRY(tx.ended_plan_runs(1));
@@ -105,6 +131,26 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.gate_document("TS-1"));
     TRY(tx.gate_documents(std::nullopt, 1));
     TRY(tx.gate_documents(domain::GatePlace::Outbox, 1));
+    TRY(tx.put_retention({}));
+    TRY(tx.retention());
+    TRY(tx.row_counts());
+    TRY(tx.append_message(
+        {.id = {"long"}, .agent_id = {"a"}, .body = domain::TextBody{std::string(2000, 'x')}},
+        std::nullopt));
+    TRY(tx.message({"long"}));
+    for (const auto stream : {store::Stream::Messages, store::Stream::Events,
+                              store::Stream::Transcript, store::Stream::Briefs,
+                              store::Stream::Tasks, store::Stream::Waits, store::Stream::Timers}) {
+        TRY(tx.stream_head({"a"}, stream));
+        TRY(tx.oldest_rows({"a"}, stream, 0, 1));
+        if (stream != store::Stream::Messages) TRY(tx.erase_rows({"a"}, stream, 0, 9));
+    }
+    domain::Attempt over{.run_id = {"r"}, .agent_id = {"a"}, .message_id = {"m"}};
+    over.state = domain::Closed{};
+    TRY(tx.put_attempt(over));
+    TRY(tx.set_queue_status({"m"}, domain::QueueStatus::Processed, std::nullopt, {}));
+    TRY(tx.artifacts_of({"m"}));
+    TRY(tx.erase_message({"m"}, 99));
     return tx.erase_agent({"a"});
 }
 

@@ -1,8 +1,8 @@
 // store::Store over SQLite, in two modes that keep the same promises.
 //
-// Threaded: readers beside one writer; writes made at the same time share one commit. For programs.
-// Inline: everything on the calling thread and one connection, one caller at a time. For short runs
-// and for simulations, where each step must happen in the same order every time.
+// Threaded: readers next to one writer; writes made at the same time share one commit. For
+// programs. Inline: everything on the calling thread and one connection, one caller at a time. For
+// short runs and for simulations, where each step must happen in the same order every time.
 //
 // Two processes may use one file. A writer waits `busy_timeout` for the other, then gives up with
 // Unavailable. Work handed to write() or read() must not call the store itself: that is a Bug.

@@ -51,7 +51,7 @@ Status Writer::write(store::Durability durability, store::Work work) {
     if (may_run_here()) {
         run_here(lock, job);
     } else {
-        // Woken first, since starting the thread may throw; it goes on when we let go of the lock.
+        // Woken first, since starting the thread may throw; it continues when the lock is released.
         wake();
         const auto group = join(job);
         if (std::this_thread::get_id() == thread_.get_id()) {
