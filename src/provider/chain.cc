@@ -108,7 +108,8 @@ private:
                                      {.attempt = attempt_,
                                       .has_fallback = candidate_ + 1 < candidates_->size(),
                                       .jitter = jitter});
-        if (const auto* again = std::get_if<TryAgain>(&move)) return try_again(*again, record);
+        if (const auto* again = std::get_if<TryAgain>(&move))
+            return try_again(*again, failure, record);
         const auto* advance = std::get_if<Advance>(&move);
         record.outcome = advance ? advance->outcome : std::get<GiveUp>(move).outcome;
         record.advanced_to_fallback = advance != nullptr;
@@ -116,6 +117,7 @@ private:
         summary_ += summary_of(record, failure);
         if (advance) {
             ++candidate_;
+            report(record, failure, std::chrono::milliseconds(0));
             attempt_ = 0;
             return attempt();
         }
@@ -123,11 +125,24 @@ private:
         finish(std::unexpected(std::move(failure)));
     }
 
-    void try_again(const TryAgain& again, domain::ProviderAttempt& record) {
+    void try_again(const TryAgain& again, const Failure& failure, domain::ProviderAttempt& record) {
         record.outcome = AttemptOutcome::Retrying;
         record.backoff_ms = again.backoff.count();
+        report(record, failure, again.backoff);
         backoff_ =
             parts_.loop.after(again.backoff, [self = shared_from_this()] { self->attempt(); });
+    }
+
+    // To people who watch; the next request is that of candidate_.
+    void report(const domain::ProviderAttempt& failed, const Failure& failure,
+                std::chrono::milliseconds wait) {
+        if (!progress_) return;
+        progress_(Retry{.model_ref = failed.model_ref,
+                        .next_model_ref = (*candidates_)[candidate_].model_ref,
+                        .attempt = failed.attempt,
+                        .attempts_max = failed.max_attempts,
+                        .wait = wait,
+                        .reason = failure.message});
     }
 
     void finish(Outcome outcome) {

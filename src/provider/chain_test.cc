@@ -55,6 +55,35 @@ protected:
     base::RandomIds ids{loop, kSeed};
 };
 
+TEST_F(ChainTest, ThoseWhoWatchSeeEachRetryAndTheMoveToTheNextModel) {
+    const auto failing = playing({.fault = fault(FailureKind::ServerError, 3, 503)});
+    const auto answering = playing({.text = "hello"});
+    auto subject = chain({{"a/one", failing}, {"b/two", answering}});
+    std::vector<Retry> retries;
+    std::string text;
+    subject.ask(
+        {.model_ref = "a/one"},
+        [&](const News& news) {
+            if (const auto* retry = std::get_if<Retry>(&news))
+                retries.push_back(*retry);
+            else
+                text += std::get<std::string_view>(news);
+        },
+        [](const Outcome&) {});
+    loop.run();
+    const auto retry = [](std::string next, std::int64_t attempt, std::chrono::milliseconds wait) {
+        return Retry{.model_ref = "a/one",
+                     .next_model_ref = std::move(next),
+                     .attempt = attempt,
+                     .attempts_max = 3,
+                     .wait = wait,
+                     .reason = "no luck"};
+    };
+    EXPECT_THAT(retries, testing::ElementsAre(retry("a/one", 1, 200ms), retry("a/one", 2, 400ms),
+                                              retry("b/two", 3, 0ms)));
+    EXPECT_EQ(text, "hello");
+}
+
 // contract: PROV-44
 // contract: PROV-47
 TEST_F(ChainTest, ASuccessKeepsTheFailuresBeforeItWithTheirTimes) {

@@ -18,7 +18,7 @@ constexpr std::array<KindFacts, 11> kKinds{{
     {FailureKind::ServerError, Disposition::Retryable, domain::FailureCategory::Transport},
     {FailureKind::AuthError, Disposition::FailFast, domain::FailureCategory::Transport},
     {FailureKind::ContractError, Disposition::FailFast, domain::FailureCategory::Protocol},
-    {FailureKind::InvalidResponse, Disposition::FailFast, domain::FailureCategory::Protocol},
+    {FailureKind::InvalidResponse, Disposition::Retryable, domain::FailureCategory::Protocol},
     {FailureKind::UnsupportedTransport, Disposition::FailFast, domain::FailureCategory::Protocol},
     {FailureKind::ContextLengthExceeded, Disposition::FailFast, domain::FailureCategory::Protocol},
     {FailureKind::Cancelled, Disposition::FailFast, domain::FailureCategory::Unknown},
@@ -47,10 +47,16 @@ domain::FailureCategory category(FailureKind kind) {
     return facts_of(kind).category;
 }
 
+bool is_transient_status(std::int64_t status) {
+    return status == 408 || status == 409 || status == 425 || status == 429 ||
+           (status >= 500 && status <= 599);
+}
+
 FailureKind kind_of_status(std::int64_t status) {
     if (status == 429) return FailureKind::RateLimited;
+    if (status == 408) return FailureKind::Timeout;
     if (status == 401 || status == 403) return FailureKind::AuthError;
-    if (status >= 500 && status <= 599) return FailureKind::ServerError;
+    if (is_transient_status(status)) return FailureKind::ServerError;
     // A redirect is not followed: the request would go, with its credential, to a host that
     // nobody configured.
     if (status >= 300 && status <= 499) return FailureKind::ContractError;

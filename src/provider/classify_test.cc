@@ -25,7 +25,7 @@ TEST(Classify, EachKindHasItsNameDispositionAndCategory) {
         {FailureKind::AuthError, "auth_error", Disposition::FailFast, FailureCategory::Transport},
         {FailureKind::ContractError, "contract_error", Disposition::FailFast,
          FailureCategory::Protocol},
-        {FailureKind::InvalidResponse, "invalid_response", Disposition::FailFast,
+        {FailureKind::InvalidResponse, "invalid_response", Disposition::Retryable,
          FailureCategory::Protocol},
         {FailureKind::UnsupportedTransport, "unsupported_transport", Disposition::FailFast,
          FailureCategory::Protocol},
@@ -46,6 +46,8 @@ TEST(Classify, AStatusWithoutABodyHasAKind) {
         {301, FailureKind::ContractError}, {400, FailureKind::ContractError},
         {401, FailureKind::AuthError},     {403, FailureKind::AuthError},
         {404, FailureKind::ContractError}, {429, FailureKind::RateLimited},
+        {408, FailureKind::Timeout},       {409, FailureKind::ServerError},
+        {425, FailureKind::ServerError},   {422, FailureKind::ContractError},
         {500, FailureKind::ServerError},   {503, FailureKind::ServerError},
         {599, FailureKind::ServerError},   {100, FailureKind::Unknown},
         {600, FailureKind::Unknown},       {0, FailureKind::Unknown}};

@@ -47,10 +47,10 @@ public:
         asking_ = true;
         Progress progress;
         if (with_progress) {
-            progress = [this](std::string_view text) {
+            progress = [this](const News& news) {
                 EXPECT_FALSE(asking_) << "progress inside ask()";
                 EXPECT_TRUE(outcomes.empty()) << "progress after done";
-                streamed += text;
+                if (const auto* text = std::get_if<std::string_view>(&news)) streamed += *text;
             };
         }
         exchange = provider.ask(std::move(request), std::move(progress), [this](Outcome outcome) {
@@ -228,7 +228,7 @@ TYPED_TEST_P(ProviderConformance, AQuestionDroppedWithItsLoopIsFreed) {
 TYPED_TEST_P(ProviderConformance, TheOutcomeReleasesCallbacksThatHoldTheExchange) {
     const auto provider = this->harness.that_says("All is well.");
     auto held = std::make_shared<std::shared_ptr<Exchange>>();
-    *held = provider->ask(question(), [held](std::string_view) {}, [held](const Outcome&) {});
+    *held = provider->ask(question(), [held](const News&) {}, [held](const Outcome&) {});
     const std::weak_ptr<Exchange> exchange = *held;
     held.reset();
     EXPECT_TRUE(this->harness.run_until([&] { return exchange.expired(); }));

@@ -1,5 +1,6 @@
 #include "provider/guard.h"
 
+#include "base/scan/secrets.h"
 #include "base/scan/texts.h"
 
 namespace provider {
@@ -24,12 +25,21 @@ Guarded guard(Progress progress, std::move_only_function<void(Outcome)> done) {
     auto live = std::make_shared<scan::LiveText>();
     Guarded guarded;
     if (progress)
-        guarded.progress = [live, progress](std::string_view piece) {
-            if (const auto ready = live->feed(piece); !ready.empty()) progress(ready);
+        guarded.progress = [live, progress](const News& news) {
+            if (const auto* piece = std::get_if<std::string_view>(&news)) {
+                const auto ready = live->feed(*piece);
+                if (!ready.empty()) progress(std::string_view(ready));
+                return;
+            }
+            live->finish();  // What it held back is of the attempt that failed.
+            auto retry = std::get<Retry>(news);
+            retry.reason = scan::without_credentials(std::move(retry.reason));
+            progress(retry);
         };
     guarded.done = [live, progress = std::move(progress),
                     done = std::move(done)](Outcome outcome) mutable {
-        if (const auto rest = live->finish(); progress && !rest.empty()) progress(rest);
+        if (const auto rest = live->finish(); progress && !rest.empty())
+            progress(std::string_view(rest));
         if (outcome)
             clean(*outcome);
         else

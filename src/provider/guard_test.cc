@@ -47,11 +47,29 @@ TEST_F(GuardTest, AFailureHasItNeitherInItsTextNorInItsAttempts) {
 
 TEST_F(GuardTest, WhatIsWatchedLiveHasAllOfTheTextButThat) {
     std::string shown;
-    auto guarded = guard([&](std::string_view text) { shown += text; }, [](const Outcome&) {});
+    auto guarded = guard([&](const News& news) { shown += std::get<std::string_view>(news); },
+                         [](const Outcome&) {});
     for (const auto* piece : {"The key", " is sk-li", "ve-4f9a", "0123. Good"})
-        guarded.progress(piece);
+        guarded.progress(std::string_view(piece));
     guarded.done(Reply{});
     EXPECT_EQ(shown, "The key is " + kMark + ". Good");
+}
+
+TEST_F(GuardTest, ARetryHasItNotInItsReasonAndForgetsWhatWasHeldBack) {
+    std::vector<std::string> shown;
+    auto guarded = guard(
+        [&](const News& news) {
+            if (const auto* retry = std::get_if<Retry>(&news))
+                shown.push_back("retry: " + retry->reason);
+            else
+                shown.emplace_back(std::get<std::string_view>(news));
+        },
+        [](const Outcome&) {});
+    guarded.progress(std::string_view("It wor"));
+    guarded.progress(Retry{.reason = "401 for " + kSecret});
+    guarded.progress(std::string_view("Done. "));
+    guarded.done(Reply{});
+    EXPECT_EQ(shown, (std::vector<std::string>{"It ", "retry: 401 for " + kMark, "Done. "}));
 }
 
 }  // namespace

@@ -82,12 +82,14 @@ struct Request {
 // A complete answer. A reply that was cut off or could not be read is a Failure instead, except one
 // that reached max_output_tokens, whose stop_reason says so.
 struct Reply {
-    // In the model's order. Calls have ids that are unique within the reply and inputs that are
-    // valid JSON; neither the tool's name nor its input was checked against the registry.
+    // In the model's order; may be empty, or only thinking. Calls have ids that are unique within
+    // the reply; neither the tool's name nor its input was checked against the registry. The input
+    // of a call whose arguments could not be read is their text; no tool takes a text.
     std::vector<domain::Block> blocks;
     std::string stop_reason;                    // In the vendor's words; for people and records.
     std::optional<domain::TokenUsage> usage{};  // Empty when the server did not report it.
     std::optional<domain::CacheUsage> cache_usage{};  // Likewise.
+    std::optional<double> cost_usd{};    // Filled where the prices of the model are known.
     json::object request_diagnostics{};  // request_lowering_mode and the like; counts, no content.
     domain::AttemptTimeline timeline{};  // Filled by the caller that made the attempts (Chain).
     friend bool operator==(const Reply&, const Reply&) = default;
@@ -129,10 +131,22 @@ struct Failure {
 // The end of one request: the reply, or why there is none.
 using Outcome = std::expected<Reply, Failure>;
 
-// Receives text as it streams in, on the loop, after ask() has returned and before the outcome. It
-// is for people to watch and never the truth: the reply is, and after a failure the pieces are to
-// be forgotten. It may cancel the exchange; then no more pieces come.
-using Progress = std::function<void(std::string_view text_delta)>;
+// A request has failed and another one follows. The text that came before is to be forgotten.
+struct Retry {
+    std::string model_ref;       // That was asked.
+    std::string next_model_ref;  // That is asked next: the same, or the next candidate.
+    std::int64_t attempt{0};     // Of model_ref, from 1.
+    std::int64_t attempts_max{0};
+    std::chrono::milliseconds wait{};  // Before the next request.
+    std::string reason;                // One sentence.
+    friend bool operator==(const Retry&, const Retry&) = default;
+};
+// What people may watch of a request: text as it streams in, and that it is sent again.
+using News = std::variant<std::string_view, Retry>;
+// Receives news on the loop, after ask() has returned and before the outcome. They are never the
+// truth: the reply is, and after a failure the text is to be forgotten. It may cancel the exchange;
+// then no more text comes.
+using Progress = std::function<void(const News&)>;
 
 // A request on its way. The transport keeps it until the outcome was delivered, so dropping the
 // handle stops nothing and frees nothing early. Used from the loop's thread only.

@@ -15,14 +15,14 @@ public:
           credential_(trimmed_credential(options_.credential)) {}
 
     std::expected<EncodedRequest, Failure> encode(const Request& request) override {
-        const json::object body =
-            encode_request(request, options_.context_management, options_.stream);
+        json::object body = encode_request(request, options_.context_management, options_.stream);
+        json::object diagnostics = request_diagnostics(request, body, options_.context_management);
         return EncodedRequest{
             .url = url_,
             .headers = headers(),
-            .body = base::json_text(body),
+            .body = std::move(body),
             .secret = credential_,
-            .request_diagnostics = request_diagnostics(request, body, options_.context_management),
+            .request_diagnostics = std::move(diagnostics),
             .decoder = make_decoder(&parse_response,
                                     options_.stream ? std::make_unique<StreamReader>() : nullptr),
             .may_be_document = true};

@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 #include "provider/anthropic_messages/wire.h"
+#include "provider/wire/outgoing.h"
+#include "provider/wire/schema_emission.h"
 
 namespace provider::anthropic_messages {
 namespace {
@@ -18,11 +20,11 @@ void mark(json::value& block) {
 }
 
 json::object text_block(std::string_view text) {
-    return {{"type", "text"}, {"text", base::to_utf8(text)}};
+    return {{"type", "text"}, {"text", wire_text(text)}};
 }
 
 bool is_breakpoint(const PromptBlock& block) {
-    return block.cache_breakpoint && !block.text.empty();
+    return block.cache_breakpoint && !is_blank(block.text);
 }
 
 // Writes the blocks of a frame, with the marks that its breakpoints ask for. The server takes few;
@@ -38,7 +40,7 @@ public:
     json::array encode(const std::vector<PromptBlock>& blocks) {
         json::array out;
         for (const auto& block : blocks) {
-            if (block.text.empty()) continue;
+            if (is_blank(block.text)) continue;
             out.push_back(text_block(block.text));
             if (is_breakpoint(block) && --unmarked_ < 0) mark(out.back());
         }
@@ -58,12 +60,12 @@ std::string wire_id(std::string_view id) {
 }
 
 json::value encode_block(const domain::TextBlock& block) {
-    return block.text.empty() ? json::value(nullptr) : json::value(text_block(block.text));
+    return is_blank(block.text) ? json::value(nullptr) : json::value(text_block(block.text));
 }
 json::value encode_block(const domain::ToolUseBlock& block) {
-    json::object out{{"type", "tool_use"}, {"id", wire_id(block.id)}, {"name", block.name}};
-    // Only an object is accepted here, and what a model sent elsewhere may be anything.
-    out["input"] = block.input.is_object() ? block.input : json::value{{"input", block.input}};
+    json::object out{
+        {"type", "tool_use"}, {"id", wire_id(block.id)}, {"name", wire_name(block.name)}};
+    out["input"] = wire_input(block.input);
     return out;
 }
 json::value encode_block(const domain::ThinkingBlock& block) {
@@ -78,24 +80,29 @@ json::value encode_block(const domain::RedactedThinkingBlock& block) {
 json::array encode_content(const UserTurn& turn) {
     json::array content;
     for (const auto& block : turn.blocks)
-        if (!block.text.empty()) content.push_back(text_block(block.text));
+        if (!is_blank(block.text)) content.push_back(text_block(block.text));
     return content;
 }
+// A message that only thought is refused, so it is not sent.
 json::array encode_content(const AssistantTurn& turn) {
     json::array content;
+    bool says_something = false;
     for (const auto& block : turn.blocks) {
         json::value encoded =
             std::visit([](const auto& held) { return encode_block(held); }, block);
-        if (!encoded.is_null()) content.push_back(std::move(encoded));
+        if (encoded.is_null()) continue;
+        says_something = says_something || std::holds_alternative<domain::TextBlock>(block) ||
+                         std::holds_alternative<domain::ToolUseBlock>(block);
+        content.push_back(std::move(encoded));
     }
-    return content;
+    return says_something ? content : json::array();
 }
 json::array encode_content(const ToolResultsTurn& turn) {
     json::array content;
     for (const auto& result : turn.results)
         content.push_back(json::object{{"type", "tool_result"},
                                        {"tool_use_id", wire_id(result.tool_use_id)},
-                                       {"content", base::to_utf8(result.content)},
+                                       {"content", wire_text(result.content)},
                                        {"is_error", result.is_error}});
     return content;
 }
@@ -218,8 +225,10 @@ json::object encode_request(const Request& request, const std::optional<ContextM
                             bool stream) {
     json::array tools;
     for (const auto& tool : request.tools) {
+        auto schema = offered_schema(tool, SchemaMode::Open);
+        if (!schema) continue;
         json::object entry{{"name", tool.name}, {"description", tool.description}};
-        entry["input_schema"] = tool.input_schema;
+        entry["input_schema"] = std::move(*schema);
         tools.push_back(std::move(entry));
     }
     json::object body;

@@ -45,7 +45,7 @@ TEST(EncodeRequest, AFullConversationKeepsItsOrderPairsAndThinking) {
     EXPECT_EQ(json::value(encode_request(request)), parsed(R"({
         "model": "claude-1", "max_tokens": 100,
         "tools": [{"name": "Run", "description": "Runs.",
-                   "input_schema": {"oneOf": [{"type": "object"}]}}],
+                   "input_schema": {"type": "object"}}],
         "system": [
             {"type": "text", "text": "Be terse."},
             {"type": "text", "text": "Be true.", "cache_control": {"type": "ephemeral"}},
@@ -68,9 +68,28 @@ TEST(EncodeRequest, AFullConversationKeepsItsOrderPairsAndThinking) {
                  "is_error": false},
                 {"type": "tool_result", "tool_use_id": "c2", "content": "no\ufffd",
                  "is_error": true},
-                {"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}}]},
-            {"role": "assistant", "content": [
-                {"type": "thinking", "thinking": "last", "signature": "sig"}]}]})"));
+                {"type": "text", "text": "go on", "cache_control": {"type": "ephemeral"}}]}]})"));
+}
+
+TEST(EncodeRequest, BlankTextIsNotSentAndControlCharactersAreVisible) {
+    const Request request{
+        .model_ref = "anthropic/claude-1",
+        .frame = {.system_blocks = {{Stability::Stable, " \n", true}, {Stability::Stable, "Be."}},
+                  .context_blocks = {{Stability::TurnScoped, "\t"},
+                                     {Stability::TurnScoped, "prompt"}}},
+        .conversation = {AssistantTurn{{domain::TextBlock{"\n\n"},
+                                        domain::ToolUseBlock{"c1", "a b.c", json::object()}}},
+                         ToolResultsTurn{{{"c1", std::string("a\0\x1b[31m", 7), false}}},
+                         AssistantTurn{{domain::TextBlock{"  "}}}}};
+    const json::object body = encode_request(request);
+    EXPECT_EQ(body.at("system"), parsed(R"([{"type": "text", "text": "Be."}])"));
+    EXPECT_EQ(body.at("messages"), parsed(R"([
+        {"role": "user", "content": [{"type": "text", "text": "prompt"}]},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "c1", "name": "a_b_c", "input": {}}]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "c1", "content": "a\\x00\\x1b[31m",
+             "is_error": false, "cache_control": {"type": "ephemeral"}}]}])"));
 }
 
 // contract: FRAME-27

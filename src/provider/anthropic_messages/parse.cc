@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <array>
 
 #include "provider/anthropic_messages/wire.h"
 #include "provider/classify.h"
 #include "provider/http/received.h"
 #include "provider/wire/openai_error.h"
+#include "provider/wire/overflow.h"
 #include "provider/wire/received_json.h"
 
 namespace provider::anthropic_messages {
@@ -30,34 +30,31 @@ constexpr std::array<NamedKind, 9> kTypes{{
 // The status decides where it says what happened; servers that answer 200, or a bare 400, say it in
 // the body. A prompt too long has no type of its own.
 FailureKind kind_of_error(std::int64_t status, const json::value& error) {
-    const std::string text = error_text(error);
-    if (status < 500 &&
-        (text.contains("prompt is too long") || text.contains("exceed context limit") ||
-         text.contains("context_length_exceeded")))
+    const std::string type = base::string_at(error, "type");
+    if (says_prompt_too_long(error_text(error)) || says_prompt_too_long(type))
         return FailureKind::ContextLengthExceeded;
     if (!is_success(status) && status != 400) return kind_of_status(status);
-    const std::string type = base::string_at(error, "type");
     for (const auto& entry : kTypes)
         if (entry.name == type) return entry.kind;
-    return FailureKind::ContractError;
+    return kind_of_openai_error(status, error);
 }
 
+// What the server counts as input is what no cache had. The sum means the same on every API.
 void read_usage(const json::value& document, Reply& reply) {
     const auto* usage = base::find(document, "usage");
     if (!usage || !usage->is_object()) return;
-    const auto input = tokens_at(*usage, "input_tokens");
-    const auto output = tokens_at(*usage, "output_tokens");
-    reply.usage = domain::TokenUsage{input, output, input + output};
     const auto read = tokens_at(*usage, "cache_read_input_tokens");
     const auto created = tokens_at(*usage, "cache_creation_input_tokens");
+    const auto input = tokens_at(*usage, "input_tokens") + read + created;
+    const auto output = tokens_at(*usage, "output_tokens");
+    reply.usage = domain::TokenUsage{input, output, input + output};
     if (usage->get_object().contains("cache_read_input_tokens") ||
         usage->get_object().contains("cache_creation_input_tokens"))
-        reply.cache_usage = domain::CacheUsage{read, created};
+        reply.cache_usage = cache_usage_of(input, read, created, 0);
 }
 
-// Adds the block, or nothing for a type that is not ours to read. The error is a sentence.
-std::expected<void, std::string> read_block(const json::value& part, CallIds& ids,
-                                            std::vector<domain::Block>& blocks) {
+// Adds the block, or nothing for a type that is not ours to read.
+void read_block(const json::value& part, CallIds& ids, std::vector<domain::Block>& blocks) {
     const std::string type = base::string_at(part, "type");
     if (type == "text") {
         if (auto text = base::string_at(part, "text"); !text.empty())
@@ -68,19 +65,12 @@ std::expected<void, std::string> read_block(const json::value& part, CallIds& id
     } else if (type == "redacted_thinking") {
         blocks.emplace_back(domain::RedactedThinkingBlock{base::string_at(part, "data")});
     } else if (type == "tool_use") {
-        const std::string name = base::string_at(part, "name");
-        if (name.empty()) return std::unexpected("a tool call has no name");
-        auto input = read_arguments(base::find(part, "input"), name);
-        if (!input) return std::unexpected(std::move(input).error());
-        blocks.emplace_back(
-            domain::ToolUseBlock{ids.take(base::string_at(part, "id")), name, std::move(*input)});
+        std::string name = base::string_at(part, "name");
+        if (name.empty()) name = kUnnamedTool;
+        blocks.emplace_back(domain::ToolUseBlock{ids.take(base::string_at(part, "id")),
+                                                 std::move(name),
+                                                 read_arguments(base::find(part, "input"))});
     }
-    return {};
-}
-
-bool is_usable(const domain::Block& block) {
-    return std::holds_alternative<domain::TextBlock>(block) ||
-           std::holds_alternative<domain::ToolUseBlock>(block);
 }
 
 }  // namespace
@@ -91,13 +81,9 @@ std::expected<Reply, std::string> read_message(const json::value& document, std:
         return std::unexpected("the response has no content; is this a Messages API?");
     Reply reply{.stop_reason = base::string_at(document, "stop_reason")};
     CallIds ids(seed);
-    for (const auto& part : content->get_array())
-        if (auto read = read_block(part, ids, reply.blocks); !read)
-            return std::unexpected(std::move(read).error());
-    const bool ends_silently = content->get_array().empty() && reply.stop_reason == "end_turn";
-    if (!ends_silently && std::ranges::none_of(reply.blocks, is_usable))
-        return std::unexpected(fmt::format("the response has no text and no tool call (ended: {})",
-                                           excerpt(reply.stop_reason)));
+    for (const auto& part : content->get_array()) read_block(part, ids, reply.blocks);
+    if (reply.blocks.empty() && reply.stop_reason.empty())
+        return std::unexpected("the response has neither content nor a stop reason");
     read_usage(document, reply);
     return reply;
 }
@@ -105,7 +91,7 @@ std::expected<Reply, std::string> read_message(const json::value& document, std:
 Failure stream_failure(const json::value* error) {
     constexpr std::int64_t kStreamStatus = 200;
     if (!usable_error(error))
-        return failure_at(kStreamStage, FailureKind::ContractError, kStreamStatus,
+        return failure_at(kStreamStage, FailureKind::ServerError, kStreamStatus,
                           "the message failed without a reason");
     const std::string text = error_text(*error);
     return failure_at(
@@ -115,7 +101,7 @@ Failure stream_failure(const json::value* error) {
 
 Outcome parse_response(const HttpResponse& response, base::Time now) {
     const auto document = parse_received_json(response.body);
-    const auto* error = document ? usable_error(base::find(*document, "error")) : nullptr;
+    const auto* error = document ? error_in(*document, is_success(response.status)) : nullptr;
     if (error || !is_success(response.status)) {
         const FailureKind kind =
             error ? kind_of_error(response.status, *error) : kind_without_error(response.status);

@@ -55,6 +55,7 @@ EventReader::Step StreamReader::take(std::string_view data) {
     if (const auto* error = base::find(*event, "error"); type == "error" || (error && type.empty()))
         return {.end = std::unexpected(stream_failure(error))};
     seen_event_ = true;
+    if (type == "ping") return {.is_keep_alive = true};
     if (type == "message_start") {
         seen_message_ = true;
         if (const auto* message = base::find(*event, "message")) {

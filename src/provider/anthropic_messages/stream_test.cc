@@ -65,8 +65,8 @@ TEST(MessagesStreamReader, PutsEveryKindOfBlockTogether) {
                                    domain::ToolUseBlock{"a", "Run", {{"x", 1}}},
                                    domain::ToolUseBlock{"b", "See", {{"y", 2}}}}));
     EXPECT_EQ(outcome->stop_reason, "tool_use");
-    EXPECT_EQ(outcome->usage, (domain::TokenUsage{7, 5, 12}));
-    EXPECT_EQ(outcome->cache_usage, (domain::CacheUsage{.read_input_tokens = 3}));
+    EXPECT_EQ(outcome->usage, (domain::TokenUsage{10, 5, 15}));
+    EXPECT_EQ(outcome->cache_usage, (domain::CacheUsage{3, 0, 7}));
 }
 
 TEST(MessagesStreamReader, EveryEndIsClassified) {
@@ -76,7 +76,9 @@ TEST(MessagesStreamReader, EveryEndIsClassified) {
         {R"({"type":"error","error":{"type":"rate_limit_error"}})", FailureKind::RateLimited, ""},
         {R"({"type":"error","error":{"message":"prompt is too long"}})",
          FailureKind::ContextLengthExceeded, ""},
-        {R"({"type":"error"})", FailureKind::ContractError, "without a reason"},
+        {R"({"type":"error"})", FailureKind::ServerError, "without a reason"},
+        {R"({"type":"error","error":{"message":"m","type":null,"code":"500"}})",
+         FailureKind::ServerError, ""},
         {"{oops", FailureKind::InvalidResponse, "not valid JSON"},
         {R"({"type":"content_block_start","index":256,"content_block":{}})",
          FailureKind::InvalidResponse, "over 256"},

@@ -48,8 +48,8 @@ json::object encode_request(const Request& request,
 json::object request_diagnostics(const Request& request, const json::object& body,
                                  const std::optional<ContextManagement>& context = std::nullopt);
 
-// The reply in `response`, or why there is none. Never throws, whatever the bytes. A reply that
-// ends its turn without a word is one; any other without a usable block is not.
+// The reply in `response`, or why there is none. Never throws, whatever the bytes. A reply without
+// a word is one, too, if it says why it stopped.
 Outcome parse_response(const HttpResponse& response, base::Time now);
 
 // The reply in a whole message; `seed` is what made-up call ids follow from. The error is a

@@ -206,18 +206,29 @@ TEST_F(ChainOverHttp, EligibleServerErrorsAreTriedAgain) {
 
 // contract: PROV-30
 // contract: PROV-31
-// contract: PROV-32
 TEST_F(ChainOverHttp, WhatCannotGetBetterIsAskedOnce) {
     const std::vector<ServerReply> replies{
-        test_support::status_reply(401),         test_support::status_reply(403),
-        test_support::status_reply(400),         test_support::status_reply(404),
-        test_support::with_body("{\"choices\""), test_support::with_body(R"({"output":[]})"),
-        test_support::calls("Run", "{oops")};
+        test_support::status_reply(401), test_support::status_reply(403),
+        test_support::status_reply(400), test_support::status_reply(404)};
     for (const auto& reply : replies) {
         first.enqueue(reply);
         const std::size_t before = first.request_count();
         EXPECT_THAT(outcomes(ask_one()), ElementsAre(AttemptOutcome::FailFastAborted));
         EXPECT_EQ(first.request_count(), before + 1);
+    }
+}
+
+// Ruling 19 replaces PROV-32: an answer that cannot be read may be readable a moment later.
+TEST_F(ChainOverHttp, AnAnswerThatCannotBeReadIsAskedForAgain) {
+    for (const auto& reply :
+         {test_support::with_body("{\"choices\""), test_support::with_body(R"({"output":[]})"),
+          test_support::wrong_content_type(), test_support::status_reply(408),
+          test_support::status_reply(409), test_support::status_reply(425)}) {
+        first.enqueue(reply);
+        first.enqueue(test_support::says("hello"));
+        EXPECT_THAT(outcomes(ask_one()),
+                    ElementsAre(AttemptOutcome::Retrying, AttemptOutcome::Succeeded))
+            << reply.body;
     }
 }
 

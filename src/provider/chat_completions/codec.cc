@@ -11,13 +11,14 @@ public:
     explicit ChatCompletionsCodec(const Options& options)
         : url_(endpoint_url(options.base_url)),
           api_key_(trimmed_credential(options.api_key)),
-          stream_(options.stream) {}
+          stream_(options.stream),
+          reasoning_effort_(options.reasoning_effort) {}
 
     std::expected<EncodedRequest, Failure> encode(const Request& request) override {
         EncodedRequest encoded{
             .url = url_,
             .headers = {{"Content-Type", "application/json"}},
-            .body = base::json_text(encode_request(request, stream_)),
+            .body = encode_request(request, stream_, reasoning_effort_),
             .secret = api_key_,
             .request_diagnostics = request_diagnostics(request),
             .decoder =
@@ -31,6 +32,7 @@ private:
     std::string url_;
     std::string api_key_;  // Empty: none.
     bool stream_;
+    std::optional<std::string> reasoning_effort_;
 };
 
 }  // namespace

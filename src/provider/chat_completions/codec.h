@@ -15,6 +15,7 @@ struct Options {
     // Asks for the answer in pieces, so that people can watch it. Servers that send it whole all
     // the same are understood; those that refuse a request with `stream` need this off.
     bool stream{false};
+    std::optional<std::string> reasoning_effort{};  // Not sent unless set.
 };
 
 // Every request holds the whole conversation.

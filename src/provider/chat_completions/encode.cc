@@ -2,43 +2,53 @@
 
 #include "base/text.h"
 #include "provider/chat_completions/wire.h"
+#include "provider/wire/outgoing.h"
 #include "provider/wire/schema_emission.h"
 
 namespace provider::chat_completions {
 namespace {
 
 constexpr std::string_view kPath = "/chat/completions";
+constexpr const char* kReasoningField = "reasoning_content";
 
 void append_paragraph(std::string& out, std::string_view text) {
-    if (text.empty()) return;
+    if (is_blank(text)) return;
     if (!out.empty()) out += "\n\n";
-    out += base::to_utf8(text);
+    out += wire_text(text);
 }
 
 json::object encode_call(const domain::ToolUseBlock& call) {
-    json::object function{{"name", call.name},
-                          {"arguments", base::to_utf8(base::canonical_json(call.input))}};
+    json::object function{
+        {"name", wire_name(call.name)},
+        {"arguments", base::to_utf8(base::canonical_json(wire_input(call.input)))}};
     json::object out{{"id", call.id}, {"type", "function"}};
     out["function"] = std::move(function);
     return out;
 }
 
 void encode_turn(const UserTurn& turn, json::array& messages) {
-    messages.push_back(json::object{{"role", "user"}, {"content", join_blocks(turn.blocks)}});
+    std::string text;
+    for (const auto& block : turn.blocks) append_paragraph(text, block.text);
+    messages.push_back(json::object{{"role", "user"}, {"content", std::move(text)}});
 }
 
 void encode_turn(const AssistantTurn& turn, json::array& messages) {
-    std::string text;
+    std::string text, reasoning;
     json::array calls;
     for (const auto& block : turn.blocks) {
         if (const auto* said = std::get_if<domain::TextBlock>(&block))
             append_paragraph(text, said->text);
         else if (const auto* call = std::get_if<domain::ToolUseBlock>(&block))
             calls.push_back(encode_call(*call));
+        else if (const auto* thought = std::get_if<domain::ThinkingBlock>(&block);
+                 thought && thought->signature.empty())
+            reasoning += base::to_utf8(thought->text);
     }
+    // Servers refuse a message without content, and one would block all that follow.
+    if (text.empty() && calls.empty()) return;
     json::object message{{"role", "assistant"}, {"content", nullptr}};
-    // Without calls null is refused, and one turn that only thought would block all that follow.
-    if (!text.empty() || calls.empty()) message["content"] = text;
+    if (!text.empty()) message["content"] = text;
+    if (!reasoning.empty()) message[kReasoningField] = std::move(reasoning);
     if (!calls.empty()) message["tool_calls"] = std::move(calls);
     messages.push_back(std::move(message));
 }
@@ -47,7 +57,7 @@ void encode_turn(const ToolResultsTurn& turn, json::array& messages) {
     for (const auto& result : turn.results)
         messages.push_back(json::object{{"role", "tool"},
                                         {"tool_call_id", result.tool_use_id},
-                                        {"content", base::to_utf8(result.content)}});
+                                        {"content", wire_text(result.content)}});
 }
 
 bool ends_in_version(std::string_view url) {
@@ -66,7 +76,8 @@ std::string endpoint_url(std::string_view base_url) {
     return url.append(kPath);
 }
 
-json::object encode_request(const Request& request, bool stream) {
+json::object encode_request(const Request& request, bool stream,
+                            const std::optional<std::string>& effort) {
     json::array messages;
     if (std::string system = join_blocks(request.frame.system_blocks); !system.empty())
         messages.push_back(json::object{{"role", "system"}, {"content", std::move(system)}});
@@ -80,10 +91,11 @@ json::object encode_request(const Request& request, bool stream) {
     body["max_tokens"] = request.max_output_tokens;
     body["stream"] = stream;
     if (stream) body["stream_options"] = json::object{{"include_usage", true}};
-    if (!request.tools.empty()) {
-        json::array tools;
-        for (const auto& tool : request.tools)
-            tools.push_back(declare_function(tool, SchemaMode::Relaxed).value());
+    if (effort) body["reasoning_effort"] = *effort;
+    json::array tools;
+    for (const auto& tool : request.tools)
+        if (auto declared = offer_function(tool)) tools.push_back(std::move(*declared));
+    if (!tools.empty()) {
         body["tools"] = std::move(tools);
         body["tool_choice"] = "auto";
     }

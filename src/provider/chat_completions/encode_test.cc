@@ -54,10 +54,33 @@ TEST(EncodeRequest, AFullConversationKeepsItsOrderAndPairs) {
             {"role": "tool", "tool_call_id": "c2", "content": "no\ufffd"},
             {"role": "assistant", "content": null, "tool_calls": [
                 {"id": "c3", "type": "function", "function": {"name": "Run", "arguments": "{}"}}]},
-            {"role": "tool", "tool_call_id": "c3", "content": ""},
-            {"role": "assistant", "content": ""}],
+            {"role": "tool", "tool_call_id": "c3", "content": ""}],
         "max_tokens": 100,
         "stream": false})"));
+}
+
+TEST(EncodeRequest, ThinkingWithoutASignatureGoesBackAndUnreadableArgumentsAreAnObject) {
+    const Request request{
+        .model_ref = "a/b",
+        .conversation = {AssistantTurn{{domain::ThinkingBlock{"h", ""},
+                                        domain::ThinkingBlock{"m", ""}, domain::TextBlock{" \n"},
+                                        domain::ToolUseBlock{"c1", "functions.Run", "{oops"}}},
+                         ToolResultsTurn{{{"c1", std::string("a\0", 2), true}}}}};
+    EXPECT_EQ(encode_request(request).at("messages"), parsed(R"([
+        {"role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "functions_Run",
+             "arguments": "{\"input\":\"{oops\"}"}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a\\x00"}])"));
+}
+
+TEST(EncodeRequest, AToolThatCannotBeDeclaredIsLeftOut) {
+    Request request{.model_ref = "a/b"};
+    request.tools.push_back(
+        {"Odd", "Refers to nothing.",
+         parsed(R"({"type":"object","properties":{"a":{"$ref":"#/$defs/x"}}})").as_object()});
+    EXPECT_FALSE(encode_request(request).contains("tools"));
+    request.tools.push_back({"Run", "Runs.", parsed(R"({"type":"object"})").as_object()});
+    EXPECT_EQ(encode_request(request).at("tools").as_array().size(), 1U);
 }
 
 // contract: SCHEMA-05

@@ -35,12 +35,13 @@ TEST(ParseResponse, ReadsTextCallsUsageAndStopReason) {
         "usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":99,
                  "prompt_tokens_details":{"cached_tokens":7}}})");
     ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
-    EXPECT_EQ(*outcome, (Reply{.blocks = {domain::TextBlock{"Looking."},
-                                          domain::ToolUseBlock{"c1", "Run", {{"a", {1, nullptr}}}},
-                                          domain::ToolUseBlock{"c2", "Look", {{"b", 2}}}},
-                               .stop_reason = "tool_calls",
-                               .usage = domain::TokenUsage{10, 5, 15},
-                               .cache_usage = domain::CacheUsage{7, 0}}));
+    EXPECT_EQ(*outcome,
+              (Reply{.blocks = {domain::ThinkingBlock{"hm", ""}, domain::TextBlock{"Looking."},
+                                domain::ToolUseBlock{"c1", "Run", {{"a", {1, nullptr}}}},
+                                domain::ToolUseBlock{"c2", "Look", {{"b", 2}}}},
+                     .stop_reason = "tool_calls",
+                     .usage = domain::TokenUsage{10, 5, 15},
+                     .cache_usage = domain::CacheUsage{7, 0, 3}}));
 }
 
 struct GoodRow {
@@ -63,6 +64,25 @@ TEST(ParseResponse, AcceptsWhatServersReallySend) {
          R"({"message":{"content":""},"finish_reason":"stop"})",
          {{}, "stop"}},
         {"nothing but finished", R"({"message":{},"finish_reason":"stop"})", {{}, "stop"}},
+        {"a call without a name",
+         R"({"message":{"tool_calls":[{"id":"c"}]}})",
+         {{domain::ToolUseBlock{"c", "unnamed_tool", json::object()}}, ""}},
+        {"arguments that are no JSON",
+         R"({"message":{"tool_calls":[{"id":"c1","function":{"name":"Run","arguments":"{a"}}]}})",
+         {{domain::ToolUseBlock{"c1", "Run", "{a"}}, ""}},
+        {"arguments that are no object",
+         R"({"message":{"tool_calls":[{"id":"c1","function":{"name":"Run","arguments":3}}]}})",
+         {{domain::ToolUseBlock{"c1", "Run", 3}}, ""}},
+        {"DeepSeek and Kimi think apart",
+         R"({"message":{"content":"hi","reasoning_content":"hm"}})",
+         {{domain::ThinkingBlock{"hm", ""}, domain::TextBlock{"hi"}}, ""}},
+        {"vLLM and OpenRouter name it otherwise",
+         R"({"message":{"content":"hi","reasoning":"hm"}})",
+         {{domain::ThinkingBlock{"hm", ""}, domain::TextBlock{"hi"}}, ""}},
+        {"Mistral sends parts",
+         R"({"message":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},
+             {"type":"text","text":"hi"}]}})",
+         {{domain::ThinkingBlock{"hm", ""}, domain::TextBlock{"hi"}}, ""}},
         {"null tool calls", R"({"message":{"content":"hi","tool_calls":null}})", {text("hi"), ""}},
         {"null content with a call",
          R"({"message":{"content":null,"tool_calls":[{"id":"c1","function":{"name":"Run",
@@ -113,6 +133,36 @@ TEST(ParseResponse, UsageIsOptionalAndNeverOverflows) {
               (domain::TokenUsage{0, 1'000'000'000'000, 1'000'000'000'000}));
 }
 
+TEST(ParseResponse, UsageHasItsPartsHoweverTheServerNamesThem) {
+    const std::vector<std::tuple<std::string_view, domain::TokenUsage, domain::CacheUsage>> rows{
+        {R"({"prompt_tokens":100,"completion_tokens":40,"prompt_tokens_details":
+            {"cached_tokens":60},"completion_tokens_details":{"reasoning_tokens":30}})",
+         {100, 40, 140},
+         {60, 0, 40, 30}},
+        {R"({"prompt_tokens":100,"completion_tokens":40,"prompt_cache_hit_tokens":60,
+            "prompt_cache_miss_tokens":40})",
+         {100, 40, 140},
+         {60, 0, 40, 0}},
+        {R"({"prompt_tokens":100,"completion_tokens":40,"cached_tokens":60})",
+         {100, 40, 140},
+         {60, 0, 40, 0}},
+        {R"({"prompt_tokens":100,"completion_tokens":40,"prompt_tokens_details":
+            {"cached_tokens":60,"cache_creation_tokens":10}})",
+         {100, 40, 140},
+         {60, 10, 30, 0}},
+        {R"({"prompt_tokens":100,"completion_tokens":10,"total_tokens":140,
+            "completion_tokens_details":{"reasoning_tokens":30}})",
+         {100, 40, 140},
+         {0, 0, 100, 30}},
+    };
+    for (const auto& [usage, tokens, parts] : rows) {
+        const auto reply = parse(
+            fmt::format(R"({{"choices":[{{"message":{{"content":"x"}}}}],"usage":{}}})", usage));
+        EXPECT_EQ(reply->usage, tokens) << usage;
+        EXPECT_EQ(reply->cache_usage, parts) << usage;
+    }
+}
+
 TEST(ParseResponse, InvalidBodiesSayWhatIsWrong) {
     const std::vector<std::pair<std::string_view, std::string_view>> rows{
         {"", "not valid JSON (content type text/html)"},
@@ -125,12 +175,7 @@ TEST(ParseResponse, InvalidBodiesSayWhatIsWrong) {
         {R"({"choices":[]})", "choices are empty"},
         {R"({"choices":[3]})", "has no message"},
         {R"({"choices":[{"message":{}}]})", "neither content nor a finish reason"},
-        {R"({"choices":[{"message":{"content":[]}}]})", "content is not text"},
-        {R"({"choices":[{"message":{"tool_calls":[{"id":"c"}]}}]})", "no function name"},
-        {R"({"choices":[{"message":{"tool_calls":[{"function":{"name":"Run","arguments":"{a"}}]}}]})",
-         "the arguments of tool call Run are not valid JSON"},
-        {R"({"choices":[{"message":{"tool_calls":[{"function":{"name":"Run","arguments":3}}]}}]})",
-         "the arguments of tool call Run are not text"},
+        {R"({"choices":[{"message":{"content":7}}]})", "content is not text"},
     };
     for (const auto& [body, message] : rows) {
         const Outcome outcome = parse(body, 200, {{"content-type", "text/html"}});
@@ -165,7 +210,16 @@ TEST(ParseResponse, ErrorsAreClassifiedByCodeThenTypeThenStatus) {
         {400, R"({"error":{"code":"service_unavailable"}})", FailureKind::ServerError},
         {400, R"({"error":{"type":"rate_limit_error","code":null}})", FailureKind::RateLimited},
         {401, R"({"error":{"type":"authentication_error"}})", FailureKind::AuthError},
-        {401, R"({"error":{"type":"invalid_request_error"}})", FailureKind::ContractError},
+        {401, R"({"error":{"type":"invalid_request_error"}})", FailureKind::AuthError},
+        {408, R"({"error":{"type":"invalid_request_error"}})", FailureKind::Timeout},
+        {409, R"({"error":{"type":"invalid_request_error"}})", FailureKind::ServerError},
+        {425, "", FailureKind::ServerError},
+        {400, R"([{"error":{"code":400,"message":"bad","status":"INVALID_ARGUMENT"}}])",
+         FailureKind::ContractError},
+        {200, R"({"error":{"message":"m","type":null,"code":"500"}})", FailureKind::ServerError},
+        {200, R"({"error":{"message":"m","type":null,"code":"401"}})", FailureKind::AuthError},
+        {200, R"({"error":{"message":"m","type":null,"code":null}})", FailureKind::ServerError},
+        {200, R"({"error":{"message":"m","code":"model_not_found"}})", FailureKind::ContractError},
         {401, R"({"error":{"type":"odd"}})", FailureKind::AuthError},
         {404, R"({"error":{"type":"odd"}})", FailureKind::ContractError},
         {429, R"({"error":{"type":"invalid_request_error"}})", FailureKind::RateLimited},
@@ -174,8 +228,8 @@ TEST(ParseResponse, ErrorsAreClassifiedByCodeThenTypeThenStatus) {
         {503, R"({"error":{"code":"invalid_api_key"}})", FailureKind::ServerError},
         {200, R"({"error":{"message":"m","code":429}})", FailureKind::RateLimited},
         {200, R"({"error":{"message":"m","code":502}})", FailureKind::ServerError},
-        {200, R"({"error":{"message":"m"}})", FailureKind::ContractError},
-        {200, R"({"error":"m"})", FailureKind::ContractError},
+        {200, R"({"error":{"message":"m"}})", FailureKind::ServerError},
+        {200, R"({"error":"m"})", FailureKind::ServerError},
         {400, "<html>", FailureKind::ContractError},
         {403, "", FailureKind::AuthError},
         {429, "", FailureKind::RateLimited},

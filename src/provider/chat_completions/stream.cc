@@ -73,6 +73,7 @@ EventReader::Step StreamReader::take(std::string_view data) {
     if (!event || !event->is_object()) return invalid("an event of the stream is not valid JSON");
     // Gateways send what there is of an answer together with the error that cut it off.
     if (const auto* error = usable_error(base::find(*event, "error"))) return failed_by(*error);
+    if (base::string_at(*event, "object") == "error") return failed_by(*event);
     const auto* choice = first_choice(*event);
     seen_event_ = true;
     if (completion_id_.empty()) completion_id_ = base::string_at(*event, "id");
@@ -87,9 +88,10 @@ EventReader::Step StreamReader::take(std::string_view data) {
     if (const auto* calls = base::find(*delta, "tool_calls"); calls && calls->is_array())
         if (!add_calls(calls->get_array()))
             return invalid(fmt::format("the answer has over {} tool calls", kStreamedCallsMax));
-    Step step{.text_delta = base::string_at(*delta, "content")};
-    content_ += step.text_delta;
-    return step;
+    const std::size_t shown = content_.text.size();
+    content_.add(base::find(*delta, "content"));
+    content_.reasoning += reasoning_in(*delta);
+    return {.text_delta = content_.text.substr(shown)};
 }
 
 Outcome StreamReader::stop(const HttpResponse& head) {
@@ -103,7 +105,7 @@ Outcome StreamReader::stop(const HttpResponse& head) {
 }
 
 Outcome StreamReader::finish() const {
-    json::object message{{"content", content_}};
+    json::object message{{"content", content_.text}, {"reasoning_content", content_.reasoning}};
     json::array calls;
     for (const auto& call : calls_) {
         if (call == Call{}) continue;  // Servers may count from one.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "provider/chat_completions/wire.h"
 #include "provider/http/codec.h"
 
 namespace provider::chat_completions {
@@ -32,7 +33,7 @@ private:
     Outcome finish() const;
 
     std::string completion_id_;
-    std::string content_;
+    Content content_;
     std::vector<Call> calls_;
     std::string finish_reason_;
     json::value usage_;

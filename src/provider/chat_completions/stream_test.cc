@@ -76,12 +76,35 @@ TEST(ChatStreamReader, TakesCallsThatShareAnIndexOrCountFromOne) {
     EXPECT_EQ(blocks("1", "2"), expected);
 }
 
+TEST(ChatStreamReader, ThinkingIsKeptApartAndNotShown) {
+    chat_completions::StreamReader reader;
+    std::string shown;
+    Outcome outcome = std::unexpected(Failure{});
+    for (const std::string_view event :
+         {R"({"choices":[{"delta":{"reasoning_content":"h","content":null}}]})",
+          R"({"choices":[{"delta":{"reasoning":"m"}}]})",
+          R"({"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]})", "[DONE]"}) {
+        auto step = reader.take(event);
+        shown += step.text_delta;
+        if (step.end) outcome = std::move(*step.end);
+    }
+    ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+    EXPECT_EQ(shown, "hi");
+    EXPECT_EQ(outcome->blocks, (std::vector<domain::Block>{domain::ThinkingBlock{"hm", ""},
+                                                           domain::TextBlock{"hi"}}));
+}
+
 TEST(ChatStreamReader, EveryEndIsClassified) {
     const std::vector<std::tuple<std::string_view, FailureKind, std::string_view>> rows{
         {R"({"error":{"code":"rate_limit_exceeded","message":"slower"}})", FailureKind::RateLimited,
          "the answer failed: slower"},
         {R"({"error":"context_length_exceeded"})", FailureKind::ContextLengthExceeded, ""},
         {R"({"error":{"code":503}})", FailureKind::ServerError, ""},
+        {R"({"error":{"message":"m","type":null,"param":null,"code":"500"}})",
+         FailureKind::ServerError, ""},
+        {R"({"error":{"message":"m","type":null,"code":null}})", FailureKind::ServerError, ""},
+        {R"({"object":"error","message":"m","type":"BadRequestError","code":400})",
+         FailureKind::ContractError, ""},
         {R"({"error":{"code":502,"message":"lost"},
              "choices":[{"delta":{"content":""},"finish_reason":"error"}]})",
          FailureKind::ServerError, "lost"},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,9 +21,11 @@ std::string endpoint_url(std::string_view base_url);
 inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
                                           PromptCapability::PromptCacheKey};
 
-// The body. Tools go out in the relaxed form. Thinking is not sent. A streamed answer is asked to
-// report its usage.
-json::object encode_request(const Request& request, bool stream = false);
+// The body, with everything that some server takes: what this one takes of it is for
+// provider/http/adapt.h. Tools go out in the relaxed form. Thinking without a signature goes out as
+// `reasoning_content` of its message. A streamed answer is asked to report its usage.
+json::object encode_request(const Request& request, bool stream = false,
+                            const std::optional<std::string>& effort = std::nullopt);
 
 // How the request was lowered, for Reply::request_diagnostics.
 json::object request_diagnostics(const Request& request);
@@ -32,6 +35,17 @@ json::object request_diagnostics(const Request& request);
 // reply, get one that follows from the body. Diagnostics lack what only the caller knows: the URL,
 // provider and model.
 Outcome parse_response(const HttpResponse& response, base::Time now);
+
+// The text and the thinking in the content of a message or of a piece of one: a text, or a list of
+// parts.
+struct Content {
+    std::string text;
+    std::string reasoning;
+    // Appends; false when `content` is neither. Null and nothing are empty.
+    bool add(const json::value* content);
+};
+// The thinking that servers put into a member of its own; empty when there is none.
+std::string reasoning_in(const json::value& message);
 
 // Where a document came from, for the diagnostics of a failure.
 struct Source {

@@ -24,6 +24,7 @@ public:
     struct Step {
         std::string text_delta{};
         std::optional<Outcome> end{};
+        bool is_keep_alive{false};  // It only says that the connection still exists.
     };
     virtual ~EventReader() = default;
 
@@ -42,7 +43,7 @@ class Decoder;
 struct EncodedRequest {
     std::string url;
     std::vector<HttpHeader> headers{};
-    std::string body{};
+    json::object body{};                 // In the order in which it is written.
     std::string secret{};                // Hidden wherever the server repeats it in a failure.
     json::object request_diagnostics{};  // For Reply::request_diagnostics.
     std::unique_ptr<Decoder> decoder{};  // Never null.
@@ -66,8 +67,8 @@ public:
     virtual EventReader* events() { return nullptr; }
 
     // Called once, with the outcome as it was read, unless the exchange was cancelled. Returns the
-    // request to send instead when the server refused a shortcut that this request took; the
-    // outcome is then dropped. Otherwise the outcome is final.
+    // request to send instead when the server refused a shortcut that this request took, or an
+    // optional field of it; the outcome is then dropped. Otherwise the outcome is final.
     virtual std::optional<EncodedRequest> replacement(const Outcome&) { return std::nullopt; }
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kExcerptCharsMax = 300;
 constexpr std::size_t kIdHexDigits = 12;
+constexpr std::size_t kUnreadableCharsMax = 2000;  // Of arguments that are no JSON.
 constexpr std::int64_t kTokensMax = 1'000'000'000'000;
 constexpr std::string_view kHidden = "[redacted]";
 constexpr std::size_t kSecretCharsMin = 4;
@@ -94,6 +95,14 @@ std::int64_t tokens_at(const json::value& usage, std::string_view name) {
     return std::clamp<std::int64_t>(base::int_at(usage, name), 0, kTokensMax);
 }
 
+domain::CacheUsage cache_usage_of(std::int64_t input, std::int64_t read, std::int64_t created,
+                                  std::int64_t reasoning) {
+    return {.read_input_tokens = read,
+            .creation_input_tokens = created,
+            .uncached_input_tokens = std::max<std::int64_t>(0, input - read - created),
+            .reasoning_output_tokens = reasoning};
+}
+
 std::string CallIds::take(std::string id) {
     ++count_;
     if (!id.empty() && taken_.insert(id).second) return id;
@@ -102,20 +111,14 @@ std::string CallIds::take(std::string id) {
     return id;
 }
 
-std::expected<json::value, std::string> read_arguments(const json::value* arguments,
-                                                       std::string_view tool) {
+json::value read_arguments(const json::value* arguments) {
     if (!arguments || arguments->is_null()) return json::object();
-    if (arguments->is_object()) return *arguments;
-    if (!arguments->is_string())
-        return std::unexpected(
-            fmt::format("the arguments of tool call {} are not text", excerpt(tool)));
+    if (!arguments->is_string()) return *arguments;
     const std::string_view text = arguments->get_string();
     if (base::trim(text).empty()) return json::object();
-    auto parsed = parse_received_json(text);
-    if (!parsed)
-        return std::unexpected(
-            fmt::format("the arguments of tool call {} are not valid JSON", excerpt(tool)));
-    return std::move(*parsed);
+    if (auto parsed = parse_received_json(text)) return std::move(*parsed);
+    const std::string shown = base::ellipsize(base::to_utf8(text), kUnreadableCharsMax);
+    return json::string(shown);
 }
 
 }  // namespace provider

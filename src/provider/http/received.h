@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
 #include <set>
 #include <string>
 #include <string_view>
@@ -46,6 +45,10 @@ bool hide(std::string& text, std::string_view secret);
 // A count of tokens; bounded, so that sums cannot overflow.
 std::int64_t tokens_at(const json::value& usage, std::string_view name);
 
+// The parts of `input` tokens, of which `read` came from a cache and `created` went into one.
+domain::CacheUsage cache_usage_of(std::int64_t input, std::int64_t read, std::int64_t created,
+                                  std::int64_t reasoning);
+
 // Hands out ids for the calls of one reply. Calls without an id, or with one that was used before,
 // get one that follows from `seed`, which must outlive this.
 class CallIds {
@@ -59,9 +62,12 @@ private:
     std::set<std::string> taken_;
 };
 
+// The name of a call that came without one: no tool has it.
+inline constexpr std::string_view kUnnamedTool = "unnamed_tool";
+
 // The arguments of a call as servers send them: JSON in text, or an object; nothing, null and blank
-// text mean none. The error is a sentence.
-std::expected<json::value, std::string> read_arguments(const json::value* arguments,
-                                                       std::string_view tool);
+// text mean none. Text that is no JSON comes back as a text, cut where it is long: no tool takes
+// one, so that the model receives an error and can send the call again.
+json::value read_arguments(const json::value* arguments);
 
 }  // namespace provider

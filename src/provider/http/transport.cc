@@ -7,6 +7,7 @@ namespace provider {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::int64_t kStreamStatus = 200;  // Events only come with a success.
 
 Failure cancelled() {
     return {.kind = FailureKind::Cancelled, .message = "the request was cancelled"};
@@ -58,7 +59,7 @@ public:
     void show(std::string_view text) {
         if (text.empty() || !progress_) return;
         has_shown_ = true;
-        progress_(text);
+        progress_(std::string_view(text));
     }
     void show_unseen(const Outcome& outcome) {
         if (!outcome || has_shown_) return;
@@ -95,7 +96,7 @@ public:
             on_chunk = [self = shared_from_this()](std::string_view chunk) { self->take(chunk); };
         auto sent = parts_.http.send({.url = request_.url,
                                       .headers = std::move(request_.headers),
-                                      .body = std::move(request_.body),
+                                      .body = base::json_text(std::exchange(request_.body, {})),
                                       .timeouts = parts_.options.timeouts,
                                       .body_bytes_max = parts_.options.body_bytes_max},
                                      std::move(on_chunk),
@@ -120,15 +121,40 @@ private:
 
     void take(std::string_view chunk) {
         if (is_over()) return;
-        if (belongs_to_document(chunk))
+        if (belongs_to_document(chunk)) {
             document_ += chunk;
-        else
-            sse_.add(chunk, [this](std::string_view data) { take_event(data); });
+            return;
+        }
+        if (silence_timer_ == base::Loop::TimerHandle::None) watch_silence();
+        sse_.add(chunk, [this](std::string_view data) { take_event(data); });
+    }
+
+    // The HTTP client hears comments and pings; they keep a connection open without an answer. So a
+    // stream of nothing else ends within two idle timeouts.
+    void watch_silence() {
+        has_heard_ = false;
+        silence_timer_ = parts_.http.loop().after(parts_.options.timeouts.idle,
+                                                  [weak = std::weak_ptr(shared_from_this())] {
+                                                      if (const auto self = weak.lock())
+                                                          self->check_silence();
+                                                  });
+    }
+    void check_silence() {
+        silence_timer_ = base::Loop::TimerHandle::None;
+        if (is_over()) return;
+        if (has_heard_ || !document_.empty()) return watch_silence();
+        Failure failure = failure_at(kStreamStage, FailureKind::Timeout, kStreamStatus,
+                                     fmt::format("the stream was open for {} ms without an event",
+                                                 parts_.options.timeouts.idle.count()));
+        failure.diagnostics->reqwest->is_timeout = true;
+        failure.diagnostics->reqwest->is_body = true;
+        end_stream(std::unexpected(std::move(failure)));
     }
 
     void take_event(std::string_view data) {
         if (is_over()) return;
         auto step = request_.decoder->events()->take(data);
+        has_heard_ = has_heard_ || !step.is_keep_alive;
         if (step.end && !*step.end) {
             // Once more without the secret, so that no excerpt ends in half of it.
             std::string clean(data);
@@ -155,6 +181,7 @@ private:
 
     void close(HttpOutcome response) {
         parts_.http.loop().cancel(close_timer_);
+        parts_.http.loop().cancel(silence_timer_);
         if (!exchange_) return;
         if (!response) return settle(std::unexpected(std::move(response).error()));
         Outcome outcome = outcome_of(*response);
@@ -193,9 +220,16 @@ private:
         if (outcome)
             outcome->request_diagnostics = std::move(request_.request_diagnostics);
         else
-            outcome = std::unexpected(completed(std::move(outcome).error(), parts_.model_ref,
-                                                request_.url, request_.secret));
+            outcome = std::unexpected(completed(explained(std::move(outcome).error()),
+                                                parts_.model_ref, request_.url, request_.secret));
         exchange->finish(std::move(outcome));
+    }
+
+    Failure explained(Failure failure) const {
+        const auto& advice = parts_.options.when_rejected;
+        if (failure.kind == FailureKind::AuthError && failure.status && !advice.empty())
+            failure.message = fmt::format("{} ({})", advice, failure.message);
+        return failure;
     }
 
     Parts parts_;
@@ -204,7 +238,9 @@ private:
     SseReader sse_;
     std::string document_;
     bool seen_content_{false};
+    bool has_heard_{false};
     base::Loop::TimerHandle close_timer_{base::Loop::TimerHandle::None};
+    base::Loop::TimerHandle silence_timer_{base::Loop::TimerHandle::None};
     std::weak_ptr<Exchange> sent_;  // Weak, as the HTTP client's request holds this.
 };
 
@@ -224,7 +260,7 @@ public:
 
 HttpTransport::HttpTransport(HttpClient& http, base::Clock& clock, std::unique_ptr<Codec> codec,
                              HttpTransportOptions options)
-    : http_(http), clock_(clock), codec_(std::move(codec)), options_(options) {}
+    : http_(http), clock_(clock), codec_(std::move(codec)), options_(std::move(options)) {}
 
 std::shared_ptr<Exchange> HttpTransport::ask(Request request, Progress progress,
                                              std::move_only_function<void(Outcome)> done) {

@@ -22,6 +22,8 @@ struct HttpTransportOptions {
     HttpTimeouts timeouts{};
     std::size_t body_bytes_max{kBodyBytesMax};
     std::chrono::milliseconds close_grace{kStreamCloseGrace};
+    // What people do when the server rejects the credential; begins the message of such a failure.
+    std::string when_rejected{};
 };
 
 // Sends one HTTP request for each ask(), and a second one when the codec replaces the first.
@@ -29,7 +31,8 @@ struct HttpTransportOptions {
 // The outcome of a streamed answer arrives with the event that ends it, even if the server leaves
 // the stream open; after `close_grace` such a connection is closed. When nothing was streamed,
 // progress gets the whole text at once, right before the reply. The credential that the codec sends
-// appears in no failure, not even when the server repeats it.
+// appears in no failure, not even when the server repeats it. A stream that sends nothing but
+// comments and pings fails with FailureKind::Timeout within two idle timeouts.
 //
 // An exchange needs neither the transport nor its handle: both may be dropped while it is on its
 // way. If the HttpClient is dropped, the outcome is FailureKind::Cancelled.

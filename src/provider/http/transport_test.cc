@@ -32,6 +32,7 @@ class PlainEvents final : public EventReader {
 public:
     Step take(std::string_view data) override {
         if (data == "end") return {.end = reply_of(text_)};
+        if (data == "ping") return {.is_keep_alive = true};
         if (data == "fail")
             return {.end = std::unexpected(
                         failure_at(kStreamStage, FailureKind::ContractError, 200, "refused"))};
@@ -78,7 +79,7 @@ class HttpTransportTest : public testing::Test {
 protected:
     EncodedRequest encoded(Replace replace = {}) const {
         return {.url = server.base_url() + "/ask",
-                .body = "question",
+                .body = {{"question", true}},
                 .decoder = std::make_unique<PlainDecoder>(
                     is_streaming ? std::make_unique<PlainEvents>() : nullptr, std::move(replace))};
     }
@@ -92,7 +93,7 @@ protected:
         };
         return std::make_unique<HttpTransport>(
             *http, clock,
-            std::make_unique<PlainCodec>([this, replace] { return encoded(replace); }));
+            std::make_unique<PlainCodec>([this, replace] { return encoded(replace); }), options);
     }
     void run_until_done() {
         ASSERT_TRUE(run_until(loop, [&] { return asked.is_done(); }));
@@ -114,6 +115,7 @@ protected:
     base::SystemClock clock;
     std::optional<HttpClient> http{std::in_place, loop, HttpOptions{.proxy = ""}};
     conformance::Asked asked;
+    HttpTransportOptions options{};
     bool is_streaming{false};
 };
 
@@ -154,6 +156,34 @@ TEST_F(HttpTransportTest, AReplacedStreamAddsNothingToTheAnswer) {
               question());
     expect_reply("one two");
     EXPECT_EQ(asked.streamed, "one two");
+}
+
+// Comments and pings keep a connection open; they are no answer.
+TEST_F(HttpTransportTest, AStreamOfCommentsAndPingsEndsByItself) {
+    is_streaming = true;
+    options.timeouts.idle = 200ms;
+    ServerReply silent{.headers = {{"Content-Type", "text/event-stream"}}};
+    for (int i = 0; i < 1000; ++i) silent.body += ": still here\n\ndata: ping\n\n";
+    silent.drip_bytes = 26;
+    silent.drip_pause = 20ms;
+    server.always(silent);
+    asked.ask(*transport(), question());
+    run_until_done();
+    ASSERT_FALSE(asked.outcomes[0].has_value());
+    EXPECT_EQ(asked.outcomes[0].error().kind, FailureKind::Timeout);
+    EXPECT_TRUE(asked.outcomes[0].error().diagnostics->reqwest->is_timeout);
+    EXPECT_THAT(asked.outcomes[0].error().message, testing::HasSubstr("without an event"));
+}
+
+TEST_F(HttpTransportTest, AStreamThatSendsSomethingNowAndThenIsNotSilent) {
+    is_streaming = true;
+    options.timeouts.idle = 300ms;
+    ServerReply slow = streams({"a", "b", "c", "d", "e", "f", "g", "h", "end"});
+    slow.drip_bytes = streams({"a"}).body.size();
+    slow.drip_pause = 100ms;
+    server.always(slow);
+    asked.ask(*transport(), question());
+    expect_reply("abcdefgh");
 }
 
 TEST_F(HttpTransportTest, ACancelledExchangeIsNotReplaced) {

@@ -28,7 +28,7 @@ public:
                         {"chatgpt-account-id", login->account_id},
                         {"OpenAI-Beta", "responses=experimental"},
                         {"originator", "codex_cli_rs"}},
-            .body = base::json_text(encode_request(request, options_.reasoning_effort)),
+            .body = encode_request(request, options_.reasoning_effort),
             .secret = std::move(login->access_token),
             .request_diagnostics = request_diagnostics(request, options_.reasoning_effort),
             .decoder =

@@ -7,10 +7,7 @@ namespace provider::openai_codex {
 
 Failure parse_refusal(const HttpResponse& response, base::Time now) {
     const auto document = parse_received_json(response.body);
-    const auto* error = document ? base::find(*document, "error") : nullptr;
-    // Its gateway also says {"detail": "..."}.
-    if (document && !error) error = base::find(*document, "detail");
-    error = usable_error(error);
+    const auto* error = document ? error_in(*document, false) : nullptr;
     const FailureKind kind =
         error ? kind_of_openai_error(response.status, *error) : kind_without_error(response.status);
     return status_failure(response, kind, error, now);

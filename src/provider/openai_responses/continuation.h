@@ -14,7 +14,6 @@
 namespace provider::openai_responses {
 
 inline constexpr std::size_t kScopesMax = 64;
-inline constexpr int kRefusalsMax = 2;
 
 // Whose conversation it is. Only requests of one agent with one cache key continue each other.
 struct Scope {
@@ -60,15 +59,14 @@ public:
     void keep(const Scope& scope, Snapshot snapshot);
     std::size_t size() const { return snapshots_.size(); }
 
-    // Some servers name responses but do not keep them. After kRefusalsMax refusals without a hit
-    // in between, asking for one more is a request wasted in every round.
-    void note_refused() { ++refusals_; }
-    void note_hit() { refusals_ = 0; }
-    bool is_given_up() const { return refusals_ >= kRefusalsMax; }
+    // Some servers name responses but do not keep them. After one refusal, asking for another
+    // would be a request wasted in every round.
+    void note_refused() { is_refused_ = true; }
+    bool is_refused() const { return is_refused_; }
 
 private:
     std::list<std::pair<Scope, Snapshot>> snapshots_;  // Used last at the back.
-    int refusals_{0};
+    bool is_refused_{false};
 };
 
 }  // namespace provider::openai_responses

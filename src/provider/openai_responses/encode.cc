@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "provider/openai_responses/patch_grammar.h"
 #include "provider/openai_responses/wire.h"
+#include "provider/wire/outgoing.h"
 
 namespace provider::openai_responses {
 namespace {
@@ -16,7 +17,7 @@ json::object message(std::string_view role, json::array content) {
 }
 
 json::object text_part(std::string_view type, std::string_view text) {
-    return {{"type", type}, {"text", base::to_utf8(text)}};
+    return {{"type", type}, {"text", wire_text(text)}};
 }
 
 // The patch in a call's input; null when there is none.
@@ -38,7 +39,7 @@ public:
     void add(const UserTurn& turn) {
         json::array content;
         for (const auto& block : turn.blocks)
-            if (!block.text.empty()) content.push_back(text_part("input_text", block.text));
+            if (!is_blank(block.text)) content.push_back(text_part("input_text", block.text));
         if (!content.empty()) items_.push_back(message("user", std::move(content)));
     }
 
@@ -49,7 +50,7 @@ public:
         };
         for (const auto& block : turn.blocks) {
             if (const auto* said = std::get_if<domain::TextBlock>(&block)) {
-                if (!said->text.empty()) texts.push_back(text_part("output_text", said->text));
+                if (!is_blank(said->text)) texts.push_back(text_part("output_text", said->text));
             } else if (const auto* call = std::get_if<domain::ToolUseBlock>(&block)) {
                 flush();
                 items_.push_back(encode_call(*call));
@@ -64,7 +65,7 @@ public:
             items_.push_back(json::object{
                 {"type", freeform ? "custom_tool_call_output" : "function_call_output"},
                 {"call_id", result.tool_use_id},
-                {"output", base::to_utf8(result.content)}});
+                {"output", wire_text(result.content)}});
         }
     }
 
@@ -77,13 +78,13 @@ private:
             freeform_calls_.insert(call.id);
             return {{"type", "custom_tool_call"},
                     {"call_id", call.id},
-                    {"name", call.name},
+                    {"name", wire_name(call.name)},
                     {"input", base::to_utf8(*patch)}};
         }
         return {{"type", "function_call"},
                 {"call_id", call.id},
-                {"name", call.name},
-                {"arguments", base::to_utf8(base::canonical_json(call.input))}};
+                {"name", wire_name(call.name)},
+                {"arguments", base::to_utf8(base::canonical_json(wire_input(call.input)))}};
     }
 
     std::set<std::string> freeform_tools_;
@@ -115,7 +116,10 @@ base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools
             continue;
         }
         // The function form without the envelope that Chat Completions has around it.
-        json::object declared = TRY(declare_function(tool, mode));
+        auto offered = mode == SchemaMode::Strict ? std::optional(TRY(declare_function(tool, mode)))
+                                                  : offer_function(tool);
+        if (!offered) continue;
+        json::object& declared = *offered;
         json::object entry{{"type", "function"}};
         for (auto& member : declared["function"].get_object())
             entry[member.key()] = std::move(member.value());
@@ -144,9 +148,10 @@ json::object encode_common_frame(const Request& request, PatchForm form) {
     return body;
 }
 
-json::object encode_frame(const Request& request) {
+json::object encode_frame(const Request& request, const std::optional<std::string>& effort) {
     json::object body = encode_common_frame(request, PatchForm::Function);
     body["max_output_tokens"] = request.max_output_tokens;
+    if (effort) body["reasoning"] = json::object{{"effort", *effort}};
     return body;
 }
 

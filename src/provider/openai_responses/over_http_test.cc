@@ -75,7 +75,8 @@ protected:
     HttpClient http{loop, {.proxy = ""}};
     HttpTransport provider{http, clock,
                            openai_responses::make_codec({.base_url = server.base_url() + "/v1",
-                                                         .api_key = "sk-live-0123456789"})};
+                                                         .api_key = "sk-live-0123456789",
+                                                         .keeps_state = true})};
 };
 
 TEST_F(OpenaiResponsesTest, SendsOneJsonDocumentWithTheKey) {
@@ -211,19 +212,43 @@ TEST_F(OpenaiResponsesTest, AFullRequestIsNotSentTwice) {
     EXPECT_EQ(server.request_count(), 1U);
 }
 
-TEST_F(OpenaiResponsesTest, AServerThatNeverKeepsResponsesIsNoLongerAsked) {
-    for (int round = 0; round < 2; ++round) {
-        server.enqueue(calls_run("resp_1"));
-        server.enqueue(test_support::error_reply(404, "", "previous_response_not_found"));
-        server.enqueue(test_support::says("done", Contract::Responses));
-        ASSERT_TRUE(ask(first_round()).has_value());
-        EXPECT_EQ(reason(ask(second_round())), "previous_response_unknown");
-    }
+// Servers that keep no state, as they answer: LiteLLM, a FastAPI server, one that is silent.
+TEST_F(OpenaiResponsesTest, AServerThatRefusesAReferenceGetsAllInTheSameRoundAndFromThenOn) {
+    server.enqueue(calls_run("resp_1"));
+    server.enqueue({.status = 404,
+                    .body = R"({"error":{"message":"Response with id resp_1 not found",)"
+                            R"("type":"None","param":"None","code":"404"}})"});
+    server.enqueue(test_support::says("done", Contract::Responses));
+    ASSERT_TRUE(ask(first_round()).has_value());
+    EXPECT_EQ(reason(ask(second_round())), "previous_response_unknown");
+    EXPECT_TRUE(last_was_full());
     server.enqueue(calls_run("resp_1"));
     server.enqueue(test_support::says("done", Contract::Responses));
     ASSERT_TRUE(ask(first_round()).has_value());
     EXPECT_EQ(reason(ask(second_round())), "previous_response_not_kept");
     EXPECT_TRUE(last_was_full());
+}
+
+TEST_F(OpenaiResponsesTest, TheWholeConversationIsTheDefault) {
+    HttpTransport stateless(http, clock,
+                            openai_responses::make_codec({.base_url = server.base_url()}));
+    const auto ask_stateless = [&](const Request& request) {
+        conformance::Asked asked;
+        asked.ask(stateless, request);
+        EXPECT_TRUE(run_until(loop, [&] { return asked.is_done(); }));
+        return asked.outcomes.at(0);
+    };
+    server.enqueue(calls_run("resp_1"));
+    server.enqueue(test_support::says("done", Contract::Responses));
+    ASSERT_TRUE(ask_stateless(first_round()).has_value());
+    EXPECT_EQ(body().at("store"), false);
+    EXPECT_EQ(reason(ask_stateless(second_round())), "provider_keeps_no_state");
+    EXPECT_TRUE(last_was_full());
+    EXPECT_EQ(body().at("store"), false);
+
+    server.enqueue(test_support::says("done", Contract::Responses));
+    ASSERT_TRUE(ask(first_round()).has_value());
+    EXPECT_EQ(body().at("store"), true) << "a response can be continued only where it is kept";
 }
 
 TEST_F(OpenaiResponsesTest, CancelAlsoEndsTheSecondRequest) {

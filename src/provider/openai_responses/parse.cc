@@ -23,14 +23,12 @@ void read_message(const json::value& item, std::vector<domain::Block>& blocks) {
     }
 }
 
-std::expected<json::value, std::string> read_input(const json::value& item, std::string_view type,
-                                                   std::string_view name) {
-    if (type == "function_call") return read_arguments(base::find(item, "arguments"), name);
+json::value read_input(const json::value& item, std::string_view type) {
+    if (type == "function_call") return read_arguments(base::find(item, "arguments"));
     const auto* input = base::find(item, "input");
-    if (!input || !input->is_string())
-        return std::unexpected(fmt::format("the input of tool call {} is not text", excerpt(name)));
     // The only tools that are offered as free text are those that take a patch.
-    return json::value{{"patch", *input}};
+    if (input && input->is_string()) return {{"patch", *input}};
+    return input ? *input : json::value(nullptr);
 }
 
 class Output {
@@ -38,23 +36,21 @@ public:
     Output(Answer& answer, std::string_view seed, bool cut_off)
         : answer_(answer), ids_(seed), cut_off_(cut_off) {}
 
-    std::expected<void, std::string> read(const json::value& item) {
+    void read(const json::value& item) {
         const std::string type = base::string_at(item, "type");
         if (type == "message") read_message(item, answer_.reply.blocks);
-        if (type != "function_call" && type != "custom_tool_call") return {};
-        const std::string name = base::string_at(item, "name");
-        if (name.empty()) return std::unexpected("a tool call has no name");
-        auto input = read_input(item, type, name);
+        if (type != "function_call" && type != "custom_tool_call") return;
+        std::string name = base::string_at(item, "name");
+        if (name.empty()) name = kUnnamedTool;
+        json::value input = read_input(item, type);
         // The limit struck within the arguments: what came before is the answer.
-        if (!input && cut_off_) return {};
-        if (!input) return std::unexpected(std::move(input).error());
+        if (!input.is_object() && cut_off_) return;
         std::string given = base::string_at(item, "call_id");
         if (given.empty()) given = base::string_at(item, "id");
         std::string id = ids_.take(given);
         if (id != given) id_is_ours_ = true;
         answer_.reply.blocks.emplace_back(
-            domain::ToolUseBlock{std::move(id), name, std::move(*input)});
-        return {};
+            domain::ToolUseBlock{std::move(id), std::move(name), std::move(input)});
     }
     bool id_is_ours() const { return id_is_ours_; }
 
@@ -75,20 +71,15 @@ std::string stop_reason_of(const json::value& response) {
 std::optional<domain::CacheUsage> read_cache_usage(const json::value& response) {
     const auto* usage = base::find(response, "usage");
     if (!usage) return std::nullopt;
+    const auto* spent = base::find(*usage, "output_tokens_details");
+    const auto reasoning =
+        spent && spent->is_object() ? tokens_at(*spent, "reasoning_tokens") : std::int64_t{0};
+    const auto input = tokens_at(*usage, "input_tokens");
     for (const auto* name : {"input_tokens_details", "prompt_tokens_details"})
         if (const auto* details = base::find(*usage, name); details && details->is_object())
-            return domain::CacheUsage{.read_input_tokens = tokens_at(*details, "cached_tokens")};
+            return cache_usage_of(input, tokens_at(*details, "cached_tokens"), 0, reasoning);
+    if (reasoning > 0) return cache_usage_of(input, 0, 0, reasoning);
     return std::nullopt;
-}
-
-bool is_previous_response(std::string text) {
-    for (char& c : text)
-        c = c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return text.contains("previous_response");
-}
-
-const json::value* error_in(const base::Result<json::value>& document) {
-    return document ? usable_error(base::find(*document, "error")) : nullptr;
 }
 
 }  // namespace
@@ -106,11 +97,9 @@ std::expected<Answer, std::string> read_response(const json::value& response,
     Answer answer{.response_id = base::string_at(response, "id")};
     answer.reply.stop_reason = stop_reason_of(response);
     Output reader(answer, seed, base::string_at(response, "status") == "incomplete");
-    for (const auto& item : output)
-        if (auto read = reader.read(item); !read) return std::unexpected(std::move(read).error());
-    if (answer.reply.blocks.empty())
-        return std::unexpected(fmt::format("the response has no text and no tool call (ended: {})",
-                                           excerpt(answer.reply.stop_reason)));
+    for (const auto& item : output) reader.read(item);
+    if (answer.reply.blocks.empty() && answer.reply.stop_reason.empty())
+        return std::unexpected("the response has neither output nor a status");
     if (reader.id_is_ours()) answer.response_id.clear();
     answer.reply.usage = read_usage(response);
     answer.reply.cache_usage = read_cache_usage(response);
@@ -122,7 +111,7 @@ std::expected<Answer, Failure> parse_response(const HttpResponse& response, base
         return std::unexpected(unreadable("response_body", response.status, std::move(message)));
     };
     const auto document = parse_received_json(response.body);
-    const auto* error = error_in(document);
+    const auto* error = document ? error_in(*document, is_success(response.status)) : nullptr;
     if (error || !is_success(response.status)) {
         const FailureKind kind = error ? kind_of_openai_error(response.status, *error)
                                        : kind_without_error(response.status);
@@ -139,19 +128,17 @@ std::expected<Answer, Failure> parse_response(const HttpResponse& response, base
     return std::move(*answer);
 }
 
-bool names_previous_response(const json::value& error) {
-    if (error.is_string()) return is_previous_response(std::string(error.get_string()));
-    for (const auto* name : {"code", "param", "message"})
-        if (is_previous_response(base::string_at(error, name))) return true;
-    return false;
+bool names_previous_response(std::string_view error, std::string_view id) {
+    if (!id.empty() && error.contains(id)) return true;
+    std::string text(error);
+    for (char& c : text)
+        c = c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text.contains("previous_response");
 }
 
-bool refuses_previous_response(const HttpResponse& response) {
-    if (response.status != 400 && response.status != 404) return false;
-    const auto document = parse_received_json(response.body);
-    const auto* error = error_in(document);
-    if (!error) return false;
-    return names_previous_response(*error);
+bool refuses_previous_response(const HttpResponse& response, std::string_view id) {
+    return response.status >= 400 && response.status <= 499 &&
+           names_previous_response(response.body, id);
 }
 
 }  // namespace provider::openai_responses

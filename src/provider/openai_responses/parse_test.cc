@@ -39,7 +39,7 @@ TEST(ParseResponse, ReadsTextCallsUsageAndStopReason) {
                           domain::ToolUseBlock{"c3", "ApplyPatch", {{"patch", "*** Begin Patch"}}}},
                .stop_reason = "completed",
                .usage = domain::TokenUsage{10, 5, 15},
-               .cache_usage = domain::CacheUsage{7, 0}}));
+               .cache_usage = domain::CacheUsage{7, 0, 3}}));
 }
 
 TEST(ParseResponse, AnAnswerAtTheOutputLimitKeepsWhatIsWhole) {
@@ -66,13 +66,7 @@ TEST(ParseResponse, WhatIsNoResponseIsInvalid) {
         {"", "not valid JSON (content type text/html)"},
         {"[]", "no output; is this a Responses API?"},
         {R"({"choices":[]})", "no output"},
-        {R"({"output":[],"status":"completed"})", "no text and no tool call (ended: completed)"},
-        {R"({"output":[{"type":"hologram"}]})", "no text and no tool call"},
-        {R"({"output":[{"type":"function_call","call_id":"c"}]})", "no name"},
-        {R"({"output":[{"type":"function_call","call_id":"c","name":"Run","arguments":"{a"}]})",
-         "the arguments of tool call Run are not valid JSON"},
-        {R"({"output":[{"type":"custom_tool_call","call_id":"c","name":"Edit","input":{}}]})",
-         "the input of tool call Edit is not text"},
+        {R"({"output":[{"type":"hologram"}]})", "neither output nor a status"},
     };
     for (const auto& [body, message] : rows) {
         const auto answer = parse(body, 200, {{"content-type", "text/html"}});
@@ -80,6 +74,36 @@ TEST(ParseResponse, WhatIsNoResponseIsInvalid) {
         EXPECT_EQ(answer.error().kind, FailureKind::InvalidResponse) << body;
         EXPECT_THAT(answer.error().message, HasSubstr(std::string(message)));
     }
+}
+
+TEST(ParseResponse, AnAnswerWithoutAWordIsAReply) {
+    const auto answer = parse(R"({"output":[],"status":"completed"})");
+    ASSERT_TRUE(answer.has_value()) << answer.error().message;
+    EXPECT_EQ(answer->reply, (Reply{.stop_reason = "completed"}));
+}
+
+TEST(ParseResponse, ACallThatCannotBeReadIsKeptForTheModelToSendAgain) {
+    const std::vector<std::pair<std::string_view, domain::ToolUseBlock>> rows{
+        {R"({"type":"function_call","call_id":"c"})", {"c", "unnamed_tool", json::object()}},
+        {R"({"type":"function_call","call_id":"c","name":"Run","arguments":"{a"})",
+         {"c", "Run", "{a"}},
+        {R"({"type":"function_call","call_id":"c","name":"Run","arguments":3})", {"c", "Run", 3}},
+        {R"({"type":"custom_tool_call","call_id":"c","name":"Edit","input":7})", {"c", "Edit", 7}},
+    };
+    for (const auto& [item, call] : rows) {
+        const auto answer = parse(fmt::format(R"({{"output":[{}],"status":"completed"}})", item));
+        ASSERT_TRUE(answer.has_value()) << answer.error().message;
+        EXPECT_EQ(answer->reply.blocks, (std::vector<domain::Block>{call})) << item;
+    }
+}
+
+TEST(ParseResponse, UsageHasItsPartsAsOnEveryApi) {
+    const auto answer = parse(R"({"status":"completed","output":[],"usage":{"input_tokens":100,
+        "output_tokens":40,"input_tokens_details":{"cached_tokens":60},
+        "output_tokens_details":{"reasoning_tokens":30}}})");
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->reply.usage, (domain::TokenUsage{100, 40, 140}));
+    EXPECT_EQ(answer->reply.cache_usage, (domain::CacheUsage{60, 0, 40, 30}));
 }
 
 TEST(ParseResponse, AFailureHasItsKind) {
@@ -110,10 +134,14 @@ TEST(RefusesPreviousResponse, OnlyIfTheErrorNamesIt) {
         {400, R"({"error":{"message":"bad model"}})", false},
         {500, R"({"error":{"code":"previous_response_not_found"}})", false},
         {200, R"({"error":{"code":"previous_response_not_found"}})", false},
-        {404, "previous_response", false},
+        {404, "previous_response", true},
+        {404, R"({"error":{"message":"Response with id resp_9 not found"}})", true},
+        {422, R"({"detail":[{"loc":["body","previous_response_id"],"msg":"Extra inputs"}]})", true},
+        {422, R"({"detail":[{"loc":["body","model"],"msg":"Field required"}]})", false},
     };
     for (const auto& [status, body, refuses] : rows)
-        EXPECT_EQ(refuses_previous_response({status, {}, std::string(body)}), refuses) << body;
+        EXPECT_EQ(refuses_previous_response({status, {}, std::string(body)}, "resp_9"), refuses)
+            << body;
 }
 
 }  // namespace

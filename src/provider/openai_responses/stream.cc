@@ -33,8 +33,8 @@ std::string incomplete_reason(const json::value& response) {
 // `error` is the object that names what went wrong, or what stands in its place.
 Failure StreamReader::failed_by(const json::value* error, const json::value* response) {
     if (!error || !error->is_object())
-        return failed(FailureKind::ContractError, "the response failed without a reason", response);
-    refuses_previous_ = names_previous_response(*error);
+        return failed(FailureKind::ServerError, "the response failed without a reason", response);
+    error_ = base::json_text(*error);
     const std::string code = base::string_at(*error, "code", base::string_at(*error, "type"));
     const std::string text = base::string_at(*error, "message");
     return failed(kind_of_openai_error(kStreamStatus, *error),
@@ -85,15 +85,15 @@ StreamReader::Step StreamReader::take(std::string_view data) {
     if (type == "response.incomplete" || status == "incomplete") {
         const std::string reason = incomplete_reason(held);
         if (reason == "max_output_tokens")
-            if (auto outcome = finish(held)) return ended(std::move(outcome));
+            if (auto outcome = finish(held); outcome && !outcome->blocks.empty())
+                return ended(std::move(outcome));
         return fails(failed(FailureKind::ContractError,
                             fmt::format("the response is incomplete ({})",
                                         reason.empty() ? "no reason given" : excerpt(reason)),
                             &held));
     }
     if (status == "cancelled")
-        return fails(
-            failed(FailureKind::ContractError, "the server cancelled the response", &held));
+        return fails(failed(FailureKind::ServerError, "the server cancelled the response", &held));
     if (type == "response.completed" || status == "completed") return ended(finish(held));
     return {};
 }

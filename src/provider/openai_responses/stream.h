@@ -19,8 +19,8 @@ public:
 
     // Of the response that has ended; empty when it cannot be continued. See Answer.
     const std::string& response_id() const { return response_id_; }
-    // Whether it failed because the server does not know the previous response.
-    bool refuses_previous_response() const { return refuses_previous_; }
+    // The error that ended it, as the server wrote it; empty when there was none.
+    const std::string& error() const { return error_; }
 
 private:
     Outcome finish(const json::value& response);
@@ -28,7 +28,7 @@ private:
 
     json::array items_;  // Of response.output_item.done, in order.
     std::string response_id_;
-    bool refuses_previous_{false};
+    std::string error_;
     bool seen_event_{false};
 };
 

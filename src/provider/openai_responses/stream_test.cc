@@ -29,7 +29,8 @@ using StreamedHarness = test_support::TransportHarness<Streamed>;
 TEST(OpenaiResponsesStream, ContinuesFromTheResponseBefore) {
     FakeModelServer server;
     test_support::TransportWorld world{.timeouts = kStreamTimeouts};
-    const auto provider = world.connect(Streamed{}.codec(server.base_url(), "key-0123456789"));
+    const auto provider = world.connect(openai_responses::make_codec(
+        {.base_url = server.base_url(), .stream = true, .keeps_state = true}));
     const auto ask = [&](const Request& request) {
         conformance::Asked asked;
         asked.ask(*provider, request);

@@ -17,8 +17,7 @@ namespace provider::openai_responses {
 
 // What this transport makes of a frame.
 inline constexpr std::array kCapabilities{PromptCapability::FullRequestOnly,
-                                          PromptCapability::PromptCacheKey,
-                                          PromptCapability::IncrementalResponses};
+                                          PromptCapability::PromptCacheKey};
 
 // Where to POST: <base>/responses, once.
 std::string endpoint_url(std::string_view base_url);
@@ -27,7 +26,7 @@ std::string endpoint_url(std::string_view base_url);
 // a grammar.
 enum class PatchForm { Function, Freeform };
 
-// Fails in Strict only, for a schema without a strict form.
+// Leaves out tools whose schema cannot be expressed; Strict fails instead.
 base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools, PatchForm form,
                                        SchemaMode mode = SchemaMode::Relaxed);
 
@@ -36,7 +35,8 @@ base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools
 json::array encode_input(const Request& request, PatchForm form);
 
 // The body without `input`, which goes last so that a longer conversation only adds bytes.
-json::object encode_frame(const Request& request);
+json::object encode_frame(const Request& request,
+                          const std::optional<std::string>& effort = std::nullopt);
 // The part of it that Codex shares.
 json::object encode_common_frame(const Request& request, PatchForm form);
 
@@ -55,11 +55,13 @@ std::expected<Answer, std::string> read_response(const json::value& response,
 // The answer in `response`, or why there is none. Never throws, whatever the bytes.
 std::expected<Answer, Failure> parse_response(const HttpResponse& response, base::Time now);
 
-// Whether an error, as a server words it, is about the previous response.
-bool names_previous_response(const json::value& error);
+// Whether an error, as a server words it, is about the previous response: it names the field, or
+// the id that was sent in it.
+bool names_previous_response(std::string_view error, std::string_view id);
 
-// Whether the server refused because it does not know, or not take, a previous response.
-bool refuses_previous_response(const HttpResponse& response);
+// Whether the server refused because it does not know, or not take, the previous response `id`: any
+// 4xx that names it, whatever the form of its body.
+bool refuses_previous_response(const HttpResponse& response, std::string_view id);
 
 std::optional<domain::TokenUsage> read_usage(const json::value& response);
 

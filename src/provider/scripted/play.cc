@@ -59,8 +59,40 @@ Failure failure_of(const ScriptedFault& fault) {
     return failure;
 }
 
+constexpr std::string_view kWorkItem = "$work_item";
+constexpr std::string_view kWorkItemPrefix = "work_";
+constexpr std::size_t kWorkItemDigits = 32;
+
+// "work_" and 32 hex digits, or nothing.
+std::string first_work_item(std::string_view text) {
+    for (auto at = text.find(kWorkItemPrefix); at != text.npos;
+         at = text.find(kWorkItemPrefix, at + 1)) {
+        const auto digits = text.substr(at + kWorkItemPrefix.size(), kWorkItemDigits);
+        if (digits.size() == kWorkItemDigits &&
+            digits.find_first_not_of("0123456789abcdef") == digits.npos)
+            return std::string(text.substr(at, kWorkItemPrefix.size() + kWorkItemDigits));
+    }
+    return "";
+}
+
+std::string named_work_item(const Request& request) {
+    if (const auto* results = last_results(request))
+        for (const auto& result : results->results)
+            if (auto id = first_work_item(result.content); !id.empty()) return id;
+    const auto& blocks = request.frame.context_blocks;
+    return blocks.empty() ? "" : first_work_item(blocks.back().text);
+}
+
+json::value filled_in(json::value input, const Request& request) {
+    if (!input.is_object()) return input;
+    for (auto& member : input.get_object())
+        if (member.value().is_string() && member.value().get_string() == kWorkItem)
+            member.value() = named_work_item(request);
+    return input;
+}
+
 // `number` counts on when the scenario loops, so made-up ids never repeat within a conversation.
-Reply reply_of(const Round& round, std::size_t number) {
+Reply reply_of(const Round& round, const Request& request, std::size_t number) {
     Reply reply{.stop_reason =
                     round.stop_reason.value_or(round.tool_calls.empty() ? "end_turn" : "tool_use"),
                 .usage = usage_of(round.usage),
@@ -69,8 +101,9 @@ Reply reply_of(const Round& round, std::size_t number) {
     if (!round.text.empty()) reply.blocks.emplace_back(domain::TextBlock{round.text});
     for (std::size_t i = 0; i < round.tool_calls.size(); ++i) {
         const auto& call = round.tool_calls[i];
-        reply.blocks.emplace_back(domain::ToolUseBlock{
-            call.id.value_or(fmt::format("call_{}_{}", number, i + 1)), call.name, call.input});
+        reply.blocks.emplace_back(
+            domain::ToolUseBlock{call.id.value_or(fmt::format("call_{}_{}", number, i + 1)),
+                                 call.name, filled_in(call.input, request)});
     }
     return reply;
 }
@@ -96,7 +129,7 @@ Played play(const Scenario& scenario, const Request& request, std::int64_t fault
     }
     if (round.fault && faults_given < round.fault->times)
         return {std::unexpected(failure_of(*round.fault)), delay, true};
-    return {reply_of(round, number), delay};
+    return {reply_of(round, request, number), delay};
 }
 
 }  // namespace provider

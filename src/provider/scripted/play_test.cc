@@ -55,6 +55,22 @@ TEST(Play, MissingCallIdsAreMadeUpAndNeverRepeat) {
     EXPECT_EQ(play(scenario, after(0), 0).outcome->stop_reason, "tool_use");
 }
 
+TEST(Play, AWorkItemIsNamedByTheLastResultsOrThePrompt) {
+    const std::string offered = "work_" + std::string(32, 'a');
+    const std::string made = "work_" + std::string(32, 'b');
+    const Round round{.tool_calls = {{"PickWorkItem", {{"work_item_id", "$work_item"}}}}};
+    const auto id_in = [](const Played& played) {
+        return std::get<domain::ToolUseBlock>(played.outcome->blocks.front()).input;
+    };
+    auto first = after(0);
+    first.frame.context_blocks = {{Stability::TurnScoped, "work_none"},
+                                  {Stability::TurnScoped, "work_item " + offered + ": do it"}};
+    EXPECT_EQ(id_in(play({{round, round}}, first, 0)), (json::object{{"work_item_id", offered}}));
+    auto later = after(1, "created " + made);
+    later.frame = first.frame;
+    EXPECT_EQ(id_in(play({{round, round}}, later, 0)), (json::object{{"work_item_id", made}}));
+}
+
 TEST(Play, AFaultComesAsOftenAsItSaysThenTheRoundSucceeds) {
     const ScriptedFault fault{FailureKind::RateLimited, "slow", 429, 1500, ScriptedUsage{7, 1}, 2};
     const Scenario scenario{{Round{.text = "one", .delay_ms = 5, .fault = fault}}};

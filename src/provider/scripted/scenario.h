@@ -23,6 +23,8 @@ inline constexpr std::int64_t kScenarioDelayMsMax = 60 * 60 * 1000;
 
 struct ScriptedCall {
     std::string name;
+    // The text "$work_item" in it becomes the id of a work item: the first that the last results
+    // name, else the first that the last block of the prompt names.
     json::value input = json::object();
     std::optional<std::string> id{};  // Made up from round and place when absent.
     friend bool operator==(const ScriptedCall&, const ScriptedCall&) = default;

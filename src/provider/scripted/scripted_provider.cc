@@ -56,7 +56,7 @@ private:
     void step() {
         if (cancelled_) return;
         if (shown_ == words_.size()) return finish(std::move(outcome_));
-        progress_(words_[shown_++]);
+        progress_(std::string_view(words_[shown_++]));
         loop_.post([self = shared_from_this()] { self->step(); });
     }
 

@@ -15,7 +15,8 @@ struct Heard {
 
     std::shared_ptr<Exchange> ask(Provider& provider, Request request = {}) {
         return provider.ask(
-            std::move(request), [this](std::string_view word) { words.emplace_back(word); },
+            std::move(request),
+            [this](const News& news) { words.emplace_back(std::get<std::string_view>(news)); },
             [this](Outcome outcome) { outcomes.push_back(std::move(outcome)); });
     }
 };

@@ -76,8 +76,22 @@ const json::value* usable_error(const json::value* error) {
     return error && (error->is_object() || error->is_string()) ? error : nullptr;
 }
 
+const json::value* error_in(const json::value& document, bool is_success) {
+    const json::value& holder =
+        document.is_array() && !document.get_array().empty() ? document.get_array()[0] : document;
+    if (const auto* error = usable_error(base::find(holder, "error"))) return error;
+    if (is_success) return nullptr;
+    if (const auto* detail = base::find(holder, "detail")) {
+        if (detail->is_array() && !detail->get_array().empty())
+            return usable_error(&detail->get_array()[0]);
+        return usable_error(detail);
+    }
+    return base::string_at(holder, "message").empty() ? nullptr : &holder;
+}
+
 std::string error_text(const json::value& error) {
-    return error.is_string() ? std::string(error.get_string()) : base::string_at(error, "message");
+    if (error.is_string()) return std::string(error.get_string());
+    return base::string_at(error, "message", base::string_at(error, "msg"));
 }
 
 }  // namespace provider

@@ -18,7 +18,12 @@ std::string repair_json_text(std::string_view bytes);
 // `error` when it can explain a failure, as an object or as text; null for anything else.
 const json::value* usable_error(const json::value* error);
 
-// What a usable error says to people: its text or its `message`; may be empty.
+// The part of a document that explains a failure; null when there is none. That is `error`, of the
+// document or of the first entry of a list (Gemini); where a server has no such member, `detail`
+// (FastAPI) or the document itself (vLLM), if it was not sent as a success.
+const json::value* error_in(const json::value& document, bool is_success);
+
+// What a usable error says to people: its text, its `message` or its `msg`; may be empty.
 std::string error_text(const json::value& error);
 
 }  // namespace provider

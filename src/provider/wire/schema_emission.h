@@ -1,5 +1,7 @@
-// How a tool's input schema is written for vendors that speak the OpenAI function form.
+// How a tool's input schema is written for vendors, each of which takes less than JSON Schema.
 #pragma once
+
+#include <optional>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -7,17 +9,27 @@
 
 namespace provider {
 
-// Relaxed keeps the true shape and only closes objects; it is what goes out. Strict is the form of
-// "structured outputs": every field required, optional ones nullable. It serves tests and checks.
-enum class SchemaMode { Relaxed, Strict };
+// Relaxed is the OpenAI function form as it goes out: it keeps the true shape and closes objects
+// that name their properties. Strict is the form of "structured outputs": every field required,
+// optional ones nullable. It serves tests and checks. Open is for the Messages API, which takes
+// objects as they are.
+enum class SchemaMode { Relaxed, Strict, Open };
 
-// A rewritten copy of `source`. In both modes the root loses allOf, anyOf, oneOf, enum and not,
-// which these vendors refuse there, and every object has `properties` and is closed. Objects that
-// are maps, with a schema for members of any name, stay maps in Relaxed. Relaxed never fails;
-// Strict does for maps and for places that take any JSON, as those have no strict form.
+// A rewritten copy of `source`. In all modes the root is an object that has the properties of its
+// allOf, anyOf and oneOf instead of those, which vendors refuse there; arrays have `items`; types
+// that JSON Schema does not have are left out. In Relaxed and Strict the root also loses enum and
+// not, and objects are closed, except maps, with a schema for members of any name, and objects
+// below the root of which nothing is said. Fails where a schema cannot be expressed: a root that is
+// no object, a reference that leads out of the document, something that is no schema; Strict also
+// for maps and for places that take any JSON, as those have no strict form.
 base::Result<json::object> emit_schema(const json::object& source, SchemaMode mode);
 
 // {"type":"function","function":{name, description, parameters, strict}}
 base::Result<json::object> declare_function(const ToolDeclaration& tool, SchemaMode mode);
+
+// The same, for a request. A tool whose schema cannot be expressed is left out, so that it does not
+// have every request refused; the first time, a warning is logged.
+std::optional<json::object> offered_schema(const ToolDeclaration& tool, SchemaMode mode);
+std::optional<json::object> offer_function(const ToolDeclaration& tool);
 
 }  // namespace provider

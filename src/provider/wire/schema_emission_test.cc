@@ -97,8 +97,9 @@ struct Row {
     std::string_view name, source, relaxed;
 };
 
+// An object below the root of which nothing is said takes anything; closed, it would take nothing.
 // contract: SCHEMA-07
-TEST(SchemaEmission, RelaxedClosesEveryObject) {
+TEST(SchemaEmission, RelaxedClosesEveryObjectThatNamesItsProperties) {
     const std::vector<Row> rows{
         {"empty", "{}", R"({"type":"object","properties":{},"additionalProperties":false})"},
         {"root combinations go", R"({"type":"object","properties":{"a":{"type":"string"}},
@@ -107,13 +108,28 @@ TEST(SchemaEmission, RelaxedClosesEveryObject) {
         {"open objects close", R"({"type":"object","additionalProperties":true})",
          R"({"type":"object","additionalProperties":false,"properties":{}})"},
         {"nested, and combinations below the root stay",
-         R"({"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}},
-            "b":{"anyOf":[{"type":"object"},{"type":"null"}]},
+         R"({"type":"object","properties":{"a":{"type":"array","items":{"type":"object",
+            "properties":{}}},"b":{"anyOf":[{"type":"object","properties":{}},{"type":"null"}]},
             "c":{"oneOf":[{"properties":{}}]}}})",
          R"({"type":"object","properties":{"a":{"type":"array","items":{"type":"object",)"
          R"("properties":{},"additionalProperties":false}},"b":{"anyOf":[{"type":"object",)"
          R"("properties":{},"additionalProperties":false},{"type":"null"}]},"c":{"oneOf":)"
          R"([{"properties":{},"additionalProperties":false}]}},"additionalProperties":false})"},
+        {"a free-form object stays one",
+         R"({"type":"object","properties":{"a":{"type":"object"},
+            "b":{"type":"object","additionalProperties":true},
+            "c":{"type":"object","additionalProperties":false}}})",
+         R"({"type":"object","properties":{"a":{"type":"object","additionalProperties":true},)"
+         R"("b":{"type":"object","additionalProperties":true},)"
+         R"("c":{"type":"object","additionalProperties":false,"properties":{}}},)"
+         R"("additionalProperties":false})"},
+        {"an array has items, and what is no schema goes",
+         R"({"$schema":"x","type":"object","properties":{"a":{"type":"array"},
+            "b":{"type":"array","items":[{"type":"string"}]},"c":{"type":"file"},"d":true,
+            "e":false,"f":{"type":["string","any"],"required":true}}})",
+         R"({"type":"object","properties":{"a":{"type":"array","items":{}},)"
+         R"("b":{"type":"array","items":{}},"c":{},"d":{},"f":{"type":["string"]}},)"
+         R"("additionalProperties":false})"},
         {"a map stays a map",
          R"({"type":"object","properties":{"env":{"type":"object",
             "additionalProperties":{"type":"string"}}}})",
@@ -126,6 +142,38 @@ TEST(SchemaEmission, RelaxedClosesEveryObject) {
     };
     for (const auto& row : rows)
         EXPECT_EQ(emitted(row.source, SchemaMode::Relaxed), row.relaxed) << row.name;
+}
+
+// As MCP servers publish them.
+TEST(SchemaEmission, TheBranchesOfTheRootBecomeItsProperties) {
+    const std::string_view source = R"({"$defs":{"by_id":{"type":"object","properties":
+        {"id":{"type":"string"}},"required":["id"]}},
+        "anyOf":[{"$ref":"#/$defs/by_id"},{"properties":{"name":{"type":"string"}}}]})";
+    for (const auto mode : {SchemaMode::Relaxed, SchemaMode::Open}) {
+        const auto schema = emit_schema(parsed(source), mode).value();
+        EXPECT_EQ(schema.at("type"), "object");
+        EXPECT_FALSE(schema.contains("anyOf"));
+        EXPECT_EQ(schema.at("properties"),
+                  json::value(parsed(R"({"id":{"type":"string"},"name":{"type":"string"}})")));
+    }
+}
+
+TEST(SchemaEmission, TheMessagesApiGetsObjectsAsTheyAre) {
+    const json::object source = parsed(R"({"type":"object","properties":{"a":{"type":"object"},
+        "b":{"anyOf":[{"type":"object","properties":{"c":{"type":"array","items":{}}}}]}}})");
+    EXPECT_EQ(emit_schema(source, SchemaMode::Open).value(), source);
+}
+
+TEST(SchemaEmission, WhatCannotBeExpressedFailsAndIsNotOffered) {
+    for (const std::string_view source :
+         {R"({"type":"string"})", R"({"type":"object","properties":3})",
+          R"({"type":"object","properties":{"a":7}})",
+          R"({"type":"object","properties":{"a":{"$ref":"#/$defs/none"}}})",
+          R"({"type":"object","properties":{"a":{"$ref":"https://example.com/schema.json"}}})"})
+        for (const auto mode : {SchemaMode::Relaxed, SchemaMode::Open}) {
+            EXPECT_FALSE(emit_schema(parsed(source), mode).has_value()) << source;
+            EXPECT_FALSE(offered_schema({"Odd", "", parsed(source)}, mode).has_value()) << source;
+        }
 }
 
 // contract: SCHEMA-09

@@ -1,0 +1,49 @@
+#include "provider/wire/outgoing.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace provider {
+namespace {
+
+bool is_invisible(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+}
+
+}  // namespace
+
+std::string wire_text(std::string_view text) {
+    std::string clean = base::to_utf8(text);
+    if (std::ranges::none_of(clean, is_invisible)) return clean;
+    std::string out;
+    out.reserve(clean.size());
+    for (const char c : clean)
+        if (is_invisible(c))
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else
+            out += c;
+    return out;
+}
+
+bool is_blank(std::string_view text) {
+    return base::trim(text).empty();
+}
+
+std::string wire_name(std::string_view name) {
+    std::string out(name.substr(0, kNameCharsMax));
+    for (char& c : out)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_') c = '_';
+    return out.empty() ? "_" : out;
+}
+
+json::object wire_input(const json::value& input) {
+    if (input.is_object()) return input.get_object();
+    return {{"input", input}};
+}
+
+}  // namespace provider
