@@ -136,6 +136,12 @@ Frame build_frame(const FrameInput& input) {
     if (input.capability)
         frame.context_blocks.push_back(section(Stability::AgentScoped, kCapabilitySection,
                                                capability_text(*input.capability)));
+    const auto work = work_sections(input.work);
+    for (const auto& [name, text] : {std::pair("current_work_item", &work.current),
+                                     std::pair("current_work_item_process_trace", &work.trace),
+                                     std::pair("queued_blocked_work_items", &work.candidates)})
+        if (!text->empty())
+            frame.context_blocks.push_back(section(Stability::TurnScoped, name, *text));
     if (!input.recent_messages.empty())
         frame.context_blocks.push_back(
             section(Stability::TurnScoped, "recent_messages", recent_lines(input.recent_messages)));

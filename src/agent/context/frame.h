@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/context/capability.h"
+#include "agent/context/work_section.h"
 #include "base/typed.h"
 #include "domain/agent.h"
 #include "domain/message.h"
@@ -38,6 +39,7 @@ struct FrameInput {
     std::int64_t working_memory_revision{0};
     std::int64_t compression_epoch{0};
     std::optional<Capability> capability{};
+    Work work{};
     std::string workspace_notice{};  // Changes of its workspace that the agent did not make.
 };
 

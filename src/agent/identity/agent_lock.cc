@@ -2,38 +2,82 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <thread>
 
+#include "base/os/process_tree.h"
 #include "base/text.h"
 
 namespace identity {
 
 namespace {
 
+std::filesystem::path lock_file(const std::filesystem::path& home) {
+    return home / ".holon" / "run.lock";
+}
+
+// Is `fd` still the file that others find by its name?
+bool is_in_place(const base::Fd& fd, const std::filesystem::path& file) {
+    struct stat held{};
+    struct stat named{};
+    return ::fstat(fd.get(), &held) == 0 && ::stat(file.c_str(), &named) == 0 &&
+           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
 base::Result<base::Fd> open_lock(const std::filesystem::path& home) {
-    const auto folder = home / ".holon";
-    TRY(base::make_folders(folder, 0700));
-    const auto file = folder / "run.lock";
+    const auto file = lock_file(home);
+    TRY(base::make_folders(file.parent_path(), 0700));
     base::Fd fd(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd) return base::fail_errno("open " + file.string());
     return fd;
 }
 
-std::string written_pid(const base::Fd& fd) {
-    char holder[32] = {};
+// What the holder has written: its process id, and when that process started. Programs before this
+// one wrote the id only.
+std::string written_holder(const base::Fd& fd) {
+    char holder[64] = {};
     const ssize_t size = pread(fd.get(), holder, sizeof holder - 1, 0);
     return std::string(
         base::trim(std::string_view(holder, size > 0 ? static_cast<std::size_t>(size) : 0)));
 }
 
+std::string written_pid(const base::Fd& fd) {
+    const std::string holder = written_holder(fd);
+    return holder.substr(0, holder.find(' '));
+}
+
 // Only for messages and signals; the lock itself is the kernel's.
 void write_pid(const base::Fd& fd) {
-    const std::string pid = std::to_string(getpid()) + "\n";
-    if (ftruncate(fd.get(), 0) == 0) base::write_all(fd.get(), pid);
+    const std::string text = fmt::format("{} {}\n", getpid(), base::start_time_of(getpid()));
+    if (ftruncate(fd.get(), 0) == 0) base::write_all(fd.get(), text);
+}
+
+// A number that is all of `text`.
+template <class Number>
+std::optional<Number> whole_number(std::string_view text) {
+    Number number{};
+    const char* end = text.data() + text.size();
+    const auto [stop, failed] = std::from_chars(text.data(), end, number);
+    if (failed != std::errc{} || stop != end) return std::nullopt;
+    return number;
+}
+
+struct Holder {
+    pid_t pid{0};
+    std::uint64_t start_time{0};
+};
+std::optional<Holder> parse_holder(const std::string& text) {
+    const auto blank = text.find(' ');
+    if (blank == std::string::npos) return std::nullopt;
+    const auto pid = whole_number<pid_t>(std::string_view(text).substr(0, blank));
+    const auto start = whole_number<std::uint64_t>(std::string_view(text).substr(blank + 1));
+    if (!pid || *pid <= 0 || !start || *start == 0) return std::nullopt;
+    return Holder{*pid, *start};
 }
 
 }  // namespace
@@ -63,17 +107,32 @@ base::Result<base::Fd> lock_folder(const std::filesystem::path& folder, const st
     return fd;
 }
 
-base::Result<std::optional<pid_t>> lock_holder(const std::filesystem::path& folder) {
+base::Result<bool> is_locked(const std::filesystem::path& folder) {
+    const auto fd = TRY(open_lock(folder));
+    return flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
+// The descriptor is opened first and the process compared then: when its start time is the one that
+// the holder wrote, no other process can have had the number in between.
+base::Result<std::optional<base::Fd>> lock_holder(const std::filesystem::path& folder) {
     const auto fd = TRY(open_lock(folder));
     if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return std::nullopt;
-    const std::string text = written_pid(fd);
-    pid_t pid = 0;
-    const char* end = text.data() + text.size();
-    if (std::from_chars(text.data(), end, pid).ptr != end || pid <= 0)
-        return base::fail(base::ErrorCode::Unavailable,
-                          "the process that holds {} has not said who it is; try again",
-                          folder.string());
-    return pid;
+    const auto holder = parse_holder(written_holder(fd));
+    base::Fd process(holder ? static_cast<int>(syscall(SYS_pidfd_open, holder->pid, 0)) : -1);
+    if (process && base::start_time_of(holder->pid) == holder->start_time) return process;
+    // It may have ended between the two questions.
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return std::nullopt;
+    return base::fail(base::ErrorCode::Unavailable,
+                      "the process that holds {} cannot be identified{}; try again, or stop it "
+                      "yourself",
+                      folder.string(),
+                      holder ? fmt::format(" (it wrote pid {})", holder->pid) : std::string());
+}
+
+base::Status signal_process(const base::Fd& process, int signal) {
+    if (syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) != 0 && errno != ESRCH)
+        return base::fail_errno("signal a process");
+    return {};
 }
 
 base::Result<base::Fd> wait_for_lock(const std::filesystem::path& folder,
@@ -98,13 +157,22 @@ base::Result<std::shared_ptr<void>> AgentLocks::take(const std::filesystem::path
                                                      const std::string& agent) {
     const std::lock_guard lock(mutex_);
     if (const auto known = held_.find(agent); known != held_.end()) {
-        if (auto held = known->second.lock()) return held;
+        if (auto held = known->second.lock(); held && is_in_place(*held, lock_file(agent_home)))
+            return held;
         held_.erase(known);
     }
     auto taken = std::make_shared<base::Fd>(TRY(lock_agent(agent_home, agent)));
     std::erase_if(held_, [](const auto& entry) { return entry.second.expired(); });
     held_.emplace(agent, taken);
     return taken;
+}
+
+bool AgentLocks::still_holds(const std::filesystem::path& agent_home, const std::string& agent) {
+    const std::lock_guard lock(mutex_);
+    const auto known = held_.find(agent);
+    if (known == held_.end()) return false;
+    const auto held = known->second.lock();
+    return held && is_in_place(*held, lock_file(agent_home));
 }
 
 }  // namespace identity

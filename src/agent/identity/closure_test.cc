@@ -169,5 +169,73 @@ TEST(Status, DoesNotShowWhetherTheWorkIsFinished) {
     EXPECT_EQ(decide_closure(waiting_for(WaitKind::Operator)).outcome, ClosureOutcome::Waiting);
 }
 
+domain::WorkItem work_item(std::int64_t changed = 0) {
+    return {.id = {"work_1"},
+            .agent_id = {"main"},
+            .updated_at = base::Time(std::chrono::seconds(changed))};
+}
+
+// contract: CLOSE-03, CLOSE-04, CLOSE-06, STATE-18
+TEST(Closure, AnIdleAgentHasAnyOfTheFourOutcomes) {
+    const auto work =
+        with(settled(), [](AgentFacts& facts) { facts.queued_work_item = work_item(); });
+    const std::vector<std::pair<AgentFacts, ClosureOutcome>> fixtures{
+        {settled(), ClosureOutcome::Completed},
+        {work, ClosureOutcome::Continuable},
+        {ended(TerminalKind::Aborted, "timeout"), ClosureOutcome::Failed},
+        {waiting_for(WaitKind::External), ClosureOutcome::Waiting}};
+    for (const auto& [facts, outcome] : fixtures) {
+        EXPECT_EQ(status_of(facts), AgentStatus::AwakeIdle);
+        const auto closure = decide_closure(facts);
+        EXPECT_EQ(closure.outcome, outcome);
+        EXPECT_EQ(closure.waiting_reason.has_value(), outcome == ClosureOutcome::Waiting);
+        EXPECT_EQ(closure.work_signal.has_value(), outcome == ClosureOutcome::Continuable);
+    }
+}
+
+TEST(Closure, WorkIsHeldBackByATimedSleepAndByAFailedTurnUntilItChanges) {
+    const auto failed = ended(TerminalKind::Aborted, "timeout");
+    const auto asleep = with(settled(), [](AgentFacts& facts) {
+        facts.agent.sleep = domain::Sleep{.until = base::Time(std::chrono::hours(1))};
+    });
+    for (auto facts : {failed, asleep}) {
+        facts.current_work_item = work_item(0);
+        EXPECT_NE(decide_closure(facts).outcome, ClosureOutcome::Continuable);
+        facts.current_work_item = work_item(1);
+        EXPECT_EQ(decide_closure(facts).outcome, ClosureOutcome::Continuable);
+    }
+    const auto dozing = with(settled(), [](AgentFacts& facts) {
+        facts.agent.sleep = domain::Sleep{};
+        facts.current_work_item = work_item(0);
+    });
+    EXPECT_EQ(decide_closure(dozing).outcome, ClosureOutcome::Continuable);
+}
+
+TEST(Closure, BlockedWorkIsWaitedForLastAndTheOperatorFirst) {
+    AgentFacts facts = settled();
+    const auto add = [&](WaitKind kind, bool of_work) {
+        domain::Wait wait{.id = {"w"}, .kind = kind, .waiting_for = "it"};
+        if (of_work) wait.work_item_id = domain::WorkItemId{"work_1"};
+        facts.open_waits.push_back(wait);
+    };
+    const auto reason = [&] { return decide_closure(facts).waiting_reason; };
+    domain::Timer reminder{.id = {"recheck"}};
+    reminder.work_item_id = domain::WorkItemId{"work_1"};
+    facts.active_timers = {reminder};
+    EXPECT_EQ(decide_closure(facts).outcome, ClosureOutcome::Completed);
+    add(WaitKind::External, true);
+    EXPECT_EQ(reason(), WaitingReason::AwaitingExternalChange);
+    add(WaitKind::Task, true);
+    EXPECT_EQ(reason(), WaitingReason::AwaitingTaskResult);
+    EXPECT_FALSE(is_blocked_by_task(facts));
+    add(WaitKind::Operator, true);
+    EXPECT_EQ(reason(), WaitingReason::AwaitingOperatorInput);
+    facts.active_timers.push_back({.id = {"own"}});
+    EXPECT_EQ(reason(), WaitingReason::AwaitingTimer);
+    add(WaitKind::Task, false);
+    EXPECT_EQ(reason(), WaitingReason::AwaitingTaskResult);
+    EXPECT_TRUE(is_blocked_by_task(facts));
+}
+
 }  // namespace
 }  // namespace identity

@@ -2,6 +2,15 @@
 
 namespace identity {
 
+std::optional<base::Time> work_held_since(const domain::Agent& agent,
+                                          const domain::AgentStatistics& statistics) {
+    if (agent.sleep && agent.sleep->until) return agent.sleep->since;
+    const auto& terminal = statistics.last_turn_terminal;
+    if (terminal && terminal->kind != domain::TerminalKind::Completed)
+        return terminal->completed_at;
+    return std::nullopt;
+}
+
 base::Result<AgentFacts> load_facts(store::Tx& tx, const domain::AgentId& id) {
     auto agent = TRY(tx.agent(id));
     if (!agent)
@@ -11,11 +20,20 @@ base::Result<AgentFacts> load_facts(store::Tx& tx, const domain::AgentId& id) {
             id);
     AgentFacts facts{.agent = std::move(*agent)};
     facts.statistics = TRY(tx.statistics(id));
+    facts.fault = TRY(tx.fault(id));
     facts.open_attempt = TRY(tx.open_attempt_of(id));
     facts.pending = TRY(tx.pending_count(id));
     facts.active_tasks = TRY(tx.active_tasks(id));
     facts.open_waits = TRY(tx.open_waits(id));
     facts.active_timers = TRY(tx.active_timers(id, kTimersShown));
+    const auto& focus = facts.agent.current_work_item_id;
+    if (focus) facts.current_work_item = TRY(tx.work_item(*focus));
+    const auto held_since = work_held_since(facts.agent, facts.statistics);
+    for (auto& item : TRY(tx.runnable_work(id, held_since.value_or(base::Time{}), 2)))
+        if (item.id != focus) {
+            facts.queued_work_item = std::move(item);
+            break;
+        }
     facts.pending_wake_hint = TRY(tx.wake_hint(id));
     facts.active_trigger = TRY(tx.active_trigger(id));
     return facts;

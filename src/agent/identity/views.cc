@@ -17,10 +17,24 @@ json::object identity_view(const domain::Agent& agent) {
     return view;
 }
 
-json::object lifecycle(const domain::Agent& agent) {
+json::object fault_view(const domain::AgentFault& fault) {
+    return {{"reason", fault.reason},
+            {"phase", fault.phase},
+            {"occurred_at", base::to_text(fault.occurred_at)},
+            {"recover_cli_hint", "holon agent recover " + fault.agent_id.value}};
+}
+
+json::object lifecycle(const AgentFacts& facts) {
+    const auto& agent = facts.agent;
     json::object out{{"resume_required", agent.stopped},
                      {"accepts_external_messages", !agent.stopped},
                      {"wake_requires_resume", agent.stopped}};
+    if (is_set_aside(facts)) {
+        out["fault"] = fault_view(*facts.fault);
+        out["operator_hint"] = "This agent is set aside after a fault: " + facts.fault->reason +
+                               ". Messages are kept. Let it try again with: holon agent recover " +
+                               agent.agent_id.value;
+    }
     if (agent.stopped) {
         out["operator_hint"] =
             "This agent is stopped: resume it before sending a prompt; wake cannot lift a stop.";
@@ -46,6 +60,8 @@ std::string_view waiting_posture(domain::WaitingReason reason) {
 // AgentPostureProjection: what the agent is doing, and the fact that shows it.
 json::object posture(const AgentFacts& facts) {
     if (facts.agent.stopped) return {{"posture", "archived"}, {"reason", "the agent is stopped"}};
+    if (is_set_aside(facts))
+        return {{"posture", "waiting_for_operator"}, {"reason", "a fault: " + facts.fault->reason}};
     if (facts.open_attempt)
         return {{"posture", "active_turn"},
                 {"reason", "a turn is open"},
@@ -55,6 +71,10 @@ json::object posture(const AgentFacts& facts) {
                 {"reason", fmt::format("{} messages are waiting", facts.pending)}};
     const auto closure = decide_closure(facts);
     const std::string reason = closure.evidence.empty() ? "" : closure.evidence.front();
+    if (closure.work_signal)
+        return {{"posture", "has_runnable_work"},
+                {"reason", reason},
+                {"work_item_id", closure.work_signal->work_item_id.value}};
     if (closure.outcome != domain::ClosureOutcome::Waiting || !closure.waiting_reason)
         return {{"posture", "idle"}, {"reason", reason}};
     return {{"posture", waiting_posture(*closure.waiting_reason)}, {"reason", reason}};
@@ -101,9 +121,12 @@ json::object agent_state(const AgentFacts& facts) {
         state["last_runtime_failure"] = base::to_json(*statistics.last_runtime_failure);
     if (statistics.last_turn_token_usage)
         state["last_turn_token_usage"] = base::to_json(*statistics.last_turn_token_usage);
+    if (is_set_aside(facts)) state["fault"] = fault_view(*facts.fault);
     if (agent.model_override) state["model_override"] = *agent.model_override;
     if (agent.current_work_item_id)
         state["current_work_item_id"] = agent.current_work_item_id->value;
+    if (facts.open_attempt && facts.open_attempt->work_item_id)
+        state["current_turn_work_item_id"] = facts.open_attempt->work_item_id->value;
     return state;
 }
 
@@ -111,13 +134,14 @@ const std::string& effective_model(const domain::Agent& agent, const ModelFacts&
     return agent.model_override ? *agent.model_override : models.runtime_default_model;
 }
 
-json::object model_state(const domain::Agent& agent, const ModelFacts& models) {
+json::object model_state(const AgentFacts& facts, const ModelFacts& models) {
+    const auto& agent = facts.agent;
     const std::string& effective = effective_model(agent, models);
     json::object state{{"source", agent.model_override ? "agent_override" : "runtime_default"},
                        {"runtime_default_model", models.runtime_default_model},
                        {"effective_model", effective},
                        {"effective_fallback_models", base::to_json(models.fallbacks_of(effective))},
-                       {"fallback_active", false},
+                       {"fallback_active", facts.statistics.fallback_active},
                        {"resolved_policy", models.policy_of(effective)}};
     if (agent.model_override) state["override_model"] = *agent.model_override;
     return state;
@@ -131,12 +155,12 @@ json::object trigger_view(const domain::ExternalTrigger& trigger) {
 
 json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models) {
     const auto& agent = facts.agent;
-    json::object model = model_state(agent, models);
+    json::object model = model_state(facts, models);
     model.erase("resolved_policy");
     json::object entry{{"identity", identity_view(agent)},
                        {"status", base::enum_name(status_of(facts))},
                        {"scheduling_posture", posture(facts)},
-                       {"lifecycle", lifecycle(agent)},
+                       {"lifecycle", lifecycle(facts)},
                        {"pending", facts.pending},
                        {"model", std::move(model)}};
     if (facts.open_attempt) entry["current_run_id"] = facts.open_attempt->run_id.value;
@@ -148,6 +172,13 @@ json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models)
         entry["active_workspace_entry"] = base::to_json(place);
     }
     return entry;
+}
+
+json::object unreadable_list_entry(const domain::AgentId& agent, const std::string& reason,
+                                   const ModelFacts& models) {
+    AgentFacts facts{.agent = {.agent_id = agent, .identity = {.agent_id = agent}}};
+    facts.fault = domain::AgentFault{.agent_id = agent, .phase = "prepare", .reason = reason};
+    return agent_list_entry(facts, models);
 }
 
 json::object agent_summary(const AgentFacts& facts, const ModelFacts& models) {
@@ -165,8 +196,8 @@ json::object agent_summary(const AgentFacts& facts, const ModelFacts& models) {
                          {"agent", agent_state(facts)},
                          {"scheduling_posture", posture(facts)},
                          {"active_task_count", facts.active_tasks.size()},
-                         {"lifecycle", lifecycle(agent)},
-                         {"model", model_state(agent, models)},
+                         {"lifecycle", lifecycle(facts)},
+                         {"model", model_state(facts, models)},
                          {"token_usage", std::move(usage)},
                          {"closure", base::to_json(decide_closure(facts))},
                          {"active_waiting_intents", json::array{}},
@@ -176,6 +207,11 @@ json::object agent_summary(const AgentFacts& facts, const ModelFacts& models) {
     if (facts.active_trigger)
         summary["active_external_triggers"].as_array().push_back(
             trigger_view(*facts.active_trigger));
+    if (facts.current_work_item)
+        summary["current_work_item"] = {
+            {"id", facts.current_work_item->id.value},
+            {"objective", facts.current_work_item->objective},
+            {"readiness", base::enum_name(readiness_of(*facts.current_work_item))}};
     if (agent.active_workspace_entry)
         summary["execution"] = workspace::execution_snapshot(agent, *agent.active_workspace_entry);
     return summary;

@@ -26,9 +26,12 @@ struct ModelFacts {
 const std::string& effective_model(const domain::Agent& agent, const ModelFacts& models);
 
 json::object agent_state(const AgentFacts& facts);
-json::object model_state(const domain::Agent& agent, const ModelFacts& models);
+json::object model_state(const AgentFacts& facts, const ModelFacts& models);
 json::object agent_summary(const AgentFacts& facts, const ModelFacts& models);
 json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models);
+// An agent whose records cannot be read, shown as set aside for this reason.
+json::object unreadable_list_entry(const domain::AgentId& agent, const std::string& reason,
+                                   const ModelFacts& models);
 // Without the digest of its token.
 json::object trigger_view(const domain::ExternalTrigger& trigger);
 

@@ -130,19 +130,21 @@ TEST(Views, TheAgentsOwnModelComesBeforeTheDefaultAndIsNamedAsSuch) {
         .fallbacks_of =
             [](const std::string& model) { return std::vector<std::string>{model + "-next"}; },
         .policy_of = [](const std::string& model) { return json::value{{"model_ref", model}}; }};
-    EXPECT_EQ(model_state({.agent_id = {"main"}}, models),
+    EXPECT_EQ(model_state({.agent = {.agent_id = {"main"}}}, models),
               (json::object{{"source", "runtime_default"},
                             {"runtime_default_model", "anthropic/big"},
                             {"effective_model", "anthropic/big"},
                             {"effective_fallback_models", json::array{"anthropic/big-next"}},
                             {"fallback_active", false},
                             {"resolved_policy", {{"model_ref", "anthropic/big"}}}}));
-    EXPECT_EQ(model_state({.agent_id = {"main"}, .model_override = "openai/m"}, models),
+    EXPECT_EQ(model_state({.agent = {.agent_id = {"main"}, .model_override = "openai/m"},
+                           .statistics = {.fallback_active = true}},
+                          models),
               (json::object{{"source", "agent_override"},
                             {"runtime_default_model", "anthropic/big"},
                             {"effective_model", "openai/m"},
                             {"effective_fallback_models", json::array{"openai/m-next"}},
-                            {"fallback_active", false},
+                            {"fallback_active", true},
                             {"resolved_policy", {{"model_ref", "openai/m"}}},
                             {"override_model", "openai/m"}}));
 }

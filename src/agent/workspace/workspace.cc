@@ -72,8 +72,11 @@ domain::WorkspaceEntry entry_of_project(const domain::WorkspaceEntry& entry) {
 }
 
 domain::WorkspaceEntry agent_home(const domain::AgentId& agent, const std::filesystem::path& home) {
-    return entry_of_project(
-        {.workspace_id = agent_home_id(agent), .workspace_anchor = home.string()});
+    // Without links, as every other workspace: tools follow none on the way to their root.
+    std::error_code failed;
+    const auto real = std::filesystem::weakly_canonical(home, failed);
+    return entry_of_project({.workspace_id = agent_home_id(agent),
+                             .workspace_anchor = failed ? home.string() : real.string()});
 }
 
 json::object confinements(const domain::Execution& execution) {
