@@ -74,5 +74,14 @@ TEST_F(FileArtifactsTest, FailsWhereItsFolderCannotBe) {
     EXPECT_EQ(stored.error().code, base::ErrorCode::Conflict);
 }
 
+TEST_F(FileArtifactsTest, ALinkInThePlaceOfItsFolderIsNotFollowed) {
+    fs::create_directories(folder_ / "home");
+    fs::create_directories(folder_ / "elsewhere");
+    fs::create_directory_symlink(folder_ / "elsewhere", folder_ / "home/tool-artifacts");
+    FileArtifacts sink(folder_ / "home/tool-artifacts", "exec-command", ids_);
+    EXPECT_EQ(sink.store("stdout", "bytes").error().code, base::ErrorCode::Refused);
+    EXPECT_TRUE(fs::is_empty(folder_ / "elsewhere"));
+}
+
 }  // namespace
 }  // namespace results

@@ -1,11 +1,13 @@
 #include "exec/sandbox/boundary.h"
 
 #include <algorithm>
-#include <fstream>
 #include <mutex>
+#include <ranges>
 
+#include "base/os/files.h"
 #include "exec/sandbox/confine.h"
-#include "exec/sandbox/stand_ins.h"
+#include "exec/sandbox/git/git_settings.h"
+#include "exec/sandbox/layout.h"
 
 namespace sandbox {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kGitSettingsVariable = "GIT_CONFIG_GLOBAL";
+constexpr const char* kGitSettings = "/run/holon/gitconfig";
+constexpr std::size_t kSettingsBytesMax = std::size_t{1} << 20;
 
 fs::path real(const fs::path& path) {
     std::error_code failed;
@@ -27,26 +31,26 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 }
 
 // Paths that the operator hides stay hidden, even if they hold programs.
-void add_readable_inside(Policy& policy, const fs::path& user_home,
-                         const std::vector<std::string>& hidden) {
-    for (const auto name : kReadableInside) {
-        const fs::path path = user_home / name;
-        if (std::ranges::none_of(
-                hidden, [&](const auto& folder) { return is_inside(real(path), real(folder)); }))
+void add_toolchains(Policy& policy, const fs::path& home, const std::vector<std::string>& hidden) {
+    for (const auto name : kReadableInHome) {
+        const fs::path path = real(home) / name;
+        if (std::ranges::none_of(hidden,
+                                 [&](const auto& folder) { return is_inside(path, real(folder)); }))
             policy.read_only.push_back(path.string());
     }
 }
 
-// Hidden files are hidden without the stand-ins, too, but more programs fail then.
-void use_stand_ins(const fs::path& user_home, const fs::path& holon_home, Policy& policy,
-                   base::ProcessSpec& spec) {
-    const auto made = make_stand_ins(user_home, holon_home);
-    if (!made) return;
-    policy.stand_in = made->empty.string();
-    policy.read_only.push_back(made->folder.string());
+// A commit needs a name, so git gets settings with the user's name and address and nothing else.
+void add_git_settings(const std::vector<fs::path>& homes, Policy& policy, base::ProcessSpec& spec) {
+    // As in git, the later setting wins; the home of the environment comes first in the list.
+    for (const auto& home : std::views::reverse(homes))
+        for (const char* file : {".config/git/config", ".gitconfig"})
+            policy.git_settings +=
+                base::read_file(home / file, kSettingsBytesMax).value_or("") + "\n";
+    policy.files.emplace_back(kGitSettings, git_identity(policy.git_settings));
     std::erase_if(spec.environment,
                   [](const auto& variable) { return variable.first == kGitSettingsVariable; });
-    spec.environment.emplace_back(kGitSettingsVariable, made->git_settings.string());
+    spec.environment.emplace_back(kGitSettingsVariable, kGitSettings);
 }
 
 }  // namespace
@@ -55,14 +59,12 @@ void add_worktree(Policy& policy, const Work& work) {
     if (work.worktree_git_dir.empty()) return;
     const fs::path own = work.worktree_git_dir;
     const fs::path common = own.parent_path().parent_path();
+    policy.read_only.push_back(common.string());
     std::error_code failed;
-    for (const fs::path& folder : {common / "objects", common / "refs", common / "logs", own})
-        if (fs::is_directory(folder, failed)) policy.writable_roots.push_back(folder.string());
-    // If it were missing, a command could create it, and git would obey it.
-    if (!fs::exists(own / "config.worktree", failed)) std::ofstream(own / "config.worktree");
-    for (const fs::path& file :
-         {own / "commondir", own / "gitdir", own / "config.worktree", work.execution_root / ".git"})
-        policy.read_only.push_back(file.string());
+    for (const fs::path& folder : {common / "objects", common / "refs", common / "logs"})
+        if (fs::exists(fs::symlink_status(folder, failed)))
+            policy.writable_git_parts.push_back(folder.string());
+    policy.git_folders.push_back(own.string());
 }
 
 struct Boundary::Probed {
@@ -70,18 +72,32 @@ struct Boundary::Probed {
     Machine machine;
 };
 
-Boundary::Boundary(Settings settings, fs::path own_program, fs::path user_home, fs::path holon_home)
+Boundary::Boundary(Settings settings, std::vector<fs::path> homes, fs::path holon_home,
+                   std::vector<std::string> readable)
     : settings_(std::move(settings)),
-      own_program_(std::move(own_program)),
-      user_home_(std::move(user_home)),
+      homes_(std::move(homes)),
       holon_home_(std::move(holon_home)),
-      probed_(std::make_shared<Probed>()) {}
+      readable_(std::move(readable)),
+      probed_(std::make_shared<Probed>()) {
+    std::erase(homes_, fs::path());
+}
+
+Boundary::Boundary(Settings settings, std::vector<fs::path> homes, fs::path holon_home,
+                   Machine machine)
+    : Boundary(std::move(settings), std::move(homes), std::move(holon_home)) {
+    std::call_once(probed_->once, [&] { probed_->machine = std::move(machine); });
+}
 
 const Machine& Boundary::machine() const {
     static const Machine kNothing;
     if (!probed_) return kNothing;
-    std::call_once(probed_->once, [this] { probed_->machine = probe(own_program_); });
+    std::call_once(probed_->once, [this] { probed_->machine = probe(); });
     return probed_->machine;
+}
+
+Network Boundary::network_of(const Work& work) const {
+    const bool is_refused = settings_.network == Network::Host && !work.has_operators_network;
+    return is_refused ? Network::None : settings_.network;
 }
 
 // The runtime's own folder is hidden except for the agent's home. An execution root elsewhere in it
@@ -98,14 +114,28 @@ base::Result<Policy> Boundary::policy_for(const Work& work) const {
             "folder {}, which is hidden; choose another workspace",
             root.string(), holon_home_.string());
     Policy policy{.writable_roots = settings_.writable_roots,
-                  .hidden = usual_secrets(user_home_, holon_home_),
-                  .network = settings_.network,
+                  .read_only = readable_,
+                  .hidden = system_secrets(),
+                  .network = network_of(work),
                   .allowed_hosts = settings_.allowed_hosts,
                   .network_log = work.network_log.string(),
                   .limits = settings_.limits};
-    policy.writable_roots.push_back(work.execution_root.string());
+    // The way to holon's own folder is the operator's and may have links.
+    policy.writable_roots.push_back((is_home ? root : work.execution_root).string());
+    for (const auto& file : work.readable) {
+        const fs::path folder = file.parent_path();
+        if (is_inside(folder, root)) continue;  // Visible already, and writable.
+        const auto holds = [&](const fs::path& home) { return is_inside(real(home), folder); };
+        const bool shows_too_much = std::ranges::any_of(homes_, holds) ||
+                                    (!holon_home_.empty() && holds(holon_home_)) || folder == "/";
+        policy.read_only.push_back((shows_too_much ? file : folder).string());
+    }
     policy.hidden.insert(policy.hidden.end(), settings_.hidden.begin(), settings_.hidden.end());
-    if (!user_home_.empty()) add_readable_inside(policy, user_home_, settings_.hidden);
+    if (!holon_home_.empty()) policy.hidden.push_back(holon_home_.string());
+    for (const auto& home : homes_) {
+        policy.homes.push_back(home.string());
+        add_toolchains(policy, home, settings_.hidden);
+    }
     add_worktree(policy, work);
     if (!has_home) return policy;
     if (root != home) policy.read_only.push_back(home.string());
@@ -118,16 +148,34 @@ base::Result<Policy> Boundary::policy_for(const Work& work) const {
     return policy;
 }
 
+base::Result<base::ProcessSpec> Boundary::enclose_git(base::ProcessSpec spec,
+                                                      const GitWork& work) const {
+    if (!confines()) return spec;
+    TRY(check());
+    Policy policy{.read_only = {work.source.string()},
+                  .hidden = settings_.hidden,
+                  .network = Network::None,
+                  .limits = settings_.limits};
+    for (const auto& home : homes_) policy.homes.push_back(home.string());
+    if (!holon_home_.empty()) policy.hidden.push_back(holon_home_.string());
+    policy.writable_git_parts.push_back(work.common_dir.string());
+    for (const char* name : {"config", "config.worktree", "hooks", "info"})
+        policy.read_only.push_back((work.common_dir / name).string());
+    if (!work.target.empty()) policy.writable_roots.push_back(work.target.string());
+    add_git_settings(homes_, policy, spec);
+    return confine(std::move(spec), policy, machine());
+}
+
 base::Status Boundary::check() const {
     if (!confines()) return {};
-    return can_confine({.network = settings_.network}, machine());
+    return can_confine(machine());
 }
 
 base::Result<base::ProcessSpec> Boundary::enclose(base::ProcessSpec spec, const Work& work) const {
     if (!confines()) return spec;
     TRY(check());  // Before any path is resolved or created.
     auto policy = TRY(policy_for(work));
-    if (!holon_home_.empty()) use_stand_ins(user_home_, holon_home_, policy, spec);
+    add_git_settings(homes_, policy, spec);
     return confine(std::move(spec), policy, machine());
 }
 

@@ -33,9 +33,22 @@ struct Work {
     // The home of the command's agent, if it has one: readable, and writable where it is the
     // execution root. The runtime's own folders in it (kRuntimeFolders) are never writable.
     std::filesystem::path agent_home{};
+    // Files that the operator's own settings name for this command, without links: readable with
+    // their folders, where programs find their modules, unless that is a home or lies above one.
+    std::vector<std::filesystem::path> readable{};
+    // Did the operator or the runtime ask for the command? What an integration or an external
+    // sender asked for never gets the network of the host.
+    bool has_operators_network{true};
     // If the execution root is a git worktree: its administrative folder in the repository. Commits
     // write there and to the objects, refs and logs of the repository, and nowhere else in it.
     std::filesystem::path worktree_git_dir{};
+};
+
+// The folders of one git command of the runtime; without links.
+struct GitWork {
+    std::filesystem::path source;      // The checkout in which git runs.
+    std::filesystem::path common_dir;  // The git folder of its repository.
+    std::filesystem::path target{};    // An existing folder that gets a worktree; empty: none.
 };
 
 // Folders of an agent's home that only the runtime writes: complete outputs of commands and tools.
@@ -50,11 +63,10 @@ struct Facts {
     std::vector<std::string> hosts{};  // The allow-list, if there is one.
 };
 
-// On return `policy` allows the writes of a commit in the worktree `work`. The repository's
-// settings and hooks, and the files that link the worktree to its repository, are read-only: the
-// operator's next git command would obey them. May create an empty `config.worktree`, so that the
-// command cannot. Does nothing when `work` is not a worktree. Blocks on the file system; any
-// thread.
+// On return `policy` allows the writes of a commit in the worktree `work`, and reading its
+// repository. The repository's settings and hooks, and the files that link the worktree to its
+// repository, are read-only: the operator's next git command would obey them. Does nothing when
+// `work` is not a worktree. Blocks on the file system; any thread.
 void add_worktree(Policy& policy, const Work& work);
 
 // Applies one set of sandbox settings to commands. A value: copies are cheap and share what the
@@ -64,20 +76,26 @@ class Boundary {
 public:
     // Confines nothing: every command is started unchanged.
     Boundary() = default;
-    // Starts and checks nothing yet. `own_program` is the running executable; `holon-init` and
-    // `holon-proxy` are expected in its folder. The secrets below `user_home` and `holon_home` are
-    // hidden from commands; an empty path hides nothing.
-    Boundary(Settings settings, std::filesystem::path own_program, std::filesystem::path user_home,
-             std::filesystem::path holon_home);
+    // Starts and checks nothing yet. `homes` are the user's home folders ($HOME and that of the
+    // password file, if it is another), of which commands see toolchains only. Nothing of
+    // `holon_home` but the home of the command's agent is visible. `readable` can be read in
+    // addition to the system. Empty paths are left out.
+    Boundary(Settings settings, std::vector<std::filesystem::path> homes,
+             std::filesystem::path holon_home, std::vector<std::string> readable = {});
+    // The same on a machine that is known and not probed.
+    Boundary(Settings settings, std::vector<std::filesystem::path> homes,
+             std::filesystem::path holon_home, Machine machine);
 
     // Gives the command to start instead of `spec`: the same program, arguments and folder behind
     // the boundary. Without confinement that is `spec` itself. Fails with Unavailable when this
-    // machine cannot enforce the settings, when the execution root is in holon's own folder, or
-    // when git would be redirected to foreign settings; with NotFound or InvalidInput for a
-    // writable root that is not a folder or is "/". After a failure the caller must not start the
-    // command. Creates files only below `holon_home` and in the agent's home; none of them belongs
-    // to this one command, so nothing is left to remove if it is never started.
+    // machine cannot enforce the settings, or when the execution root is in holon's own folder;
+    // otherwise as lay_out() does. After a failure the caller must not start the command. Nothing
+    // is left to remove if it is never started. The result may inherit open files.
     base::Result<base::ProcessSpec> enclose(base::ProcessSpec spec, const Work& work) const;
+    // The same for git that the runtime itself runs on a repository, whose settings and filters an
+    // agent may have written: it reads the source, writes in the repository's git folder but for
+    // settings and hooks, and in the target. Without a network.
+    base::Result<base::ProcessSpec> enclose_git(base::ProcessSpec spec, const GitWork& work) const;
     // Succeeds if this machine can enforce the settings; otherwise the Unavailable of enclose(),
     // with everything that is missing. Always succeeds without confinement.
     base::Status check() const;
@@ -86,6 +104,8 @@ public:
     // Do confined commands reach the network through the proxy, and only the allowed hosts?
     bool has_allow_list() const { return confines() && settings_.network == Network::Allowlist; }
 
+    // The network that a command of `work` gets. Pure.
+    Network network_of(const Work& work) const;
     // The settings as given. The reference lives as long as this object.
     const Settings& settings() const { return settings_; }
     // Describes what is enforced. Confined, the first call probes the machine.
@@ -100,9 +120,9 @@ private:
     base::Result<Policy> policy_for(const Work& work) const;
 
     Settings settings_{};
-    std::filesystem::path own_program_{};
-    std::filesystem::path user_home_{};
+    std::vector<std::filesystem::path> homes_{};
     std::filesystem::path holon_home_{};
+    std::vector<std::string> readable_{};
     std::shared_ptr<Probed> probed_{};  // Shared by copies.
 };
 

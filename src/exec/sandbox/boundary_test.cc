@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exec/sandbox/confine.h"
+#include "exec/sandbox/layout.h"
 
 namespace sandbox {
 namespace {
@@ -22,8 +22,8 @@ protected:
             fs::create_directories(top / folder);
     }
     ~BoundaryTest() override { fs::remove_all(top); }
-    Boundary boundary(Backend backend, const fs::path& program = "/nowhere/holon") const {
-        return {{.backend = backend}, program, top, top / "holon"};
+    Boundary boundary(Backend backend) const {
+        return {{.backend = backend}, {top / "home"}, top / "holon", Machine{}};
     }
     fs::path top;
 };
@@ -39,13 +39,13 @@ TEST_F(BoundaryTest, OfNothingChangesNothing) {
     EXPECT_TRUE(boundary(Backend::HostLocal).facts().limits.empty());
 }
 
-TEST_F(BoundaryTest, GivesNoCommandWhereItsHelpersAreMissing) {
+TEST_F(BoundaryTest, GivesNoCommandWhereTheMachineCannotConfine) {
     const auto behind = boundary(Backend::Bubblewrap);
     EXPECT_FALSE(behind.check());
     const auto none = behind.enclose({.argv = {"true"}}, {.execution_root = top / "repo"});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, base::ErrorCode::Unavailable);
-    EXPECT_THAT(none.error().message, HasSubstr("holon-init"));
+    EXPECT_THAT(none.error().message, HasSubstr("bubblewrap is not installed"));
 }
 
 // Copies share one probe, whichever thread calls first.
@@ -53,20 +53,6 @@ TEST_F(BoundaryTest, ProbesTheMachineOnce) {
     const auto one = boundary(Backend::Bubblewrap);
     const Boundary two = one;
     EXPECT_EQ(&one.machine(), &two.machine());
-}
-
-TEST(ResolvePaths, KeepsAReadOnlyFolderButNotALinkToAnotherPlace) {
-    std::string name = (fs::temp_directory_path() / "holon-resolve-XXXXXX").string();
-    const fs::path top = fs::canonical(::mkdtemp(name.data()));
-    fs::create_directories(top / "home/task-output");
-    fs::create_directories(top / "secret/deep");
-    fs::create_symlink(top / "secret/deep", top / "home/tool-artifacts");
-    const auto seen = resolve_paths({.read_only = {(top / "home/task-output").string(),
-                                                   (top / "home/tool-artifacts").string()}});
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->read_only,
-              (std::vector<ResolvedPaths::Path>{{(top / "home/task-output").string(), true}}));
-    fs::remove_all(top);
 }
 
 // Files that a commit in a worktree writes are writable; files that git obeys are not.
@@ -80,28 +66,75 @@ TEST_F(BoundaryTest, LetsAWorktreeCommitAndKeepsItsRepositorysSettings) {
         std::ofstream(file) << "x";
     Policy policy;
     add_worktree(policy, {.execution_root = top / "w", .worktree_git_dir = own});
-    const auto seen = resolve_paths(policy);
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->writable_roots,
-              (std::vector<std::string>{(common / "objects").string(), (common / "refs").string(),
-                                        own.string()}));
-    EXPECT_EQ(seen->read_only,
-              (std::vector<ResolvedPaths::Path>{{(own / "commondir").string(), false},
-                                                {(own / "gitdir").string(), false},
-                                                {(own / "config.worktree").string(), false},
-                                                {(top / "w/.git").string(), false}}));
+    EXPECT_EQ(policy.read_only, std::vector<std::string>{common.string()});
+    EXPECT_EQ(policy.writable_git_parts, (std::vector<std::string>{(common / "objects").string(),
+                                                                   (common / "refs").string()}));
+    EXPECT_EQ(policy.git_folders, std::vector<std::string>{own.string()});
+    EXPECT_TRUE(lay_out(policy));
+    // A folder of git that was replaced by a link would make its target writable.
+    fs::remove_all(common / "refs");
+    fs::create_directories(top / "secret");
+    fs::create_symlink(top / "secret", common / "refs");
+    Policy linked;
+    add_worktree(linked, {.execution_root = top / "w", .worktree_git_dir = own});
+    const auto refused = lay_out(linked);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, base::ErrorCode::Refused);
     Policy none;
     add_worktree(none, {.execution_root = top / "repo"});
     EXPECT_EQ(none, Policy{});
 }
 
-TEST(SecretVariables, AreRecognisedByTheirNames) {
-    for (const char* name : {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "SSH_AUTH_SOCK",
-                             "npm_config_token", "OPENAI_API_KEY", "DATABASE_URL"})
-        EXPECT_TRUE(is_secret_variable(name)) << name;
-    for (const char* name : {"PATH", "HOME", "LANG", "TERM", "CARGO_HOME", "EDITOR", "CC",
-                             "HOLON_AGENT_ID", "KEYBOARD", "MONKEY"})
-        EXPECT_FALSE(is_secret_variable(name)) << name;
+TEST(AllowedVariables, AreAShortListAndNeverSecrets) {
+    for (const char* name : {"GITHUB_TOKEN",
+                             "AWS_SECRET_ACCESS_KEY",
+                             "PGPASSWORD",
+                             "SSH_AUTH_SOCK",
+                             "npm_config_token",
+                             "OPENAI_API_KEY",
+                             "DATABASE_URL",
+                             "MYSQL_PWD",
+                             "REDIS_URL",
+                             "AZURE_CONNECTION_STRING",
+                             "KUBECONFIG",
+                             "AWS_PROFILE",
+                             "DOCKER_HOST",
+                             "GPG_AGENT_INFO",
+                             "VAULT_ADDR",
+                             "SENTRY_DSN",
+                             "SLACK_WEBHOOK",
+                             "STRIPE_SK",
+                             "GOPROXY",
+                             "PIP_INDEX_URL",
+                             "CARGO_REGISTRIES_X_TOKEN",
+                             "LD_PRELOAD",
+                             "BASH_ENV",
+                             "ENV",
+                             "PROMPT_COMMAND",
+                             "GIT_SSH_COMMAND",
+                             "CMAKE_API_TOKEN",
+                             "NPM_CONFIG_USERCONFIG",
+                             "XAUTHORITY",
+                             "DBUS_SESSION_BUS_ADDRESS",
+                             "ANYTHING_ELSE"})
+        EXPECT_FALSE(is_allowed_variable(name)) << name;
+    for (const char* name : {"PATH", "HOME", "LANG", "LC_ALL", "TERM", "CARGO_HOME", "EDITOR", "CC",
+                             "VIRTUAL_ENV", "JAVA_HOME", "GOPATH", "CMAKE_BUILD_PARALLEL_LEVEL"})
+        EXPECT_TRUE(is_allowed_variable(name)) << name;
+    EXPECT_EQ(allowed_environment({{"PATH", "/bin"},
+                                   {"NPM_CONFIG_PREFIX", "https://me:secret@registry.example"},
+                                   {"X_TOKEN", "t"}}),
+              (std::vector<std::pair<std::string, std::string>>{{"PATH", "/bin"}}));
+}
+
+TEST_F(BoundaryTest, DecidesTheNetworkByTheInstruction) {
+    const Boundary open({.backend = Backend::Bubblewrap, .network = Network::Host}, {}, "",
+                        Machine{});
+    EXPECT_EQ(open.network_of({.has_operators_network = true}), Network::Host);
+    EXPECT_EQ(open.network_of({.has_operators_network = false}), Network::None);
+    const Boundary listed({.backend = Backend::Bubblewrap, .network = Network::Allowlist}, {}, "",
+                          Machine{});
+    EXPECT_EQ(listed.network_of({.has_operators_network = false}), Network::Allowlist);
 }
 
 }  // namespace

@@ -2,23 +2,26 @@
 
 #include <fstream>
 
+#include <sys/stat.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "exec/sandbox/layout.h"
 
 namespace sandbox {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using Kind = Part::Kind;
 
 Machine able() {
-    return {
-        .bwrap = "/usr/bin/bwrap", .init = "/opt/holon-init", .namespaces = true, .seccomp = true};
-}
-
-std::size_t place(const std::vector<std::string>& words, std::vector<std::string> wanted) {
-    const auto found = std::ranges::search(words, wanted);
-    return static_cast<std::size_t>(found.begin() - words.begin());
+    return {.bwrap = "/usr/bin/bwrap",
+            .memory_files = true,
+            .version = "0.10.0",
+            .namespaces = true,
+            .seccomp = true};
 }
 
 class Folder {
@@ -28,140 +31,189 @@ public:
         path = fs::canonical(::mkdtemp(name.data()));
     }
     ~Folder() { fs::remove_all(path); }
-    void file(const std::string& name) const {
+    std::string at(const std::string& name) const { return (path / name).string(); }
+    void file(const std::string& name, const std::string& text = "x") const {
         fs::create_directories((path / name).parent_path());
-        std::ofstream(path / name) << "x";
+        std::ofstream(path / name) << text;
     }
     fs::path path;
 };
 
-TEST(Confine, PutsDeeperMountsOnTopOfShallowerOnes) {
-    const ResolvedPaths seen{.writable_roots = {"/home/u/.holon/agents/a/work"},
-                             .hidden = {{"/home/u/.holon", true}}};
-    const auto words = arguments({}, seen, able());
-    const auto root = place(words, {"--ro-bind", "/", "/"});
-    const auto hidden = place(words, {"--tmpfs", "/home/u/.holon"});
-    const auto work = place(words, {"--bind", "/home/u/.holon/agents/a/work"});
-    EXPECT_LT(root, hidden);
+// The kinds of the parts at `path`, in their order.
+std::vector<Kind> kinds_at(const std::vector<Part>& parts, const std::string& path) {
+    std::vector<Kind> kinds;
+    for (const auto& part : parts)
+        if (part.path == path) kinds.push_back(part.kind);
+    return kinds;
+}
+
+std::vector<Part> parts_of(const Policy& policy) {
+    auto parts = lay_out(policy);
+    EXPECT_TRUE(parts) << parts.error().message;
+    return parts.value_or(std::vector<Part>{});
+}
+
+base::ErrorCode refusal(const Policy& policy) {
+    const auto parts = lay_out(policy);
+    EXPECT_FALSE(parts);
+    return parts ? base::ErrorCode::Internal : parts.error().code;
+}
+
+std::size_t place(const std::vector<Part>& parts, Kind kind, const std::string& path) {
+    std::size_t index = 0;
+    while (index < parts.size() && !(parts[index].kind == kind && parts[index].path == path))
+        ++index;
+    return index;
+}
+
+TEST(Layout, ShowsNothingThatNobodyNamed) {
+    const Folder folder;
+    folder.file("root/x");
+    folder.file("other/y");
+    const auto parts = parts_of({.writable_roots = {folder.at("root")}});
+    for (const auto& part : parts) {
+        EXPECT_NE(part.path, "/");
+        EXPECT_NE(part.source, folder.at("other"));
+        EXPECT_NE(part.path, "/home");
+        EXPECT_NE(part.path, "/etc/shadow");
+    }
+    EXPECT_EQ(kinds_at(parts, "/etc"), (std::vector<Kind>{Kind::Folder, Kind::CloseFolder}));
+    EXPECT_EQ(kinds_at(parts, "/tmp"), std::vector<Kind>{Kind::Folder});
+    EXPECT_EQ(kinds_at(parts, "/usr"), std::vector<Kind>{Kind::ReadOnly});
+}
+
+TEST(Layout, NotesTheIdentityOfWhatItOpened) {
+    const Folder folder;
+    folder.file("root/x");
+    const auto parts = parts_of({.writable_roots = {folder.at("root")}});
+    struct stat info{};
+    ASSERT_EQ(::stat(folder.at("root").c_str(), &info), 0);
+    const auto& root = parts.at(place(parts, Kind::Bind, folder.at("root")));
+    EXPECT_EQ(root.device, info.st_dev);
+    EXPECT_EQ(root.inode, info.st_ino);
+}
+
+TEST(Layout, PutsDeeperPartsOnTopOfShallowerOnes) {
+    const Folder folder;
+    folder.file("h/agents/a/work/x");
+    folder.file("h/agents/a/task-output/x");
+    const auto parts = parts_of({.writable_roots = {folder.at("h/agents/a/work")},
+                                 .read_only = {folder.at("h"), folder.at("h/agents/a/task-output")},
+                                 .hidden = {folder.at("h/agents")}});
+    const auto shown = place(parts, Kind::ReadOnly, folder.at("h"));
+    const auto hidden = place(parts, Kind::Folder, folder.at("h/agents"));
+    const auto work = place(parts, Kind::Bind, folder.at("h/agents/a/work"));
+    const auto closed = place(parts, Kind::CloseFolder, folder.at("h/agents"));
+    EXPECT_LT(shown, hidden);
     EXPECT_LT(hidden, work);
-    EXPECT_LT(work, words.size());
+    EXPECT_LT(work, closed);  // Deeper parts need a mount point, made in an open folder.
+    EXPECT_LT(closed, parts.size());
 }
 
-// Deeper mounts need a mount point, which cannot be created in a read-only folder.
-TEST(Confine, ClosesHiddenFoldersAfterEverythingInThemIsInPlace) {
-    const ResolvedPaths seen{.writable_roots = {"/h/.holon/agents/a"},
-                             .read_only = {{"/h/.holon/agents/a/task-output", true}},
-                             .hidden = {{"/h/.holon", true}}};
-    const auto words = arguments({}, seen, able());
-    const auto closed = place(words, {"--remount-ro", "/h/.holon"});
-    EXPECT_LT(place(words, {"--bind", "/h/.holon/agents/a"}),
-              place(words, {"--ro-bind", "/h/.holon/agents/a/task-output"}));
-    EXPECT_LT(place(words, {"--ro-bind", "/h/.holon/agents/a/task-output"}), closed);
-    EXPECT_LT(closed, words.size());
-}
-
-TEST(Confine, HidesWhatIsBothHiddenAndWritable) {
-    const ResolvedPaths seen{.writable_roots = {"/w"}, .hidden = {{"/w", true}}};
-    const auto words = arguments({}, seen, able());
-    EXPECT_LT(place(words, {"--bind", "/w"}), place(words, {"--tmpfs", "/w"}));
-}
-
-TEST(Confine, AnchorsTheFoldersAboveWhatIsReadOnly) {
+TEST(Layout, HidesWhatIsBothHiddenAndWritable) {
     const Folder folder;
-    folder.file("a/.git/hooks/pre-commit");
-    const auto root = (folder.path / "a").string();
-    const auto seen = resolve_paths({.writable_roots = {root}, .read_only_inside = {".git/hooks"}});
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->read_only, (std::vector<ResolvedPaths::Path>{{root + "/.git/hooks", true}}));
-    EXPECT_EQ(seen->anchors, std::vector<std::string>{root + "/.git"});
+    folder.file("w/x");
+    const auto parts = parts_of({.writable_roots = {folder.at("w")}, .hidden = {folder.at("w")}});
+    EXPECT_LT(place(parts, Kind::Bind, folder.at("w")), place(parts, Kind::Folder, folder.at("w")));
 }
 
-TEST(Confine, AnchorsTheFoldersAboveWhatIsHidden) {
+TEST(Layout, AnchorsTheFoldersAboveWhatIsHiddenOrReadOnly) {
     const Folder folder;
-    folder.file("a/conf/deep/key");
-    folder.file("a/.holon/keys/key");
-    folder.file("a/vault/inner/key");
-    const auto root = (folder.path / "a").string();
-    const auto seen = resolve_paths({.writable_roots = {root},
-                                     .read_only_inside = {".holon"},
-                                     .hidden = {root + "/conf/deep/key", root + "/.holon/keys/key",
-                                                root + "/vault", root + "/vault/inner/key"}});
-    ASSERT_TRUE(seen);
+    for (const char* file : {"conf/deep/key", ".holon/keys/key", "vault/inner/key"})
+        folder.file("a/" + std::string(file));
+    const auto root = folder.at("a");
+    const auto parts = parts_of({.writable_roots = {root},
+                                 .hidden = {root + "/conf/deep/key", root + "/.holon/keys/key",
+                                            root + "/vault", root + "/vault/inner/key"}});
+    EXPECT_EQ(kinds_at(parts, root + "/conf"), std::vector<Kind>{Kind::Bind});
+    EXPECT_EQ(kinds_at(parts, root + "/conf/deep"), std::vector<Kind>{Kind::Bind});
     // No anchors in read-only or hidden paths: they would make them visible.
-    EXPECT_EQ(seen->anchors, (std::vector<std::string>{root + "/conf/deep", root + "/conf"}));
+    EXPECT_EQ(kinds_at(parts, root + "/.holon/keys"), std::vector<Kind>{});
+    EXPECT_EQ(kinds_at(parts, root + "/vault/inner"), std::vector<Kind>{});
+    EXPECT_EQ(kinds_at(parts, root + "/.holon"), std::vector<Kind>{Kind::ReadOnly});
 }
 
-TEST(Confine, AnchorsAlsoInARootThatLiesInSomethingHidden) {
+TEST(Layout, MakesHomesPrivateAndShowsNothingOfThem) {
     const Folder folder;
-    folder.file("h/agents/a/.git/hooks/pre-commit");
-    const auto root = (folder.path / "h/agents/a").string();
-    const auto seen = resolve_paths({.writable_roots = {root},
-                                     .read_only_inside = {".git/hooks"},
-                                     .hidden = {(folder.path / "h").string()}});
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->anchors, std::vector<std::string>{root + "/.git"});
+    folder.file("home/.ssh/id");
+    folder.file("home/.cargo/bin/tool");
+    const auto parts = parts_of({.read_only = {folder.at("home/.cargo/bin")},
+                                 .homes = {folder.at("home"), folder.at("missing-home")}});
+    EXPECT_EQ(kinds_at(parts, folder.at("home")), std::vector<Kind>{Kind::Folder});
+    EXPECT_EQ(kinds_at(parts, folder.at("missing-home")), std::vector<Kind>{Kind::Folder});
+    EXPECT_EQ(kinds_at(parts, folder.at("home/.cargo/bin")), std::vector<Kind>{Kind::ReadOnly});
+    EXPECT_EQ(kinds_at(parts, folder.at("home/.ssh")), std::vector<Kind>{});
 }
 
-TEST(Confine, KeepsTheFileThatLeadsAWorktreeToItsRepository) {
+TEST(Layout, LeavesOutReadablePathsThatAreLinks) {
+    const Folder folder;
+    folder.file("secret/deep/key");
+    fs::create_directories(folder.path / "home/task-output");
+    fs::create_symlink(folder.path / "secret/deep", folder.path / "home/tool-artifacts");
+    const auto parts =
+        parts_of({.read_only = {folder.at("home/task-output"), folder.at("home/tool-artifacts")}});
+    EXPECT_EQ(kinds_at(parts, folder.at("home/task-output")), std::vector<Kind>{Kind::ReadOnly});
+    EXPECT_EQ(kinds_at(parts, folder.at("home/tool-artifacts")), std::vector<Kind>{});
+}
+
+TEST(Layout, RefusesRootsThatShowTooMuch) {
+    const Folder folder;
+    folder.file("home/project/x");
+    folder.file("repo/.git/HEAD");
+    const std::vector<std::string> homes{folder.at("home")};
+    for (const auto& root : {folder.at("home"), folder.path.string(), folder.at("repo/.git")})
+        EXPECT_EQ(refusal({.writable_roots = {root}, .homes = homes}), base::ErrorCode::Refused)
+            << root;
+    EXPECT_EQ(refusal({.writable_roots = {"/"}}), base::ErrorCode::InvalidInput);
+    EXPECT_EQ(refusal({.writable_roots = {"/nowhere/at/all"}}), base::ErrorCode::NotFound);
+    EXPECT_TRUE(lay_out({.writable_roots = {folder.at("home/project")}, .homes = homes}));
+}
+
+TEST(Layout, RefusesARootThatWasReplacedByALink) {
+    const Folder folder;
+    folder.file("target/x");
+    folder.file("real/sub/x");
+    fs::create_symlink(folder.path / "target", folder.path / "link");
+    fs::create_symlink(folder.path / "real", folder.path / "above");
+    EXPECT_EQ(refusal({.writable_roots = {folder.at("link")}}), base::ErrorCode::Refused);
+    EXPECT_EQ(refusal({.writable_roots = {folder.at("above/sub")}}), base::ErrorCode::Refused);
+}
+
+TEST(Layout, RefusesAGitFolderThatIsALinkOrRedirects) {
+    const Folder folder;
+    folder.file("a/x");
+    folder.file("real/HEAD");
+    fs::create_directory_symlink(folder.path / "real", folder.path / "a/.git");
+    EXPECT_EQ(refusal({.writable_roots = {folder.at("a")}}), base::ErrorCode::Refused);
+    folder.file("b/.git/config");
+    EXPECT_EQ(kinds_at(parts_of({.writable_roots = {folder.at("b")}}), folder.at("b/.git")),
+              std::vector<Kind>{Kind::Repository});
+    folder.file("b/.git/commondir");
+    EXPECT_EQ(refusal({.writable_roots = {folder.at("b")}}), base::ErrorCode::Refused);
+}
+
+TEST(Layout, KeepsTheFileThatLinksAWorktreeToItsRepository) {
     const Folder folder;
     folder.file("a/.git");
-    const auto root = (folder.path / "a").string();
-    const auto seen = resolve_paths({.writable_roots = {root}});
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->read_only, (std::vector<ResolvedPaths::Path>{{root + "/.git", false}}));
+    EXPECT_EQ(kinds_at(parts_of({.writable_roots = {folder.at("a")}}), folder.at("a/.git")),
+              std::vector<Kind>{Kind::ReadOnly});
 }
 
-TEST(Confine, RunsNothingWhenAFileRedirectsGitToOtherSettings) {
+TEST(Layout, KeepsWhatGitsSettingsNameInTheWorkingTree) {
     const Folder folder;
-    folder.file("a/.git/config");
-    const auto root = (folder.path / "a").string();
-    ASSERT_TRUE(resolve_paths({.writable_roots = {root}}));
-    folder.file("a/.git/commondir");
-    const auto refused = resolve_paths({.writable_roots = {root}});
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, base::ErrorCode::Unavailable);
-    EXPECT_THAT(refused.error().message, HasSubstr(root + "/.git/commondir"));
-}
-
-TEST(Confine, KeepsTheSettingsAndHooksOfSubmodules) {
-    const Folder folder;
-    for (const char* file : {"HEAD", "config", "hooks/pre-commit", "objects/ab/config",
-                             "modules/deep/HEAD", "modules/deep/config", "notes/config"})
-        folder.file(std::string("a/.git/modules/sub/") + file);
-    const auto root = (folder.path / "a").string();
-    const auto seen = resolve_paths({.writable_roots = {root}, .read_only_inside = {}});
-    ASSERT_TRUE(seen);
-    const auto modules = root + "/.git/modules/sub/";
-    EXPECT_THAT(seen->read_only, testing::UnorderedElementsAre(
-                                     ResolvedPaths::Path{modules + "config", false},
-                                     ResolvedPaths::Path{modules + "hooks", true},
-                                     ResolvedPaths::Path{modules + "modules/deep/config", false}));
-    EXPECT_THAT(seen->anchors, testing::Contains(root + "/.git/modules/sub"));
-}
-
-TEST(Confine, KeepsMissingHooksFromBeingMade) {
-    const Folder folder;
-    folder.file("a/.git/HEAD");
-    const auto root = (folder.path / "a").string();
-    const auto seen = resolve_paths({.writable_roots = {root}, .read_only_inside = {".git/hooks"}});
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->read_only, (std::vector<ResolvedPaths::Path>{{root + "/.git/hooks", true}}));
-}
-
-TEST(Confine, FollowsLinksToWhatIsHidden) {
-    const Folder folder;
-    folder.file("real/key");
-    fs::create_symlink(folder.path / "real", folder.path / "alias");
-    const auto seen = resolve_paths({.hidden = {(folder.path / "alias").string()}});
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->hidden,
-              (std::vector<ResolvedPaths::Path>{{(folder.path / "real").string(), true}}));
-}
-
-TEST(Confine, RefusesAWritableRootThatIsMissingOrIsTheFileSystem) {
-    EXPECT_EQ(resolve_paths({.writable_roots = {"/nowhere/at/all"}}).error().code,
-              base::ErrorCode::NotFound);
-    EXPECT_EQ(resolve_paths({.writable_roots = {"/"}}).error().code, base::ErrorCode::InvalidInput);
+    folder.file("a/.git/config",
+                "[core]\n\thooksPath = .husky/_\n[include]\n\tpath = ../team.conf\n"
+                "[filter \"p\"]\n\tclean = scripts/clean.sh\n[core]\n\tworktree = ..\n");
+    folder.file("a/.husky/readme");
+    folder.file("a/scripts/clean.sh");
+    const auto root = folder.at("a");
+    const auto parts =
+        parts_of({.writable_roots = {root}, .git_settings = "[core]\nhooksPath=h\n"});
+    // Missing ones are made, or the command could make them.
+    for (const char* path : {"/.husky/_", "/team.conf", "/scripts/clean.sh", "/h"})
+        EXPECT_EQ(kinds_at(parts, root + path), std::vector<Kind>{Kind::ReadOnly}) << path;
+    EXPECT_EQ(kinds_at(parts, root + "/.husky"), std::vector<Kind>{Kind::Bind});
+    EXPECT_EQ(kinds_at(parts, root), std::vector<Kind>{Kind::Bind});
 }
 
 TEST(Confine, NeverRunsWhatItCannotConfine) {
@@ -174,16 +226,18 @@ TEST(Confine, NeverRunsWhatItCannotConfine) {
     auto no_namespaces = able();
     no_namespaces.namespaces = false;
     no_namespaces.failure = "No permissions to create new namespace";
-    auto no_init = able();
-    no_init.init.clear();
+    auto too_old = no_namespaces;
+    too_old.failure = "bwrap: Unknown option --ro-bind-fd";
+    auto no_files = able();
+    no_files.memory_files = false;
     auto no_filter = able();
     no_filter.seccomp = false;
     auto old_root = able();
     old_root.is_root = true;
     for (const auto& [machine, says] :
          {Lack{none, "bubblewrap is not installed"},
-          Lack{no_namespaces, "No permissions to create new namespace"},
-          Lack{no_init, "holon-init"}, Lack{no_filter, "seccomp"}, Lack{old_root, "6.14"}}) {
+          Lack{no_namespaces, "No permissions to create new namespace"}, Lack{too_old, "--bind-fd"},
+          Lack{no_files, "memory files"}, Lack{no_filter, "seccomp"}, Lack{old_root, "6.14"}}) {
         const auto confined = confine({.argv = {"true"}}, {}, machine);
         ASSERT_FALSE(confined);
         EXPECT_EQ(confined.error().code, base::ErrorCode::Unavailable);
@@ -192,34 +246,53 @@ TEST(Confine, NeverRunsWhatItCannotConfine) {
     }
 }
 
-TEST(Confine, GivesRootABoundedProcessTable) {
+TEST(Confine, BoundsTheProcessTableForRoot) {
     auto machine = able();
     machine.is_root = true;
     machine.bounded_process_table = true;
-    const auto words = arguments({}, {}, machine);
-    EXPECT_LT(place(words, {"--bound-table"}), words.size());
-    EXPECT_EQ(place(arguments({}, {}, able()), {"--bound-table"}),
-              arguments({}, {}, able()).size());
+    EXPECT_TRUE(plan_for({.argv = {"true"}}, {}, machine)->bounds_process_table);
+    EXPECT_FALSE(plan_for({.argv = {"true"}}, {}, able())->bounds_process_table);
 }
 
 TEST(Confine, SharesTheNetworkOnlyWhenConfigured) {
-    EXPECT_LT(place(arguments({}, {}, able()), {"--unshare-net"}),
-              arguments({}, {}, able()).size());
-    const Policy open{.network = Network::Host};
-    const auto words = arguments(open, {}, able());
-    EXPECT_EQ(place(words, {"--unshare-net"}), words.size());
+    EXPECT_FALSE(plan_for({.argv = {"true"}}, {}, able())->shares_network);
+    EXPECT_TRUE(plan_for({.argv = {"true"}}, {.network = Network::Host}, able())->shares_network);
 }
 
-TEST(UsualSecrets, AreDotNamesThatAreNoToolchain) {
-    const Folder folder;
-    for (const char* name : {".ssh/id", ".aws/credentials", ".npmrc", ".bashrc", ".pyenv/version",
-                             "notes.txt", ".somebody-new/token"})
-        folder.file(name);
-    const auto secrets = usual_secrets(folder.path, folder.path / "holon");
-    for (const char* name : {".ssh", ".aws", ".npmrc", ".somebody-new", "holon"})
-        EXPECT_THAT(secrets, testing::Contains((folder.path / name).string()));
-    for (const char* name : {".bashrc", ".pyenv", "notes.txt"})
-        EXPECT_THAT(secrets, testing::Not(testing::Contains((folder.path / name).string())));
+// Nothing of the command is on the command line or in the environment of the helpers.
+TEST(Confine, StartsItsHelpersWithoutTheCommandsEnvironment) {
+    const auto spec =
+        confine({.argv = {"sh", "-c", "x"}, .environment = {{"LD_LIBRARY_PATH", ":"}}}, {}, able());
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ(spec->argv, (std::vector<std::string>{base::kFirstFile, "holon-confine"}));
+    EXPECT_TRUE(spec->environment.empty());
+    EXPECT_EQ(spec->files.size(), 2U);
+}
+
+TEST(Plan, SurvivesItsEncoding) {
+    const Plan plan{
+        .bwrap = "/usr/bin/bwrap",
+        .parts = {{.kind = Kind::Bind, .path = "/w", .source = "/w", .device = 1, .inode = 2},
+                  {.kind = Kind::File, .path = "/f", .bytes_max = 3, .text = "t\0t"}},
+        .shares_network = true,
+        .bounds_process_table = true,
+        .allowed_hosts = {"example.com"},
+        .has_proxy = true,
+        .network_log = "/log",
+        .memory_group = "/sys/fs/cgroup/x",
+        .cpu_s = 1,
+        .memory_bytes = 2,
+        .processes = 3,
+        .file_bytes = 4,
+        .open_files = 5,
+        .folder = "/w",
+        .environment = {"A=b"},
+        .argv = {"sh", "-c", "x"}};
+    EXPECT_EQ(decode(encode(plan)), plan);
+    const auto bytes = encode(plan);
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode(std::string_view(bytes).substr(0, size)));
+    EXPECT_FALSE(decode(bytes + "x"));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "exec/sandbox/machine.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,8 +7,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/os/files.h"
 #include "base/text.h"
-#include "exec/sandbox/policy.h"
+#include "exec/sandbox/embedded.h"
+#include "exec/sandbox/memory/memory_groups.h"
 
 namespace sandbox {
 namespace {
@@ -33,6 +33,8 @@ bool kernel_is_at_least(int major, int minor) {
     return std::pair(has_major, has_minor) >= std::pair(major, minor);
 }
 
+constexpr std::size_t kMembershipBytesMax = 64 * 1024;
+
 struct Ran {
     int status{-1};
     std::string said{};
@@ -54,7 +56,8 @@ std::string try_bwrap(const std::filesystem::path& bwrap) {
     const auto [status, said] =
         run(bwrap.string() +
             " --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net "
-            "--die-with-parent --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp /bin/true");
+            "--die-with-parent --as-pid-1 --ro-bind-fd 3 / --dev /dev --proc /proc --tmpfs /tmp "
+            "/bin/true 3</");
     if (status == 0) return {};
     return said.empty() ? "it ended with status " + std::to_string(status) : said;
 }
@@ -67,31 +70,14 @@ std::string version_of(const std::filesystem::path& bwrap) {
 
 }  // namespace
 
-bool is_readable_dot_name(std::string_view name) {
-    return std::ranges::find(kReadableDotNames, name) != std::end(kReadableDotNames);
-}
-
-bool is_secret_variable(std::string_view name) {
-    std::string upper(name);
-    for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    constexpr std::string_view kParts[] = {
-        "SECRET",     "TOKEN",       "PASSWORD",     "PASSWD",  "PASSPHRASE",
-        "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY",   "API_KEY", "APIKEY",
-        "AUTH_SOCK",  "_DSN",        "DATABASE_URL", "NETRC",   "BUS_ADDRESS"};
-    return upper.ends_with("_KEY") || upper.ends_with("_PASS") || upper.ends_with("_PAT") ||
-           std::ranges::any_of(kParts, [&](auto part) { return upper.contains(part); });
-}
-
-Machine probe(const std::filesystem::path& own_program) {
+Machine probe() {
     Machine machine{.bwrap = find_bwrap(),
+                    .memory_files = programs().has_value(),
                     .is_root = ::geteuid() == 0,
-                    .bounded_process_table = kernel_is_at_least(6, 14)};
-    const auto next_to_program = [&](const char* name) {
-        const auto file = own_program.parent_path() / name;
-        return ::access(file.c_str(), X_OK) == 0 ? file : std::filesystem::path();
-    };
-    machine.init = next_to_program("holon-init");
-    machine.proxy = next_to_program("holon-proxy");
+                    .bounded_process_table = kernel_is_at_least(6, 14),
+                    .memory_group = find_memory_groups(
+                        base::read_file("/proc/self/cgroup", kMembershipBytesMax).value_or(""),
+                        "/sys/fs/cgroup")};
     machine.seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
     if (machine.bwrap.empty()) return machine;
     machine.version = version_of(machine.bwrap);
@@ -104,21 +90,41 @@ std::vector<std::string> missing(const Machine& machine) {
     std::vector<std::string> list;
     if (machine.bwrap.empty())
         list.emplace_back("bubblewrap is not installed; install the package bubblewrap");
+    else if (machine.failure.contains("bind-fd"))
+        list.push_back("bubblewrap " + machine.version +
+                       " cannot mount open folders (--bind-fd); use version 0.10 or a package with "
+                       "the security update of 2024");
     else if (!machine.namespaces)
         list.push_back("bubblewrap cannot make namespaces here (" + machine.failure +
                        "); allow user namespaces (sysctl user.max_user_namespaces=15000, "
                        "kernel.unprivileged_userns_clone=1 or "
                        "kernel.apparmor_restrict_unprivileged_userns=0), or run the container with "
                        "them");
-    if (machine.init.empty())
+    if (!machine.memory_files)
         list.emplace_back(
-            "the program holon-init is not in the folder of holon; install both together");
+            "the kernel has no sealed memory files that can be executed; set "
+            "vm.memfd_noexec=0");
     if (!machine.seccomp)
         list.emplace_back("the kernel has no seccomp; use one with CONFIG_SECCOMP_FILTER");
     if (machine.is_root && !machine.bounded_process_table)
         list.emplace_back(
             "the number of processes cannot be bounded for root on this kernel; run "
             "holon as another user, or use kernel 6.14 or newer");
+    return list;
+}
+
+std::vector<std::string> weaker(const Machine& machine) {
+    std::vector<std::string> list;
+    if (machine.memory_group.empty())
+        list.emplace_back(
+            "memory is bounded for each process; shared memory and the memory of a command as a "
+            "whole are not: holon was started where it may make no control groups. Start it as a "
+            "service of your user (systemctl --user), or by systemd-run --user --scope");
+    if (machine.is_root)
+        list.emplace_back(
+            "commands run as root in a user namespace of their own: every file of this machine "
+            "that "
+            "they see belongs to them; run holon as an ordinary user");
     return list;
 }
 

@@ -13,8 +13,7 @@ namespace sandbox {
 // The result of one probe. A value; a later change of the machine does not show in it.
 struct Machine {
     std::filesystem::path bwrap{};  // Empty: not installed.
-    std::filesystem::path init{};   // holon-init, our first program inside; empty: not found.
-    std::filesystem::path proxy{};  // holon-proxy, needed for an allow-list only; empty: not found.
+    bool memory_files{false};       // Our embedded programs can be put into sealed files.
     std::string version{};          // Of bwrap.
     bool namespaces{false};         // bwrap could create all of them.
     bool seccomp{false};
@@ -22,19 +21,23 @@ struct Machine {
     // to root, or by the size of the process table of the sandbox (kernel 6.14).
     bool is_root{false};
     bool bounded_process_table{false};
+    // Where control groups can be made that bound the memory of commands; empty: nowhere.
+    std::string memory_group{};
     std::string failure{};  // The output of bwrap when it could not.
     friend bool operator==(const Machine&, const Machine&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Machine, (),
-                      (bwrap, init, proxy, version, namespaces, seccomp, is_root,
-                       bounded_process_table, failure))
+                      (bwrap, memory_files, version, namespaces, seccomp, is_root,
+                       bounded_process_table, memory_group, failure))
 
-// Checks this machine; runs bwrap, so it blocks for as long as that takes. `own_program` is the
-// running executable; our helper programs are expected in its folder. Never fails: a missing part
-// is an empty or false member. Any thread.
-Machine probe(const std::filesystem::path& own_program);
+// Checks this machine; runs bwrap, so it blocks for as long as that takes. Never fails: a missing
+// part is an empty or false member. Any thread.
+Machine probe();
 
 // The reasons why commands cannot be confined, each with its remedy. Empty: they can be. Pure.
 std::vector<std::string> missing(const Machine& machine);
+
+// What is enforced here, but less strictly than elsewhere, for `holon doctor`. Pure.
+std::vector<std::string> weaker(const Machine& machine);
 
 }  // namespace sandbox

@@ -22,8 +22,7 @@ base::Result<domain::Task> commit_running(events::Log& log, const CommandRequest
     if (request.run_id)
         if (const auto attempt = TRY(log.tx().attempt(*request.run_id))) {
             facts.parent_message_id = attempt->message_id;
-            if (const auto parent = TRY(log.tx().message(attempt->message_id)))
-                facts.work_item_id = parent->message.work_item_id;
+            facts.work_item_id = attempt->work_item_id;
         }
     auto task = running_task(facts, initial, log.now());
     TRY(log.tx().put_task(task));

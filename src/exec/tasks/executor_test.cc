@@ -67,10 +67,20 @@ TEST_F(ExecutorTest, AStopIsDecidedAndCommittedBeforeTheExecutorActs) {
 
 TEST_F(ExecutorTest, AStopThatIsNotCommittedReachesNobody) {
     put("plan", domain::TaskKind::PlanTask);
-    store_->writes_to_fail = 1;
+    store_->writes_to_fail = 1'000'000;
     EXPECT_FALSE(stop("plan"));
     EXPECT_THAT(executor_.asked, IsEmpty());
     EXPECT_EQ(task("plan").status, TaskStatus::Running);
+}
+
+TEST_F(ExecutorTest, AStopWhoseCommitFailsIsRetriedAndThenObeyed) {
+    put("plan", domain::TaskKind::PlanTask);
+    store_->writes_to_fail = 3;
+    const auto before = loop_.now();
+    EXPECT_TRUE(stop("plan"));
+    EXPECT_THAT(executor_.asked, ElementsAre("stop plan cancelling softly"));
+    EXPECT_EQ(task("plan").status, TaskStatus::Cancelling);
+    EXPECT_GE(loop_.now() - before, 7 * events::kCommitRetryFirst) << "the pauses grow";
 }
 
 TEST_F(ExecutorTest, ATaskThatIsOverIsNotStopped) {

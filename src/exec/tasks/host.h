@@ -16,6 +16,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,13 @@ inline constexpr std::chrono::seconds kSettleRetry{1};
 // The output of a command may take one in so many of the bytes that are free when it starts: it is
 // copied from its log to an artifact, a gate has copies of its own, and others need the disk, too.
 inline constexpr std::uint64_t kFreeDiskShare = 4;
+// Below the home of each agent: the logs of its commands, `<command id>.log` and the like.
+inline constexpr std::string_view kOutputFolder = "task-output";
+// Names that one step of the sweep at a start checks, files that it lists at most, and how old a
+// log is before it is removed: a command without a record may just be starting.
+inline constexpr std::size_t kSweepStep = 64;
+inline constexpr std::size_t kSweptFilesMax = 100'000;
+inline constexpr std::chrono::minutes kSweepAge{10};
 
 // Puts a task's result before its agent, in the transaction that ends the task.
 using Rejoin = std::function<base::Status(events::Log&, domain::Message)>;
@@ -57,6 +66,8 @@ struct Parts {
     OutputGate* gate{nullptr};  // None: output is shown as it is.
     // Of one command, and never more than a share of the free disk; see kFreeDiskShare.
     std::uint64_t output_bytes_max{supervisor::kLogBytesMax};
+    // Has the home of every agent, by its id. Empty: no logs are swept.
+    std::filesystem::path agents_folder{};
 };
 
 // A command to run. Its id names it for good: the call that asked for it has the same one, and so
@@ -72,6 +83,7 @@ struct CommandRequest {
     std::vector<std::string> argv;
     std::filesystem::path workdir;
     std::vector<std::pair<std::string, std::string>> environment;
+    std::vector<std::shared_ptr<const base::Fd>> files{};  // See base::ProcessSpec::files.
     std::filesystem::path output_path;
     bool confined{false};                 // It runs behind a boundary that keeps something.
     std::filesystem::path network_log{};  // See builtin::CommandOutput.
@@ -112,7 +124,9 @@ public:
     // Resumes every task that these agents left open: its command is watched again, or the task
     // ends with what can still be said about it. Returns at once; what is asked about tasks
     // meanwhile is answered when the recovery is done. An agent whose tasks cannot be loaded is
-    // reported as stuck. Call it before the agents' turns are resumed.
+    // reported as stuck. Then, in the background, it removes the files of commands that no record
+    // names any more, and ends commands whose calls have their results. Call it before the agents'
+    // turns are resumed.
     void recover(std::vector<domain::AgentId> agents);
     // The same for all agents that have open tasks, at most so many.
     void recover_all(std::int64_t agents_max);
@@ -189,7 +203,10 @@ public:
 
 private:
     struct Live;
+    struct Ground;
     struct Leftovers;
+    struct Sweep;
+    enum class Kept { All, UntilItsEnd, Nothing };
     class Commands;
     using Waiter = std::weak_ptr<std::function<void()>>;
     // A call's command that is over, kept until its result is surely recorded.
@@ -206,16 +223,31 @@ private:
     // Runs `job` at once, or after the recovery that is on its way.
     void when_recovered(base::Job job);
     void recover_from(
-        std::function<base::Result<std::vector<domain::AgentId>>(store::Store&)> agents_of);
+        std::function<base::Result<std::vector<domain::AgentId>>(store::Store&)> agents_of,
+        Sweep sweep);
     // Blocks; any thread.
-    static Leftovers load_leftovers(store::Store& store, const std::vector<domain::AgentId>& agents,
-                                    const std::vector<std::string>& known);
+    static Leftovers load_leftovers(store::Store& store,
+                                    const std::vector<domain::AgentId>& agents);
     void resume(const Leftovers& left);
     void reattach(const domain::Task& task);
+    // Removes what no record names, step by step, in the background. Nothing that runs is touched,
+    // but for commands whose calls have their results: those are stopped first.
+    void list_for_sweep(Sweep sweep);
+    void sweep_on(Sweep sweep);
+    // These block; any thread.
+    static std::vector<std::filesystem::path> output_files(
+        const std::filesystem::path& agents_folder,
+        const std::optional<std::set<domain::AgentId>>& agents);
+    static Kept sweep_command(store::Store& store, supervisor::Supervisor& supervisor,
+                              const std::string& id,
+                              const std::optional<std::set<domain::AgentId>>& agents);
+    static void sweep_file(store::Store& store, supervisor::Supervisor& supervisor,
+                           const std::filesystem::path& file, const std::string& id,
+                           base::Time now);
     void end_abandoned(const std::string& id);
     // Starts the command of an entry in `live_`, which leaves it again when that fails.
     void start(const std::shared_ptr<Live>& live, Started started);
-    base::Status launch(Live& live, std::uint64_t log_bytes_max);
+    base::Status launch(Live& live, const Ground& ground);
     void drop(const std::shared_ptr<Live>& live);
     void commit_promotion(const std::shared_ptr<Live>& live, results::Preview initial,
                           bool withheld, TaskDone done);
@@ -227,8 +259,9 @@ private:
     // Removes the files of commands whose results are in the store, and names these commands.
     // Blocks; any thread.
     static std::vector<domain::TaskId> remove_recorded(store::Store& store,
+                                                       supervisor::Supervisor& supervisor,
                                                        const std::vector<Finished>& list);
-    void forget(const domain::AgentId& agent, const std::vector<domain::TaskId>& recorded);
+    void forget_later(const std::string& id);
     void remove_later(const std::filesystem::path& file) const;
     // Is what this agent's tasks print kept back until it has passed the gate?
     bool withholds(const domain::AgentId& agent) const;

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ranges>
 
 #include "base/os/files.h"
+#include "base/scan/secrets.h"
+#include "base/text.h"
 
 namespace tasks {
 namespace {
@@ -59,6 +62,18 @@ base::Result<base::CapturedStream> read_ends(const std::filesystem::path& path, 
         stream.lines = static_cast<std::uint64_t>(std::ranges::count(stream.head, '\n')) +
                        (stream.head.empty() || stream.head.ends_with('\n') ? 0 : 1);
     return stream;
+}
+
+base::Result<std::string> last_line(const std::filesystem::path& file, std::size_t chars) {
+    const auto ends = TRY(read_ends(file, chars));
+    const auto lines = base::split_lines(ends.spilled ? ends.tail : ends.head);
+    for (const auto line : lines | std::views::reverse) {
+        const auto text = base::trim(line);
+        if (text.empty()) continue;
+        return base::ellipsize(
+            base::to_utf8(scan::without_secrets(std::string(text), scan::Cut::AtStart)), chars);
+    }
+    return std::string();
 }
 
 Shown show_output(const domain::Task& task) {

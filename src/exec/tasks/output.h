@@ -18,6 +18,10 @@ std::size_t output_chars(const std::optional<std::int64_t>& max_output_tokens);
 // never for long: it reads at most two pieces.
 base::Result<base::CapturedStream> read_ends(const std::filesystem::path& file, std::size_t chars);
 
+// The newest line of a file that is not blank, without secrets, cut to `chars`; empty when there is
+// none. Blocks, but never for long.
+base::Result<std::string> last_line(const std::filesystem::path& file, std::size_t chars);
+
 // What there is to show of a command task now. The file is the authority; where it cannot be read,
 // what the record kept of it stands in.
 struct Shown {

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 
 #include "base/os/files.h"
+#include "base/scan/secrets.h"
+#include "base/text.h"
 #include "exec/tasks/snapshot.h"
 
 namespace tasks {
@@ -33,6 +35,18 @@ protected:
 
     std::filesystem::path folder_;
 };
+
+TEST_F(OutputTest, TheNewestLineIsTheLastThatIsNotBlankWithoutSecrets) {
+    write("");
+    EXPECT_EQ(last_line(file(), 20).value(), "");
+    scan::know({"sk-live-4f9a0123"});
+    write("first\n[ 42%] key sk-live-4f9a0123\n\n  \n");
+    EXPECT_EQ(last_line(file(), 80).value(), "[ 42%] key [redacted:known-credential]");
+    scan::know_nothing();
+    write(std::string(5000, 'x') + "\nlong tail of it");
+    EXPECT_EQ(last_line(file(), 10).value().size(), base::ellipsize("long tail of it", 10).size());
+    EXPECT_FALSE(last_line(folder_ / "none", 10));
+}
 
 // contract: TASK-28, TASK-30, TASK-31
 TEST_F(OutputTest, TheFileIsPreferredToWhatTheRecordKept) {

@@ -139,6 +139,12 @@ std::optional<domain::ToolError> Dispatcher::refuse(const domain::ToolCall& call
         text = base::ellipsize(text, kParseErrorCharsMax);
         json::object details{{"tool_name", spec.name}, {"parse_error", text}};
         if (!faults.front().pointer.empty()) details["field"] = faults.front().pointer.substr(1);
+        if (call.args.is_string())
+            return domain::ToolError{
+                .kind = "invalid_tool_input",
+                .message = fmt::format("The arguments of {} are not valid JSON.", spec.name),
+                .details = std::move(details),
+                .recovery_hint = "Send the call again with one JSON object as its arguments."};
         return domain::ToolError{
             .kind = "invalid_tool_input",
             .message = fmt::format("The input does not fit {}'s schema: {}", spec.name, text),

@@ -427,6 +427,7 @@ class SteppedLoop final : public base::Loop {
 public:
     void post(base::Job job) override { jobs.push_back(std::move(job)); }
     TimerHandle after(std::chrono::microseconds, base::Job) override { return TimerHandle::None; }
+    TimerHandle at(base::Time, base::Job) override { return TimerHandle::None; }
     void cancel(TimerHandle) override {}
     void offload(base::Job work, base::Job done) override {
         post([work = std::move(work), done = std::move(done)]() mutable {

@@ -44,7 +44,7 @@ public:
         calls.push_back(call);
         artifact = sink.reserve("stdout");
         dones.push_back(std::move(done));
-        return std::make_shared<Nothing>();
+        return std::make_shared<Nothing>(prints_to);
     }
 
     std::optional<domain::ToolError> check(const json::value& args) const override {
@@ -55,9 +55,13 @@ public:
     std::vector<domain::ToolCall> calls;
     std::vector<Done> dones;
     std::filesystem::path artifact;
+    std::filesystem::path prints_to;  // What a call prints, for those who watch.
 
 private:
     struct Nothing final : Running {
+        explicit Nothing(std::filesystem::path file) : file(std::move(file)) {}
+        std::filesystem::path live_output() const override { return file; }
+        std::filesystem::path file;
         void cancel() override {}
     };
     ToolSpec spec_;

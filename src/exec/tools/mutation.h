@@ -53,6 +53,8 @@ struct FollowUp {
     domain::Priority priority{domain::Priority::Next};
     friend bool operator==(const FollowUp&, const FollowUp&) = default;
 };
+// The kind of the error that the model reads when it may leave no further one.
+inline constexpr std::string_view kFollowUpRefused = "follow_up_refused";
 // The model has read how this task ended. A queued message that reports the same is not needed any
 // more.
 struct ResultRead {

@@ -32,6 +32,7 @@ constexpr std::array kErrorKinds{
     ErrorKind{"tool_not_exposed_for_round", "POLICY_DENIED"},
     ErrorKind{kUntrustedInstructions, "POLICY_DENIED"},
     ErrorKind{kNeedsApproval, "POLICY_DENIED"},
+    ErrorKind{kFollowUpRefused, "POLICY_DENIED"},
     ErrorKind{"credential_withheld", "POLICY_DENIED"},
     ErrorKind{kResultRejected, "POLICY_DENIED"},
     ErrorKind{"policy_denied", "POLICY_DENIED"},

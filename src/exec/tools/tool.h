@@ -43,6 +43,10 @@ enum class RunsBehind {
 };
 
 // What is known of a tool before it is called. Values that never change after registration.
+// Which of a tool's arguments are command lines, for people who read the record and for counts.
+// None; One: `cmd`; Batch: the `cmd` of each of its `items`.
+enum class CommandLines { None, One, Batch };
+
 struct ToolSpec {
     std::string name;         // Unique in the registry, as models and plans spell it.
     std::string description;  // For the model.
@@ -59,6 +63,7 @@ struct ToolSpec {
     bool changes_files{false};
     // It changes records that the agent works by. Neither is one of these made when it was cut off.
     bool changes_records{false};
+    CommandLines command_lines{CommandLines::None};
     bool freeform_patch{false};  // A model may send its input as plain patch text.
     // Plans and people name it; models are not offered it in a turn and may not call it there.
     bool plans_only{false};
@@ -75,6 +80,13 @@ struct Place {
     domain::WorkspaceEntry workspace;
     // What the host bound for a plan's run: activeFilePath, selection {start, end, text}, cursor.
     json::object context{};
+    // Of a plan run that an agent owns: the agent's home, while `agent_home` is the run's folder.
+    // Its commands see this one.
+    std::filesystem::path owner_home{};
+    // Of a plan run that takes back another one: the folder of that run, with what it kept.
+    std::filesystem::path reverted{};
+    // Why the turn may leave no further message for its own agent; absent while it may.
+    std::optional<std::string> follow_up_refusal{};
 };
 
 // What a call has come to. The caller owns all of it.
@@ -100,6 +112,9 @@ public:
     // arrives, as Cancelled unless the call was over first. A second cancel(), or one after the
     // outcome, does nothing. On the loop.
     virtual void cancel() = 0;
+    // The file that gets what the call prints, as it comes; empty when there is none. People may
+    // watch it; the outcome is the truth. On the loop.
+    virtual std::filesystem::path live_output() const { return {}; }
 };
 
 // One tool. Used on the loop's thread only, which it must not block: what has to wait for a disk or

@@ -143,7 +143,7 @@ void return_faults(provider::Request& request, const provider::Reply& reply,
         faults.begin() + std::min<std::ptrdiff_t>(std::ssize(faults), kFaultsShownMax));
     std::string text = fmt::format(
         "This plan was refused. {}, each with its JSON pointer{}:\n{}\n\nAnswer with the "
-        "whole plan again, mended: one JSON object and nothing else.",
+        "whole plan again, corrected: one JSON object and nothing else.",
         base::counted(std::ssize(faults), "fault"),
         shown.size() < faults.size() ? ", of which these are the first" : "",
         base::ellipsize(base::to_utf8(faults_text(shown)), kFaultsTextCharsMax));

@@ -11,7 +11,7 @@ constexpr std::size_t kFaultsShownMax = 20;
 constexpr std::size_t kFaultsCharsMax = 4000;
 
 // Objects whose members are not known here: in a schema they would be objects without any, for
-// providers are told of no other.
+// providers receive no other.
 struct RunPlanArgs {
     std::optional<json::value> plan{};
     std::optional<std::string> action{};

@@ -72,7 +72,8 @@ base::Result<RunEvent> approve(domain::PlanRun& run, const json::value& document
                                         .approved_at = now,
                                         .expires_at = now + lifetime,
                                         .plan_hash = run.plan_hash,
-                                        .policy_hash = run.policy_hash};
+                                        .policy_hash = run.policy_hash,
+                                        .inputs_hash = inputs_hash(run)};
     return RunEvent{.type = EventType::RunConfirmed,
                     .timestamp = now,
                     .message = "Approved by " + approve.approver,
@@ -105,6 +106,11 @@ base::Status check_approval(const domain::PlanRun& run, const json::value& docum
     if (run.approval->plan_hash != run.plan_hash || run.approval->policy_hash != run.policy_hash)
         return fail(ErrorCode::Refused,
                     "the approval of run {} is of another plan or policy; approve it again",
+                    run.run_id);
+    if (run.approval->inputs_hash && *run.approval->inputs_hash != inputs_hash(run))
+        return fail(ErrorCode::Refused,
+                    "the approval of run {} is of another vault, context or parameters; approve it "
+                    "again",
                     run.run_id);
     if (now > run.approval->expires_at)
         return fail(ErrorCode::Refused,

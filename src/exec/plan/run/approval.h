@@ -45,8 +45,8 @@ base::Result<RunEvent> approve(domain::PlanRun& run, const json::value& document
 base::Result<RunEvent> reject(domain::PlanRun& run, const std::string& by,
                               const std::string& reason, base::Time now);
 
-// Whether the run may begin or be resumed: an approval where one is needed, of this very plan and
-// policy, that has not expired.
+// Whether the run may begin or be resumed: an approval where one is needed, of this very plan,
+// policy and inputs, that has not expired.
 base::Status check_approval(const domain::PlanRun& run, const json::value& document,
                             base::Time now);
 

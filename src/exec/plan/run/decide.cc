@@ -75,7 +75,10 @@ public:
         advance();
     }
 
+    // The time that no process executed the run counts, too.
     void on(const Restarted&) {
+        const auto deadline = deadline_of_run();
+        if (deadline && input_.now >= *deadline && !state_.is_halted()) run_out_of_time();
         std::vector<State::InFlight> cut_off;
         for (const auto& [id, one] : state_.in_flight) cut_off.push_back(one);
         for (const auto& one : cut_off) resume(one.call);
@@ -107,11 +110,7 @@ public:
 
     void on(const TimeOver&) {
         if (state_.is_halted()) return;
-        state_.out_of_time = true;
-        state_.run.failure =
-            domain::PlanFailure{"", "TIMEOUT",
-                                fmt::format("The run took longer than its {} ms.",
-                                            state_.run.policy.limits.run_timeout_ms.value_or(0))};
+        run_out_of_time();
         end_all(domain::ResultStatus::Timeout);
         advance();
     }
@@ -135,10 +134,23 @@ private:
         return event;
     }
 
+    std::optional<base::Time> deadline_of_run() const {
+        const auto& limit = state_.run.policy.limits.run_timeout_ms;
+        if (!limit) return std::nullopt;
+        return state_.run.started_at.value_or(input_.now) + std::chrono::milliseconds(*limit);
+    }
+
     void set_deadline() {
-        if (const auto& limit = state_.run.policy.limits.run_timeout_ms)
-            delta_.effects.emplace_back(RunDeadline{state_.run.started_at.value_or(input_.now) +
-                                                    std::chrono::milliseconds(*limit)});
+        if (const auto deadline = deadline_of_run())
+            delta_.effects.emplace_back(RunDeadline{*deadline});
+    }
+
+    void run_out_of_time() {
+        state_.out_of_time = true;
+        state_.run.failure =
+            domain::PlanFailure{"", "TIMEOUT",
+                                fmt::format("The run took longer than its {} ms.",
+                                            state_.run.policy.limits.run_timeout_ms.value_or(0))};
     }
 
     void end_all(domain::ResultStatus why) {
@@ -156,6 +168,12 @@ private:
                 call, input_.not_run(
                           *call, {.kind = "tool_cancelled", .message = "The run was cancelled."},
                           domain::ResultStatus::Cancelled));
+        if (state_.out_of_time)
+            return settle(call,
+                          input_.not_run(*call,
+                                         {.kind = "tool_timed_out",
+                                          .message = "The run's time was over after a restart."},
+                                         domain::ResultStatus::Timeout));
         say(about(EventType::StepProgress, *call,
                   fmt::format("{}: made again after a restart", call->step_id)));
         delta_.effects.emplace_back(Dispatch{call});

@@ -246,6 +246,27 @@ TEST_F(DecideTest, TheJournalReadAgainGivesTheSameState) {
     EXPECT_THAT(steps(dispatched(resumed)), testing::Contains("b"));
 }
 
+TEST_F(DecideTest, ARestartPastTheDeadlineStartsNothingMore) {
+    auto run = state({step("once"), step("again", "Twice"), step("later")});
+    run.run.policy.limits.run_timeout_ms = 1000;
+    ASSERT_THAT(steps(dispatched(decide(run, Begin{}))), ElementsAre("once", "again"));
+    auto late = read_back(run);
+    auto in_time = read_back(run);
+    EXPECT_THAT(steps(dispatched(decide(in_time, Restarted{}))), ElementsAre("again"));
+    now += std::chrono::milliseconds(1000);
+    const auto delta = decide(late, Restarted{});
+    EXPECT_THAT(dispatched(delta), IsEmpty());
+    EXPECT_EQ(late.run.status, PlanRunStatus::Failed);
+    ASSERT_TRUE(late.run.failure);
+    EXPECT_EQ(late.run.failure->code, "TIMEOUT");
+    std::map<std::string, ResultStatus> results;
+    for (const auto& draft : delta.drafts)
+        if (const auto* one = std::get_if<domain::ToolResult>(&draft))
+            results[one->step_id] = one->status;
+    EXPECT_THAT(results, testing::ElementsAre(testing::Pair("again", ResultStatus::Timeout),
+                                              testing::Pair("once", ResultStatus::Error)));
+}
+
 // contract: CALL-01, CALL-03, CALL-04
 TEST_F(DecideTest, ALoopsCallsCarryTheirItemAndShareALoop) {
     auto loop = step("loop");

@@ -7,26 +7,24 @@ constexpr std::int64_t kRecordsPage = 4096;
 
 }  // namespace
 
-StoreJournal::StoreJournal(store::Store& store, base::Loop& loop, Joins joins)
-    : store_(store), loop_(loop), joins_(std::move(joins)) {}
-StoreJournal::~StoreJournal() = default;
+StoreJournal::StoreJournal(events::Committer committer, Joins joins)
+    : committer_(committer), joins_(std::move(joins)) {}
 
 void StoreJournal::commit(std::shared_ptr<const Commit> commit,
                           std::move_only_function<void(base::Status)> done) {
+    struct Committed {};
     const auto durability =
         commit->needs_disk ? store::Durability::Disk : store::Durability::Process;
-    store_.write_async(
-        durability,
-        [commit, joins = joins_](store::Tx& tx) -> base::Status {
-            TRY(tx.append_plan_records(commit->run.run_id, commit->records));
-            TRY(tx.put_plan_run(commit->run));
-            return joins && commit->needs_disk ? joins(tx, commit->run) : base::Status{};
+    committer_.commit<Committed>(
+        lifetime_, {.durability = durability, .on_fault = events::OnFault::Retry},
+        [commit, joins = joins_](events::Log& log) -> base::Result<Committed> {
+            TRY(log.tx().append_plan_records(commit->run.run_id, commit->records));
+            TRY(log.tx().put_plan_run(commit->run));
+            if (joins && commit->needs_disk) TRY(joins(log, commit->run));
+            return Committed{};
         },
-        // The journal may be gone by then; the loop outlives the store.
-        [&loop = loop_, done = std::move(done)](base::Status status) mutable {
-            loop.post([done = std::move(done), status = std::move(status)]() mutable {
-                done(std::move(status));
-            });
+        [done = std::move(done)](const base::Result<Committed>& committed) mutable {
+            done(committed ? base::Status{} : std::unexpected(committed.error()));
         });
 }
 

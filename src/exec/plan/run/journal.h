@@ -2,24 +2,27 @@
 #pragma once
 
 #include "exec/plan/run/runner.h"
-#include "store/store.h"
+#include "record/events/committer.h"
 
 namespace plan {
 
-// Joins the commits that begin or end a run, in their transaction; a failure undoes them.
-using Joins = std::function<base::Status(store::Tx&, const domain::PlanRun&)>;
+// Joins the commits that begin or end a run, in their transaction; a failure undoes them. Called on
+// a thread of the store, perhaps more than once.
+using Joins = std::function<base::Status(events::Log&, const domain::PlanRun&)>;
 
+// A commit that fails for a reason that may pass is retried with growing pauses, so a run waits for
+// its store and loses nothing. When the journal goes first, a commit that has not begun is dropped,
+// as by a crash, and no `done` is called. Used on the loop.
 class StoreJournal final : public Journal {
 public:
-    StoreJournal(store::Store& store, base::Loop& loop, Joins joins = {});
-    ~StoreJournal() override;
+    explicit StoreJournal(events::Committer committer, Joins joins = {});
     void commit(std::shared_ptr<const Commit> commit,
                 std::move_only_function<void(base::Status)> done) override;
 
 private:
-    store::Store& store_;
-    base::Loop& loop_;
+    events::Committer committer_;
     Joins joins_;
+    base::Lifetime lifetime_;
 };
 
 // Keeps the records in memory; for runs that only pretend.

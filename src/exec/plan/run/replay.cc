@@ -35,6 +35,9 @@ public:
                         std::move(task));
         return handle;
     }
+    TimerHandle at(base::Time when, base::Job task) override {
+        return after(when - now_, std::move(task));
+    }
     void cancel(TimerHandle timer) override {
         std::erase_if(timers_, [&](const auto& entry) {
             return static_cast<TimerHandle>(entry.first.second) == timer;

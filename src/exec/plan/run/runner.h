@@ -21,7 +21,8 @@ struct Commit {
     bool needs_disk{false};
 };
 
-// Where commits go. `done` is called once, on the loop, never before commit() has returned.
+// Where commits go. `done` is called once, on the loop, never before commit() has returned, unless
+// the Journal goes first.
 class Journal {
 public:
     virtual ~Journal() = default;
@@ -66,7 +67,7 @@ public:
     // Each commit, once it is safe.
     std::function<void(const Commit&)> on_commit;
     std::function<void()> on_ended;
-    // A commit failed: nothing more can be done here, and the run stays open.
+    // A commit failed for good: nothing more can be done here, and the run stays open.
     std::function<void(const base::Error&)> on_stuck;
 
 private:

@@ -56,6 +56,11 @@ public:
         return ids;
     }
 
+    bool is_in_use(const std::string& id) override {
+        const auto found = machine_.commands.find(id);
+        return found != machine_.commands.end() && !found->second.end;
+    }
+
     void collect(const std::string& id, const std::filesystem::path&, const Ended&, Capture,
                  std::move_only_function<void(base::Result<Captured>)> done) override {
         const std::string& out = machine_.commands.at(id).out;

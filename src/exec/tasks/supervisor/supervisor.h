@@ -24,6 +24,8 @@ namespace supervisor {
 inline constexpr std::uint64_t kLogBytesMax = std::uint64_t{4} << 30;
 // Commands left behind by earlier processes that known() lists at most.
 inline constexpr std::size_t kLeftoversMax = 4096;
+// A command that nothing watches and that has not changed for so long is nobody's.
+inline constexpr std::chrono::minutes kInUseMax{10};
 
 // A command to start. Values only; the supervisor keeps what it needs of them.
 struct Spec {
@@ -31,6 +33,8 @@ struct Spec {
     std::vector<std::string> argv;  // Not empty.
     std::filesystem::path cwd;
     std::vector<std::pair<std::string, std::string>> environment;  // The whole of it.
+    // See base::ProcessSpec::files.
+    std::vector<std::shared_ptr<const base::Fd>> files{};
     bool tty{false};            // Both streams are then one, and come out as standard output.
     bool accepts_input{false};  // Otherwise standard input is empty.
     // Gets both streams as they come. Its folder exists; the file is the caller's to remove.
@@ -81,8 +85,9 @@ struct Captured {
     base::CapturedStream err;
 };
 
-// Used on the loop's thread only; callbacks come there. When a Supervisor goes, its callbacks are
-// dropped and its commands continue.
+// Used on the loop's thread, but for the functions that read or remove files: knows(), known(),
+// is_in_use() and forget() block and may be called on any thread. Callbacks come on the loop. When
+// a Supervisor goes, its callbacks are dropped and its commands continue.
 class Supervisor {
 public:
     // A command under supervision. The caller owns the handle; dropping it changes nothing for the
@@ -117,10 +122,13 @@ public:
     virtual std::shared_ptr<Command> attach(const std::string& id, OnEnd on_end) = 0;
 
     // Was it started on this machine since it last booted, and not forgotten? False also when its
-    // state cannot be read. Reads one small file.
+    // state cannot be read. Blocks; any thread.
     virtual bool knows(const std::string& id) = 0;
-    // All that are known, those that are over included, at most kLeftoversMax. Lists one folder.
+    // All that are known, those that are over included, at most kLeftoversMax. Blocks; any thread.
     virtual std::vector<std::string> known() = 0;
+    // Does a supervisor watch it, or has anything of it changed less than kInUseMax ago, so that
+    // another process may be about to start it or to read its end? Blocks; any thread.
+    virtual bool is_in_use(const std::string& id) = 0;
 
     // The output of a command that has ended, stream by stream, read in the background. `done`
     // comes once, maybe before collect() returns; an error means that the log cannot be read, not
@@ -130,7 +138,8 @@ public:
                          std::move_only_function<void(base::Result<Captured>)> done) = 0;
 
     // Drops what is kept about a command that has ended, but for its log. From then on knows() is
-    // false and attach() reports it as Lost. Nothing happens for an id that is not known.
+    // false and attach() reports it as Lost. Nothing happens for an id that is not known. A process
+    // that it left without a supervisor is ended. Blocks; any thread.
     virtual void forget(const std::string& id) = 0;
 };
 

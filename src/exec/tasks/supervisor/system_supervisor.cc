@@ -258,14 +258,21 @@ private:
         done(bytes);
     }
 
+    // The state file is read in the background.
     void end() {
         const auto self = shared_from_this();
         socket_.reset();
-        state_->lines.erase(self);
         for (auto& done : std::exchange(answers_, {}))
             done(base::fail(base::ErrorCode::Conflict, "the command ended first"));
+        auto end = std::make_shared<End>();
+        state_->loop.offload([end, folder = folder_] { *end = end_in(folder); },
+                             [self, end] { self->report(std::move(*end)); });
+    }
+
+    void report(End end) {
+        state_->lines.erase(shared_from_this());
         // Moved out, since the callee may drop the supervisor and this handle.
-        if (auto on_end = std::move(on_end_)) on_end(end_in(folder_));
+        if (auto on_end = std::move(on_end_)) on_end(std::move(end));
     }
 
     std::shared_ptr<State> state_;
@@ -295,12 +302,14 @@ base::Result<std::shared_ptr<Supervisor::Command>> SystemSupervisor::start(Spec 
         TRY(request_file({.boot_id = boot_id(),
                           .process = {.argv = std::move(spec.argv),
                                       .cwd = std::move(spec.cwd),
-                                      .environment = std::move(spec.environment)},
+                                      .environment = std::move(spec.environment),
+                                      .files = spec.files},
                           .tty = spec.tty,
                           .accepts_input = spec.accepts_input,
                           .log = std::move(spec.log),
                           .log_bytes_max = spec.log_bytes_max}));
-    const base::ProcessSpec process{.argv = {"holon-supervisor", spec.id}, .cwd = folder};
+    const base::ProcessSpec process{
+        .argv = {"holon-supervisor", spec.id}, .cwd = folder, .files = std::move(spec.files)};
     auto child = base::start_apart([&](pid_t& pid) {
         return base::spawn(
             program, process,
@@ -358,6 +367,16 @@ std::vector<std::string> SystemSupervisor::known() {
     return ids;
 }
 
+bool SystemSupervisor::is_in_use(const std::string& id) {
+    const auto folder = state_->folder / id;
+    const auto state = read_state(folder);
+    if (state && state->status == StateStatus::Running && dial(folder)) return true;
+    // Every file in it is made or replaced, which changes the folder.
+    std::error_code failed;
+    const auto changed = std::filesystem::last_write_time(folder, failed);
+    return !failed && std::filesystem::file_time_type::clock::now() - changed < kInUseMax;
+}
+
 void SystemSupervisor::collect(const std::string& id, const std::filesystem::path& log,
                                const Ended& ended, Capture capture,
                                std::move_only_function<void(base::Result<Captured>)> done) {
@@ -370,8 +389,12 @@ void SystemSupervisor::collect(const std::string& id, const std::filesystem::pat
 }
 
 void SystemSupervisor::forget(const std::string& id) {
+    const auto folder = state_->folder / id;
+    if (const auto state = read_state(folder);
+        state && state->status == StateStatus::Running && !dial(folder))
+        end_orphan(*state);
     std::error_code failed;
-    std::filesystem::remove_all(state_->folder / id, failed);
+    std::filesystem::remove_all(folder, failed);
     if (failed)
         base::log_warn("the folder of command {} could not be removed: {}", id, failed.message());
 }

@@ -25,6 +25,7 @@ public:
     std::shared_ptr<Command> attach(const std::string& id, OnEnd on_end) override;
     bool knows(const std::string& id) override;
     std::vector<std::string> known() override;
+    bool is_in_use(const std::string& id) override;
     void collect(const std::string& id, const std::filesystem::path& log, const Ended& ended,
                  Capture capture,
                  std::move_only_function<void(base::Result<Captured>)> done) override;

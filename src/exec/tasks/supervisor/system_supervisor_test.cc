@@ -210,6 +210,47 @@ TEST_F(SystemSupervisorTest, RemembersTheEndOfACommandThatNobodyWatched) {
     EXPECT_EQ(log(), "unseen\n");
 }
 
+TEST_F(SystemSupervisorTest, KeepsAnEndThatCannotBeSavedUntilItCan) {
+    make_pipe("ready");
+    make_pipe("go");
+    start(spec("echo > ready; read line < go; echo out; echo err >&2; exit 5"));
+    hear("ready");
+    const State state = await_start();
+    // The next state cannot be written while a folder has the name of its file.
+    const auto blocked = run_ / "one" / (std::string(kStateFile) + ".next");
+    std::filesystem::create_directory(blocked);
+    tell("go", "\n");
+    ASSERT_TRUE(test_support::eventually([&] {
+        return base::start_time_of(static_cast<pid_t>(state.pid)) == 0;
+    })) << "the command ends";
+    std::filesystem::remove(blocked);
+    EXPECT_EQ(await_exit().exit_code, 5);
+}
+
+TEST_F(SystemSupervisorTest, SaysWhatIsInUseAndForgetsWhatIsNot) {
+    const auto make_old = [&](const char* id) {
+        std::filesystem::last_write_time(
+            run_ / id, std::filesystem::file_time_type::clock::now() - 2 * kInUseMax);
+    };
+    EXPECT_FALSE(supervisor_->is_in_use("never"));
+    std::filesystem::create_directories(run_ / "begun");
+    EXPECT_TRUE(supervisor_->is_in_use("begun")) << "its supervisor may be on its way";
+    make_old("begun");
+    EXPECT_FALSE(supervisor_->is_in_use("begun"));
+    start(spec("exec sleep 600"));
+    const State state = await_start();
+    make_old("one");
+    EXPECT_TRUE(supervisor_->is_in_use("one")) << "it runs";
+    restart();
+    ASSERT_EQ(::kill(static_cast<pid_t>(state.supervisor_pid), SIGKILL), 0);
+    ASSERT_TRUE(test_support::eventually([&] { return !supervisor_->is_in_use("one"); }));
+    supervisor_->forget("one");
+    EXPECT_FALSE(std::filesystem::exists(run_ / "one"));
+    EXPECT_TRUE(test_support::eventually([&] {
+        return base::start_time_of(static_cast<pid_t>(state.pid)) == 0;
+    })) << "a process without a supervisor is ended";
+}
+
 // contract: TASK-17
 TEST_F(SystemSupervisorTest, TellsWhatItKnowsWhenTheSupervisorIsGone) {
     make_pipe("ready");

@@ -1,5 +1,6 @@
 #include "exec/tasks/supervisor/wire.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -9,6 +10,9 @@ namespace {
 using base::ErrorCode;
 
 constexpr std::size_t kFrameHeadBytes = 5;
+// The number of inherited files lies above the flags.
+constexpr unsigned kFilesShift = 8;
+constexpr std::size_t kFilesMax = 16;
 // Input is the largest payload.
 constexpr std::size_t kFrameBytesMax = kInputBytesMax;
 
@@ -63,7 +67,8 @@ std::string encode(const Request& request) {
     std::string bytes;
     put_number(bytes, kVersion);
     put_text(bytes, request.boot_id);
-    put_number(bytes, (request.tty ? 1U : 0U) | (request.accepts_input ? 2U : 0U));
+    put_number(bytes, (request.tty ? 1U : 0U) | (request.accepts_input ? 2U : 0U) |
+                          static_cast<std::uint32_t>(request.process.files.size() << kFilesShift));
     put_text(bytes, request.log.string());
     put_text(bytes, std::to_string(request.log_bytes_max));
     put_text(bytes, request.process.cwd.string());
@@ -86,6 +91,7 @@ base::Result<Request> decode(std::string_view bytes) {
     const std::uint32_t flags = taker.number();
     request.tty = (flags & 1U) != 0;
     request.accepts_input = (flags & 2U) != 0;
+    request.process.files.resize(std::min<std::size_t>(flags >> kFilesShift, kFilesMax));
     request.log = taker.text();
     const std::string bound = taker.text();
     std::from_chars(bound.data(), bound.data() + bound.size(), request.log_bytes_max);

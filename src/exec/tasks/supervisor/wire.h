@@ -15,8 +15,9 @@ namespace supervisor {
 inline constexpr std::uint32_t kVersion = 1;
 
 // Where a supervisor finds what it inherits.
-inline constexpr int kRequestFd = 3;  // A file with the encoded Request.
-inline constexpr int kControlFd = 4;  // The first connection.
+inline constexpr int kRequestFd = 3;    // A file with the encoded Request.
+inline constexpr int kControlFd = 4;    // The first connection.
+inline constexpr int kFirstFileFd = 5;  // The first file of the command, if it has any.
 
 // Files in the folder of a command, which is the supervisor's working directory.
 inline constexpr std::string_view kStateFile = "state.json";
@@ -29,7 +30,9 @@ inline constexpr std::size_t kInputBytesMax = 1024 * 1024;
 
 struct Request {
     std::string boot_id;
-    base::ProcessSpec process{};  // Only argv, cwd and environment.
+    // Only argv, cwd, environment and the number of files. decode() gives files that own nothing;
+    // the supervisor inherits them from kFirstFileFd on.
+    base::ProcessSpec process{};
     bool tty{false};
     bool accepts_input{false};
     std::filesystem::path log;       // All output, from the first byte on; mode 0600.

@@ -53,6 +53,24 @@ TEST_F(ApplyPatchTest, ConfirmsEachChangedFileByItsPath) {
 }
 
 // contract: RES-06
+// A workspace whose folder was replaced by a link after it was attached leads elsewhere.
+TEST_F(ApplyPatchTest, FollowsNoLinkToItsRoot) {
+    folder_.write("target/config.json", "kept\n");
+    folder_.write("target/deep/authorized_keys", "kept\n");
+    std::filesystem::rename(folder_.at("repo"), folder_.at("moved"));
+    std::filesystem::create_directory_symlink(folder_.at("target"), folder_.at("repo"));
+    const char* patch = "--- a/config.json\n+++ b/config.json\n@@ -1 +1 @@\n-kept\n+changed\n";
+    EXPECT_FALSE(apply(patch).envelope.ok());
+    EXPECT_EQ(bytes_of(folder_.at("target/config.json")), "kept\n");
+    // Nor to a folder above it.
+    std::filesystem::remove(folder_.at("repo"));
+    std::filesystem::create_directory_symlink(folder_.at("target"), folder_.at("above"));
+    place_.workspace.execution_root = place_.workspace.cwd = folder_.at("above/deep");
+    EXPECT_FALSE(apply("--- a/authorized_keys\n+++ b/authorized_keys\n@@ -1 +1 @@\n-kept\n+x\n")
+                     .envelope.ok());
+    EXPECT_EQ(bytes_of(folder_.at("target/deep/authorized_keys")), "kept\n");
+}
+
 TEST_F(ApplyPatchTest, ReportsNoModificationForIdenticalBytes) {
     const auto end = apply("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+one\n two\n");
     EXPECT_EQ(end.result.effects, domain::Effects{});

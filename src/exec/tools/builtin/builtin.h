@@ -31,6 +31,9 @@ struct WorkspaceParts {
     base::ProcessRunner& processes;
     // Of git, as far as it needs one.
     std::vector<std::pair<std::string, std::string>> environment{};
+    // What git runs behind, for this agent; null: nothing.
+    std::function<const sandbox::Boundary*(const domain::AgentId&)> boundary_of =
+        [](const domain::AgentId&) { return nullptr; };
     std::filesystem::path runtime_home{};  // No workspace lies in it, but for the agent's own home.
     std::function<domain::Execution(const domain::AgentId&)> execution_of =
         [](const domain::AgentId&) { return domain::Execution{}; };

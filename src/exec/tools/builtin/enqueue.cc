@@ -47,8 +47,17 @@ public:
                                     "Say what to take up next.");
     }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place&,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
+        if (place.follow_up_refusal) {
+            done({.completed = std::unexpected(domain::ToolError{
+                      .kind = std::string(tools::kFollowUpRefused),
+                      .message = "The follow-up was not queued: " + *place.follow_up_refusal + ".",
+                      .recovery_hint = "Do the work in this turn, or tell your operator what is "
+                                       "left and end the turn.",
+                      .retryable = false})});
+            return nullptr;
+        }
         const auto args = base::from_json<EnqueueArgs>(call.args).value();
         auto output = std::make_unique<EnqueueOutput>();
         output->follow_up = {std::string(base::trim(args.text)),

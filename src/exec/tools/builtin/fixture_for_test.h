@@ -43,14 +43,17 @@ protected:
           dispatcher_({.registry = registry_, .output = policy, .clock = clock_, .ids = ids_}) {
         folder_.write("repo/a.txt", "one\ntwo\n");
         add_all(registry_, loop_, shell_, host_);
-        registry_.add(
-            use_workspace({.store = *store_,
-                           .loop = loop_,
-                           .clock = clock_,
-                           .processes = runner_,
-                           .environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", folder_.at("home")}},
-                           .runtime_home = folder_.path() / "runtime",
-                           .execution_of = [this](const domain::AgentId&) { return execution_; }}));
+        registry_.add(use_workspace(
+            {.store = *store_,
+             .loop = loop_,
+             .clock = clock_,
+             .processes = runner_,
+             .environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", folder_.at("home")}},
+             .boundary_of = [this](const domain::AgentId& agent) -> const sandbox::Boundary* {
+                 return &shell_.boundary(agent);
+             },
+             .runtime_home = folder_.path() / "runtime",
+             .execution_of = [this](const domain::AgentId&) { return execution_; }}));
         place_ = {.agent_id = {"default"},
                   .agent_home = folder_.path() / "home",
                   .workspace = {.execution_root = folder_.at("repo"), .cwd = folder_.at("repo")}};

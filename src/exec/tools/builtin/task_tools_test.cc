@@ -416,7 +416,11 @@ TEST_F(TaskToolsTest, ACallThatWasCutOffIsTakenUpAndNotRepeated) {
         .args = {{"cmd", "echo run >> ../runs; : > ready; read line < ../go; echo done"},
                  {"login", false}}};
     std::optional<bool> can_resume;
-    tool->can_resume(call, [&](bool answer) { can_resume = answer; });
+    tool->can_resume(call, [&](bool answer) {
+        can_resume = answer;
+        loop_.stop();
+    });
+    while (!can_resume) loop_.run();
     ASSERT_EQ(can_resume, true);
     results::FileArtifacts sink(folder_.path() / "artifacts", "exec", ids_);
     std::optional<tools::Outcome> outcome;

@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include "agent/workspace/choose.h"
 #include "agent/workspace/workspace.h"
 #include "base/os/files.h"
+#include "base/os/lifetime.h"
 #include "base/text.h"
 #include "exec/sandbox/permit.h"
 #include "exec/tools/builtin/builtin.h"
@@ -47,6 +50,12 @@ std::string shown(const std::string& text) {
     return base::printable(base::ellipsize(base::to_utf8(text), 200));
 }
 
+bool is_gits(const fs::path& name) {
+    const std::string text = name.string();
+    return text.size() == 4 && text[0] == '.' && (text[1] | 32) == 'g' && (text[2] | 32) == 'i' &&
+           (text[3] | 32) == 't';
+}
+
 bool is_folder(const fs::path& path) {
     std::error_code ignored;
     return fs::is_directory(path, ignored);
@@ -56,20 +65,20 @@ bool is_home(const std::string& id) {
     return id == workspace::kAgentHome || id.starts_with("agent_home:");
 }
 
-// One call. What it reads of disk and store is little; git runs in the background.
+// One call, as steps in the background, which read and write disk and store, and what follows from
+// each on the loop. Only one of both is under way at a time, so they share the members.
 class Use final : public tools::Running, public std::enable_shared_from_this<Use> {
 public:
-    Use(const WorkspaceParts& parts, const domain::ToolCall& call, tools::Place place,
-        tools::Done done)
+    Use(const WorkspaceParts& parts, const base::Lifetime& owner, const domain::ToolCall& call,
+        tools::Place place, tools::Done done)
         : parts_(parts),
+          owner_(owner),
           args_(args_of(call.args)),
           place_(std::move(place)),
           done_(std::move(done)) {}
 
-    // False when the outcome is there at once.
-    bool begin() {
-        choose();
-        return !ended_;
+    void begin() {
+        step([this] { return choose(); });
     }
 
     void cancel() override {
@@ -78,12 +87,31 @@ public:
     }
 
 private:
-    using Git = std::move_only_function<void(const base::ProcessExit&)>;
+    // What follows from a step, on the loop.
+    using Next = base::Job;
+    // What follows from a command of git, in the background.
+    using Git = std::move_only_function<Next(const base::ProcessExit&)>;
 
-    void choose() {
+    void step(std::move_only_function<Next()> work) {
+        base::run_in_background<Next>(
+            parts_.loop, owner_,
+            [work = std::move(work)]() mutable -> base::Result<Next> { return work(); },
+            [self = shared_from_this()](base::Result<Next> next) {
+                if (!next) return self->finish(failed(next.error().message));
+                (*next)();
+            });
+    }
+
+    // In the background -------------------------------------------------------------------------
+
+    Next end(ToolError error) {
+        return [this, error = std::move(error)]() mutable { finish(std::move(error)); };
+    }
+
+    Next choose() {
         auto asker = read_asker();
         if (!asker) return end(failed(asker.error().message));
-        auto target = look(*asker);
+        auto target = find_target(*asker);
         if (!target) return end(std::move(target).error());
         if (args_.mode == Mode::Isolated) return isolate(*target, *asker);
         return use_directly(*target, *asker);
@@ -105,7 +133,7 @@ private:
         return asker;
     }
 
-    std::expected<workspace::Target, ToolError> look(const workspace::Asker& asker) {
+    std::expected<workspace::Target, ToolError> find_target(const workspace::Asker& asker) {
         std::string wanted = args_.path.value_or("");
         if (args_.workspace_id) {
             const auto entry = workspace::choose_attached(*args_.workspace_id, asker);
@@ -126,6 +154,16 @@ private:
                 wanted.starts_with('~')
                     ? "Write the home folder out; '~' is not known here."
                     : "Give an existing folder, or use workspace_id \"agent_home\"."));
+        if (std::ranges::any_of(folder, is_gits))
+            return std::unexpected(tools::invalid_input(
+                kTool, field, fmt::format("{} lies in a git folder.", shown(wanted)),
+                "Leave .git to git; use the repository's own folder."));
+        // Attached folders are stored without links.
+        if (args_.workspace_id && !is_home(*args_.workspace_id) && folder != fs::path(wanted))
+            return std::unexpected(tools::invalid_input(
+                kTool, field,
+                fmt::format("{} was replaced by a link after it was attached.", shown(wanted)),
+                "Choose another workspace; only the operator can attach the new folder."));
         workspace::Target target{.folder = folder};
         if (!args_.workspace_id || args_.mode == Mode::Isolated)
             target.checkout = workspace::find_checkout(folder);
@@ -145,7 +183,7 @@ private:
         return found;
     }
 
-    void use_directly(const workspace::Target& target, const workspace::Asker& asker) {
+    Next use_directly(const workspace::Target& target, const workspace::Asker& asker) {
         auto entry = args_.workspace_id ? workspace::choose_attached(*args_.workspace_id, asker)
                                         : workspace::choose_direct(target, asker);
         if (!entry) return end(std::move(entry).error());
@@ -163,7 +201,7 @@ private:
 
     // Isolated -----------------------------------------------------------------------------------
 
-    void isolate(const workspace::Target& target, const workspace::Asker& asker) {
+    Next isolate(const workspace::Target& target, const workspace::Asker& asker) {
         if (const auto allowed = sandbox::permit(asker.execution, sandbox::Use::Worktree); !allowed)
             return end(
                 {.kind = "policy_denied",
@@ -180,23 +218,22 @@ private:
             if (!cwd) return end(cwd.error());
             plan_.entry.cwd = cwd->string();
         }
-        return ask_git({"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}, kGitLookMax,
-                       [this](const base::ProcessExit& exit) { on_head(exit); });
+        return git({"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}, kGitLookMax,
+                   [this](const base::ProcessExit& exit) { return on_head(exit); });
     }
 
-    void on_head(const base::ProcessExit& exit) {
-        if (exit.exit_code != 0) {
-            end(git_failed(fmt::format("{} has no commit to start from", plan_.source.string()),
-                           exit));
-            return;
-        }
+    Next on_head(const base::ProcessExit& exit) {
+        if (exit.exit_code != 0)
+            return end(git_failed(
+                fmt::format("{} has no commit to start from", plan_.source.string()), exit));
         plan_.worktree.base_commit = base::trim(exit.out.head);
-        ask_git({"show-ref", "--verify", "--quiet",
-                 "refs/heads/" + plan_.worktree.session.worktree_branch},
-                kGitLookMax, [this](const base::ProcessExit& shown) { on_branch(shown); });
+        return git({"show-ref", "--verify", "--quiet",
+                    "refs/heads/" + plan_.worktree.session.worktree_branch},
+                   kGitLookMax,
+                   [this](const base::ProcessExit& shown) { return on_branch(shown); });
     }
 
-    void on_branch(const base::ProcessExit& exit) {
+    Next on_branch(const base::ProcessExit& exit) {
         const fs::path path = plan_.worktree.session.worktree_path;
         auto row = known(path);
         if (!row) return end(failed(row.error().message));
@@ -215,32 +252,28 @@ private:
             plan_.worktree = *found.known;
             return bind("");
         }
-        claim(std::get<workspace::Create>(decided), found.known);
+        return claim(std::get<workspace::Create>(decided), found.known);
     }
 
-    // On record, on disk, before anything is made: whoever finds the folder later, this call taken
-    // up by a new process above all, knows whose it is.
-    void claim(workspace::Create create, const std::optional<domain::ManagedWorktree>& before) {
+    // On record, on disk, before anything is made: a process that finds the folder later, above all
+    // one that resumes this call, knows whose it is.
+    Next claim(workspace::Create create, const std::optional<domain::ManagedWorktree>& before) {
         plan_.worktree.created_at = parts_.clock.now();
-        parts_.store.write_async(
-            store::Durability::Disk,
-            [worktree = plan_.worktree, before](store::Tx& tx) -> base::Status {
+        const auto status =
+            parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+                const auto& worktree = plan_.worktree;
                 if (TRY(tx.worktree(worktree.session.worktree_path)) != before)
                     return base::fail(base::ErrorCode::Conflict,
-                                      "Somebody else is making the worktree {} right now; choose "
+                                      "Another agent is making the worktree {} right now; choose "
                                       "another isolation_label.",
                                       worktree.session.worktree_path);
                 return tx.put_worktree(worktree);
-            },
-            [self = shared_from_this(), create](base::Status status) {
-                self->parts_.loop.post([self, create, status = std::move(status)] {
-                    if (!status) return self->end(failed(status.error().message));
-                    self->add(create);
-                });
             });
+        if (!status) return end(failed(status.error().message));
+        return add(create);
     }
 
-    void add(workspace::Create create) {
+    Next add(workspace::Create create) {
         const auto& session = plan_.worktree.session;
         const fs::path folder = fs::path(session.worktree_path).parent_path();
         const auto made = base::make_folders(folder, 0700);
@@ -254,17 +287,17 @@ private:
         words.insert(words.end(),
                      {"--", session.worktree_path,
                       create.branch_exists ? session.worktree_branch : plan_.worktree.base_commit});
-        ask_git(words, kWorktreeAddMax, [this](const base::ProcessExit& exit) {
+        return git(words, kWorktreeAddMax, [this](const base::ProcessExit& exit) {
             if (exit.exit_code != 0) return end(git_failed("git made no worktree", exit));
             outcome_.effects.created.push_back(
                 {plan_.worktree.session.worktree_path, domain::PathKind::Folder});
             outcome_.effects.side_effects_observed = true;
-            bind("A new branch was made for it. ");
+            return bind("A new branch was made for it. ");
         });
     }
 
     // The worktree is there.
-    void bind(std::string note) {
+    Next bind(std::string note) {
         const auto& session = plan_.worktree.session;
         const auto checkout = workspace::find_checkout(session.worktree_path);
         if (!checkout || !checkout->is_worktree())
@@ -284,28 +317,49 @@ private:
             "Its branch is {}, from {}. Leaving it keeps it on disk; mode isolated with the same "
             "isolation_label leads back.",
             session.worktree_branch, session.original_branch);
-        use(plan_.entry, Mode::Isolated, note);
+        return use(plan_.entry, Mode::Isolated, note);
     }
 
-    // The steps of one call ----------------------------------------------------------------------
+    Next git(std::vector<std::string> arguments, std::chrono::milliseconds timeout, Git next) {
+        return [this, arguments = std::move(arguments), timeout, next = std::move(next)]() mutable {
+            ask_git(arguments, timeout, std::move(next));
+        };
+    }
+
+    Next use(domain::WorkspaceEntry entry, Mode mode, std::string note) {
+        return [this, entry = std::move(entry), mode, note = std::move(note)]() mutable {
+            finish_with(std::move(entry), mode, note);
+        };
+    }
+
+    // On the loop -------------------------------------------------------------------------------
 
     void ask_git(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout,
                  Git next) {
         if (cancelled_) return stopped();
+        auto command = git_command(plan_.source, arguments, parts_.environment, timeout);
+        if (const auto* behind = parts_.boundary_of(place_.agent_id)) {
+            const fs::path target = fs::path(plan_.worktree.session.worktree_path).parent_path();
+            auto enclosed = behind->enclose_git(
+                std::move(command), {.source = plan_.source,
+                                     .common_dir = plan_.common_dir,
+                                     .target = is_folder(target) ? target : fs::path()});
+            if (!enclosed) return finish(failed(enclosed.error().message));
+            command = std::move(*enclosed);
+        }
         auto started = parts_.processes.start(
-            git_command(plan_.source, arguments, parts_.environment, timeout),
-            [self = shared_from_this(),
-             next = std::move(next)](const base::ProcessExit& exit) mutable {
+            std::move(command), [self = shared_from_this(),
+                                 next = std::move(next)](const base::ProcessExit& exit) mutable {
                 self->git_.reset();
                 if (exit.cancelled) return self->stopped();
-                next(exit);
+                self->step([next = std::move(next), exit]() mutable { return next(exit); });
             });
         if (!started)
-            return end(failed(fmt::format("git could not be run: {}", started.error().message)));
+            return finish(failed(fmt::format("git could not be run: {}", started.error().message)));
         git_ = *started;
     }
 
-    void use(domain::WorkspaceEntry entry, Mode mode, const std::string& note) {
+    void finish_with(domain::WorkspaceEntry entry, Mode mode, const std::string& note) {
         auto output = std::make_unique<UseWorkspaceOutput>();
         output->result = {.workspace_id = entry.workspace_id,
                           .workspace_anchor = entry.workspace_anchor,
@@ -325,22 +379,21 @@ private:
         output->summary = base::trim(output->summary);
         outcome_.completed = std::move(output);
         outcome_.mutations = {tools::WorkspaceUse{std::move(entry)}};
-        ended_ = true;
         done_(std::move(outcome_));
     }
 
-    void end(ToolError error) {
+    void finish(ToolError error) {
         outcome_.completed = std::unexpected(std::move(error));
-        ended_ = true;
         done_(std::move(outcome_));
     }
 
     void stopped() {
         outcome_.status = domain::ResultStatus::Cancelled;
-        return end(failed("The call was stopped before the workspace was entered."));
+        return finish(failed("The call was stopped before the workspace was entered."));
     }
 
     const WorkspaceParts& parts_;
+    const base::Lifetime& owner_;  // Of the tool.
     const UseWorkspaceArgs args_;
     const tools::Place place_;
     tools::Done done_;
@@ -348,7 +401,6 @@ private:
     workspace::Plan plan_{};
     std::shared_ptr<base::ProcessRunner::Handle> git_;
     bool cancelled_{false};
-    bool ended_{false};
 };
 
 class UseWorkspace final : public tools::Tool {
@@ -376,8 +428,9 @@ public:
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
-        auto use = std::make_shared<Use>(parts_, call, place, std::move(done));
-        return use->begin() ? use : nullptr;
+        auto use = std::make_shared<Use>(parts_, lifetime_, call, place, std::move(done));
+        use->begin();
+        return use;
     }
 
 private:
@@ -395,6 +448,7 @@ private:
         .input_schema = base::schema_of<UseWorkspaceArgs>(),
         .output_schema = base::schema_of<UseWorkspaceResult>(),
         .render = render_summary};
+    base::Lifetime lifetime_;
 };
 
 }  // namespace

@@ -56,6 +56,32 @@ TEST_F(UseWorkspaceTest, AsksTheRuntimeToBindWhatItSays) {
     EXPECT_EQ(std::ranges::count(end.receipt, '\n'), 0) << end.receipt;
 }
 
+// What lies there, the operator's git executes and obeys.
+TEST_F(UseWorkspaceTest, EntersNoGitFolder) {
+    for (const char* path : {".git", ".git/hooks", ".git/../.git"}) {
+        const auto end = run("UseWorkspace", {{"path", path}});
+        ASSERT_FALSE(end.envelope.ok()) << path;
+        EXPECT_THAT(end.envelope.error().message, HasSubstr("git folder")) << path;
+    }
+    sh("mv .git/HEAD head");  // Then it is no repository that git would find.
+    EXPECT_FALSE(run("UseWorkspace", {{"path", ".git"}}).envelope.ok());
+}
+
+TEST_F(UseWorkspaceTest, EntersNoAttachedFolderThatWasReplacedByALink) {
+    fs::create_directories(folder_.at("attached"));
+    fs::create_directories(folder_.at("secret"));
+    const auto entry = workspace::entry_of_folder(folder_.at("attached"));
+    ASSERT_TRUE(store_->write(store::Durability::Process,
+                              [&](store::Tx& tx) { return tx.put_workspace(entry); }));
+    save({.agent_id = {"default"}, .attached_workspaces = {entry.workspace_id}});
+    EXPECT_TRUE(run("UseWorkspace", {{"workspace_id", entry.workspace_id}}).envelope.ok());
+    fs::remove(folder_.at("attached"));
+    fs::create_directory_symlink(folder_.at("secret"), folder_.at("attached"));
+    const auto end = run("UseWorkspace", {{"workspace_id", entry.workspace_id}});
+    ASSERT_FALSE(end.envelope.ok());
+    EXPECT_THAT(end.envelope.error().message, HasSubstr("replaced by a link"));
+}
+
 // contract: WT-11, WT-20
 TEST_F(UseWorkspaceTest, SpeaksOfIsolationAndOfNothingThatTheRuntimeKeepsForItself) {
     const auto& spec = registry_.find("UseWorkspace")->spec();

@@ -284,8 +284,8 @@ TEST_F(McpLive, ItEndsWithAllItStartedWhenItIsNotNeededAnyMore) {
 
 // A server may write below its folder and nowhere else, and not see what is hidden.
 TEST_F(McpLive, BehindABoundaryAServerIsConfined) {
-    boundary_ = sandbox::Boundary({.backend = sandbox::Backend::Bubblewrap}, HOLON_BINARY,
-                                  folder_.path() / "user", folder_.path() / "holon");
+    boundary_ = sandbox::Boundary({.backend = sandbox::Backend::Bubblewrap},
+                                  {folder_.path() / "user"}, folder_.path() / "holon");
     if (const auto lacks = sandbox::missing(boundary_.machine()); !lacks.empty())
         HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
     // Below /tmp everything is private to a confined process.

@@ -29,6 +29,19 @@ std::string why_of(const Failure& failure) {
     return "it sent a message that was too long";
 }
 
+// What the operator's settings name: the program and the files among its arguments.
+std::vector<std::filesystem::path> named_files(const config::McpServer& server) {
+    std::vector<std::filesystem::path> list;
+    std::vector<std::string> words = server.args;
+    words.push_back(server.command);
+    for (const std::filesystem::path word : words) {
+        std::error_code failed;
+        if (word.is_absolute() && std::filesystem::is_regular_file(word, failed))
+            list.push_back(std::filesystem::canonical(word, failed));
+    }
+    return list;
+}
+
 }  // namespace
 
 struct Session::Pending {
@@ -124,7 +137,9 @@ base::Result<base::ProcessSpec> Session::process() const {
     base::ProcessSpec spec{
         .argv = {server.command}, .cwd = server.cwd, .environment = server.environment};
     spec.argv.insert(spec.argv.end(), server.args.begin(), server.args.end());
-    return parts_.boundary.enclose(std::move(spec), {.execution_root = server.cwd});
+    return parts_.boundary.enclose(std::move(spec),
+                                   {.execution_root = std::filesystem::weakly_canonical(server.cwd),
+                                    .readable = named_files(server)});
 }
 
 void Session::spawn() {
@@ -136,6 +151,7 @@ void Session::spawn() {
     out_lines_ = LineCodec();
     garbage_ = 0;
     unending_bytes_ = 0;
+    error_bytes_ = 0;
     auto child = parts_.children.start(
         *spec,
         {.on_out = while_alive([this](std::string_view bytes) { listen(bytes); }),
@@ -171,6 +187,7 @@ void Session::on_introduced(const Answer& answer) {
     if (has_listed_ || !capabilities || !capabilities->contains("tools")) return become_ready();
     pages_ = 0;
     listed_.clear();
+    listed_bytes_ = 0;
     list_page("");
 }
 
@@ -187,7 +204,12 @@ void Session::on_page(const Answer& answer, const std::string& cursor) {
     if (!answer) return lose(why_of(answer.error()));
     const auto* list = base::find(*answer, "tools");
     if (!list || !list->is_array()) return lose("its list of tools is no list");
-    for (const auto& tool : list->get_array()) listed_.push_back(tool);
+    for (const auto& tool : list->get_array()) {
+        listed_bytes_ += base::json_text(tool).size();
+        if (listed_bytes_ > kListBytesMax)
+            return lose(fmt::format("its list of tools has more than {} bytes", kListBytesMax));
+        listed_.push_back(tool);
+    }
     const std::string next = base::string_at(json::value(*answer), "nextCursor");
     if (next.empty()) return become_ready();
     if (next == cursor) return lose("its list of tools leads back to the same page");
@@ -326,6 +348,13 @@ void Session::on_too_long() {
 }
 
 void Session::keep_error_output(std::string_view bytes) {
+    const bool had_room = error_bytes_ <= kErrorBytesMax;
+    error_bytes_ += bytes.size();
+    if (error_bytes_ > kErrorBytesMax) {
+        if (had_room)
+            note("[holon] it writes too much here; nothing more is kept until it restarts");
+        return;
+    }
     err_lines_.add(
         bytes, [this](std::string_view line) { note(line); },
         [this] { note("[holon] a line that is too long was not kept"); });

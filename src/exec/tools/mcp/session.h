@@ -30,6 +30,10 @@ namespace mcp {
 // From its start until it has introduced itself and listed its tools.
 inline constexpr std::chrono::milliseconds kStartWait{10'000};
 inline constexpr std::size_t kPagesMax = 32;
+// Of all pages together; a longer list of tools ends the server.
+inline constexpr std::size_t kListBytesMax = std::size_t{4} * 1024 * 1024;
+// What one process may write to its standard error; the rest of its life is not kept.
+inline constexpr std::size_t kErrorBytesMax = std::size_t{16} * 1024 * 1024;
 // Lines that are no messages, in the life of one process; then it is ended.
 inline constexpr std::size_t kGarbageMax = 64;
 // What it may write without completing a line; then it is ended.
@@ -147,6 +151,8 @@ private:
     bool has_listed_{false};
     bool list_has_changed_{false};
     std::vector<json::value> listed_;
+    std::size_t listed_bytes_{0};
+    std::size_t error_bytes_{0};  // Of the present process.
     std::string protocol_version_;
     std::string introduction_;
 };

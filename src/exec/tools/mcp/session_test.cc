@@ -276,6 +276,46 @@ TEST_F(McpSession, AServerThatWritesWithoutEndIsGivenUp) {
     EXPECT_FALSE(session_->is_ready());
 }
 
+TEST_F(McpSession, AListOfToolsWithoutEndIsGivenUp) {
+    session_->open([&](base::Status status) { opened_ = std::move(status); });
+    introduce();
+    const std::string words(1024 * 1024, 'x');
+    for (std::size_t page = 0; page < kPagesMax && last_method() == "tools/list"; ++page) {
+        if (opened_) break;
+        servers_.answer({{"tools", {{{"name", fmt::format("t{}", page)}, {"description", words}}}},
+                         {"nextCursor", fmt::format("{}", page + 1)}});
+    }
+    EXPECT_FALSE(session_->is_ready());
+    EXPECT_LE(servers_.heard.size(), 2 + kListBytesMax / words.size() + 1);
+}
+
+TEST_F(McpSession, ErrorOutputWithoutEndIsNotKept) {
+    std::string pattern = testing::TempDir() + "holon-mcp-XXXXXX";
+    const std::filesystem::path folder = mkdtemp(pattern.data());
+    session_ = std::make_unique<Session>(SessionParts{.server = {.name = "s", .command = "cmd"},
+                                                      .loop = loop_,
+                                                      .clock = loop_,
+                                                      .children = servers_,
+                                                      .boundary = boundary_,
+                                                      .log_file = folder / "s.log"});
+    make_ready();
+    const std::string line = std::string(4000, 'e') + "\n";
+    for (std::size_t sent = 0; sent <= kErrorBytesMax; sent += line.size())
+        servers_.events.on_err(line);
+    const auto bytes = [&] {
+        std::uintmax_t sum = 0;
+        for (const auto& file : std::filesystem::directory_iterator(folder))
+            sum += file.file_size();
+        return sum;
+    };
+    const auto before = bytes();
+    EXPECT_GT(before, 0U);
+    for (int more = 0; more < 100; ++more) servers_.events.on_err(line);
+    EXPECT_EQ(bytes(), before);
+    EXPECT_TRUE(session_->is_ready());
+    std::filesystem::remove_all(folder);
+}
+
 TEST_F(McpSession, AServerThatDoesNotReadIsGivenUp) {
     make_ready();
     servers_.reads = false;

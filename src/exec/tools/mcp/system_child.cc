@@ -173,9 +173,11 @@ private:
 };
 
 base::ProcessSpec tethered(const base::ProcessSpec& spec, std::string program) {
-    base::ProcessSpec outer{.argv = {"holon-supervisor", "tether", std::move(program)},
+    base::ProcessSpec outer{.argv = {"holon-supervisor", "tether",
+                                     std::to_string(spec.files.size()), std::move(program)},
                             .cwd = spec.cwd,
-                            .environment = spec.environment};
+                            .environment = spec.environment,
+                            .files = spec.files};
     outer.argv.insert(outer.argv.end(), spec.argv.begin(), spec.argv.end());
     return outer;
 }

@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstring>
 
+#include "base/os/fs/open_path.h"
 #include "base/text.h"
 
 namespace patch {
@@ -94,13 +95,14 @@ Folder open_folder(const Folder& parent, const std::string& name) {
 }
 
 Outcome<Tree> Tree::open(const Place& place) {
-    std::error_code error;
-    const fs::path real_root = fs::canonical(place.root, error);
-    if (error) return system_failure("Opening", place.root.string(), error.value());
-    const int fd = ::open(real_root.c_str(), kFolderFlags);
-    if (fd < 0) return system_failure("Opening", place.root.string(), errno);
     Place normal{place.root.lexically_normal(), place.cwd.lexically_normal()};
-    return Tree(std::move(normal), real_root, std::make_shared<const Descriptor>(fd));
+    // A workspace is stored with its links resolved: one that appears on the way later leads to a
+    // folder that nobody has attached.
+    auto fd = base::open_without_links(normal.root, O_PATH | O_DIRECTORY);
+    if (!fd && fd.error().code == base::ErrorCode::Refused)
+        return system_failure("Opening", place.root.string(), ELOOP);
+    if (!fd) return system_failure("Opening", place.root.string(), errno);
+    return Tree(normal, normal.root, std::make_shared<const Descriptor>(fd->release()));
 }
 
 json::object Tree::path_details(const Spot& spot, std::string_view resolved) const {

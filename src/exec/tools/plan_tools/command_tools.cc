@@ -158,7 +158,9 @@ public:
         const auto args = base::from_json<RunArgs>(call.args).value();
         const NamedCommand& command = *find(args.name);  // check() has found it.
         auto argv = filled(command, args.args);
-        builtin::CommandSpec spec{.cmd = shown_line(argv), .argv = std::move(argv)};
+        builtin::CommandSpec spec{.cmd = shown_line(argv),
+                                  .argv = std::move(argv),
+                                  .instructed_by = call.authority_class};
         spec.timeout_ms = command.timeout_ms;
         if (call.timeout_ms && (!spec.timeout_ms || *call.timeout_ms < *spec.timeout_ms))
             spec.timeout_ms = call.timeout_ms;

@@ -56,7 +56,6 @@ struct Host {
     std::vector<NamedCommand> commands{};
     // Off by default: vault.delete then is POLICY_DENIED. On, it moves to the vault's .trash.
     bool allow_delete{false};
-    std::filesystem::path kept{};  // plan.undo restores only from files below it.
 };
 
 inline constexpr std::string_view kUndoTool = "plan.undo";

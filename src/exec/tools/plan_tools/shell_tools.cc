@@ -49,6 +49,7 @@ public:
                                        .workdir = std::move(args.workdir),
                                        .shell = std::move(args.shell),
                                        .login = args.login.value_or(true),
+                                       .instructed_by = call.authority_class,
                                        .timeout_ms = call.timeout_ms,
                                        .max_output_tokens = args.max_output_tokens},
                                       spec_.name, place, sink, std::move(done));

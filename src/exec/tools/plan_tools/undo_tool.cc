@@ -36,6 +36,12 @@ std::string summary_of(const vault::UndoEntry& entry, const vault::Decision& dec
     return path;
 }
 
+// What a call may restore from: the run that its own run takes back, else its own. What any other
+// run kept may come from a vault that this run has nothing to do with.
+const std::filesystem::path& kept_for(const tools::Place& place) {
+    return place.reverted.empty() ? place.agent_home : place.reverted;
+}
+
 }  // namespace
 
 void add_undo(tools::Registry& registry, const Kit& kit) {
@@ -45,8 +51,9 @@ void add_undo(tools::Registry& registry, const Kit& kit) {
             std::string(kUndoTool), "plan",
             "Take one change of an earlier run back, if nothing has changed since."),
         {.decide =
-             [kept = kit.host.kept](const vault::Root& root, const Request& request) {
-                 return vault::decide_undo(root, request.as<vault::UndoEntry>(), kept);
+             [](const vault::Root& root, const Request& request) {
+                 return vault::decide_undo(root, request.as<vault::UndoEntry>(),
+                                           kept_for(request.place));
              },
          .report =
              [](const Request& request, const vault::Done& done) {

@@ -293,5 +293,28 @@ TEST_F(VaultToolsTest, EndACommandThatIsCancelled) {
     EXPECT_EQ(end().error->code, "CANCELLED");
 }
 
+// A plan can name any file of the runtime's folder, and what another run kept may be private.
+TEST_F(PlanToolsTest, UndoRestoresWhatItsOwnRunKeptAndNothingOfAnotherRun) {
+    write("a.md", "before");
+    const auto entry = undo_of(run("vault.writeFile", {{"path", "a.md"},
+                                                       {"content", " after"},
+                                                       {"mode", "append"},
+                                                       {"expectedEtag", vault::etag("before")}}))
+                           .at(0);
+    folder_.write("other-run/kept", "private");
+    const json::value foreign{{"action", "delete"},
+                              {"path", "leak.md"},
+                              {"beforeArtifact", folder_.at("other-run/kept")}};
+    EXPECT_EQ(code("plan.undo", foreign), "POLICY_DENIED");
+    // A run that takes back another one restores from that one alone.
+    const auto own = base::to_json(entry);
+    place_.reverted = folder_.at("other-run");
+    EXPECT_EQ(code("plan.undo", own), "POLICY_DENIED");
+    EXPECT_EQ(code("plan.undo", foreign), "ok");
+    place_.reverted.clear();
+    EXPECT_EQ(code("plan.undo", own), "ok");
+    EXPECT_THAT(all()["a.md"], testing::EndsWith("before"));
+}
+
 }  // namespace
 }  // namespace plan_tools

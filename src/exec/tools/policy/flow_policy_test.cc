@@ -116,7 +116,7 @@ TEST_F(ProposalTest, ACallIsPutToTheOperatorAndNotRun) {
     const auto end = dispatched(&proposals_, AuthorityClass::IntegrationSignal);
     EXPECT_EQ(end.envelope.error().kind, "needs_operator_approval");
     EXPECT_EQ(base::string_at(*end.envelope.error().details, "proposal_id"), "run-7");
-    EXPECT_THAT(end.receipt, HasSubstr("put to the operator as run-7"));
+    EXPECT_THAT(end.receipt, HasSubstr("sent to the operator for approval as run-7"));
     EXPECT_EQ(end.result.error->code, "POLICY_DENIED");
     ASSERT_EQ(proposals_.asked.size(), 1U);
     EXPECT_EQ(proposals_.asked[0].call_id.value, "call-1");

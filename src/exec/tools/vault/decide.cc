@@ -185,7 +185,10 @@ Outcome<std::string> read_kept(const std::filesystem::path& kept, const std::str
     const auto inside = std::filesystem::path(artifact).lexically_relative(kept);
     if (inside.empty() || inside.is_absolute() || *inside.begin() == "..")
         return denied(artifact, "is not among the files that runs keep", "Restore it by hand.");
-    auto content = TRY(TRY(Root::open(kept)).read(inside.string(), kFileBytesMax, false));
+    // The runtime's own folder; the operator may have put a link on the way to it.
+    std::error_code ignored;
+    const auto real = std::filesystem::weakly_canonical(kept, ignored);
+    auto content = TRY(TRY(Root::open(real)).read(inside.string(), kFileBytesMax, false));
     return std::move(content.bytes);
 }
 

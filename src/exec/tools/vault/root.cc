@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/hash.h"
+#include "base/os/fs/open_path.h"
 #include "exec/tools/vault/names.h"
 
 namespace vault {
@@ -58,9 +59,12 @@ std::string etag(std::string_view bytes) {
 }
 
 Outcome<Root> Root::open(const std::filesystem::path& path) {
-    base::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) return refused("Opening the vault", path.string(), errno);
-    return Root(std::move(fd));
+    auto fd = base::open_without_links(path.lexically_normal(), O_RDONLY | O_DIRECTORY);
+    if (fd) return Root(std::move(*fd));
+    const int why = fd.error().code == base::ErrorCode::Refused    ? ELOOP
+                    : fd.error().code == base::ErrorCode::NotFound ? ENOENT
+                                                                   : errno;
+    return refused("Opening the vault", path.string(), why);
 }
 
 int Root::open_below(std::string_view path, int flags) const {

@@ -37,6 +37,9 @@ constexpr std::chrono::milliseconds kSweepInterval{10};
 constexpr std::chrono::milliseconds kSignalGrace{2000};
 // Enough reads to empty the largest pipe that a command without privileges can make (1 MiB).
 constexpr int kReadsLast = 32;
+// Pauses between attempts to write the end of the command.
+constexpr std::chrono::milliseconds kSaveRetryFirst{50};
+constexpr std::chrono::milliseconds kSaveRetryMax{5000};
 constexpr std::size_t kConnectionsMax = 8;
 constexpr std::size_t kAnswerBytesMax = 64 * 1024;
 constexpr winsize kTerminalSize{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
@@ -75,8 +78,20 @@ void Supervision::run() {
         start_error_ = started.error().message;
         phase_ = Phase::Finished;
     }
-    write_state();
+    if (phase_ != Phase::Finished) write_state();
     while (phase_ != Phase::Finished) poll_once();
+    save_end();
+}
+
+// The end is known nowhere else: while it cannot be written (the disk is full), this process keeps
+// it, and its connections stay open. It gives up when its folder is removed or it is asked to end.
+void Supervision::save_end() {
+    for (auto pause = kSaveRetryFirst; !write_state(); pause = std::min(pause * 2, kSaveRetryMax)) {
+        struct stat folder{};
+        if (::stat(".", &folder) != 0 || folder.st_nlink == 0) return;
+        pollfd asked{.fd = signals_.get(), .events = POLLIN, .revents = 0};
+        if (::poll(&asked, 1, static_cast<int>(pause.count())) > 0) return;
+    }
 }
 
 base::Status Supervision::start() {
@@ -106,6 +121,7 @@ base::Status Supervision::start() {
     auto tree = base::ProcessTree::grow(
         [&](pid_t& pid) { return base::spawn(program, request_.process, streams, pid); });
     if (!tree) return base::spawn_failure(tree.error(), request_.process.argv[0]);
+    request_.process.files.clear();
     tree_.emplace(std::move(*tree));
     start_time_ = base::start_time_of(tree_->leader());
     return {};
@@ -331,19 +347,28 @@ void Supervision::keep(std::string_view bytes, bool is_err) {
     dropped_bytes_ += bytes.size() - fits.size();
     (is_err ? err_bytes_ : out_bytes_) += fits.size();
     if (fits.empty()) return;
-    if (is_next && segments_.size() >= kSegmentsHeld) write_segments();
+    if (is_next && segments_.size() >= kSegmentsHeld) {
+        if (!write_segments())
+            log_error_ = base::fail_errno("write the list of segments").error().message;
+        segments_written_ += segments_.size();
+        segments_.clear();
+    }
     if (is_next) segments_.push_back({.is_err = is_err});
     segments_.back().bytes += fits.size();
 }
 
-void Supervision::write_segments() {
+// On failure the file is as it was before, and errno says why.
+bool Supervision::write_segments() {
     const int start = segments_written_ == 0 ? O_TRUNC : O_APPEND;
     const base::Fd file(
         ::open(std::string(kSegmentsFile).c_str(), O_WRONLY | O_CREAT | start | O_CLOEXEC, 0600));
-    if (!file || !base::write_all(file.get(), encode(segments_)))
-        log_error_ = base::fail_errno("write the list of segments").error().message;
-    segments_written_ += segments_.size();
-    segments_.clear();
+    if (!file) return false;
+    if (base::write_all(file.get(), encode(segments_))) return true;
+    const int why = errno;
+    if (::ftruncate(file.get(), static_cast<off_t>(segments_written_ * kSegmentBytes)) != 0)
+        log_error_ = base::fail_errno("shorten the list of segments").error().message;
+    errno = why;
+    return false;
 }
 
 void Supervision::on_leader_end(const siginfo_t& info) {
@@ -417,7 +442,6 @@ void Supervision::settle(std::size_t running) {
 void Supervision::finish() {
     enter(Phase::Finished);
     tree_->release();
-    write_state();
 }
 
 void Supervision::enter(Phase phase) {
@@ -433,10 +457,14 @@ void Supervision::on_deadline() {
 
 // Replaced in one step, so that a reader sees the old state or all of the new one. Flushed to the
 // disk only when no runtime is there to record the end itself; a machine that loses power loses the
-// command, too.
-void Supervision::write_state() {
+// command, too. False when it could not be written.
+bool Supervision::write_state() {
     const bool ended = phase_ == Phase::Finished;
-    if (ended && out_bytes_ > 0 && err_bytes_ > 0) write_segments();
+    if (ended && out_bytes_ > 0 && err_bytes_ > 0 && !segments_.empty()) {
+        if (!write_segments()) return false;
+        segments_written_ += segments_.size();
+        segments_.clear();
+    }
     const std::string_view status = !start_error_.empty() ? "not_started"
                                     : ended               ? "exited"
                                                           : "running";
@@ -451,9 +479,9 @@ void Supervision::write_state() {
         json_string(log_error_), duration_.count());
     const std::string name(kStateFile), next = name + ".next";
     const base::Fd file(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!file || !base::write_all(file.get(), text)) return;
+    if (!file || !base::write_all(file.get(), text)) return false;
     if (ended && connections_.empty()) ::fsync(file.get());
-    ::rename(next.c_str(), name.c_str());
+    return ::rename(next.c_str(), name.c_str()) == 0;
 }
 
 }  // namespace supervisor

@@ -53,7 +53,7 @@ private:
     bool read_output(base::Fd& stream, bool is_err);
     void read_to_the_end();
     void keep(std::string_view bytes, bool is_err);
-    void write_segments();
+    bool write_segments();
 
     void on_leader_end(const siginfo_t& info);
     void on_output_end();
@@ -67,7 +67,8 @@ private:
     void on_deadline();
     bool streams_open() const { return out_ || err_; }
 
-    void write_state();
+    void save_end();
+    bool write_state();
 
     Request request_;
     std::list<Connection> connections_;

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -73,13 +75,17 @@ void end_tree(base::ProcessTree& tree) {
 }  // namespace
 
 int tether(char** argv) {
-    const std::string program = argv[0];
-    const base::ProcessSpec spec = spec_of(argv + 1);
-    ::close_range(kLifelineFd + 1, ~0U, 0);
+    const std::string program = argv[1];
+    base::ProcessSpec spec = spec_of(argv + 2);
+    int fd = kLifelineFd + 1;
+    for (long files = std::strtol(argv[0], nullptr, 10); files > 0; --files)
+        spec.files.push_back(std::make_shared<base::Fd>(fd++));
+    ::close_range(static_cast<unsigned>(fd), ~0U, 0);
     ::fcntl(kLifelineFd, F_SETFD, FD_CLOEXEC);
     const base::Streams streams{.in = STDIN_FILENO, .out = STDOUT_FILENO, .err = STDERR_FILENO};
     auto tree = base::ProcessTree::grow(
         [&](pid_t& pid) { return base::spawn(program, spec, streams, pid); });
+    spec.files.clear();
     if (!tree) return kNotStarted;
     release_streams();
     if (!await(*tree, true, -1)) await(*tree, false, kInputGrace.count());

@@ -10,6 +10,7 @@
 #include "base/typed.h"
 #include "domain/waiting.h"
 #include "exec/results/project.h"
+#include "exec/sandbox/denials.h"
 
 namespace builtin {
 
@@ -98,6 +99,7 @@ struct CommandOutput final : results::Output {
     bool confined{false};            // It ran behind a boundary that keeps something.
     // Destinations it asked for, a JSON line {host, port, outcome} each. Empty: none, or no log.
     std::filesystem::path network_log{};
+    std::vector<sandbox::Denial> denials{};  // What the boundary kept it from.
     base::Result<results::Canonical> project(results::ArtifactSink& sink,
                                              const results::OutputPolicy& policy) const override;
     std::vector<results::Evidence> evidence() const override;

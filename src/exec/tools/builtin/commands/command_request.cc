@@ -1,7 +1,5 @@
 #include "exec/tools/builtin/commands/command_request.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "exec/tools/builtin/commands/command_text.h"
 
@@ -10,19 +8,12 @@ namespace {
 
 constexpr std::size_t kSummaryCharsMax = 80;
 
-// What a terminal needs; the command's own environment decides where it says something.
-void add_terminal(base::ProcessSpec& process) {
-    process.environment.emplace_back("HOLON_PROCESS_GROUP", "1");
-    const auto is_term = [](const auto& variable) { return variable.first == "TERM"; };
-    if (std::ranges::none_of(process.environment, is_term))
-        process.environment.emplace_back("TERM", "dumb");
-}
-
 }  // namespace
 
 std::expected<tasks::CommandRequest, domain::ToolError> command_request(
     const Shell& shell, const tools::Place& place, const domain::TaskId& id,
-    const tasks::CommandTaskSpec& spec, std::string_view tool, bool started) {
+    const tasks::CommandTaskSpec& spec, std::string_view tool, bool started,
+    domain::AuthorityClass instructed_by) {
     const auto& boundary = shell.boundary(place.agent_id);
     tasks::CommandRequest request{
         .id = id,
@@ -42,20 +33,22 @@ std::expected<tasks::CommandRequest, domain::ToolError> command_request(
                                   .workdir = spec.workdir,
                                   .shell = spec.shell,
                                   .login = spec.login,
+                                  .tty = spec.tty,
+                                  .instructed_by = instructed_by,
                                   .max_output_tokens = spec.max_output_tokens,
                                   .network_log = request.network_log},
                                  place, tool);
     if (!process) return std::unexpected(process.error());
-    if (spec.tty) add_terminal(*process);
     request.argv = std::move(process->argv);
     request.workdir = std::move(process->cwd);
     request.environment = std::move(process->environment);
+    request.files = std::move(process->files);
     return request;
 }
 
 std::filesystem::path output_log(const std::filesystem::path& agent_home,
                                  const domain::TaskId& id) {
-    return agent_home / "task-output" / (id.value + ".log");
+    return agent_home / tasks::kOutputFolder / (id.value + ".log");
 }
 
 }  // namespace builtin

@@ -66,13 +66,37 @@ public:
         host_.cancel(id_);
     }
 
+    std::filesystem::path live_output() const override { return log_; }
+
 private:
     void begin(base::Result<tasks::CommandState> state) {
-        if (auto settled = without_starting(std::move(state))) {
-            if (!*settled) outcome_.denials = denials_of(settled->error());
-            outcome_.completed = std::move(*settled);
-            return done_(std::move(outcome_));
-        }
+        if (state && state->task) return answer(about<PromotedOutput>(std::move(*state->task)));
+        was_started_ = state && state->was_started;
+        if (was_started_) return observe();
+        using Folder = std::filesystem::path;
+        shell_.offload<Folder>(
+            [&shell = shell_, place = place_,
+             workdir = args_.workdir]() -> std::expected<Folder, domain::ToolError> {
+                if (auto refused = shell.refusal(place, "ExecCommand"))
+                    return std::unexpected(std::move(*refused));
+                return resolve_workdir(place, workdir, "ExecCommand");
+            },
+            [self = shared_from_this(), state = std::move(state)](auto workdir) mutable {
+                if (!workdir) return self->answer(std::unexpected(std::move(workdir).error()));
+                if (auto settled = self->without_starting(std::move(state), *workdir))
+                    return self->answer(std::move(*settled));
+                self->observe();
+            });
+    }
+
+    // The outcome of a call that starts nothing.
+    void answer(results::Completed completed) {
+        if (!completed) outcome_.denials = denials_of(completed.error());
+        outcome_.completed = std::move(completed);
+        done_(std::move(outcome_));
+    }
+
+    void observe() {
         auto body = [self = shared_from_this()](base::Job finished) {
             self->run(std::make_shared<base::Job>(std::move(finished)));
         };
@@ -87,15 +111,9 @@ private:
             shell_.observed(place_.workspace.execution_root, std::move(body), std::move(end));
     }
 
-    // The outcome of a call that starts nothing, if it is one.
-    std::optional<results::Completed> without_starting(base::Result<tasks::CommandState> state) {
-        if (state && state->task) return about<PromotedOutput>(std::move(*state->task));
-        was_started_ = state && state->was_started;
-        if (was_started_) return std::nullopt;
-        if (auto refused = shell_.refusal(place_, "ExecCommand"))
-            return std::unexpected(std::move(*refused));
-        const auto workdir = resolve_workdir(place_, args_.workdir, "ExecCommand");
-        if (!workdir) return std::unexpected(workdir.error());
+    // The outcome of a call that need not start anything, if it is one.
+    std::optional<results::Completed> without_starting(base::Result<tasks::CommandState> state,
+                                                       const std::filesystem::path& workdir) {
         if (!state)
             return std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
                                                      .message = state.error().message});
@@ -103,7 +121,7 @@ private:
             for (auto& task : state->active)
                 if (task.kind == domain::TaskKind::CommandTask &&
                     tasks::is_same_command(tasks::detail_of(task), task_spec_of(args_),
-                                           workdir->string()))
+                                           workdir.string()))
                     return about<AlreadyRunningOutput>(std::move(task));
         if (state->active.size() >= tasks::kCommandTasksPerAgentMax) return too_many_tasks();
         return std::nullopt;
@@ -123,25 +141,39 @@ private:
 
     void finish_cancelled(const Finish& then) {
         outcome_.status = domain::ResultStatus::Cancelled;
-        finish(then, std::unexpected(domain::ToolError{
-                         .kind = "tool_cancelled",
-                         .message = "The command was cancelled before it started."}));
+        finish(then,
+               std::unexpected(domain::ToolError{
+                   .kind = kCancelled, .message = "The command was cancelled before it started."}));
     }
 
     void run(const Finish& then) {
         if (cancelled_) return finish_cancelled(then);
-        const auto spec = task_spec_of(args_);
-        auto request = command_request(shell_, place_, id_, spec, "ExecCommand", was_started_);
+        room_ = shell_.reserve_room(spec_of(args_), sink_);
+        using Request = tasks::CommandRequest;
+        shell_.offload<Request>(
+            [&shell = shell_, place = place_, id = id_, spec = task_spec_of(args_),
+             was_started = was_started_, authority = authority_class_,
+             room = room_]() -> std::expected<Request, domain::ToolError> {
+                auto request =
+                    command_request(shell, place, id, spec, "ExecCommand", was_started, authority);
+                if (!request) return request;
+                if (const auto made = Shell::make_room(room); !made)
+                    return std::unexpected(made.error());
+                return request;
+            },
+            [self = shared_from_this(), then](auto request) {
+                self->launch(then, std::move(request));
+            });
+    }
+
+    void launch(const Finish& then,
+                std::expected<tasks::CommandRequest, domain::ToolError> request) {
+        // One that was started earlier runs: it is reattached to and then ended.
+        if (cancelled_ && !was_started_) return finish_cancelled(then);
         if (!request) {
             outcome_.denials = denials_of(request.error());
-            return finish(then, std::unexpected(request.error()));
+            return finish(then, std::unexpected(std::move(request).error()));
         }
-        auto room = shell_.make_room(spec_of(args_), sink_);
-        if (!room)
-            return finish(then,
-                          std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
-                                                            .message = room.error().message}));
-        room_ = std::move(*room);
         log_ = request->output_path;
         network_log_ = request->network_log;
         confined_ = request->confined;
@@ -149,15 +181,16 @@ private:
                     .cwd = request->workdir};
         request->run_id = run_id_;
         request->authority_class = authority_class_;
+        const std::chrono::milliseconds patience(request->spec.yield_time_ms);
         host_.start(
             std::move(*request),
             [self = shared_from_this(), then](supervisor::End end) {
                 self->ended(then, std::move(end));
             },
-            [self = shared_from_this(), then,
-             patience = spec.yield_time_ms](const base::Status& status) {
-                self->started(then, status, std::chrono::milliseconds(patience));
+            [self = shared_from_this(), then, patience](const base::Status& status) {
+                self->started(then, status, patience);
             });
+        if (cancelled_) host_.cancel(id_);
     }
 
     void started(const Finish& then, const base::Status& status,
@@ -208,7 +241,7 @@ private:
         output->stderr_spill = room_.stderr_spill;
         output->dropped_bytes = ended.dropped_bytes;
         output->confined = confined_;
-        output->network_log = kept_network_log(network_log_);
+        output->network_log = network_log_;
         output->exit = {.exit_code = ended.exit_code,
                         .signal = ended.signal,
                         .timed_out = ended.stopped && out_of_time_,
@@ -217,7 +250,6 @@ private:
                         .duration = ended.duration};
         if (output->exit.timed_out) outcome_.status = domain::ResultStatus::Timeout;
         if (output->exit.cancelled) outcome_.status = domain::ResultStatus::Cancelled;
-        std::ranges::move(denials_of(*output), std::back_inserter(outcome_.denials));
         host_.collect(
             id_, log_, ended, {room_.memory_bytes_max, room_.stdout_spill, room_.stderr_spill},
             [self = shared_from_this(), then,
@@ -230,7 +262,21 @@ private:
                                              captured.error().message}));
                 output->exit.out = std::move(captured->out);
                 output->exit.err = std::move(captured->err);
-                self->finish(then, std::move(output));
+                self->complete(then, std::move(output));
+            });
+    }
+
+    void complete(const Finish& then, std::unique_ptr<CommandOutput> output) {
+        using Output = std::unique_ptr<CommandOutput>;
+        shell_.offload<Output>(
+            [output = std::move(output)]() mutable -> std::expected<Output, domain::ToolError> {
+                read_denials(*output);
+                return std::move(output);
+            },
+            [self = shared_from_this(), then](Shell::Finished finished) {
+                if (!finished) return self->finish(then, std::unexpected(finished.error()));
+                std::ranges::copy((*finished)->denials, std::back_inserter(self->outcome_.denials));
+                self->finish(then, std::move(*finished));
             });
     }
 
@@ -298,6 +344,7 @@ private:
         .risk = domain::RiskLevel::Commands,
         .category = "commands",
         .runs_behind = tools::RunsBehind::AgentsBoundary,
+        .command_lines = tools::CommandLines::One,
         .input_schema = base::schema_of<ExecArgs>(),
         .output_schema = base::schema_of<CommandResult>(),
         .render = render_command};

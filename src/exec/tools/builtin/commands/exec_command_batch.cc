@@ -21,10 +21,11 @@ constexpr auto describe_fields(const BatchArgs*) {
 
 class BatchCall final : public tools::Running, public std::enable_shared_from_this<BatchCall> {
 public:
-    BatchCall(Shell& shell, BatchArgs args, tools::Place place, results::ArtifactSink& sink,
-              tools::Done done)
+    BatchCall(Shell& shell, BatchArgs args, domain::AuthorityClass instructed_by,
+              tools::Place place, results::ArtifactSink& sink, tools::Done done)
         : shell_(shell),
           args_(std::move(args)),
+          instructed_by_(instructed_by),
           place_(std::move(place)),
           sink_(sink),
           done_(std::move(done)) {
@@ -64,19 +65,20 @@ private:
                  .error_kind = cancelled_ ? "cancelled" : "skipped_after_previous_error"});
             return next(std::move(finished));
         }
-        auto process = shell_.run(spec_of(item), place_, sink_, "ExecCommandBatch",
-                                  [self = shared_from_this(), cmd = item.cmd,
-                                   finished = std::move(finished)](Shell::Finished end) mutable {
-                                      self->record(cmd, std::move(end));
-                                      self->next(std::move(finished));
-                                  });
-        // Null: it did not start, and by now a later command may be running.
-        if (process) process_ = std::move(process);
+        auto spec = spec_of(item);
+        spec.instructed_by = instructed_by_;
+        process_ = shell_.run(spec, place_, sink_, "ExecCommandBatch",
+                              [self = shared_from_this(), cmd = item.cmd,
+                               finished = std::move(finished)](Shell::Finished end) mutable {
+                                  self->process_.reset();
+                                  self->record(cmd, std::move(end));
+                                  self->next(std::move(finished));
+                              });
     }
 
     void record(const std::string& cmd, Shell::Finished end) {
         BatchItem item{.cmd = cmd, .status = "failed"};
-        std::ranges::move(end ? denials_of(**end) : denials_of(end.error()),
+        std::ranges::move(end ? std::move((*end)->denials) : denials_of(end.error()),
                           std::back_inserter(denials_));
         if (end) {
             const auto& exit = (*end)->exit;
@@ -87,6 +89,10 @@ private:
             item.duration_ms =
                 std::chrono::duration_cast<std::chrono::milliseconds>(exit.duration).count();
             item.output = std::move(**end);
+        } else if (end.error().kind == kCancelled) {
+            cut_off_ = true;
+            item.status = "skipped";
+            item.error_kind = "cancelled";
         } else {
             item.error_kind = end.error().kind;
             item.error_message = end.error().message;
@@ -97,6 +103,7 @@ private:
 
     Shell& shell_;
     BatchArgs args_;
+    domain::AuthorityClass instructed_by_;
     tools::Place place_;
     results::ArtifactSink& sink_;  // Owned by the dispatcher's `done`, which outlives this call.
     tools::Done done_;
@@ -116,8 +123,9 @@ public:
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
-        auto running = std::make_shared<BatchCall>(
-            shell_, base::from_json<BatchArgs>(call.args).value(), place, sink, std::move(done));
+        auto running =
+            std::make_shared<BatchCall>(shell_, base::from_json<BatchArgs>(call.args).value(),
+                                        call.authority_class, place, sink, std::move(done));
         running->begin();
         return running;
     }
@@ -163,6 +171,7 @@ private:
         .risk = domain::RiskLevel::Commands,
         .category = "commands",
         .runs_behind = tools::RunsBehind::AgentsBoundary,
+        .command_lines = tools::CommandLines::Batch,
         .input_schema = base::schema_of<BatchArgs>(),
         .output_schema = base::schema_of<BatchResult>(),
         .render = render_batch};

@@ -78,14 +78,14 @@ TEST_F(ExecutionPolicyTest, WithoutTasksACommandEndsWithItsCallAndNoneIsCreated)
     EXPECT_FALSE(has_run());
 }
 
-// The folder of this test program has no holon-init.
+// A machine without bubblewrap.
 class Unconfinable : public ExecutionPolicyTest {
 protected:
     Unconfinable()
         : ExecutionPolicyTest({}, {{.backend = sandbox::Backend::Bubblewrap},
-                                   "/nowhere/holon",
-                                   "/nowhere/home",
-                                   "/nowhere/holon-home"}) {}
+                                   {"/nowhere/home"},
+                                   "/nowhere/holon-home",
+                                   sandbox::Machine{.memory_files = true, .seccomp = true}}) {}
 };
 
 TEST_F(Unconfinable, IsNotRunWhateverTheModelSays) {
@@ -103,7 +103,7 @@ TEST_F(Unconfinable, IsNotRunWhateverTheModelSays) {
         ASSERT_FALSE(end.envelope.ok()) << base::json_text(args);
         const auto error = end.envelope.error();
         EXPECT_EQ(error.kind, "policy_denied") << base::json_text(args);
-        EXPECT_THAT(error.message, HasSubstr("holon-init"));
+        EXPECT_THAT(error.message, HasSubstr("bubblewrap is not installed"));
         EXPECT_EQ(base::string_at(*error.details, "rule"), "unavailable");
         EXPECT_EQ(base::string_at(*error.details, "backend"), "bubblewrap");
         EXPECT_FALSE(error.details->at("missing").as_array().empty());

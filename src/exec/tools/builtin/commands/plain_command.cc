@@ -34,24 +34,20 @@ public:
 
 private:
     void run(base::Job finished) {
-        if (cancelled_) {
-            outcome_.status = domain::ResultStatus::Cancelled;
-            outcome_.completed = std::unexpected(
-                domain::ToolError{.kind = "tool_cancelled",
-                                  .message = "The command was cancelled before it started."});
-            return finished();
-        }
         process_ = shell_.run(spec_, place_, sink_, tool_,
                               [self = shared_from_this(),
                                finished = std::move(finished)](Shell::Finished end) mutable {
                                   self->record(std::move(end));
                                   finished();
                               });
+        if (cancelled_) process_->cancel();
     }
 
     void record(Shell::Finished end) {
-        outcome_.denials = end ? denials_of(**end) : denials_of(end.error());
+        process_.reset();
+        outcome_.denials = end ? (*end)->denials : denials_of(end.error());
         if (!end) {
+            if (end.error().kind == kCancelled) outcome_.status = domain::ResultStatus::Cancelled;
             outcome_.completed = std::unexpected(std::move(end).error());
             return;
         }

@@ -47,6 +47,19 @@ domain::ToolError not_permitted(const base::Error& error, std::string_view tool)
             .recovery_hint = "Only the operator can change this. Do without the command."};
 }
 
+void set_variable(base::ProcessSpec& process, const std::string& name, const std::string& value) {
+    std::erase_if(process.environment, [&](const auto& one) { return one.first == name; });
+    process.environment.emplace_back(name, value);
+}
+
+// What a terminal needs; the command's own environment decides where it says something.
+void add_terminal(base::ProcessSpec& process) {
+    process.environment.emplace_back("HOLON_PROCESS_GROUP", "1");
+    const auto is_term = [](const auto& variable) { return variable.first == "TERM"; };
+    if (std::ranges::none_of(process.environment, is_term))
+        process.environment.emplace_back("TERM", "dumb");
+}
+
 domain::ToolError root_is_gone(const tools::Place& place, std::string_view tool) {
     return {.kind = "tool_execution_failed",
             .message = fmt::format("The command was not run: the execution root {} is gone.",
@@ -109,45 +122,71 @@ std::optional<domain::ToolError> Shell::refusal(const tools::Place& place,
     return std::nullopt;
 }
 
+// Behind a boundary there are no start files of the user, and those of the system would replace the
+// search path: a confined command starts with the variables of the runtime and of a login that was
+// captured outside, as far as it may have them.
+void Shell::choose_program(base::ProcessSpec& process, const CommandSpec& spec,
+                           bool is_confined) const {
+    const std::string shell = spec.shell.value_or(options_.default_shell);
+    // On a terminal start files may do other things.
+    const bool uses_capture = options_.login && spec.login && spec.argv.empty() && !spec.tty;
+    if (is_confined) {
+        if (uses_capture)
+            process.environment = options_.login->variables(shell, std::move(process.environment));
+        process.environment = sandbox::allowed_environment(std::move(process.environment));
+        process.argv = {shell, "-c", spec.cmd};
+    } else if (uses_capture) {
+        set_variable(process, "HOLON_RUNTIME", "1");
+        auto start = options_.login->start(shell, process.cwd, process.environment, spec.cmd);
+        process.argv = {shell, start ? start->flag : "-lc", spec.cmd};
+        if (start) process.environment = std::move(start->environment);
+        if (start && start->preamble) process.files = {std::move(start->preamble)};
+    } else {
+        process.argv = {shell, spec.login ? "-lc" : "-c", spec.cmd};
+    }
+    if (!spec.argv.empty()) process.argv = spec.argv;
+}
+
 std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const CommandSpec& spec,
                                                                    const tools::Place& place,
                                                                    std::string_view tool) const {
     if (auto refused = refusal(place, tool)) return std::unexpected(std::move(*refused));
     auto workdir = resolve_workdir(place, spec.workdir, tool);
     if (!workdir) return std::unexpected(workdir.error());
-    base::ProcessSpec process{
-        .argv = {spec.shell.value_or(options_.default_shell), spec.login ? "-lc" : "-c", spec.cmd},
-        .cwd = std::move(*workdir),
-        .environment = options_.environment};
-    if (!spec.argv.empty()) process.argv = spec.argv;
     const auto& behind = boundary(place.agent_id);
-    if (behind.confines())
-        std::erase_if(process.environment, [](const auto& variable) {
-            return sandbox::is_secret_variable(variable.first);
-        });
-    process.environment.emplace_back("HOLON_RUNTIME", "1");
-    process.environment.emplace_back("HOLON_AGENT_ID", place.agent_id.value);
-    process.environment.emplace_back("HOLON_AGENT_HOME", place.agent_home.string());
+    base::ProcessSpec process{.cwd = std::move(*workdir), .environment = options_.environment};
+    choose_program(process, spec, behind.confines());
+    const auto& home = place.owner_home.empty() ? place.agent_home : place.owner_home;
+    for (const auto& [name, value] : {std::pair<const char*, std::string>{"HOLON_RUNTIME", "1"},
+                                      {"HOLON_AGENT_ID", place.agent_id.value},
+                                      {"HOLON_AGENT_HOME", home.string()}})
+        set_variable(process, name, value);
+    if (spec.tty) add_terminal(process);
     if (spec.timeout_ms) process.timeout = std::chrono::milliseconds(*spec.timeout_ms);
     const auto& metadata = place.workspace.projection_metadata;
-    auto enclosed =
-        behind.enclose(std::move(process), {.execution_root = place.workspace.execution_root,
-                                            .network_log = spec.network_log,
-                                            .agent_home = place.agent_home,
-                                            .worktree_git_dir = metadata ? metadata->git_dir : ""});
+    auto enclosed = behind.enclose(
+        std::move(process),
+        {.execution_root = place.workspace.execution_root,
+         .network_log = spec.network_log,
+         .agent_home = home,
+         .has_operators_network = spec.instructed_by <= domain::AuthorityClass::RuntimeInstruction,
+         .worktree_git_dir = metadata ? metadata->git_dir : ""});
     if (!enclosed) return std::unexpected(not_confined(enclosed.error(), behind, tool));
     return std::move(*enclosed);
 }
 
-base::Result<Shell::Room> Shell::make_room(const CommandSpec& spec,
-                                           results::ArtifactSink& sink) const {
-    Room room{.memory_bytes_max =
-                  memory_bytes(effective_output_tokens(spec.max_output_tokens, options_.output)),
-              .stdout_spill = sink.reserve("stdout"),
-              .stderr_spill = sink.reserve("stderr")};
-    // Made before the command runs: a spill must not fail for want of a folder.
-    TRY(base::make_folders(room.stdout_spill.parent_path(), 0700));
-    return room;
+Shell::Room Shell::reserve_room(const CommandSpec& spec, results::ArtifactSink& sink) const {
+    return {.memory_bytes_max =
+                memory_bytes(effective_output_tokens(spec.max_output_tokens, options_.output)),
+            .stdout_spill = sink.reserve("stdout"),
+            .stderr_spill = sink.reserve("stderr")};
+}
+
+std::expected<void, domain::ToolError> Shell::make_room(const Room& room) {
+    if (const auto made = base::make_folders(room.stdout_spill.parent_path(), 0700); !made)
+        return std::unexpected(
+            domain::ToolError{.kind = "tool_execution_failed", .message = made.error().message});
+    return {};
 }
 
 domain::ToolError Shell::spawn_failed(const base::ProcessSpec& process, std::string_view tool,
@@ -162,54 +201,102 @@ domain::ToolError Shell::spawn_failed(const base::ProcessSpec& process, std::str
         .recovery_hint = "Leave shell out to use the default one, and check that workdir exists."};
 }
 
+// One command from its preparation to its end. What is under way holds it; its caller does not.
+class Shell::Attempt final : public std::enable_shared_from_this<Attempt> {
+public:
+    class Handle final : public base::ProcessRunner::Handle {
+    public:
+        explicit Handle(std::weak_ptr<Attempt> attempt) : attempt_(std::move(attempt)) {}
+        void cancel() override {
+            if (const auto attempt = attempt_.lock()) attempt->cancel();
+        }
+
+    private:
+        std::weak_ptr<Attempt> attempt_;
+    };
+
+    Attempt(Shell& shell, std::string tool, std::move_only_function<void(Finished)> done)
+        : shell_(shell), tool_(std::move(tool)), done_(std::move(done)) {}
+
+    void begin(const CommandSpec& spec, const tools::Place& place, const Room& room) {
+        output_->cmd = spec.cmd;
+        output_->max_output_tokens = spec.max_output_tokens;
+        output_->confined = shell_.boundary(place.agent_id).confines();
+        output_->network_log = spec.network_log;
+        output_->stdout_spill = room.stdout_spill;
+        output_->stderr_spill = room.stderr_spill;
+        shell_.offload<base::ProcessSpec>(
+            [&shell = shell_, spec, place, room,
+             tool = tool_]() -> std::expected<base::ProcessSpec, domain::ToolError> {
+                auto process = shell.prepare(spec, place, tool);
+                if (!process) return process;
+                if (const auto made = make_room(room); !made) return std::unexpected(made.error());
+                process->memory_bytes_max = room.memory_bytes_max;
+                process->stdout_spill = room.stdout_spill;
+                process->stderr_spill = room.stderr_spill;
+                return process;
+            },
+            [self = shared_from_this()](auto process) { self->start(std::move(process)); });
+    }
+
+private:
+    void cancel() {
+        is_cancelled_ = true;
+        if (process_) process_->cancel();
+    }
+
+    void start(std::expected<base::ProcessSpec, domain::ToolError> process) {
+        if (!process) return done_(std::unexpected(std::move(process).error()));
+        if (is_cancelled_)
+            return done_(std::unexpected(domain::ToolError{
+                .kind = kCancelled, .message = "The command was cancelled before it started."}));
+        auto started =
+            shell_.runner_.start(*process, [self = shared_from_this()](base::ProcessExit exit) {
+                self->process_.reset();
+                self->end(std::move(exit));
+            });
+        if (!started)
+            return done_(std::unexpected(spawn_failed(*process, tool_, started.error().message)));
+        process_ = *started;
+    }
+
+    void end(base::ProcessExit exit) {
+        output_->exit = std::move(exit);
+        using Output = std::unique_ptr<CommandOutput>;
+        shell_.offload<Output>(
+            [output = std::move(output_)]() mutable -> std::expected<Output, domain::ToolError> {
+                read_denials(*output);
+                return std::move(output);
+            },
+            [self = shared_from_this()](Finished finished) { self->done_(std::move(finished)); });
+    }
+
+    Shell& shell_;
+    std::string tool_;
+    std::move_only_function<void(Finished)> done_;
+    std::unique_ptr<CommandOutput> output_{std::make_unique<CommandOutput>()};
+    std::shared_ptr<base::ProcessRunner::Handle> process_;
+    bool is_cancelled_{false};
+};
+
 std::shared_ptr<base::ProcessRunner::Handle> Shell::run(
     const CommandSpec& spec, const tools::Place& place, results::ArtifactSink& sink,
     std::string_view tool, std::move_only_function<void(Finished)> done) {
     CommandSpec logged = spec;
     if (boundary(place.agent_id).has_allow_list()) logged.network_log = sink.reserve("network");
-    auto process = prepare(logged, place, tool);
-    if (!process) {
-        done(std::unexpected(process.error()));
-        return nullptr;
-    }
-    auto room = make_room(spec, sink);
-    if (!room) {
-        done(std::unexpected(
-            domain::ToolError{.kind = "tool_execution_failed", .message = room.error().message}));
-        return nullptr;
-    }
-    process->memory_bytes_max = room->memory_bytes_max;
-    process->stdout_spill = room->stdout_spill;
-    process->stderr_spill = room->stderr_spill;
-    auto output = std::make_unique<CommandOutput>();
-    output->cmd = spec.cmd;
-    output->max_output_tokens = spec.max_output_tokens;
-    output->confined = boundary(place.agent_id).confines();
-    output->network_log = logged.network_log;
-    output->stdout_spill = room->stdout_spill;
-    output->stderr_spill = room->stderr_spill;
-    auto shared_done = std::make_shared<std::move_only_function<void(Finished)>>(std::move(done));
-    auto started = runner_.start(
-        *process, [output = std::move(output), shared_done](base::ProcessExit exit) mutable {
-            output->exit = std::move(exit);
-            output->network_log = kept_network_log(output->network_log);
-            (*shared_done)(std::move(output));
-        });
-    if (started) return *started;
-    (*shared_done)(std::unexpected(spawn_failed(*process, tool, started.error().message)));
-    return nullptr;
+    const auto attempt = std::make_shared<Attempt>(*this, std::string(tool), std::move(done));
+    attempt->begin(logged, place, reserve_room(spec, sink));
+    return std::make_shared<Attempt::Handle>(attempt);
 }
 
-std::filesystem::path kept_network_log(const std::filesystem::path& log) {
+void read_denials(CommandOutput& output) {
     std::error_code failed;
-    if (log.empty() || std::filesystem::file_size(log, failed) > 0) return failed ? "" : log;
-    std::filesystem::remove(log, failed);
-    return {};
-}
-
-std::vector<sandbox::Denial> denials_of(const CommandOutput& output) {
-    if (!output.confined) return {};
-    return sandbox::denials_of(output.network_log, output.exit.exit_code, output.exit.signal);
+    auto& log = output.network_log;
+    if (!log.empty() && std::filesystem::file_size(log, failed) == 0)
+        std::filesystem::remove(log, failed);
+    if (failed || !std::filesystem::exists(log, failed)) log.clear();
+    if (output.confined)
+        output.denials = sandbox::denials_of(log, output.exit.exit_code, output.exit.signal);
 }
 
 std::vector<sandbox::Denial> denials_of(const domain::ToolError& error) {

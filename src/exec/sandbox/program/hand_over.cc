@@ -1,4 +1,4 @@
-#include "exec/sandbox/init/hand_over.h"
+#include "exec/sandbox/program/hand_over.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

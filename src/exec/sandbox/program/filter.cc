@@ -1,12 +1,15 @@
-#include "exec/sandbox/init/filter.h"
+#include "exec/sandbox/program/filter.h"
 
 #include <cerrno>
 #include <cstdint>
+#include <initializer_list>
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 namespace sandbox {
 namespace {
@@ -86,6 +89,11 @@ constexpr unsigned long kTerminalTricks[] = {TIOCSTI, TIOCLINUX};
 
 constexpr std::uint64_t kLow32 = 0xffffffffULL;  // The kernel reads no more of an int.
 
+// O_TMPFILE without O_DIRECTORY, which is also in it.
+constexpr std::uint64_t kTmpFileFlag = O_TMPFILE & ~O_DIRECTORY;
+// Newer than the headers of some systems: Linux 6.6.
+constexpr int kFchmodat2 = 452;
+
 class Filter {
 public:
     Filter() : context_(::seccomp_init(SCMP_ACT_ALLOW)) {}
@@ -121,6 +129,29 @@ void refuse_sockets(Filter& filter) {
                   SCMP_A2(SCMP_CMP_NE, std::uint64_t{0}));
 }
 
+// A setuid copy of a shell in the workspace would make its caller the operator, after the command
+// is over and for every user of the machine. The modes of openat2 lie in memory; programs fall
+// back.
+void refuse_set_id_modes(Filter& filter) {
+    for (const std::uint64_t bit : {std::uint64_t{S_ISUID}, std::uint64_t{S_ISGID}}) {
+        filter.refuse(SCMP_SYS(chmod), EPERM, SCMP_A1(SCMP_CMP_MASKED_EQ, bit, bit));
+        filter.refuse(SCMP_SYS(fchmod), EPERM, SCMP_A1(SCMP_CMP_MASKED_EQ, bit, bit));
+        filter.refuse(SCMP_SYS(fchmodat), EPERM, SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
+        filter.refuse(kFchmodat2, EPERM, SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
+        filter.refuse(SCMP_SYS(creat), EPERM, SCMP_A1(SCMP_CMP_MASKED_EQ, bit, bit));
+        filter.refuse(SCMP_SYS(mknod), EPERM, SCMP_A1(SCMP_CMP_MASKED_EQ, bit, bit));
+        filter.refuse(SCMP_SYS(mknodat), EPERM, SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
+        // Without one of these flags the mode is whatever lay in the register.
+        for (const std::uint64_t flag : {std::uint64_t{O_CREAT}, kTmpFileFlag}) {
+            filter.refuse(SCMP_SYS(open), EPERM, SCMP_A1(SCMP_CMP_MASKED_EQ, flag, flag),
+                          SCMP_A2(SCMP_CMP_MASKED_EQ, bit, bit));
+            filter.refuse(SCMP_SYS(openat), EPERM, SCMP_A2(SCMP_CMP_MASKED_EQ, flag, flag),
+                          SCMP_A3(SCMP_CMP_MASKED_EQ, bit, bit));
+        }
+    }
+    filter.refuse(SCMP_SYS(openat2), ENOSYS);
+}
+
 }  // namespace
 
 int load_filter() {
@@ -133,6 +164,7 @@ int load_filter() {
     for (const auto request : kTerminalTricks)
         filter.refuse(SCMP_SYS(ioctl), EPERM, SCMP_A1(SCMP_CMP_MASKED_EQ, kLow32, request));
     refuse_sockets(filter);
+    refuse_set_id_modes(filter);
     return filter.load();
 }
 

@@ -1,0 +1,66 @@
+// What the runtime hands to holon-confine, in a sealed memory file: the confined world, part by
+// part, and the command that runs in it. The file is read twice: before the boundary exists and as
+// the first program inside it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sandbox {
+
+// The descriptors that holon-confine finds.
+inline constexpr int kProgramFd = 3;  // Itself.
+inline constexpr int kPlanFd = 4;
+inline constexpr int kProxyProgramFd = 5;  // Only with an allow-list of hosts.
+
+// The first argument says which part of the program runs.
+inline constexpr std::string_view kOutside = "holon-confine";
+inline constexpr std::string_view kInside = "holon-init";
+
+// One part of the confined world. Parts are put in place in their order, so deeper ones follow.
+struct Part {
+    enum class Kind : char {
+        Bind = 'b',         // `source`, writable.
+        ReadOnly = 'r',     // `source`, read-only.
+        Folder = 'd',       // An empty private folder, `bytes_max` large.
+        Repository = 'g',   // `source`, a git folder: see repository.h.
+        File = 'f',         // A file with `text`, in a private folder.
+        Cover = 'm',        // A read-only file with `text` in the place of an existing one.
+        Link = 'l',         // A symbolic link to `source`.
+        CloseFolder = 'c',  // The private folder at `path` becomes read-only.
+    };
+    Kind kind{Kind::Folder};
+    std::string path;      // Where the command finds it.
+    std::string source{};  // Absolute, without links; opened by holon-confine without links.
+    std::uint64_t device{0}, inode{0};  // What `source` was when it was judged; else nothing runs.
+    std::uint64_t bytes_max{0};
+    std::string text{};
+    friend bool operator==(const Part&, const Part&) = default;
+};
+
+struct Plan {
+    std::string bwrap;
+    std::vector<Part> parts{};
+    bool shares_network{false};
+    bool bounds_process_table{false};
+    std::vector<std::string> allowed_hosts{};  // Not empty, or has_proxy alone: through the proxy.
+    bool has_proxy{false};
+    std::string network_log{};  // Empty: none.
+    // The folder in which a control group bounds the memory of the command as a whole; empty: the
+    // limit is that of each process alone.
+    std::string memory_group{};
+    std::uint64_t cpu_s{0}, memory_bytes{0}, processes{0}, file_bytes{0}, open_files{0};
+    std::string folder{};                    // Where the command starts.
+    std::vector<std::string> environment{};  // NAME=value, the whole of it.
+    std::vector<std::string> argv{};
+    friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+std::string encode(const Plan& plan);
+// Nothing for bytes that encode() of this build did not write.
+std::optional<Plan> decode(std::string_view bytes);
+
+}  // namespace sandbox

@@ -1,0 +1,118 @@
+#include "exec/tools/work_tools/work_tools.h"
+
+#include <gmock/gmock.h>
+
+#include "store/sql/sqlite/sqlite_store.h"
+#include "tests/support/fake_loop.h"
+
+namespace work_tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+class WorkToolsTest : public testing::Test {
+protected:
+    WorkToolsTest() { add_all(registry_, {.store = *store_, .loop = loop_, .clock = loop_}); }
+
+    std::vector<std::string> names() {
+        std::vector<std::string> list;
+        for (const auto* spec : registry_.exposed(domain::ProfilePreset::PublicNamed))
+            list.push_back(spec->name);
+        return list;
+    }
+    std::vector<std::string> members(const std::string& tool) {
+        std::vector<std::string> list;
+        for (const auto& member :
+             registry_.find(tool)->spec().input_schema.at("properties").as_object())
+            list.emplace_back(member.key());
+        return list;
+    }
+    std::vector<std::string> required(const std::string& tool) {
+        std::vector<std::string> list;
+        const auto& schema = registry_.find(tool)->spec().input_schema;
+        if (const auto* names = schema.if_contains("required"))
+            for (const auto& name : names->as_array()) list.emplace_back(name.as_string());
+        return list;
+    }
+    tools::Outcome call(const std::string& tool, json::object args, domain::CallSource source) {
+        std::optional<tools::Outcome> end;
+        registry_.find(tool)->start({.call_id = {"c"}, .source = source, .args = std::move(args)},
+                                    {.agent_id = {"main"}}, sink_,
+                                    [&](tools::Outcome outcome) { end = std::move(outcome); });
+        loop_.run();
+        return std::move(end).value();
+    }
+
+    struct NoSink final : results::ArtifactSink {
+        base::Result<std::string> store(std::string_view, std::string_view) override { return ""; }
+        std::filesystem::path reserve(std::string_view) override { return {}; }
+    };
+    NoSink sink_;
+    test_support::FakeLoop loop_;
+    std::unique_ptr<store::Store> store_ = sqlite::open_inline({.file = ":memory:"}).value();
+    tools::Registry registry_;
+};
+
+// contract: WORK-44, WORK-74
+TEST_F(WorkToolsTest, AreTheseSixAndNoOther) {
+    EXPECT_THAT(names(), ElementsAre("CreateWorkItem", "PickWorkItem", "GetWorkItem",
+                                     "ListWorkItems", "UpdateWorkItem", "CompleteWorkItem"));
+    for (const auto& name : names()) {
+        const auto& spec = registry_.find(name)->spec();
+        EXPECT_TRUE(spec.repeatable) << name;
+        EXPECT_EQ(spec.changes_records, !name.starts_with("Get") && !name.starts_with("List"))
+            << name;
+    }
+}
+
+// contract: WORK-58, WORK-68, WORK-69, WORK-81
+TEST_F(WorkToolsTest, TakeTheseFieldsAndNoReportOrCallback) {
+    EXPECT_THAT(members("CreateWorkItem"),
+                UnorderedElementsAre("objective", "plan_status", "plan", "todo_list"));
+    EXPECT_THAT(required("CreateWorkItem"), ElementsAre("objective"));
+    EXPECT_THAT(members("PickWorkItem"), UnorderedElementsAre("work_item_id", "reason"));
+    EXPECT_THAT(members("GetWorkItem"), UnorderedElementsAre("work_item_id", "include_todo_list"));
+    EXPECT_THAT(members("ListWorkItems"),
+                UnorderedElementsAre("filter", "limit", "include_todo_list"));
+    EXPECT_THAT(required("ListWorkItems"), ElementsAre());
+    EXPECT_THAT(members("UpdateWorkItem"),
+                UnorderedElementsAre("work_item_id", "objective", "plan_status", "todo_list",
+                                     "blocked_by", "recheck_after"));
+    EXPECT_THAT(required("UpdateWorkItem"), ElementsAre("work_item_id"));
+    EXPECT_THAT(members("CompleteWorkItem"), ElementsAre("work_item_id"));
+    EXPECT_THAT(required("CompleteWorkItem"), ElementsAre("work_item_id"));
+}
+
+TEST_F(WorkToolsTest, AreChangedInATurnOnly) {
+    const auto end =
+        call("CompleteWorkItem", {{"work_item_id", "w"}}, domain::CallSource::PlanStep);
+    ASSERT_FALSE(end.completed);
+    EXPECT_EQ(end.completed.error().kind, "unsupported_runtime_capability");
+}
+
+TEST_F(WorkToolsTest, APlanFileThatIsALinkIsATypedErrorAndNothingChanges) {
+    std::string pattern = testing::TempDir() + "holon-work-tools-XXXXXX";
+    const std::filesystem::path home = mkdtemp(pattern.data());
+    ASSERT_TRUE(store_->write(store::Durability::Process, [](store::Tx& tx) -> base::Status {
+        TRY(tx.put_agent({.agent_id = {"main"}}));
+        return tx.put_work_item({.id = {"w"}, .agent_id = {"main"}, .objective = "o"});
+    }));
+    std::filesystem::create_directories(home / "work-items/w");
+    std::filesystem::create_symlink("/etc/passwd", home / "work-items/w/plan.md");
+    for (const char* tool : {"GetWorkItem", "UpdateWorkItem", "CompleteWorkItem"}) {
+        std::optional<tools::Outcome> end;
+        registry_.find(tool)->start({.call_id = {"c"}, .args = json::object{{"work_item_id", "w"}}},
+                                    {.agent_id = {"main"}, .agent_home = home}, sink_,
+                                    [&](tools::Outcome outcome) { end = std::move(outcome); });
+        loop_.run();
+        ASSERT_TRUE(end);
+        ASSERT_FALSE(end->completed) << tool;
+        EXPECT_EQ(end->completed.error().kind, "plan_artifact_unreadable");
+        EXPECT_TRUE(end->mutations.empty());
+    }
+    std::filesystem::remove_all(home);
+}
+
+}  // namespace
+}  // namespace work_tools
