@@ -22,7 +22,9 @@ base::Result<Outcome> admit(events::Log& log, const domain::Message& message,
     auto agent = TRY(log.tx().agent(message.agent_id));
     if (!agent)
         return base::fail(base::ErrorCode::NotFound, "there is no agent '{}'", message.agent_id);
-    const Facts facts{std::move(*agent), TRY(log.tx().pending_count(message.agent_id))};
+    Facts facts{std::move(*agent), TRY(log.tx().pending_count(message.agent_id))};
+    if (const auto sender = domain::external_sender(message))
+        facts.pending_of_sender = TRY(log.tx().pending_count_of(message.agent_id, *sender));
     const Verdict verdict = decide(facts, message);
     if (const auto* refuse = std::get_if<Refuse>(&verdict)) {
         // A sender that repeats itself learns that it was heard, also when nothing may enter now.

@@ -135,6 +135,28 @@ TEST_F(AdmissionTest, AStoppedAgentTakesNoPromptAndSaysHowToResume) {
         << "a refused message must not use up its key";
 }
 
+TEST_F(AdmissionTest, WhatWaitsOfOneExternalSenderIsCountedForThatSender) {
+    const auto count = [&](const std::string& sender) {
+        std::int64_t pending = 0;
+        EXPECT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+            pending = TRY(tx.pending_count_of({"main"}, sender));
+            return {};
+        }));
+        return pending;
+    };
+    for (const auto* source : {"forge", "forge", "chat"}) {
+        auto one = message(fmt::format("m-{}-{}", source, count(std::string("webhook:") + source)));
+        one.kind = domain::MessageKind::WebhookEvent;
+        one.origin = domain::WebhookOrigin{.source = source};
+        one.admission_context = domain::AdmissionContext::PublicUnauthenticated;
+        ASSERT_TRUE(std::holds_alternative<Admitted>(*admit(one)));
+    }
+    ASSERT_TRUE(admit(message("by the operator")));
+    EXPECT_EQ(count("webhook:forge"), 2);
+    EXPECT_EQ(count("webhook:chat"), 1);
+    EXPECT_EQ(pending(), 4);
+}
+
 TEST_F(AdmissionTest, AnAgentThatIsNotThereIsNotFound) {
     domain::Message one = message("m");
     one.agent_id = {"nobody"};

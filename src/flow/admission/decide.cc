@@ -11,7 +11,14 @@ Verdict decide(const Facts& facts, const domain::Message& message) {
     if (facts.agent.identity.status == domain::IdentityStatus::Archived && !from_runtime)
         return Refuse{"agent_archived", fmt::format("agent {} is archived", id),
                       "send it to another agent"};
-    if (facts.pending >= kPendingMax && !from_runtime)
+    const bool is_external = domain::external_sender(message).has_value();
+    if (is_external && facts.pending_of_sender >= kSenderPendingMax)
+        return Refuse{"queue_full",
+                      fmt::format("agent {} already has {} messages of this sender waiting", id,
+                                  facts.pending_of_sender),
+                      "wait until it has worked some of them off"};
+    const std::int64_t pending_max = is_external ? kExternalPendingMax : kPendingMax;
+    if (facts.pending >= pending_max && !from_runtime)
         return Refuse{"queue_full",
                       fmt::format("agent {} already has {} messages waiting", id, facts.pending),
                       "wait until it has worked some of them off"};

@@ -61,6 +61,28 @@ TEST(Decide, AFullQueueRefusesAllButTheRuntime) {
               Verdict(Accept{}));
 }
 
+TEST(Decide, AQueueFullOfExternalMessagesStillTakesTheOperatorsPrompt) {
+    auto external = message(AdmissionContext::PublicUnauthenticated, MessageKind::WebhookEvent);
+    external.origin = domain::WebhookOrigin{.source = "forge"};
+    EXPECT_EQ(decide(facts(false, kExternalPendingMax - 1), external), Verdict(Accept{}));
+    EXPECT_EQ(decide(facts(false, kExternalPendingMax), external),
+              Verdict(Refuse{
+                  "queue_full",
+                  fmt::format("agent main already has {} messages waiting", kExternalPendingMax),
+                  "wait until it has worked some of them off"}));
+    for (const auto door : {AdmissionContext::LocalProcess, AdmissionContext::ControlAuthenticated})
+        EXPECT_EQ(decide(facts(false, kExternalPendingMax), message(door)), Verdict(Accept{}));
+}
+
+TEST(Decide, OneExternalSenderCannotUseUpTheRoomOfTheOthers) {
+    auto external = message(AdmissionContext::PublicUnauthenticated, MessageKind::WebhookEvent);
+    external.origin = domain::WebhookOrigin{.source = "forge"};
+    Facts flooded = facts(false, kSenderPendingMax);
+    EXPECT_EQ(decide(flooded, external), Verdict(Accept{})) << "others sent these";
+    flooded.pending_of_sender = kSenderPendingMax;
+    EXPECT_TRUE(std::holds_alternative<Refuse>(decide(flooded, external)));
+}
+
 TEST(Decide, AnArchivedAgentTakesNothingFromOutside) {
     Facts archived = facts(false);
     archived.agent.identity.status = domain::IdentityStatus::Archived;

@@ -221,7 +221,8 @@ base::Result<domain::Message> receive(Raw raw, base::Time now, base::Ids& ids) {
     message.causation_id = std::move(raw.causation_id);
     TRY(check_text("the message's labels", base::json_text(base::to_json(message)),
                    kLabelsBytesMax));
-    // The runtime's own credentials are no part of any conversation, whoever pasted them.
+    // The runtime's own credentials are no part of any conversation, also when the operator pasted
+    // them.
     scan::remove_credentials_in(raw.body);
     scan::remove_credentials_in(raw.metadata);
     message.body = std::move(raw.body);

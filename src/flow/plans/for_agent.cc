@@ -36,7 +36,7 @@ base::Status Plans::end(const domain::RunId& run, const std::string& reason) {
         if (!stored.run.is_open()) return {};
         if (stored.run.status == PlanRunStatus::AwaitingApproval) {
             const auto event = TRY(plan::reject(stored.run, "agent", reason, parts_.clock.now()));
-            return record_event(parts_, stored, event);
+            return record_event(parts_, lifetime_.watch(), stored, event);
         }
     }
     TRY(host_.end(run, reason, {}));

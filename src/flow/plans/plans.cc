@@ -7,6 +7,7 @@
 
 #include "agent/identity/agent_lock.h"
 #include "agent/workspace/workspace.h"
+#include "base/text.h"
 #include "exec/plan/language/params.h"
 #include "exec/plan/language/parse.h"
 #include "exec/plan/language/wire.h"
@@ -22,7 +23,6 @@ using base::fail;
 using domain::PlanRun;
 using domain::PlanRunStatus;
 
-constexpr std::int64_t kRunsLookedAt = 1000;
 constexpr std::chrono::seconds kPreviewTimeMax{30};  // Where others wait for the same daemon.
 
 // A run that only pretends, on the loop.
@@ -122,18 +122,16 @@ template base::Result<MadePlan> Plans::await_work<MadePlan>(
     const std::function<void(Done<MadePlan>)>&, const std::function<void(const std::string&)>&);
 
 base::Result<domain::RunId> Plans::name_run(const std::string& run) {
-    std::vector<PlanRun> all;
-    bool exact = false;
+    std::vector<domain::RunId> fitting;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        exact = TRY(tx.plan_run({run})).has_value();
-        if (!exact) all = TRY(tx.plan_runs(run == "last" ? 1 : kRunsLookedAt));
+        if (TRY(tx.plan_run({run})))
+            fitting = {{run}};
+        else if (run != "last" && !run.empty())
+            fitting = TRY(tx.plan_run_ids(run, 2));
+        else if (run == "last")
+            for (const auto& newest : TRY(tx.plan_runs(1))) fitting.push_back(newest.run_id);
         return {};
     }));
-    if (exact) return domain::RunId{run};
-    if (run == "last" && !all.empty()) return all.front().run_id;
-    std::vector<domain::RunId> fitting;
-    for (const auto& one : all)
-        if (!run.empty() && one.run_id.value.starts_with(run)) fitting.push_back(one.run_id);
     if (fitting.size() == 1) return fitting.front();
     if (fitting.empty())
         return fail(ErrorCode::NotFound, "there is no run '{}'; see holon plan list", run);
@@ -259,9 +257,9 @@ base::Result<PlanRun> Plans::store_new(const Prepared& prepared,
     for (const auto& event : created.events)
         records.push_back(plan::seal(run.last_seq, run.last_hash, domain::PlanRecordKind::Event,
                                      plan::event_json(run.run_id, event)));
-    TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        TRY(tx.add_plan_run(run, base::json_text(prepared.plan->document)));
-        return tx.append_plan_records(run.run_id, records);
+    TRY(parts_.committer().write_now(lifetime_.watch(), [&](events::Log& log) -> base::Status {
+        TRY(log.tx().add_plan_run(run, base::json_text(prepared.plan->document)));
+        return log.tx().append_plan_records(run.run_id, records);
     }));
     TRY(plan::RunFolder::open(parts_.folder(run.run_id), run, prepared.plan->document, records));
     return run;
@@ -278,13 +276,19 @@ base::Result<domain::PlanCreated> Plans::create(const domain::PlanRequest& reque
 base::Result<PlanRun> Plans::approve(const std::string& run, const std::string& approver,
                                      std::chrono::milliseconds lifetime) {
     const auto id = TRY(name_run(run));
+    // "last" may mean a run that was proposed after the operator read another one.
+    if (run != id.value)
+        return fail(ErrorCode::InvalidInput,
+                    "an approval needs the whole id of the run, which '{}' is not; read it with: "
+                    "holon plan show {}, then: holon plan approve {}",
+                    base::printable(run), id, id);
     auto lock = TRY(identity::lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
     const auto event = TRY(plan::approve(
         stored.run, stored.document,
         {.confirmation_id = parts_.ids.uuid(), .approver = approver, .lifetime = lifetime},
         parts_.clock.now()));
-    TRY(record_event(parts_, stored, event));
+    TRY(record_event(parts_, lifetime_.watch(), stored, event));
     lock = base::Fd();
     begin_if_owned(stored.run);
     return stored.run;
@@ -296,7 +300,7 @@ base::Result<PlanRun> Plans::reject(const std::string& run, const std::string& b
     const auto lock = TRY(identity::lock_folder(parts_.folder(id), "run " + id.value));
     auto stored = TRY(load_run(parts_.store, id));
     const auto event = TRY(plan::reject(stored.run, by, reason, parts_.clock.now()));
-    TRY(record_event(parts_, stored, event));
+    TRY(record_event(parts_, lifetime_.watch(), stored, event));
     return stored.run;
 }
 
@@ -347,8 +351,7 @@ base::Result<PlanRun> Plans::cancel(const std::string& run, const std::string& r
     }
     const auto folder = parts_.folder(id);
     if (const auto holder = TRY(identity::lock_holder(folder))) {
-        if (::kill(*holder, SIGINT) != 0)
-            return base::fail_errno(fmt::format("stop process {}", *holder));
+        TRY(identity::signal_process(*holder, SIGINT));
         const auto lock = TRY(identity::wait_for_lock(folder, domain::kPlanCancelWait));
         return this->run(id.value);
     }
@@ -359,7 +362,7 @@ base::Result<PlanRun> Plans::cancel(const std::string& run, const std::string& r
                     base::enum_name(stored.run.status));
     if (stored.run.status == PlanRunStatus::AwaitingApproval) {
         const auto event = TRY(plan::reject(stored.run, "operator", reason, parts_.clock.now()));
-        TRY(record_event(parts_, stored, event));
+        TRY(record_event(parts_, lifetime_.watch(), stored, event));
         return stored.run;
     }
     lock = base::Fd();

@@ -133,6 +133,7 @@ private:
     Parts parts_;
     Host host_;
     std::function<void(const std::string&)> interrupt_;
+    base::Lifetime lifetime_;  // Last: it ends first.
 };
 
 }  // namespace plans

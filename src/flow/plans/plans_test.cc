@@ -108,6 +108,33 @@ TEST_F(PlansTest, AnApprovalHoldsOnlyForItsTimeAndForItsPlan) {
     EXPECT_THAT(world.files(), IsEmpty());
 }
 
+TEST_F(PlansTest, AnApprovalHoldsOnlyForTheVaultAndParametersItWasGivenFor) {
+    const std::string moved = create(plan_of({write_step("w", "b.md", "x")}));
+    ASSERT_TRUE(life.plans().approve(moved, "ada", std::chrono::hours(1)));
+    ASSERT_TRUE(life.store().write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        auto stored = TRY(tx.plan_run({moved}));
+        stored->params["target"] = "elsewhere";
+        return tx.put_plan_run(*stored);
+    }));
+    const auto refused = life.plans().execute(moved);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::Refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("parameters"));
+    EXPECT_THAT(world.files(), IsEmpty());
+}
+
+TEST_F(PlansTest, AnApprovalNeedsTheWholeIdOfTheRun) {
+    const std::string read = create(plan_of({write_step("w", "a.md", "x")}));
+    pass(std::chrono::hours(1));
+    const std::string proposed = create(plan_of({write_step("w", "b.md", "x")}));
+    for (const std::string& vague : {std::string("last"), read.substr(0, read.size() - 2)})
+        EXPECT_EQ(life.plans().approve(vague, "ada", std::chrono::hours(1)).error().code,
+                  ErrorCode::InvalidInput);
+    ASSERT_TRUE(life.plans().approve(read, "ada", std::chrono::hours(1)));
+    EXPECT_EQ(life.plans().execute(proposed).error().code, ErrorCode::Refused);
+    EXPECT_THAT(world.files(), IsEmpty());
+}
+
 // contract: LOG-01
 TEST_F(PlansTest, ARunHasItsFilesAndTheyAreOnlyForTheirOwner) {
     const std::string id = run(plan_of({write_step("w", "a.md", "x")}));

@@ -26,7 +26,7 @@ base::Result<PlanRun> Plans::run(const std::string& run) {
 
 base::Result<bool> Plans::is_executing(const std::string& run) {
     const auto id = TRY(name_run(run));
-    return host_.is_executing(id) || TRY(identity::lock_holder(parts_.folder(id))).has_value();
+    return host_.is_executing(id) || TRY(identity::is_locked(parts_.folder(id)));
 }
 
 base::Result<std::vector<PlanRun>> Plans::runs(std::int64_t limit) {

@@ -19,6 +19,7 @@ base::Status drop_read_result(events::Log& log, const domain::Attempt& attempt,
         wait.resolved_by = attempt.run_id;
         wait.updated_at = log.now();
         TRY(log.tx().put_wait(wait));
+        TRY(release_work_item(log, wait));
     }
     return log.append(agent, domain::events::SchedulerDecision{.decision = "ReduceMessageOnly",
                                                                .reason = "task_result_already_read",

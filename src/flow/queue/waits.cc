@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "agent/identity/transition.h"
+#include "agent/work/decide.h"
 #include "domain/events/waiting.h"
+#include "domain/events/work.h"
 
 namespace queue {
 namespace {
@@ -61,6 +63,18 @@ base::Status trigger(events::Log& log, domain::Wait& wait, const domain::Message
     return record_trigger(log, wait, message);
 }
 
+// Only a call of the agent or its operator ends these: the message may say nothing about them.
+bool stays_active(const domain::Wait& wait) {
+    return wait.work_item_id && wait.kind != WaitKind::Task;
+}
+
+base::Status note(events::Log& log, domain::Wait& wait) {
+    wait.last_triggered_at = log.now();
+    wait.trigger_count = wait.trigger_count.value_or(0) + 1;
+    wait.updated_at = log.now();
+    return log.tx().put_wait(wait);
+}
+
 // The message that the wait would be for, when it came first.
 base::Result<std::optional<store::QueuedMessage>> earlier(store::Tx& tx, const domain::Wait& wait) {
     std::optional<domain::MessageId> id;
@@ -108,9 +122,40 @@ bool triggers(const domain::Message& message, const domain::Wait& wait) {
 
 base::Status trigger_waits(events::Log& log, const domain::Message& message) {
     for (auto& wait : TRY(log.tx().open_waits(message.agent_id)))
-        if (wait.status == WaitStatus::Active && triggers(message, wait))
-            TRY(trigger(log, wait, message));
+        if (wait.status == WaitStatus::Active && triggers(message, wait)) {
+            if (!stays_active(wait)) {
+                TRY(trigger(log, wait, message));
+                continue;
+            }
+            TRY(note(log, wait));
+            TRY(record_trigger(log, wait, message));
+        }
     return {};
+}
+
+base::Status note_hint(events::Log& log, const domain::AgentId& agent) {
+    auto waits = TRY(log.tx().open_waits(agent));
+    std::size_t noted = 0;
+    for (auto wait = waits.rbegin(); wait != waits.rend() && noted < kNotedWaitsMax; ++wait)
+        if (wait->work_item_id && wait->kind == WaitKind::External) {
+            TRY(note(log, *wait));
+            ++noted;
+        }
+    return {};
+}
+
+base::Status release_work_item(events::Log& log, const domain::Wait& wait) {
+    if (wait.kind != WaitKind::Task || !wait.work_item_id) return {};
+    auto item = TRY(log.tx().work_item(*wait.work_item_id));
+    if (!item || item->blocked_by != work::kBlockedByTask) return {};
+    for (const auto& other : TRY(log.tx().open_waits_of(item->id)))
+        if (other.kind == WaitKind::Task) return {};
+    auto freed =
+        work::update(std::move(*item), {.id = *wait.work_item_id, .blocked_by = ""}, log.now());
+    TRY(log.tx().put_work_item(freed.item));
+    return log.append(wait.agent_id,
+                      domain::events::WorkItemWritten{
+                          .action = "updated", .record = base::to_json(freed.item).as_object()});
 }
 
 base::Status resolve_waits(events::Log& log, const domain::Message& message,
@@ -124,6 +169,7 @@ base::Status resolve_waits(events::Log& log, const domain::Message& message,
         TRY(log.append(wait.agent_id,
                        domain::events::WaitConditionResolved{
                            .wait_condition_id = wait.id, .message_id = message.id, .run_id = run}));
+        TRY(release_work_item(log, wait));
     }
     return {};
 }

@@ -52,6 +52,8 @@ TEST(Continuation, HasTheFieldsThatItsReadersExpect) {
     EXPECT_EQ(value.as_object().size(), 7U);
 }
 
+// Ruling 26: only what is below the model, and ticks without content, are held by a wait.
+// contract: CONT-14
 TEST(Continuation, EveryTriggerAgainstEveryWaitIsNamed) {
     for (const auto reason : kReasons)
         for (const auto trigger : kTriggers) {
@@ -82,7 +84,7 @@ TEST(Continuation, WithoutAWaitWorkGoesOnLocally) {
         }
 }
 
-// contract: CONT-10, CONT-11, CONT-12, CONT-02
+// contract: CONT-10, CONT-11, CONT-12, CONT-02, TICK-07
 TEST(Continuation, ATickReachesTheModelOnlyWithContent) {
     auto bare = message(TriggerKind::SystemTick, "wake up");
     bare.metadata = json::object{{"wake_hint", json::object{{"body", nullptr}}}};

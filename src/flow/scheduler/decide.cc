@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/identity/closure.h"
 #include "flow/turn/decide/decide.h"
 
 namespace scheduler {
@@ -33,6 +34,8 @@ Suspend suspend(std::string_view setting, std::int64_t limit, std::string_view u
 Choice choose(const identity::AgentFacts& facts, const RoundBudget& budget) {
     if (facts.agent.stopped) return Idle{"the agent is stopped"};
     if (facts.agent.paused) return Idle{"the agent is paused"};
+    if (identity::is_set_aside(facts))
+        return Idle{"the agent is set aside: " + facts.fault->reason};
     if (facts.agent.booting) return Idle{"the agent is booting"};
     if (facts.open_attempt) return Idle{"a turn is open"};
     if (facts.pending == 0) return Idle{std::string(kNothingQueued)};

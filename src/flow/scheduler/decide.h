@@ -19,7 +19,7 @@ struct TakeNext {
     std::optional<std::int64_t> wall_ms_max{};
     friend bool operator==(const TakeNext&, const TakeNext&) = default;
 };
-// The agent has used up what it was given: it is paused, and its operator is told which limit.
+// The agent has used up what it was given: it is paused, and a brief names the limit.
 struct Suspend {
     std::string limit;  // The setting.
     std::string text;
@@ -47,7 +47,8 @@ struct RoundBudget {
 inline constexpr std::string_view kNothingQueued = "nothing is queued";
 inline constexpr std::string_view kBudgetSpent = "the round budget is spent";
 
-// Never two turns at once; nothing while booting, paused or stopped; nothing without input.
+// Never two turns at once; nothing while booting, paused, stopped or set aside; nothing without
+// input.
 Choice choose(const identity::AgentFacts& facts, const RoundBudget& budget);
 
 }  // namespace scheduler

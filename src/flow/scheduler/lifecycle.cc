@@ -7,7 +7,7 @@
 
 namespace scheduler {
 
-Controlled control(const domain::Agent& agent, Control command) {
+Controlled control(const domain::Agent& agent, Control command, bool is_set_aside) {
     Controlled out{.paused = agent.paused, .stopped = agent.stopped};
     switch (command) {
         case Control::Pause:
@@ -20,21 +20,31 @@ Controlled control(const domain::Agent& agent, Control command) {
             out.stopped = true;
             out.paused = false;
             break;
+        case Control::Recover:
+            break;
     }
-    out.is_changed = out.paused != agent.paused || out.stopped != agent.stopped;
-    out.ends_turn = out.is_changed && (out.paused || out.stopped);
+    const bool is_moved = out.paused != agent.paused || out.stopped != agent.stopped;
+    out.recovers = is_set_aside && (command == Control::Recover || command == Control::Resume);
+    out.is_changed = is_moved || out.recovers;
+    out.ends_turn = is_moved && (out.paused || out.stopped);
     return out;
 }
 
 base::Result<Controlled> apply_control(events::Log& log, const domain::AgentId& agent,
                                        Control command, const Commander& by) {
     auto facts = TRY(identity::load_facts(log.tx(), agent));
-    const Controlled step = control(facts.agent, command);
+    const Controlled step = control(facts.agent, command, identity::is_set_aside(facts));
     if (!step.is_changed) return step;
     const auto before = identity::status_of(facts);
     facts.agent.paused = step.paused;
     facts.agent.stopped = step.stopped;
     TRY(log.tx().put_agent(facts.agent));
+    if (step.recovers) {
+        TRY(log.tx().erase_fault(agent));
+        TRY(log.append(agent, domain::events::AgentRecovered{.agent_id = agent,
+                                                             .reason = facts.fault->reason}));
+        facts.fault.reset();
+    }
     TRY(log.append(agent,
                    domain::events::ControlApplied{.action = std::string(base::enum_name(command)),
                                                   .agent_id = agent,

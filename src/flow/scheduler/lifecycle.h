@@ -1,4 +1,4 @@
-// An operator's control over an agent: pause, resume, stop.
+// An operator's control over an agent: pause, resume, stop, recover.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,21 @@
 
 namespace scheduler {
 
-enum class Control { Pause, Resume, Stop };
-BOOST_DESCRIBE_ENUM(Control, Pause, Resume, Stop)
+enum class Control { Pause, Resume, Stop, Recover };
+BOOST_DESCRIBE_ENUM(Control, Pause, Resume, Stop, Recover)
 
 // What a command makes of an agent. Pure. `ends_turn`: an open turn is to be interrupted.
 struct Controlled {
     bool paused{false};
     bool stopped{false};
     bool ends_turn{false};
+    bool recovers{false};  // It is no longer set aside.
     bool is_changed{false};
     friend bool operator==(const Controlled&, const Controlled&) = default;
 };
-// Nothing but Resume lifts a stop: pausing a stopped agent leaves it stopped.
-Controlled control(const domain::Agent& agent, Control command);
+// Nothing but Resume lifts a stop: pausing a stopped agent leaves it stopped. Recover only ends
+// that it is set aside; Resume does that, too.
+Controlled control(const domain::Agent& agent, Control command, bool is_set_aside);
 
 // Who gave the command, for the record.
 struct Commander {

@@ -14,9 +14,11 @@
 #include "flow/queue/waits.h"
 #include "flow/scheduler/continuation.h"
 #include "flow/scheduler/hints.h"
-#include "flow/scheduler/timers.h"
+#include "flow/scheduler/timers/timers.h"
 #include "flow/scheduler/triggers.h"
 #include "flow/turn/apply.h"
+#include "flow/work_items/reminders.h"
+#include "flow/work_items/work_items.h"
 #include "record/briefs/briefs.h"
 
 namespace scheduler {
@@ -91,6 +93,8 @@ std::int64_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
 
 base::Status record_opening(events::Log& log, const turn::Facts& facts, const context::Frame& frame,
                             std::int64_t build_ms) {
+    const auto deaths = TRY(log.tx().fault(facts.agent.agent_id));
+    if (deaths && !deaths->is_set_aside) TRY(log.tx().erase_fault(facts.agent.agent_id));
     TRY(log.append(facts.agent.agent_id,
                    domain::events::TurnStarted{.agent_id = facts.agent.agent_id,
                                                .message_id = facts.message.id,
@@ -142,14 +146,14 @@ base::Result<Outcome> reduce(events::Log& log, const identity::AgentFacts& befor
 }
 
 // The facts with every wait still active that has been triggered: what was waited for before the
-// messages came that are to be taken up.
+// messages came that are to be claimed.
 identity::AgentFacts before_triggers(identity::AgentFacts facts) {
     for (auto& wait : facts.open_waits) wait.status = domain::WaitStatus::Active;
     return facts;
 }
 
-// The folder is gone, so the agent is back at its home, and is told so. What was attached stays
-// attached: the folder may come back.
+// The folder is gone, so the agent is back at its home, and receives a note. What was attached
+// stays attached: the folder may come back.
 base::Result<std::string> fall_back(events::Log& log, domain::Agent& agent,
                                     const OpenInput& input) {
     const auto lost = *agent.active_workspace_entry;
@@ -200,6 +204,8 @@ base::Result<PlannedFrame> planned_frame(store::Tx& tx, const domain::Agent& age
     PlannedFrame planned{.message_id = message.id,
                          .workspace = agent.active_workspace_entry.value(),
                          .capability = TRY(capability_of(tx, agent.agent_id)),
+                         .work_item = agent.current_work_item_id,
+                         .work_version = TRY(tx.work_version(agent.agent_id)),
                          .frame = TRY(plan_frame(tx, agent, message, input))};
     planned.build_ms = base::millis_between(started, input.now());
     return planned;
@@ -211,7 +217,9 @@ base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
     const auto& ahead = input.planned;
     if (ahead && ahead->message_id == message.id && input.workspace_notice.empty() &&
         ahead->workspace == agent.active_workspace_entry &&
-        ahead->capability == TRY(capability_of(tx, agent.agent_id)))
+        ahead->capability == TRY(capability_of(tx, agent.agent_id)) &&
+        ahead->work_item == agent.current_work_item_id &&
+        ahead->work_version == TRY(tx.work_version(agent.agent_id)))
         return *ahead;
     return planned_frame(tx, agent, message, input);
 }
@@ -239,6 +247,7 @@ base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agen
                                        .newest_first = true}));
     for (auto entry = briefs.rbegin(); entry != briefs.rend(); ++entry)
         facts.recent_briefs.push_back(std::move(entry->record));
+    facts.work = TRY(context::load_work(tx, agent, input.home));
     if (auto capability = TRY(capability_of(tx, agent.agent_id)))
         facts.capability = context::Capability{std::move(*capability)};
     return context::build_frame(facts);
@@ -253,11 +262,11 @@ base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agen
     return TRY(planned_frame(tx, agent, next->message, input));
 }
 
-base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
-                          const base::Error& error) {
+base::Result<bool> note_failure(events::Log& log, const domain::AgentId& agent_id,
+                                const base::Error& error) {
     const auto next = TRY(log.tx().next_message(agent_id));
     const auto agent = TRY(log.tx().agent(agent_id));
-    if (!next || !agent) return {};
+    if (!next || !agent) return false;
     auto statistics = TRY(log.tx().statistics(agent_id));
     const auto& message = next->message;
     const std::int64_t failures = TRY(log.tx().count_failure(message.id, error.message, log.now()));
@@ -267,7 +276,7 @@ base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
                                                               .error = error.message,
                                                               .failures = failures},
                                  message)));
-    if (failures < kOpenFailuresMax) return {};
+    if (failures < kOpenFailuresMax) return true;
     TRY(queue::release(log, message.id, domain::QueueStatus::Dropped,
                        "quarantined: " + error.message));
     TRY(queue::resolve_waits(log, message, std::nullopt));
@@ -284,7 +293,8 @@ base::Status note_failure(events::Log& log, const domain::AgentId& agent_id,
                                              "it in {} tries. {}",
                                              failures, error.message),
                          .related_message_id = message.id}));
-    return log.tx().put_statistics(statistics);
+    TRY(log.tx().put_statistics(statistics));
+    return true;
 }
 
 base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_id,
@@ -296,6 +306,13 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
         TRY(identity::record_state(log, agent_id, domain::AgentStatus::Booting));
     }
     if (TRY(emit_pending(log, facts))) return Outcome{Ticked{}};
+    if (is_free(facts) && identity::work_signal(facts)) {
+        // Nothing is queued for an agent that may not run: the tick would only wait.
+        facts.pending = 1;
+        if (std::holds_alternative<TakeNext>(choose(facts, input.budget)) &&
+            TRY(work_items::emit_tick(log, facts)))
+            return Outcome{Ticked{}};
+    }
     const Choice choice = choose(facts, input.budget);
     if (const auto* rest = std::get_if<Idle>(&choice)) return Outcome{*rest};
     if (const auto* spent = std::get_if<Suspend>(&choice))
@@ -330,6 +347,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .state = domain::Thinking{1},
                       .rounds_max = taken.rounds_max,
                       .tokens_max = taken.tokens_max,
+                      .work_item_id = TRY(work_items::bind(log.tx(), agent, message)),
                       .model_ref = agent.model_override.value_or(input.model_ref),
                       .opened_at = log.now()};
     if (taken.wall_ms_max)

@@ -2,6 +2,7 @@
 // attempt with its prompt frame, in the caller's transaction.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <variant>
@@ -24,7 +25,7 @@ struct Opened {
 struct Reduced {
     domain::MessageId message_id;
 };
-// A hint that was waiting is now a message in the queue.
+// A hint that was waiting, or work that can continue, is now a message in the queue.
 struct Ticked {};
 using Outcome = std::variant<Opened, Reduced, Ticked, Idle>;
 
@@ -36,6 +37,8 @@ struct PlannedFrame {
     domain::MessageId message_id;
     domain::WorkspaceEntry workspace;
     std::optional<domain::ExternalTriggerId> capability{};
+    std::optional<domain::WorkItemId> work_item{};  // Its focus.
+    std::int64_t work_version{0};                   // See store::WorkRecords.
     context::Frame frame;
     std::int64_t build_ms{0};
 };
@@ -50,6 +53,7 @@ struct OpenInput {
     // Where it worked last, if that folder is not there any more.
     std::optional<domain::WorkspaceEntry> vanished{};
     std::string workspace_notice{};   // See context::FrameInput.
+    std::filesystem::path home{};     // Of the agent, for the plans of its work items.
     bool is_booted{false};            // What a booting agent needs has been made.
     std::function<base::Time()> now;  // To say how long planning the prompt took; any thread.
     // Planning a prompt may take long and must not hold up the writer. It is planned again inside
@@ -68,9 +72,11 @@ base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agen
 base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
                                                      const OpenInput& input);
 
-// Opening the next turn failed with `error`, through no fault of the disk: counts it, and sets the
-// message aside, with a brief, when it has failed kOpenFailuresMax times.
-base::Status note_failure(events::Log& log, const domain::AgentId& agent, const base::Error& error);
+// Opening the next turn failed with `error`, by a fault of the message: counts it, and sets the
+// message aside, with a brief, when it has failed kOpenFailuresMax times. False when no message
+// waits that could be at fault; then nothing is recorded.
+base::Result<bool> note_failure(events::Log& log, const domain::AgentId& agent,
+                                const base::Error& error);
 
 base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent,
                                 const OpenInput& input);

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "agent/workspace/workspace.h"
+#include "base/os/crash/crash_marks.h"
 #include "base/os/files.h"
-#include "domain/events/waiting.h"
-#include "flow/scheduler/timers.h"
+#include "base/os/fs/open_path.h"
+#include "flow/scheduler/recovery.h"
 
 namespace scheduler {
 namespace {
@@ -16,10 +17,9 @@ constexpr std::string_view kShutdown = "runtime_shutdown";
 // The result of a step that has none.
 struct Done {};
 
-// Would the same message fail again? Not when the disk or another process was in the way.
-bool is_fault_of_message(const base::Error& error) {
-    return error.code != base::ErrorCode::Io && error.code != base::ErrorCode::Unavailable &&
-           error.code != base::ErrorCode::Conflict;
+// "vllm" of "vllm/some/model".
+std::string provider_of(const std::string& model_ref) {
+    return model_ref.substr(0, model_ref.find('/'));
 }
 
 }  // namespace
@@ -27,16 +27,20 @@ bool is_fault_of_message(const base::Error& error) {
 std::vector<context::Guidance> read_guidance(
     const std::filesystem::path& home, const std::optional<domain::WorkspaceEntry>& workspace) {
     std::vector<context::Guidance> list;
-    const auto add = [&](std::string name, const std::filesystem::path& file) {
-        auto text = base::read_file(file, kGuidanceBytesMax);
+    // Never through a link: it could lead to a private key, which would be sent to the model.
+    const auto add = [&](std::string name, const std::filesystem::path& root, const char* file) {
+        auto text = base::read_file_beneath(root, file, kGuidanceBytesMax);
         if (text && !text->empty()) list.push_back({std::move(name), std::move(*text)});
         return text.has_value();
     };
-    add("agent_agents_md", home / "AGENTS.md");
+    add("agent_agents_md", home, "AGENTS.md");
     if (!workspace) return list;
     const std::filesystem::path anchor(workspace->workspace_anchor);
-    if (!add("workspace_agents_md", anchor / "AGENTS.md"))
-        add("workspace_agents_md", anchor / "CLAUDE.md");
+    // A folder that was replaced by a link is another one than the operator attached.
+    std::error_code failed;
+    if (std::filesystem::weakly_canonical(anchor, failed) != anchor) return list;
+    if (!add("workspace_agents_md", anchor, "AGENTS.md"))
+        add("workspace_agents_md", anchor, "CLAUDE.md");
     return list;
 }
 
@@ -44,15 +48,35 @@ Scheduler::Scheduler(turn::Parts parts, Options options)
     : parts_(parts),
       options_(std::move(options)),
       runner_(std::move(parts)),
-      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}) {
+      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}),
+      slots_(options_.concurrent_turns_max,
+             [this](const domain::AgentId& agent) { return runner_.is_parked(agent); }),
+      alarm_({.committer = committer_,
+              .loop = parts_.loop,
+              .clock = parts_.clock,
+              .wake = [this](const domain::AgentId& agent) { wake(agent); },
+              .set_aside =
+                  [this](const domain::AgentId& agent, const base::Error& error,
+                         std::function<void(bool)> then) {
+                      set_aside(agent, Phase::Timer, error, std::move(then));
+                  }}) {
     runner_.on_closed = [this](const domain::AgentId& agent) { closed(agent); };
-    runner_.on_parked = [this] { pump(); };
-    runner_.on_stuck = [this](const domain::AgentId& agent, const base::Error& error) {
-        stuck(agent, error);
+    runner_.on_parked = [this](const domain::AgentId& agent) {
+        call(slots_.next_for_slot_of(agent));
         pump();
     };
-    runner_.on_text = [this](const domain::AgentId& agent, std::string_view text) {
-        if (on_text) on_text(agent, text);
+    runner_.on_stuck = [this](const domain::AgentId& agent, const base::Error& error) {
+        turn_failed(agent, error);
+    };
+    runner_.on_news = [this](const domain::AgentId& agent, const provider::News& news) {
+        if (on_news) on_news(agent, news);
+    };
+    runner_.on_output = [this](const domain::AgentId& agent, const std::string& tool,
+                               const std::string& line) {
+        if (on_output) on_output(agent, tool, line);
+    };
+    runner_.is_watched = [this](const domain::AgentId& agent) {
+        return is_watched && is_watched(agent);
     };
 }
 Scheduler::~Scheduler() = default;
@@ -63,7 +87,7 @@ void Scheduler::start() {
     is_started_ = true;
     stage_ = Stage::OpenAttempts;
     pump();
-    fire_due();
+    alarm_.start();
 }
 
 void Scheduler::load_backlog() {
@@ -76,6 +100,7 @@ void Scheduler::load_backlog() {
             if (stage == Stage::OpenAttempts)
                 return tx.agents_with_open_attempt(after, kBacklogPage);
             if (stage == Stage::WakeHints) return tx.agents_with_wake_hint(after, kBacklogPage);
+            if (stage == Stage::Work) return tx.agents_with_runnable_work(after, kBacklogPage);
             return tx.agents_with_pending(after, kBacklogPage);
         },
         [this](const base::Result<Page>& page) {
@@ -110,8 +135,9 @@ void Scheduler::drain(std::function<void()> done) {
     drained_ = std::move(done);
     ready_.clear();
     ready_set_.clear();
+    slots_.forget_waiting();
     stage_ = Stage::Done;
-    parts_.loop.cancel(std::exchange(due_timer_, base::Loop::TimerHandle::None));
+    alarm_.stop();
     for (const auto& agent : runner_.running()) runner_.interrupt(agent, std::string(kShutdown));
     grace_ = parts_.loop.after(kDrainGrace, lifetime_.guard([this] {
         if (const auto over = std::exchange(drained_, nullptr)) over();
@@ -120,7 +146,7 @@ void Scheduler::drain(std::function<void()> done) {
 }
 
 void Scheduler::check_drained() {
-    if (!drained_ || !ticking_.empty() || !runner_.running().empty()) return;
+    if (!drained_ || !ticking_.empty() || !asides_.empty() || !runner_.running().empty()) return;
     parts_.loop.cancel(std::exchange(grace_, base::Loop::TimerHandle::None));
     const auto done = std::exchange(drained_, nullptr);
     done();
@@ -131,10 +157,11 @@ void Scheduler::check_drained() {
 void Scheduler::wake(const domain::AgentId& agent) {
     if (is_draining_) return;
     if (const auto held = held_.find(agent); held != held_.end() && !runner_.is_running(agent)) {
-        if (on_rest) on_rest(agent, held->second);
+        if (on_idle) on_idle(agent, held->second);
         return;
     }
     if (runner_.is_running(agent)) return;  // It is looked at again when its turn closes.
+    if (asides_.contains(agent)) return;    // It waits for its operator.
     if (ticking_.contains(agent)) {
         wanted_.insert(agent);
         return;
@@ -146,8 +173,11 @@ void Scheduler::wake(const domain::AgentId& agent) {
 void Scheduler::pump() {
     while (!is_draining_) {
         if (stage_ != Stage::Done && std::ssize(ready_) < kBacklogPage) load_backlog();
-        if (ready_.empty() ||
-            ticking_.size() + runner_.active_count() >= options_.concurrent_turns_max)
+        // One that was called may have had no use for its slot, being set aside or gone.
+        if (ready_.empty() && ticking_.empty())
+            for (auto& agent : slots_.next_for_free()) ready_.push_front(std::move(agent));
+        if (ready_.empty() || ticking_.size() + runner_.active_count() >=
+                                  options_.concurrent_turns_max * kProvidersAtOnce)
             return;
         const domain::AgentId agent = std::move(ready_.front());
         ready_.pop_front();
@@ -181,6 +211,9 @@ RoundBudget Scheduler::budget_of(const domain::AgentStatistics& statistics) {
 
 // What is known of an agent before its turn is opened or resumed, from the store and from files.
 struct Scheduler::Prepared {
+    std::optional<domain::AgentFault> fault;  // It is set aside; then nothing else is known.
+    std::string provider;                     // That its turn asks.
+    bool is_cut_short{false};  // The provider had no free slot; nothing else is known.
     std::shared_ptr<void> hold;
     domain::Agent agent;
     domain::AgentStatistics statistics;
@@ -194,9 +227,23 @@ void Scheduler::tick(const domain::AgentId& agent) {
         lifetime_,
         [agent, &store = parts_.store, &clock = parts_.clock,
          &registry = parts_.dispatcher.registry(), home_of = parts_.home_of,
-         execution_of = parts_.execution_of, options = options_,
+         execution_of = parts_.execution_of, options = options_, full = slots_.full(),
          is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
+            const base::CrashMark mark(agent.value);
             Prepared found;
+            TRY(store.read([&](store::Tx& tx) -> base::Status {
+                found.fault = TRY(tx.fault(agent));
+                if (found.fault && found.fault->is_set_aside) return {};
+                found.fault.reset();
+                const auto known = TRY(tx.agent(agent));
+                const auto open = TRY(tx.open_attempt_of(agent));
+                const auto model =
+                    known && known->model_override ? *known->model_override : options.model_ref;
+                found.provider = provider_of(open ? open->model_ref : model);
+                found.is_cut_short = full.contains(found.provider);
+                return {};
+            }));
+            if (found.fault || found.is_cut_short) return found;
             if (options.hold && !is_held) found.hold = TRY(options.hold(agent));
             TRY(store.read([&](store::Tx& tx) -> base::Status {
                 auto known = TRY(tx.agent(agent));
@@ -217,6 +264,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
                 if (options.boot) TRY(options.boot(agent));
                 input.is_booted = true;
             }
+            input.home = home;
             input.home_workspace = workspace::agent_home(agent, home);
             if (const auto& last = found.agent.active_workspace_entry;
                 last && last->workspace_id != input.home_workspace.workspace_id &&
@@ -234,22 +282,69 @@ void Scheduler::tick(const domain::AgentId& agent) {
             return found;
         },
         [this, agent](base::Result<Prepared> found) {
-            if (!found) return not_prepared(agent, found.error());
-            prepared(agent, std::move(*found));
+            guarded(agent, [&] {
+                if (!found) return not_prepared(agent, found.error());
+                prepared(agent, std::move(*found));
+            });
         });
 }
 
+// What a step for one agent throws on the loop harms that agent only.
+template <class Part>
+void Scheduler::guarded(const domain::AgentId& agent, Part part) {
+    const base::CrashMark mark(agent.value);
+    try {
+        part();
+    } catch (const std::exception& bug) {
+        ticking_.erase(agent);
+        runner_.abandon(agent);
+        turn_failed(agent, {.code = base::ErrorCode::Internal, .message = bug.what()});
+    }
+}
+
 void Scheduler::not_prepared(const domain::AgentId& agent, const base::Error& error) {
+    if (error.code != base::ErrorCode::NotFound && fault_of(error) == FaultOf::Message)
+        return open_failed(agent, error);
     ticking_.erase(agent);
     wanted_.erase(agent);
     halts_.erase(agent);
-    if (error.code == base::ErrorCode::Conflict && is_started_ && !is_draining_ &&
-        !holds_.contains(agent))
+    if (fault_of(error) == FaultOf::Agent)
+        set_aside(agent, Phase::Prepare, error);
+    else if (error.code == base::ErrorCode::Conflict && is_started_ && !is_draining_ &&
+             !holds_.contains(agent))
         retry_later(kForeignRetry, agent);  // Another process runs it.
     else
         stuck(agent, error);
     pump();
     check_drained();
+}
+
+// The agent has a slot of its provider from here on, until free_slot(). False: there is none, and
+// it waits in the line of the provider, holding nothing.
+bool Scheduler::takes_slot(const domain::AgentId& agent, const Prepared& found) {
+    const bool is_full = slots_.full().contains(found.provider);
+    if (!is_full && !found.is_cut_short) {
+        slots_.take(agent, found.provider);
+        return true;
+    }
+    ticking_.erase(agent);
+    wanted_.erase(agent);
+    halts_.erase(agent);
+    holds_.erase(agent);
+    if (!ready_set_.insert(agent).second) return false;
+    if (is_full)
+        slots_.wait(agent, found.provider);
+    else
+        ready_.push_front(agent);  // A slot was freed meanwhile.
+    return false;
+}
+
+void Scheduler::free_slot(const domain::AgentId& agent) {
+    call(slots_.release(agent));
+}
+
+void Scheduler::call(std::optional<domain::AgentId> agent) {
+    if (agent) ready_.push_front(std::move(*agent));
 }
 
 void Scheduler::prepared(const domain::AgentId& agent, Prepared found) {
@@ -259,6 +354,21 @@ void Scheduler::prepared(const domain::AgentId& agent, Prepared found) {
         holds_.erase(agent);
         return check_drained();
     }
+    if (found.fault) {
+        ticking_.erase(agent);
+        wanted_.erase(agent);
+        halts_.erase(agent);
+        holds_.erase(agent);
+        if (on_stuck)
+            on_stuck(agent,
+                     {.code = base::ErrorCode::Conflict,
+                      .message = fmt::format("agent {0} is set aside after a fault: {1}. Let "
+                                             "it try again with: holon agent recover {0}",
+                                             agent, found.fault->reason)});
+        pump();
+        return check_drained();
+    }
+    if (!takes_slot(agent, found)) return pump();
     if (found.left_open) return resume(agent, found);
     found.input.budget = budget_of(found.statistics);
     open(agent, std::move(found.input));
@@ -280,6 +390,7 @@ void Scheduler::resume(const domain::AgentId& agent, const Prepared& found) {
     if (const auto held = held_.find(agent); held != held_.end())
         runner_.interrupt(agent, held->second);
     if (halted) runner_.interrupt(agent, halted.mapped().reason, halted.mapped().kind);
+    watch_holds();
     pump();
 }
 
@@ -287,11 +398,14 @@ void Scheduler::open(const domain::AgentId& agent, OpenInput input) {
     committer_.commit<Outcome>(
         lifetime_, {},
         [agent, input = std::move(input)](events::Log& log) {
+            const base::CrashMark mark(agent.value);
             return open_next(log, agent, input);
         },
         [this, agent](base::Result<Outcome> outcome) {
-            if (!outcome) return open_failed(agent, outcome.error());
-            ticked(agent, std::move(*outcome));
+            guarded(agent, [&] {
+                if (!outcome) return open_failed(agent, outcome.error());
+                ticked(agent, std::move(*outcome));
+            });
         });
 }
 
@@ -305,13 +419,17 @@ void Scheduler::ticked(const domain::AgentId& agent, Outcome outcome) {
         if (is_draining_) runner_.interrupt(agent, std::string(kShutdown));
         if (held != held_.end()) runner_.interrupt(agent, held->second);
         if (halted) runner_.interrupt(agent, halted.mapped().reason, halted.mapped().kind);
+        watch_holds();
         return pump();
     }
-    const auto* rest = std::get_if<Idle>(&outcome);
+    // An agent that waits in line keeps nothing open.
+    free_slot(agent);
+    holds_.erase(agent);
+    const auto* nothing = std::get_if<Idle>(&outcome);
     if (is_draining_)
-        holds_.erase(agent);
-    else if (held == held_.end() && rest && !again)
-        rested(agent, rest->reason);
+        check_drained();
+    else if (held == held_.end() && nothing && !again)
+        idle(agent, nothing->reason);
     else
         wake(agent);  // Behind the others, unless it is held back.
     pump();
@@ -320,48 +438,150 @@ void Scheduler::ticked(const domain::AgentId& agent, Outcome outcome) {
 
 void Scheduler::open_failed(const domain::AgentId& agent, const base::Error& error) {
     ticking_.erase(agent);
-    if (!is_fault_of_message(error)) {
+    free_slot(agent);
+    if (fault_of(error) == FaultOf::World) {
         stuck(agent, error);
         return pump();
     }
+    if (fault_of(error) == FaultOf::Agent) {
+        set_aside(agent, Phase::Open, error);
+        return pump();
+    }
     ticking_.insert(agent);
-    committer_.commit<Done>(
-        lifetime_, {},
-        [agent, error](events::Log& log) -> base::Result<Done> {
-            TRY(note_failure(log, agent, error));
-            return Done{};
-        },
-        [this, agent](const base::Result<Done>& noted) {
+    committer_.commit<bool>(
+        lifetime_, {}, [agent, error](events::Log& log) { return note_failure(log, agent, error); },
+        [this, agent, error](const base::Result<bool>& noted) {
             ticking_.erase(agent);
-            if (noted)
-                wake(agent);
+            wanted_.erase(agent);
+            holds_.erase(agent);
+            if (!noted)
+                turn_failed(agent, noted.error());
+            else if (*noted)
+                retry_later(kOpenRetry, agent);
             else
-                stuck(agent, noted.error());
+                set_aside(agent, Phase::Open, error);  // No message is at fault.
             pump();
             check_drained();
         });
 }
 
-void Scheduler::rested(const domain::AgentId& agent, const std::string& reason) {
+// Records that nothing runs for the agent until its operator has it recovered. When even that
+// cannot be committed, it is tried again later.
+void Scheduler::set_aside(const domain::AgentId& agent, Phase phase, const base::Error& error,
+                          std::function<void(bool)> then) {
+    if (!runner_.is_running(agent)) holds_.erase(agent);
+    if (!asides_.insert(agent).second) {  // It is under way.
+        if (then) then(false);
+        return;
+    }
+    const domain::AgentFault fault{.agent_id = agent,
+                                   .phase = std::string(phase == Phase::Prepare ? "prepare"
+                                                        : phase == Phase::Open  ? "open"
+                                                        : phase == Phase::Turn  ? "turn"
+                                                                                : "timer"),
+                                   .reason = error.message};
+    const auto finish = [this, agent, error, then = std::move(then)](bool is_done) {
+        asides_.erase(agent);
+        if (on_stuck) on_stuck(agent, error);
+        if (!is_done && is_started_) retry_later(kStuckRetry, agent);
+        if (then) then(is_done);
+        pump();
+        check_drained();
+    };
+    committer_.background<Readable>(
+        lifetime_,
+        [&store = parts_.store, agent]() -> base::Result<Readable> {
+            return load_readable(store, agent);
+        },
+        [this, fault, finish](base::Result<Readable> known) {
+            if (!known) return finish(false);
+            committer_.commit<Done>(
+                lifetime_, {.durability = store::Durability::Disk},
+                [fault, known = std::move(*known)](events::Log& log) -> base::Result<Done> {
+                    TRY(scheduler::set_aside(log, known, fault));
+                    return Done{};
+                },
+                [finish](const base::Result<Done>& done) { finish(done.has_value()); });
+        });
+}
+
+// A turn or the opening of one cannot continue here. Its attempt, if it has one, stays open.
+void Scheduler::turn_failed(const domain::AgentId& agent, const base::Error& error) {
+    free_slot(agent);
+    // Conflict and errors of the store may pass; any other would come again each time.
+    if (fault_of(error) == FaultOf::World || error.code == base::ErrorCode::NotFound)
+        stuck(agent, error);
+    else
+        set_aside(agent, Phase::Turn, error);
+    pump();
+}
+
+void Scheduler::idle(const domain::AgentId& agent, const std::string& reason) {
     holds_.erase(agent);
-    if (is_started_) timers_changed();
-    if (on_rest) on_rest(agent, reason);
+    if (is_started_) alarm_.timers_changed();
+    if (on_idle) on_idle(agent, reason);
 }
 
 void Scheduler::closed(const domain::AgentId& agent) {
-    if (is_draining_) {
-        holds_.erase(agent);
-        return check_drained();
-    }
+    free_slot(agent);
+    holds_.erase(agent);
+    if (is_draining_) return check_drained();
     wake(agent);
     pump();
 }
 
 void Scheduler::stuck(const domain::AgentId& agent, const base::Error& error) {
     holds_.erase(agent);
+    free_slot(agent);
     if (on_stuck) on_stuck(agent, error);
     if (is_started_ && error.code != base::ErrorCode::NotFound) retry_later(kStuckRetry, agent);
     check_drained();
+}
+
+// Losing an agent --------------------------------------------------------------------------------
+
+// While a turn is open here, somebody may remove the file of its lock, and another process may take
+// the agent: then two would work on one turn.
+void Scheduler::watch_holds() {
+    if (!options_.still_holds || is_watching_holds_) return;
+    is_watching_holds_ = true;
+    parts_.loop.after(kHoldCheck, lifetime_.guard([this] { check_holds(); }));
+}
+
+void Scheduler::check_holds() {
+    using Agents = std::vector<domain::AgentId>;
+    Agents held;
+    for (const auto& [agent, hold] : holds_)
+        if (runner_.is_running(agent)) held.push_back(agent);
+    if (held.empty()) {
+        is_watching_holds_ = false;
+        return;
+    }
+    committer_.background<Agents>(
+        lifetime_,
+        [held = std::move(held), still_holds = options_.still_holds]() -> base::Result<Agents> {
+            Agents lost;
+            for (const auto& agent : held)
+                if (!still_holds(agent)) lost.push_back(agent);
+            return lost;
+        },
+        [this](const base::Result<Agents>& gone) {
+            is_watching_holds_ = false;
+            if (gone)
+                for (const auto& agent : *gone) lost(agent);
+            watch_holds();
+        });
+}
+
+void Scheduler::lost(const domain::AgentId& agent) {
+    if (!runner_.is_running(agent)) return;
+    runner_.abandon(agent);
+    stuck(agent, {.code = base::ErrorCode::Conflict,
+                  .message = fmt::format(
+                      "this process has lost the lock of agent {}: its file was removed or "
+                      "replaced. The turn stays open for the process that has the agent now",
+                      agent)});
+    pump();
 }
 
 // Stopping turns ------------------------------------------------------------------------------
@@ -381,103 +601,6 @@ void Scheduler::halt(const domain::AgentId& agent, std::string reason, turn::Sto
         halts_.insert_or_assign(agent, Halt{std::move(reason), kind});
     else
         runner_.interrupt(agent, std::move(reason), kind);
-}
-
-// Timers --------------------------------------------------------------------------------------
-
-void Scheduler::timers_changed() {
-    if (!is_started_ || is_draining_ || firing_ > 0) return;
-    if (is_loading_timers_) {
-        timers_changed_meanwhile_ = true;
-        return;
-    }
-    is_loading_timers_ = true;
-    using Next = std::optional<base::Time>;
-    committer_.load<Next>(
-        lifetime_, [](store::Tx& tx) { return tx.next_due(); },
-        [this](const base::Result<Next>& next) {
-            is_loading_timers_ = false;
-            if (std::exchange(timers_changed_meanwhile_, false)) return timers_changed();
-            wait_for_timer(next ? *next : parts_.clock.now() + kFireRetry);
-        });
-}
-
-void Scheduler::wait_for_timer(std::optional<base::Time> next) {
-    if (is_draining_ || firing_ > 0 || next == due_at_) return;
-    parts_.loop.cancel(std::exchange(due_timer_, base::Loop::TimerHandle::None));
-    due_at_ = next;
-    if (!next) return;
-    const auto delay = std::max(*next - parts_.clock.now(), std::chrono::microseconds(0));
-    due_timer_ = parts_.loop.after(delay, lifetime_.guard([this] {
-        due_timer_ = base::Loop::TimerHandle::None;
-        fire_due();
-    }));
-}
-
-void Scheduler::fire_due() {
-    if (firing_ > 0 || is_draining_) return;
-    due_at_.reset();
-    if (is_loading_timers_) {
-        timers_changed_meanwhile_ = true;
-        return;
-    }
-    is_loading_timers_ = true;
-    using Due = std::vector<domain::Timer>;
-    committer_.load<Due>(
-        lifetime_,
-        [now = parts_.clock.now()](store::Tx& tx) { return tx.due_timers(now, kTimerBatch); },
-        [this](const base::Result<Due>& due) {
-            is_loading_timers_ = false;
-            timers_changed_meanwhile_ = false;
-            if (is_draining_) return;
-            if (!due || due->empty()) return timers_changed();
-            fire_all(*due);
-        });
-}
-
-void Scheduler::fire_all(const std::vector<domain::Timer>& due) {
-    fire_failed_ = false;
-    firing_ = due.size();
-    for (const auto& timer : due) fire(timer);
-}
-
-// A commit for each, so that one that fails takes no other with it; they share the trip to disk.
-void Scheduler::fire(const domain::Timer& timer) {
-    committer_.commit<Done>(
-        lifetime_, {},
-        [id = timer.id](events::Log& log) -> base::Result<Done> {
-            TRY(scheduler::fire(log, id));
-            return Done{};
-        },
-        [this, timer](const base::Result<Done>& done) {
-            if (!done && is_fault_of_message(done.error()))
-                return give_up_timer(timer, done.error());
-            if (done) wake(timer.agent_id);
-            fired(done.has_value());
-        });
-}
-
-// A timer that cannot fire would be due for ever, and in the way of the others.
-void Scheduler::give_up_timer(const domain::Timer& timer, const base::Error& error) {
-    committer_.commit<Done>(
-        lifetime_, {},
-        [timer, error](events::Log& log) -> base::Result<Done> {
-            auto ended = timer;
-            ended.status = domain::TimerStatus::Cancelled;
-            ended.next_fire_at.reset();
-            TRY(log.tx().put_timer(ended));
-            TRY(log.append(timer.agent_id, domain::events::TimerFireFailed{
-                                               .timer_id = timer.id, .error = error.message}));
-            return Done{};
-        },
-        [this](const base::Result<Done>& done) { fired(done.has_value()); });
-}
-
-void Scheduler::fired(bool is_committed) {
-    if (!is_committed) fire_failed_ = true;
-    if (--firing_ > 0) return;
-    if (!fire_failed_) return fire_due();
-    parts_.loop.after(kFireRetry, lifetime_.guard([this] { fire_due(); }));
 }
 
 }  // namespace scheduler

@@ -9,6 +9,7 @@
 #include "flow/queue/waits.h"
 #include "flow/turn/decide/interject.h"
 #include "flow/turn/decide/settle.h"
+#include "flow/work_items/work_items.h"
 #include "record/briefs/briefs.h"
 
 namespace turn {
@@ -34,6 +35,11 @@ base::Status sleep(events::Log& log, domain::Agent& agent, const domain::SleepRe
                           posture("sleep_overridden_runnable_work", domain::AgentStatus::AwakeIdle,
                                   json::array{fmt::format("{} messages are waiting", pending)}));
     const auto facts = TRY(identity::load_facts(log.tx(), agent.agent_id));
+    if (const auto signal = identity::work_signal(facts); signal && !request.duration_ms)
+        return log.append(
+            agent.agent_id,
+            posture("sleep_overridden_runnable_work", domain::AgentStatus::AwakeIdle,
+                    json::array{fmt::format("work item {} is runnable", signal->work_item_id)}));
     if (identity::is_blocked_by_task(facts) || facts.pending_wake_hint)
         return log.append(
             agent.agent_id,
@@ -167,7 +173,7 @@ base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::A
 }
 
 base::Status apply(events::Log& log, const Facts& facts, Step step,
-                   const std::optional<Effect>& finished) {
+                   const std::optional<Effect>& finished, const work::Settings& work) {
     auto& tx = log.tx();
     const auto& agent_id = facts.agent.agent_id;
     if (finished) TRY(tx.erase_outbox(effect_id(facts.attempt.run_id, *finished)));
@@ -186,7 +192,15 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     if (step.release)
         TRY(queue::release(log, facts.message.id, step.release->status, step.release->reason));
     for (const auto& message : step.interjected) TRY(take_in(log, facts, message));
+    if (step.closed())
+        if (auto brief = TRY(work_items::end_turn(log, step.agent, step.attempt, facts.message,
+                                                  work.turns_without_progress_max)))
+            step.briefs.push_back(std::move(*brief));
     for (auto& brief : step.briefs) {
+        // The item that is being worked on: the focus, else the one the turn was begun for.
+        if (!brief.work_item_id)
+            brief.work_item_id = step.agent.current_work_item_id ? step.agent.current_work_item_id
+                                                                 : step.attempt.work_item_id;
         if (!brief.visibility) brief.visibility = TRY(visibility(tx, agent_id));
         TRY(briefs::publish(log, step.agent, statistics_of(step, facts), std::move(brief)));
     }

@@ -13,7 +13,7 @@ base::Result<Facts> load(store::Tx& tx, const domain::RunId& run);
 // `finished` is the effect that led to it. A closed turn also gets its closure and the agent's new
 // state on record.
 base::Status apply(events::Log& log, const Facts& facts, Step step,
-                   const std::optional<Effect>& finished);
+                   const std::optional<Effect>& finished, const work::Settings& work = {});
 
 // The stable name of an effect: the same one after a restart.
 std::string effect_id(const domain::RunId& run, const Effect& effect);

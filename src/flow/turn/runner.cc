@@ -1,10 +1,20 @@
 #include "flow/turn/runner.h"
 
+#include "base/os/crash/crash_marks.h"
+#include "base/text.h"
+#include "domain/events/scheduler.h"
+#include "exec/tasks/output.h"
+#include "flow/admission/follow_up.h"
 #include "flow/turn/apply.h"
 #include "flow/turn/decide/records.h"
+#include "flow/turn/remind.h"
 
 namespace turn {
 namespace {
+
+// How often people who watch see what a running call prints, and how much of its newest line.
+constexpr std::chrono::seconds kOutputInterval{1};
+constexpr std::size_t kOutputCharsMax = 200;
 
 const domain::ToolCallId& call_id_of(const domain::ToolExecution& execution) {
     return execution.call.call_id;
@@ -12,11 +22,27 @@ const domain::ToolCallId& call_id_of(const domain::ToolExecution& execution) {
 
 // What a decision may know beyond the facts, without anything of the runner: it runs on a thread of
 // the store.
-Input input_of(const tools::Registry& registry, base::Time now) {
-    return {.now = now, .spec_of = [&registry](const std::string& name) {
-                const auto* tool = registry.find(name);
-                return tool ? &tool->spec() : nullptr;
-            }};
+Input input_of(const tools::Registry& registry, base::Time now, std::chrono::milliseconds patience,
+               const work::Settings& work) {
+    return {.now = now,
+            .spec_of =
+                [&registry](const std::string& name) {
+                    const auto* tool = registry.find(name);
+                    return tool ? &tool->spec() : nullptr;
+                },
+            .patience = patience,
+            .work = work};
+}
+
+std::int64_t tokens_of(const context::Frame& frame,
+                       const std::vector<provider::ToolDeclaration>& tools) {
+    std::size_t tokens = 0;
+    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
+        for (const auto& block : *blocks) tokens += base::estimate_tokens(block.text);
+    for (const auto& tool : tools)
+        tokens += base::estimate_tokens(tool.description) +
+                  base::estimate_tokens(base::json_text(tool.input_schema));
+    return static_cast<std::int64_t>(tokens);
 }
 
 }  // namespace
@@ -29,18 +55,21 @@ struct Runner::Live {
     std::vector<provider::ToolDeclaration> tools;
     std::shared_ptr<provider::Exchange> exchange;
     std::shared_ptr<tools::Running> running_tool;
+    std::string running_tool_name;
+    bool is_output_read{false};  // Of the running tool, now or soon.
     base::Loop::TimerHandle wait{base::Loop::TimerHandle::None};
     base::Loop::TimerHandle deadline{base::Loop::TimerHandle::None};
+    base::Loop::TimerHandle answer{base::Loop::TimerHandle::None};  // To record that it is late.
+    std::string reminder;                                           // For the next request alone.
     std::optional<Interrupted> stop_request;
-    bool operator_joined{false};  // Their own instructions are in the conversation, too.
+    std::int64_t commits{0};  // On their way.
+    bool is_over{false};      // What still comes back for it changes nothing.
 
-    // On whose word the calls of the next round are made.
-    domain::AuthorityClass authority() const {
-        return operator_joined ? domain::AuthorityClass::OperatorInstruction
-                               : domain::instructed_by(facts.message);
-    }
+    // The authority of the calls of the next round. It is that of the input that opened the turn
+    // until the turn ends. An operator's prompt that joins the turn does not raise it: the text of
+    // an external sender is still in the conversation, and the model may still follow it.
+    domain::AuthorityClass authority() const { return domain::instructed_by(facts.message); }
     base::Status read_conversation(const std::vector<domain::TranscriptEntry>& transcript) {
-        operator_joined = std::ranges::any_of(transcript, is_interjection_entry);
         conversation = TRY(conversation_of(transcript));
         return {};
     }
@@ -81,9 +110,52 @@ bool Runner::is_running(const domain::AgentId& agent) const {
     return live_.contains(agent);
 }
 
+bool Runner::is_parked(const domain::AgentId& agent) const {
+    const auto found = live_.find(agent);
+    return found != live_.end() && found->second->wait != base::Loop::TimerHandle::None;
+}
+
+template <class Part>
+void Runner::guarded(const std::shared_ptr<Live>& live, Part part) {
+    if (live->is_over) return;
+    const base::CrashMark mark(live->facts.agent.agent_id.value);
+    try {
+        part();
+    } catch (const std::exception& bug) {
+        fail(live, {.code = base::ErrorCode::Internal, .message = bug.what()});
+    }
+}
+
+void Runner::fail(const std::shared_ptr<Live>& live, const base::Error& error) {
+    if (live->is_over) return;
+    drop(live);
+    on_stuck(live->facts.agent.agent_id, error);
+}
+
+void Runner::drop(const std::shared_ptr<Live>& live) {
+    auto exchange = std::exchange(live->exchange, nullptr);
+    auto tool = std::exchange(live->running_tool, nullptr);
+    forget(live);
+    if (exchange) exchange->cancel();
+    // Destroyed later: this may run inside one of their callbacks.
+    parts_.loop.post([exchange = std::move(exchange), tool = std::move(tool)] {});
+}
+
+void Runner::abandon(const domain::AgentId& agent) {
+    const auto found = live_.find(agent);
+    if (found == live_.end()) return;
+    const auto live = found->second;
+    drop(live);
+}
+
 tools::Place Runner::place(const Live& live) const {
     const auto& agent = live.facts.agent;
-    return {agent.agent_id, parts_.home_of(agent.agent_id), agent.active_workspace_entry.value()};
+    CHECK(agent.active_workspace_entry, "a turn is open for an agent that has no workspace");
+    return {.agent_id = agent.agent_id,
+            .agent_home = parts_.home_of(agent.agent_id),
+            .workspace = agent.active_workspace_entry.value(),
+            .follow_up_refusal = admission::refuse_follow_up(
+                live.facts.message, live.facts.statistics, parts_.follow_ups, parts_.clock.now())};
 }
 
 void Runner::start(Facts facts, const context::Frame& frame,
@@ -94,8 +166,10 @@ void Runner::start(Facts facts, const context::Frame& frame,
     if (const auto read = live->read_conversation(transcript); !read)
         return on_stuck(live->facts.agent.agent_id, read.error());
     live_[live->facts.agent.agent_id] = live;
-    watch_deadline(live);
-    act(live, effects);
+    guarded(live, [&] {
+        watch_deadline(live);
+        act(live, effects);
+    });
 }
 
 void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
@@ -105,7 +179,8 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
     live_[agent] = live;
     committer_.load<Left>(
         lifetime_,
-        [run](store::Tx& tx) -> base::Result<Left> {
+        [agent, run](store::Tx& tx) -> base::Result<Left> {
+            const base::CrashMark mark(agent.value);
             Left left{.facts = TRY(load(tx, run))};
             const auto frame = TRY(tx.frame(run));
             if (!frame)
@@ -117,9 +192,8 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
             return left;
         },
         [this, live, rounds_more](base::Result<Left> left) {
-            if (left) return loaded(live, std::move(*left), rounds_more);
-            forget(live);
-            on_stuck(live->facts.agent.agent_id, left.error());
+            if (!left) return fail(live, left.error());
+            guarded(live, [&] { loaded(live, std::move(*left), rounds_more); });
         });
 }
 
@@ -135,10 +209,7 @@ void Runner::loaded(const std::shared_ptr<Live>& live, Left left,
     if (read && state && next >= live->facts.executions.size())
         read = base::fail(base::ErrorCode::Corrupt, "attempt {} has lost call {} of round {}",
                           live->facts.attempt.run_id, state->next + 1, state->round);
-    if (!read) {
-        forget(live);
-        return on_stuck(live->facts.agent.agent_id, read.error());
-    }
+    if (!read) return fail(live, read.error());
     watch_deadline(live);
     Resumed resumed{.pending = std::move(left.pending), .rounds_more = rounds_more};
     if (!state || parts_.dispatcher.is_repeatable(live->facts.executions[next].call))
@@ -147,7 +218,7 @@ void Runner::loaded(const std::shared_ptr<Live>& live, Left left,
     parts_.dispatcher.can_resume(
         call,
         lifetime_.guard([this, live, call, resumed = std::move(resumed)](bool can_resume) mutable {
-            continue_call(live, call, can_resume, std::move(resumed));
+            guarded(live, [&] { continue_call(live, call, can_resume, std::move(resumed)); });
         }));
 }
 
@@ -172,6 +243,14 @@ void Runner::prepare(Live& live) {
     if (parts_.trigger_url_of) context::reveal(live.frame.context_blocks, parts_.trigger_url_of);
 }
 
+// How many estimated tokens the prompt of the next round may still grow by, as far as that is
+// known.
+std::optional<std::int64_t> Runner::prompt_room(const Live& live) const {
+    const auto budget = parts_.prompt_budget_of(live.facts.attempt.model_ref);
+    if (!budget) return std::nullopt;
+    return *budget - tokens_of(live.frame, live.tools) - kPromptReserveTokens;
+}
+
 void Runner::watch_deadline(const std::shared_ptr<Live>& live) {
     const auto deadline = live->facts.attempt.deadline;
     if (!deadline) return;
@@ -180,7 +259,9 @@ void Runner::watch_deadline(const std::shared_ptr<Live>& live) {
         const auto over = weak.lock();
         if (!over) return;
         over->deadline = base::Loop::TimerHandle::None;
-        stop(over, {.reason = std::string(domain::kReasonTimeLimit), .kind = StopKind::Limit});
+        guarded(over, [&] {
+            stop(over, {.reason = std::string(domain::kReasonTimeLimit), .kind = StopKind::Limit});
+        });
     }));
 }
 
@@ -191,7 +272,9 @@ void Runner::end_wait(Live& live) {
 }
 
 void Runner::forget(const std::shared_ptr<Live>& live) {
+    live->is_over = true;
     end_wait(*live);
+    parts_.loop.cancel(std::exchange(live->answer, base::Loop::TimerHandle::None));
     parts_.loop.cancel(std::exchange(live->deadline, base::Loop::TimerHandle::None));
     live_.erase(live->facts.agent.agent_id);
 }
@@ -204,7 +287,9 @@ std::vector<domain::AgentId> Runner::running() const {
 
 void Runner::interrupt(const domain::AgentId& agent, std::string reason, StopKind kind) {
     const auto found = live_.find(agent);
-    if (found != live_.end()) stop(found->second, {.reason = std::move(reason), .kind = kind});
+    if (found == live_.end()) return;
+    const auto live = found->second;
+    guarded(live, [&] { stop(live, {.reason = std::move(reason), .kind = kind}); });
 }
 
 // The first request counts, except that an operator's abort replaces it.
@@ -241,100 +326,176 @@ void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
         .conversation = live->conversation,
         .tools = live->tools,
         .max_output_tokens = parts_.max_output_tokens_of(live->facts.attempt.model_ref)};
+    if (auto reminder = std::exchange(live->reminder, ""); !reminder.empty())
+        request.conversation.emplace_back(
+            provider::UserTurn{{{provider::Stability::TurnScoped, std::move(reminder)}}});
     const base::Time asked = parts_.clock.now();
     RoundTiming timing{.context_build_ms = base::millis_between(building, asked),
                        .started_at = asked};
 
     auto progress =
-        lifetime_.guard([this, agent = live->facts.agent.agent_id](std::string_view text) {
-            if (on_text) on_text(agent, text);
+        lifetime_.guard([this, weak = std::weak_ptr(live),
+                         agent = live->facts.agent.agent_id](const provider::News& news) {
+            // It is answering, however long the whole answer takes.
+            const auto answering = weak.lock();
+            if (answering && std::holds_alternative<std::string_view>(news))
+                parts_.loop.cancel(std::exchange(answering->answer, base::Loop::TimerHandle::None));
+            if (on_news) on_news(agent, news);
         });
+    watch_answer(live, ask);
     live->exchange = parts_.provider.ask(
         std::move(request), std::move(progress),
         lifetime_.guard([this, live, ask, timing](provider::Outcome outcome) mutable {
-            live->exchange = nullptr;
-            timing.completed_at = parts_.clock.now();
-            domain::fill_timing(outcome ? outcome->timeline : outcome.error().timeline,
-                                timing.started_at, timing.completed_at);
-            if (!outcome) {
-                if (live->stop_request) return step(live, *live->stop_request, ask);
-                return step(live, ModelFailed{ask.round, std::move(outcome).error(), timing}, ask);
-            }
-            ModelReplied replied{.round = ask.round, .timing = timing};
-            if (live->frame.cache) replied.cache = *live->frame.cache;
-            std::int64_t ordinal = 0;
-            for (const auto& block : outcome->blocks)
-                if (const auto* use = std::get_if<domain::ToolUseBlock>(&block))
-                    replied.calls.push_back(parts_.dispatcher.describe(
-                        {.call_id = parts_.ids.fresh<domain::ToolCallId>(),
-                         .run_id = live->facts.attempt.run_id,
-                         .step_id = fmt::format("round-{}.{}", ask.round, ++ordinal),
-                         .source = domain::CallSource::Turn,
-                         .tool = use->name,
-                         .args = use->input,
-                         .authority_class = live->authority()},
-                        place(*live)));
-            replied.reply = std::move(*outcome);
-            step(live, std::move(replied), ask);
+            guarded(live, [&] {
+                live->exchange = nullptr;
+                parts_.loop.cancel(std::exchange(live->answer, base::Loop::TimerHandle::None));
+                timing.completed_at = parts_.clock.now();
+                domain::fill_timing(outcome ? outcome->timeline : outcome.error().timeline,
+                                    timing.started_at, timing.completed_at);
+                if (!outcome) {
+                    if (live->stop_request) return step(live, *live->stop_request, ask);
+                    return step(live, ModelFailed{ask.round, std::move(outcome).error(), timing},
+                                ask);
+                }
+                ModelReplied replied{.round = ask.round, .timing = timing};
+                if (live->frame.cache) replied.cache = *live->frame.cache;
+                std::int64_t ordinal = 0;
+                for (const auto& block : outcome->blocks)
+                    if (const auto* use = std::get_if<domain::ToolUseBlock>(&block))
+                        replied.calls.push_back(parts_.dispatcher.describe(
+                            {.call_id = parts_.ids.fresh<domain::ToolCallId>(),
+                             .run_id = live->facts.attempt.run_id,
+                             .step_id = fmt::format("round-{}.{}", ask.round, ++ordinal),
+                             .source = domain::CallSource::Turn,
+                             .tool = use->name,
+                             .args = use->input,
+                             .authority_class = live->authority()},
+                            place(*live)));
+                replied.reply = std::move(*outcome);
+                step(live, std::move(replied), ask);
+            });
+        }));
+}
+
+// A provider that says nothing is on record while the turn still waits for it.
+void Runner::watch_answer(const std::shared_ptr<Live>& live, const AskModel& ask) {
+    struct Done {};
+    live->answer =
+        parts_.loop.after(kAnswerDelayed, lifetime_.guard([this, weak = std::weak_ptr(live), ask] {
+            const auto late = weak.lock();
+            if (!late || late->is_over) return;
+            late->answer = base::Loop::TimerHandle::None;
+            const auto& attempt = late->facts.attempt;
+            domain::events::ModelAnswerDelayed delayed{
+                .agent_id = attempt.agent_id,
+                .run_id = attempt.run_id,
+                .model_ref = attempt.model_ref,
+                .round = ask.round,
+                .waited_ms = std::chrono::milliseconds(kAnswerDelayed).count()};
+            committer_.commit<Done>(
+                lifetime_, {},
+                [delayed = std::move(delayed)](events::Log& log) -> base::Result<Done> {
+                    TRY(log.append(delayed.agent_id, delayed));
+                    return Done{};
+                },
+                [](const base::Result<Done>&) {});
         }));
 }
 
 void Runner::wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait) {
-    const auto delay = std::max(wait.until - parts_.clock.now(), std::chrono::microseconds(0));
-    live->wait = parts_.loop.after(delay, lifetime_.guard([this, live, wait] {
-        end_wait(*live);
-        step(live, WaitOver{wait.round}, wait);
+    live->wait = parts_.loop.at(wait.until, lifetime_.guard([this, live, wait] {
+        guarded(live, [&] {
+            end_wait(*live);
+            step(live, WaitOver{wait.round}, wait);
+        });
     }));
     ++parked_;
-    if (on_parked) on_parked();
+    if (on_parked) on_parked(live->facts.agent.agent_id);
 }
 
 void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
     const auto found = std::ranges::find(live->facts.executions, run.call_id, call_id_of);
     CHECK(found != live->facts.executions.end(), "a step started a call that it did not record");
     const domain::ToolCall call = found->call;
+    auto here = place(*live);
+    if (call.tool == work::kCompleteTool) here.context = round_context(live->facts);
     live->running_tool = parts_.dispatcher.dispatch(
-        call, live->facts.agent.identity.profile_preset, place(*live),
+        call, live->facts.agent.identity.profile_preset, here,
         lifetime_.guard([this, live, run](tools::Dispatched dispatched) {
             // Posted, so that a tool that finishes at once does not grow the stack, round after
             // round.
             parts_.loop.post(
                 lifetime_.guard([this, live, run, dispatched = std::move(dispatched)]() mutable {
-                    live->running_tool = nullptr;
-                    ToolFinished finished{run.call_id, std::move(dispatched)};
-                    if (!live->stop_request) return step(live, std::move(finished), run);
-                    Interrupted interrupted = *live->stop_request;
-                    interrupted.last = std::move(finished);
-                    step(live, std::move(interrupted), run);
+                    guarded(live, [&] {
+                        live->running_tool = nullptr;
+                        ToolFinished finished{run.call_id, std::move(dispatched)};
+                        if (!live->stop_request) return step(live, std::move(finished), run);
+                        Interrupted interrupted = *live->stop_request;
+                        interrupted.last = std::move(finished);
+                        step(live, std::move(interrupted), run);
+                    });
                 }));
         }));
+    live->running_tool_name = call.tool;
+    watch_output(live);
+}
+
+void Runner::watch_output(const domain::AgentId& agent) {
+    if (const auto found = live_.find(agent); found != live_.end()) watch_output(found->second);
+}
+
+void Runner::watch_output(const std::shared_ptr<Live>& live) {
+    const auto& agent = live->facts.agent.agent_id;
+    if (!live->running_tool || live->is_output_read || !is_watched || !is_watched(agent)) return;
+    live->is_output_read = true;
+    parts_.loop.after(kOutputInterval, lifetime_.guard([this, live] {
+        const auto running = live->running_tool;
+        const auto file = running ? running->live_output() : std::filesystem::path();
+        if (file.empty()) {
+            live->is_output_read = false;
+            return watch_output(live);
+        }
+        base::run_in_background<std::string>(
+            parts_.loop, lifetime_, [file] { return tasks::last_line(file, kOutputCharsMax); },
+            [this, live, running](const base::Result<std::string>& line) {
+                live->is_output_read = false;
+                if (line && !line->empty() && live->running_tool == running && on_output)
+                    on_output(live->facts.agent.agent_id, live->running_tool_name, *line);
+                watch_output(live);
+            });
+    }));
 }
 
 void Runner::step(const std::shared_ptr<Live>& live, Event event,
                   const std::optional<Effect>& finished) {
+    ++live->commits;
     committer_.commit<Step>(
         lifetime_, {},
-        [run = live->facts.attempt.run_id, event = std::move(event), finished,
-         &registry = parts_.dispatcher.registry(),
+        [agent = live->facts.agent.agent_id, run = live->facts.attempt.run_id,
+         event = std::move(event), finished, &registry = parts_.dispatcher.registry(),
+         patience = parts_.patience, work = parts_.work, room = prompt_room(*live),
          execution_of = parts_.execution_of](events::Log& log) -> base::Result<Step> {
+            const base::CrashMark mark(agent.value);
             Facts facts = TRY(load(log.tx(), run));
             facts.agent.execution = execution_of(facts.agent.agent_id);
-            const Input input = input_of(registry, log.now());
+            const Input input = input_of(registry, log.now(), patience, work);
             Step step = decide(facts, event, input);
+            TRY(remind(log.tx(), step, work, room));
             if (needs_disk(step, input)) log.tx().require(store::Durability::Disk);
-            TRY(apply(log, facts, step, finished));
+            TRY(apply(log, facts, step, finished, work));
             return step;
         },
         [this, live](base::Result<Step> step) {
-            if (step) return committed(live, *step);
-            forget(live);
-            on_stuck(live->facts.agent.agent_id, step.error());
+            --live->commits;
+            if (!step) return fail(live, step.error());
+            guarded(live, [&] { committed(live, *step); });
         });
 }
 
 void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
     live->facts.attempt = step.attempt;
     live->facts.agent = step.agent;
+    live->reminder = step.reminder;
     if (step.statistics) live->facts.statistics = *step.statistics;
     for (const auto& changed : step.executions) {
         auto& known = live->facts.executions;
@@ -345,7 +506,6 @@ void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
         else
             known.push_back(changed);
     }
-    if (!step.interjected.empty()) live->operator_joined = true;
     for (const auto& entry : step.transcript)
         if (auto next = conversation_turn(entry); next && *next)
             live->conversation.push_back(std::move(**next));
@@ -354,6 +514,14 @@ void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
         forget(live);
         return on_closed(agent);
     }
+    const bool is_idle = step.effects.empty() && !live->stop_request && live->commits == 0 &&
+                         !live->exchange && !live->running_tool &&
+                         live->wait == base::Loop::TimerHandle::None;
+    if (is_idle)
+        return fail(live, {.code = base::ErrorCode::Conflict,
+                           .message = fmt::format("another process has continued turn {} of agent "
+                                                  "{}; this process no longer works on it",
+                                                  step.attempt.run_id, step.agent.agent_id)});
     act(live, step.effects);
 }
 

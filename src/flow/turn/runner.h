@@ -13,6 +13,7 @@
 #include "agent/context/capability.h"
 #include "agent/context/frame.h"
 #include "base/os/loop.h"
+#include "config/sections/retention.h"
 #include "exec/tools/dispatcher.h"
 #include "flow/turn/decide/decide.h"
 #include "provider/provider.h"
@@ -20,6 +21,9 @@
 #include "store/store.h"
 
 namespace turn {
+
+// How long a model may take to answer a round before that is recorded.
+inline constexpr std::chrono::seconds kAnswerDelayed{30};
 
 struct Parts {
     store::Store& store;
@@ -33,6 +37,14 @@ struct Parts {
     // What the model of a turn may write in one round.
     std::function<std::int64_t(const std::string& model_ref)> max_output_tokens_of =
         [](const std::string&) { return std::int64_t{8192}; };
+    // How long a turn waits for providers that are down before it fails.
+    std::chrono::milliseconds patience{0};
+    // How many messages an agent may leave for itself.
+    config::FollowUpLimits follow_ups{};
+    work::Settings work{};
+    // How many estimated tokens a prompt of this model may have; empty: no bound is known.
+    std::function<std::optional<std::int64_t>(const std::string& model_ref)> prompt_budget_of =
+        [](const std::string&) { return std::optional<std::int64_t>(); };
     // What holds for the agent's commands now; any thread may ask.
     std::function<domain::Execution(const domain::AgentId&)> execution_of =
         [](const domain::AgentId&) { return domain::Execution{}; };
@@ -61,19 +73,32 @@ public:
     void interrupt(const domain::AgentId& agent, std::string reason,
                    StopKind kind = StopKind::Interrupt);
 
+    // Stops working on the agent's open turn without a word to the store: another process has it.
+    // A command that runs is left to its supervisor.
+    void abandon(const domain::AgentId& agent);
+
     bool is_running(const domain::AgentId& agent) const;
+    // Does the turn wait for a provider's limit to reset?
+    bool is_parked(const domain::AgentId& agent) const;
     std::vector<domain::AgentId> running() const;
     // Turns that are open here and do not wait for a provider's limit to reset.
     std::size_t active_count() const { return live_.size() - parked_; }
 
-    // A turn began to wait for a provider's limit.
-    std::function<void()> on_parked;
+    // The agent's turn began to wait for a provider's limit.
+    std::function<void(const domain::AgentId&)> on_parked;
     // The agent's turn has closed.
     std::function<void(const domain::AgentId&)> on_closed;
-    // A commit failed, so nothing more can be done for this agent here. Its attempt stays open.
+    // A commit failed, or a step threw (Internal), so nothing more can be done for this agent here.
+    // Its attempt stays open.
     std::function<void(const domain::AgentId&, const base::Error&)> on_stuck;
-    // Text of the model as it comes in, for people to watch.
-    std::function<void(const domain::AgentId&, std::string_view)> on_text;
+    // Somebody began to watch the agent.
+    void watch_output(const domain::AgentId& agent);
+    // For people to watch: what comes from the model, and the newest line that a running call has
+    // printed. The latter is read only while `is_watched` answers true.
+    std::function<void(const domain::AgentId&, const provider::News&)> on_news;
+    std::function<void(const domain::AgentId&, const std::string& tool, const std::string& line)>
+        on_output;
+    std::function<bool(const domain::AgentId&)> is_watched;
 
 private:
     struct Live;
@@ -86,12 +111,22 @@ private:
     void act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);
     void ask_model(const std::shared_ptr<Live>& live, const AskModel& ask);
     void run_tool(const std::shared_ptr<Live>& live, const RunTool& run);
+    // Reports what the call under way prints, for as long as it is under way and watched.
+    void watch_output(const std::shared_ptr<Live>& live);
     void wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait);
     void step(const std::shared_ptr<Live>& live, Event event,
               const std::optional<Effect>& finished);
     void committed(const std::shared_ptr<Live>& live, const Step& step);
     void stop(const std::shared_ptr<Live>& live, Interrupted request);
+    // Runs a part of the turn on the loop, unless the turn is over. What it throws ends the work on
+    // this turn and no other.
+    template <class Part>
+    void guarded(const std::shared_ptr<Live>& live, Part part);
+    void fail(const std::shared_ptr<Live>& live, const base::Error& error);
+    void watch_answer(const std::shared_ptr<Live>& live, const AskModel& ask);
+    void drop(const std::shared_ptr<Live>& live);
     void prepare(Live& live);
+    std::optional<std::int64_t> prompt_room(const Live& live) const;
     void watch_deadline(const std::shared_ptr<Live>& live);
     void forget(const std::shared_ptr<Live>& live);
     void end_wait(Live& live);

@@ -55,8 +55,7 @@ domain::ToolError failed(const base::Error& error) {
 
 AgentPlans::AgentPlans(AgentPlanParts parts)
     : parts_(std::move(parts)),
-      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}),
-      background_(parts_.loop) {
+      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}) {
     parts_.tasks.add(*this);
 }
 
@@ -120,8 +119,7 @@ base::Result<std::optional<domain::Task>> AgentPlans::promote(const domain::RunI
             if (const auto attempt =
                     run->owner->turn ? TRY(tx.attempt(*run->owner->turn)) : std::nullopt) {
                 facts.parent_message_id = attempt->message_id;
-                if (const auto parent = TRY(tx.message(attempt->message_id)))
-                    facts.work_item_id = parent->message.work_item_id;
+                facts.work_item_id = attempt->work_item_id;
             }
             task = tasks::plan_task(facts, log.now());
             TRY(tx.put_task(*task));
@@ -130,48 +128,35 @@ base::Result<std::optional<domain::Task>> AgentPlans::promote(const domain::RunI
         });
 }
 
-base::Status AgentPlans::committing(store::Tx& tx, const PlanRun& run) {
+base::Status AgentPlans::committing(events::Log& log, const PlanRun& run) {
     if (run.status == PlanRunStatus::AwaitingApproval) return {};
+    auto& tx = log.tx();
     auto task = TRY(tx.task(run.owner->task_id));
     if (!task || domain::is_terminal(task->status)) return {};
-    events::Log log(tx, parts_.clock.now(), parts_.ids);
     if (run.is_open()) {
         if (!tasks::is_put_off(*task)) return {};
         *task = tasks::plan_running(std::move(*task), std::string(base::enum_name(run.status)),
                                     log.now());
         TRY(tx.put_task(*task));
-        TRY(log.append(task->agent_id, domain::events::TaskStatusUpdated(*task)));
-    } else {
-        const auto end = end_of(run, TRY(plan::receipt_in(tx, run)));
-        *task = tasks::plan_ended(std::move(*task), end, log.now());
-        TRY(tx.put_task(*task));
-        TRY(log.append(task->agent_id, domain::events::TaskStatusUpdated(*task)));
-        const auto rejoined = parts_.rejoin(
-            log, tasks::result_message(*task, {end.receipt, false},
-                                       log.ids().fresh<domain::MessageId>(), log.now()));
-        // An agent that takes no messages any more must not keep its run from ending.
-        if (!rejoined && rejoined.error().code != ErrorCode::Refused)
-            return std::unexpected(rejoined.error());
-        TRY(log.append(task->agent_id, domain::events::TaskResultReceived(*task)));
+        return log.append(task->agent_id, domain::events::TaskStatusUpdated(*task));
     }
-    const std::lock_guard lock(mutex_);
-    pending_[run.run_id.value] = {log.take(), !run.is_open()};
-    return {};
+    const auto end = end_of(run, TRY(plan::receipt_in(tx, run)));
+    *task = tasks::plan_ended(std::move(*task), end, log.now());
+    TRY(tx.put_task(*task));
+    TRY(log.append(task->agent_id, domain::events::TaskStatusUpdated(*task)));
+    const auto rejoined =
+        parts_.rejoin(log, tasks::result_message(*task, {end.receipt, false},
+                                                 log.ids().fresh<domain::MessageId>(), log.now()));
+    // An agent that takes no messages any more must not keep its run from ending.
+    if (!rejoined && rejoined.error().code != ErrorCode::Refused)
+        return std::unexpected(rejoined.error());
+    return log.append(task->agent_id, domain::events::TaskResultReceived(*task));
 }
 
 void AgentPlans::committed(const PlanRun& run) {
-    Pending pending;
-    {
-        const std::lock_guard lock(mutex_);
-        const auto found = pending_.find(run.run_id.value);
-        if (found == pending_.end()) return;
-        pending = std::move(found->second);
-        pending_.erase(found);
-    }
-    parts_.loop.post([this, pending = std::move(pending), owner = *run.owner] {
-        parts_.feed.publish(pending.events);
-        if (pending.has_ended) parts_.tasks.has_ended(owner.agent_id, owner.task_id);
-    });
+    if (run.is_open()) return;
+    parts_.loop.post(lifetime_.guard(
+        [this, owner = *run.owner] { parts_.tasks.has_ended(owner.agent_id, owner.task_id); }));
 }
 
 // A plan ends between its calls, and cancels the one that runs: there is no harder way.
@@ -179,12 +164,8 @@ void AgentPlans::stop(const domain::Task& task, bool /*force*/) {
     const domain::RunId run{tasks::plan_detail_of(task).run_id};
     const std::string reason = "stopped by its agent or with it";
     if (parts_.plans.host().cancel(run, reason)) return;
-    background_.run(
-        [this, run, reason] {
-            if (const auto ended = parts_.plans.end(run, reason); !ended)
-                base::log_warn("run {} could not be ended: {}", run, ended.error().message);
-        },
-        [] {});
+    attempt(
+        run, [this, run, reason] { return parts_.plans.end(run, reason); }, "could not be ended");
 }
 
 // A run that waits for the operator is left alone; any other is resumed from its journal.
@@ -193,13 +174,34 @@ void AgentPlans::resume(const domain::Task& task) {
     if (tasks::is_put_off(task)) return;
     const domain::RunId run{tasks::plan_detail_of(task).run_id};
     if (parts_.plans.host().is_executing(run)) return;
-    background_.run(
-        [this, run] {
+    attempt(
+        run,
+        [this, run]() -> base::Status {
             const auto resumed = parts_.plans.host().execute(run, {});
             if (!resumed && resumed.error().code != ErrorCode::Conflict)
-                base::log_warn("run {} is not resumed: {}", run, resumed.error().message);
+                return std::unexpected(resumed.error());
+            return {};
         },
-        [] {});
+        "is not resumed");
+}
+
+void AgentPlans::attempt(const domain::RunId& run, std::function<base::Status()> work,
+                         const std::string& failure) {
+    struct Done {};
+    committer_.background<Done>(
+        lifetime_,
+        [work]() -> base::Result<Done> {
+            TRY(work());
+            return Done{};
+        },
+        [this, run, work, failure](const base::Result<Done>& done) {
+            if (done) return;
+            base::log_warn("run {} {}: {}", run, failure, done.error().message);
+            if (!events::is_passing_fault(done.error())) return;
+            parts_.loop.after(kResumeRetry, lifetime_.guard([this, run, work, failure] {
+                attempt(run, work, failure);
+            }));
+        });
 }
 
 // One RunPlan on its way to its answer.
@@ -211,7 +213,13 @@ public:
         : plans_(plans), ask_(std::move(ask)), done_(std::move(done)) {}
 
     void begin() {
-        in_background([this] { first_ = make_and_begin(); }, [this] { made(); });
+        plans_.committer_.background<First>(
+            plans_.lifetime_,
+            [self = shared_from_this()]() -> base::Result<First> { return self->make_and_begin(); },
+            [self = shared_from_this()](base::Result<First> first) {
+                if (!first) return self->finish(failed(first.error()));
+                self->made(std::move(*first));
+            });
     }
 
     void cancel() override {
@@ -222,12 +230,6 @@ public:
 private:
     // What stands in the way of a direct answer: faults, an end, or a task.
     using First = std::variant<std::monostate, plan::PlanAnswer>;
-
-    template <class Work, class Then>
-    void in_background(Work work, Then then) {
-        plans_.background_.run([self = shared_from_this(), work]() mutable { work(); },
-                               [self = shared_from_this(), then]() mutable { then(); });
-    }
 
     First make_and_begin() {
         domain::PlanRequest request{.action = ask_.action,
@@ -270,10 +272,9 @@ private:
         return plan::PlanContinues{std::move(receipt), tasks::handle(**task)};
     }
 
-    void made() {
+    void made(First first) {
         is_made_ = true;
-        if (auto* answer = std::get_if<plan::PlanAnswer>(&first_))
-            return finish(std::move(*answer));
+        if (auto* answer = std::get_if<plan::PlanAnswer>(&first)) return finish(std::move(*answer));
         if (is_over_) return answer_in_background();
         if (cancelled_) return cancel();
         timer_ = plans_.parts_.loop.after(ask_.yield, [self = shared_from_this()] {
@@ -291,8 +292,15 @@ private:
 
     void answer_in_background() {
         if (std::exchange(is_answering_, true)) return;
-        in_background([this] { first_ = as_it_stands(); },
-                      [this] { finish(std::move(std::get<plan::PlanAnswer>(first_))); });
+        plans_.committer_.background<plan::PlanAnswer>(
+            plans_.lifetime_,
+            [self = shared_from_this()]() -> base::Result<plan::PlanAnswer> {
+                return self->as_it_stands();
+            },
+            [self = shared_from_this()](base::Result<plan::PlanAnswer> answer) {
+                self->finish(answer ? std::move(*answer)
+                                    : plan::PlanAnswer(failed(answer.error())));
+            });
     }
 
     void finish(plan::PlanAnswer answer) {
@@ -302,10 +310,9 @@ private:
     AgentPlans& plans_;
     const plan::PlanAsk ask_;
     std::move_only_function<void(plan::PlanAnswer)> done_;
-    First first_;
-    domain::RunId run_;
+    domain::RunId run_;  // The loop's once `is_executing_` is set or `is_made_`.
     std::atomic<bool> is_executing_{false};
-    bool is_made_{false};  // From here on `first_` is the loop's.
+    bool is_made_{false};
     bool is_over_{false};
     bool is_answering_{false};
     bool cancelled_{false};

@@ -7,13 +7,12 @@
 // the same.
 #pragma once
 
-#include <map>
-#include <mutex>
+#include <functional>
+#include <memory>
 
 #include "exec/plan/entry/run_plan_tool.h"
 #include "exec/tasks/host.h"
 #include "exec/tools/proposals.h"
-#include "flow/plans/execution/background.h"
 #include "flow/plans/plans.h"
 
 namespace plans {
@@ -47,8 +46,9 @@ public:
     base::Result<std::string> propose(const domain::ToolCall& call,
                                       const tools::Place& place) override;
 
-    base::Status committing(store::Tx& tx, const domain::PlanRun& run) override;
+    base::Status committing(events::Log& log, const domain::PlanRun& run) override;
     void committed(const domain::PlanRun& run) override;
+    base::Lifetime::Watch watch() const override { return lifetime_.watch(); }
 
     domain::TaskKind kind() const override { return domain::TaskKind::PlanTask; }
     tasks::StopDecision decide_stop(domain::Task task, base::Time now) const override;
@@ -64,17 +64,13 @@ private:
     // Makes a task of a run that is still open. Nothing when it has ended.
     base::Result<std::optional<domain::Task>> promote(const domain::RunId& run);
 
+    // Ends or resumes a run in the background, again and again while the store is in trouble.
+    void attempt(const domain::RunId& run, std::function<base::Status()> work,
+                 const std::string& failure);
+
     AgentPlanParts parts_;
     events::Committer committer_;
-    base::Lifetime lifetime_;
-    std::mutex mutex_;
-    // What the transaction under way will have appended, by run.
-    struct Pending {
-        std::vector<events::Committed> events;
-        bool has_ended{false};
-    };
-    std::map<std::string, Pending> pending_;
-    Background background_;  // Last: its work uses the rest.
+    base::Lifetime lifetime_;  // Last: it ends first.
 };
 
 }  // namespace plans

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "exec/tasks/plan_task.h"
-#include "tests/plans/world.h"
+#include "tests/plans/plans_fixture.h"
 
 namespace plans_test {
 namespace {
@@ -18,17 +18,14 @@ using namespace std::chrono_literals;
 
 const domain::AgentId kAgent{"ada"};
 
-json::object plan_of(json::array steps, std::string_view risk = "read-only") {
+json::object try_plan(json::array steps, std::string_view risk = "read-only") {
     return {{"version", "1.0"}, {"goal", "Try"}, {"riskLevel", risk}, {"steps", std::move(steps)}};
 }
-json::object step(std::string_view id, std::string_view tool, json::object args) {
-    return {{"id", id}, {"tool", tool}, {"args", std::move(args)}};
-}
 json::object write_plan() {
-    return plan_of({step("w", "test.write", {{"path", "a.md"}, {"content", "x"}})}, "writes");
+    return try_plan({step("w", "test.write", {{"path", "a.md"}, {"content", "x"}})}, "writes");
 }
 json::object slow_plan() {
-    return plan_of({step("s", "test.slow", {{"ms", 60'000}})});
+    return try_plan({step("s", "test.slow", {{"ms", 60'000}})});
 }
 
 class AgentPlansTest : public testing::Test {
@@ -123,7 +120,7 @@ protected:
 };
 
 TEST_F(AgentPlansTest, APlanThatIsOverInTimeIsAnsweredDirectly) {
-    const auto answer = ask("c1", plan_of({step("e", "test.echo", {{"value", "hello"}})}),
+    const auto answer = ask("c1", try_plan({step("e", "test.echo", {{"value", "hello"}})}),
                             AuthorityClass::ExternalEvidence);
     ASSERT_TRUE(answer);
     const auto& over = std::get<plan::PlanOver>(*answer);
@@ -151,7 +148,7 @@ TEST_F(AgentPlansTest, ALongOneContinuesAsATaskAndItsEndIsReportedOnce) {
 }
 
 TEST_F(AgentPlansTest, FaultsAreAllReportedAndNothingIsStored) {
-    const auto answer = ask("c1", plan_of({step("a", "test.nothing", {}), step("a", "Rest", {})}));
+    const auto answer = ask("c1", try_plan({step("a", "test.nothing", {}), step("a", "Rest", {})}));
     ASSERT_TRUE(answer);
     EXPECT_GE(std::get<plan::PlanRefused>(*answer).faults.size(), 2u);
     EXPECT_EQ(knows("c1"), false);

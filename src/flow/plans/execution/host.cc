@@ -34,27 +34,24 @@ std::unexpected<base::Error> ending() {
                                        std::string(kEnding)});
 }
 
-// The run among `runs` that took `run` back and was not taken back itself.
-const PlanRun* reverting(const std::vector<PlanRun>& runs, const domain::RunId& run) {
-    for (const auto& other : runs)
-        if (other.reverts == run && other.counts.succeeded > 0 && !reverting(runs, other.run_id))
-            return &other;
-    return nullptr;
+// The run that took `run` back and was not taken back itself.
+base::Result<std::optional<domain::RunId>> reverting(store::Tx& tx, const domain::RunId& run) {
+    for (const auto& other : TRY(tx.plan_runs_reverting(run)))
+        if (other.counts.succeeded > 0 && !TRY(reverting(tx, other.run_id))) return other.run_id;
+    return std::nullopt;
 }
 
 // What is left of a run builds on what it did; once that is taken back, only the whole plan makes
 // sense.
 base::Status check_not_reverted(store::Store& store, const domain::RunId& run) {
-    std::vector<PlanRun> all;
+    std::optional<domain::RunId> other;
     TRY(store.read([&](store::Tx& tx) -> base::Status {
-        // All of them: a revert that is missed here lets a run build on what is gone.
-        all = TRY(tx.plan_runs(TRY(tx.plan_run_count())));
+        other = TRY(reverting(tx, run));
         return {};
     }));
-    if (const auto* other = reverting(all, run))
+    if (other)
         return fail(ErrorCode::Conflict,
-                    "run {} was taken back by run {}; run its plan anew instead", run,
-                    other->run_id);
+                    "run {} was taken back by run {}; run its plan anew instead", run, *other);
     return {};
 }
 
@@ -77,7 +74,7 @@ public:
           calls_ended_(calls_ended),
           lock_(std::move(start.lock)),
           files_(std::move(start.files)),
-          journal_(parts.store, parts.loop, parts.joins()),
+          journal_(parts.committer(), parts.joins()),
           performer_(parts.dispatcher, start.ready.context.place, start.ready.context.profile),
           continues_(start.stored.run.status == PlanRunStatus::Running),
           runner({.loop = parts.loop,
@@ -133,10 +130,10 @@ public:
         if (host_->is_draining_) return false;
         // Posted under the lock: a cancellation comes after it.
         Host* host = std::exchange(host_, nullptr);
-        host->parts_.loop.post([host, run = run, start = std::move(start),
-                                alive = std::weak_ptr(host->self_)]() mutable {
-            if (alive.lock()) host->begin(run, std::move(start));
-        });
+        host->parts_.loop.post(
+            host->lifetime_.guard([host, run = run, start = std::move(start)]() mutable {
+                host->begin(run, std::move(start));
+            }));
         return true;
     }
 
@@ -147,8 +144,7 @@ public:
     domain::RunId run;
 };
 
-Host::Host(Parts parts)
-    : parts_(std::move(parts)), self_(std::make_shared<Host*>(this)), background_(parts_.loop) {}
+Host::Host(Parts parts) : parts_(std::move(parts)) {}
 
 Host::~Host() {
     parts_.loop.cancel(grace_);
@@ -268,10 +264,9 @@ void Host::begin(const domain::RunId& run, Start start) {
 }
 
 void Host::post(const domain::RunId& run, std::function<void(Execution&)> job) {
-    parts_.loop.post([this, run, job = std::move(job), alive = std::weak_ptr(self_)] {
-        if (!alive.lock()) return;
+    parts_.loop.post(lifetime_.guard([this, run, job = std::move(job)] {
         if (const auto execution = find(run)) job(*execution);
-    });
+    }));
 }
 
 std::shared_ptr<Host::Execution> Host::find(const domain::RunId& run) const {
@@ -283,9 +278,8 @@ std::shared_ptr<Host::Execution> Host::find(const domain::RunId& run) const {
 bool Host::cancel(const domain::RunId& run, const std::string& reason,
                   std::function<void()> ended) {
     if (!is_executing(run)) return false;
-    parts_.loop.post([this, run, reason, ended = std::move(ended), alive = std::weak_ptr(self_)] {
-        if (alive.lock()) stop(run, reason, ended);
-    });
+    parts_.loop.post(lifetime_.guard(
+        [this, run, reason, ended = std::move(ended)] { stop(run, reason, ended); }));
     return true;
 }
 
@@ -301,9 +295,8 @@ void Host::stop(const domain::RunId& run, const std::string& reason,
         return;
     }
     // It is being loaded on another thread.
-    parts_.loop.after(kLoading, [this, run, reason, ended, alive = std::weak_ptr(self_)] {
-        if (alive.lock()) stop(run, reason, ended);
-    });
+    parts_.loop.after(kLoading,
+                      lifetime_.guard([this, run, reason, ended] { stop(run, reason, ended); }));
 }
 
 bool Host::is_executing(const domain::RunId& run) const {
@@ -353,11 +346,10 @@ base::Status Host::stay() {
     for (const auto& run : open | std::views::reverse)
         if (run.carrier == domain::PlanCarrier::Runtime || (run.owner && run.approval))
             left.push_back(run.run_id);
-    parts_.loop.post([this, left = std::move(left), alive = std::weak_ptr(self_)]() mutable {
-        if (!alive.lock()) return;
+    parts_.loop.post(lifetime_.guard([this, left = std::move(left)]() mutable {
         to_resume_ = std::move(left);
         resume_next();
-    });
+    }));
     return {};
 }
 
@@ -367,16 +359,26 @@ void Host::resume_next() {
     is_resuming_ = true;
     const domain::RunId run = to_resume_.back();
     to_resume_.pop_back();
-    background_.run(
-        [this, run] {
-            if (const auto resumed = execute(run, {}); !resumed)
-                base::log_warn("run {} was cut off and is not resumed: {}", run,
-                               resumed.error().message);
-        },
-        [this] {
+    base::run_in_background<PlanRun>(
+        parts_.loop, lifetime_, [this, run] { return execute(run, {}); },
+        [this, run](const base::Result<PlanRun>& how) {
             is_resuming_ = false;
+            resumed(run, how);
             resume_next();
         });
+}
+
+// A store that is in trouble now holds no run up until the next start.
+void Host::resumed(const domain::RunId& run, const base::Result<PlanRun>& how) {
+    if (how) return;
+    if (!events::is_passing_fault(how.error()) || how.error().kind == kEnding) {
+        base::log_warn("run {} was cut off and is not resumed: {}", run, how.error().message);
+        return;
+    }
+    parts_.loop.after(kResumeRetry, lifetime_.guard([this, run] {
+        to_resume_.insert(to_resume_.begin(), run);
+        resume_next();
+    }));
 }
 
 void Host::drain(std::move_only_function<void()> done) {
@@ -403,15 +405,14 @@ void Host::drain(std::move_only_function<void()> done) {
 void Host::stop_work() {
     const std::lock_guard lock(mutex_);
     for (const auto& work : work_)
-        parts_.loop.post([this, work, alive = std::weak_ptr(self_)] {
-            if (!alive.lock()) return;
+        parts_.loop.post(lifetime_.guard([this, work] {
             {
                 const std::lock_guard again(mutex_);
                 if (!work_.contains(work)) return;
             }
             work->is_stopped = true;
             work->stop();
-        });
+        }));
 }
 
 // What is still under way is cut off, as by a crash.
@@ -426,9 +427,7 @@ void Host::release_all() {
 }
 
 void Host::check_drained() {
-    parts_.loop.post([this, alive = std::weak_ptr(self_)] {
-        if (alive.lock()) notify_drained();
-    });
+    parts_.loop.post(lifetime_.guard([this] { notify_drained(); }));
 }
 
 void Host::notify_drained() {

@@ -12,13 +12,14 @@
 #include <mutex>
 #include <set>
 
-#include "flow/plans/execution/background.h"
 #include "flow/plans/execution/session.h"
 
 namespace plans {
 
 // How many runs one process executes at once.
 inline constexpr std::size_t kRunsExecutingMax = 64;
+// Before a run that could not be loaded for a reason that may pass is loaded again.
+inline constexpr std::chrono::seconds kResumeRetry{10};
 // How long calls that are under way may take to end when the process is about to.
 inline constexpr std::chrono::seconds kDrainGrace{10};
 
@@ -40,7 +41,9 @@ struct Work {
 class Host {
 public:
     explicit Host(Parts parts);
-    ~Host();  // Not while the loop runs. Runs stay open.
+    // Not while the loop runs. Waits for runs that are being loaded in the background. Runs stay
+    // open.
+    ~Host();
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
 
@@ -95,6 +98,7 @@ private:
               const std::function<void()>& ended);
     void give_back(const domain::RunId& run);
     void resume_next();
+    void resumed(const domain::RunId& run, const base::Result<domain::PlanRun>& how);
     void release_all();
     void stop_work();
     void check_drained();
@@ -114,9 +118,7 @@ private:
     bool is_resuming_{false};
     std::move_only_function<void()> drained_;
     base::Loop::TimerHandle grace_{base::Loop::TimerHandle::None};
-    // Tasks that outlive the host find this expired and do nothing.
-    std::shared_ptr<Host*> self_;
-    Background background_;  // Last: its work uses the rest.
+    base::Lifetime lifetime_;  // Last: it ends first.
 };
 
 }  // namespace plans

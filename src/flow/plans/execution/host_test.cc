@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/sql/sqlite/temp_database.h"
 #include "tests/plans/world.h"
 #include "tests/support/eventually.h"
+#include "tests/support/lock_holder.h"
 
 namespace plans_test {
 namespace {
@@ -72,6 +74,51 @@ TEST(PlanHost, ExecutesSeveralRunsAtOnce) {
         EXPECT_FALSE(host.is_executing({runs[i]}));
         EXPECT_TRUE(life.plans().verify(runs[i])->ok);
     }
+}
+
+TEST(PlanHost, LosesNoStepToACommitThatFails) {
+    constexpr std::int64_t kItems = 6;
+    std::int64_t commits = 2;  // Known once a run has ended.
+    for (std::int64_t at = 1; at <= commits; ++at) {
+        World world;
+        Life life(world, {sim::Fault::CommitFails, at});
+        const auto made =
+            life.plans().create({.text = base::json_text(loop_plan("test.slow", kItems))});
+        if (!made) continue;  // The one that stores the run: its caller received the error.
+        Seen seen;
+        ASSERT_TRUE(life.plans().host().execute(made->run->run_id, seen.calls()));
+        life.loop().run_until([&] { return seen.ended.has_value(); });
+        ASSERT_TRUE(seen.ended && *seen.ended) << "commit " << at;
+        EXPECT_EQ((*seen.ended)->status, PlanRunStatus::Succeeded) << "commit " << at;
+        EXPECT_EQ((*seen.ended)->counts.calls, kItems + 1) << "commit " << at;
+        EXPECT_THAT(broken_promises(seen.records), IsEmpty());
+        commits = world.disk.commits();
+    }
+    EXPECT_GT(commits, 3) << "each of them failed once";
+}
+
+TEST(PlanHost, WaitsForAnotherProcessThatHoldsTheStore) {
+    const sqlite::TempDatabase database;
+    test_support::LockHolder other(database.file());
+    auto store = std::make_unique<test_support::ContendedStore>(database.file());
+    auto& contended = *store;
+    World world;
+    Life life(world, std::move(store));
+    const std::string run = create(life, loop_plan("test.slow", 12));
+    contended.on_failure = [&](int failures) {
+        if (failures == 4) other.release();
+    };
+    Seen seen;
+    ASSERT_TRUE(life.plans().host().execute({run}, seen.calls()));
+    ASSERT_TRUE(life.loop().run_until([&] { return seen.results() >= 3; }));
+    other.hold();
+    life.loop().run_until([&] { return seen.ended.has_value(); });
+    EXPECT_GE(contended.failures, 4) << "it met the lock, and tried again";
+    ASSERT_TRUE(seen.ended && *seen.ended);
+    EXPECT_EQ((*seen.ended)->status, PlanRunStatus::Succeeded);
+    EXPECT_EQ((*seen.ended)->counts.failed, 0);
+    EXPECT_EQ((*seen.ended)->counts.calls, 13);
+    EXPECT_THAT(broken_promises(seen.records), IsEmpty());
 }
 
 TEST(PlanHost, ReportsEveryCommitAndTheEndToWatchers) {

@@ -37,16 +37,21 @@ base::Result<StoredRun> load_run(store::Store& store, const domain::RunId& id) {
 }
 
 base::Result<ExecutionContext> execution_context(const Parts& parts, const domain::PlanRun& run) {
+    const auto reverted = run.reverts ? parts.folder(*run.reverts) : std::filesystem::path();
     if (run.owner)
-        return ExecutionContext{.place = {.agent_id = run.owner->agent_id,
-                                          .agent_home = parts.folder(run.run_id),
-                                          .workspace = run.owner->workspace,
-                                          .context = run.context},
-                                .profile = run.owner->profile};
+        return ExecutionContext{
+            .place = {.agent_id = run.owner->agent_id,
+                      .agent_home = parts.folder(run.run_id),
+                      .workspace = run.owner->workspace,
+                      .context = run.context,
+                      .owner_home = parts.home / "agents" / run.owner->agent_id.value,
+                      .reverted = reverted},
+            .profile = run.owner->profile};
     return ExecutionContext{.place = {.agent_id = {"plan"},
                                       .agent_home = parts.folder(run.run_id),
                                       .workspace = TRY(workspace::enter(run.vault, "")),
-                                      .context = run.context}};
+                                      .context = run.context,
+                                      .reverted = reverted}};
 }
 
 base::Result<ReadyRun> ready_run(const Parts& parts, const StoredRun& stored) {
@@ -85,14 +90,27 @@ void RunWriter::complain(const base::Error& error) {
     folder_.reset();
 }
 
-base::Status record_event(const Parts& parts, StoredRun& stored, const plan::RunEvent& event) {
+plan::Joins Parts::joins() const {
+    if (!owners) return {};
+    return [owners = owners, watch = owners->watch()](events::Log& log,
+                                                      const domain::PlanRun& run) -> base::Status {
+        if (!run.owner) return {};
+        const auto stay = watch.stay();
+        if (!stay) return fail(ErrorCode::Unavailable, "the runtime is ending");
+        return owners->committing(log, run);
+    };
+}
+
+base::Status record_event(const Parts& parts, const base::Lifetime::Watch& owner, StoredRun& stored,
+                          const plan::RunEvent& event) {
     auto& run = stored.run;
     stored.records.push_back(plan::seal(run.last_seq, run.last_hash, domain::PlanRecordKind::Event,
                                         plan::event_json(run.run_id, event)));
-    TRY(parts.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-        TRY(tx.append_plan_records(run.run_id, {stored.records.back()}));
-        TRY(tx.put_plan_run(run));
-        return parts.joins()(tx, run);
+    const auto joins = parts.joins();
+    TRY(parts.committer().write_now(owner, [&](events::Log& log) -> base::Status {
+        TRY(log.tx().append_plan_records(run.run_id, {stored.records.back()}));
+        TRY(log.tx().put_plan_run(run));
+        return joins ? joins(log, run) : base::Status{};
     }));
     parts.notify_owner(run);
     TRY(plan::RunFolder::open(parts.folder(run.run_id), run, stored.document, stored.records));

@@ -26,10 +26,14 @@ struct PlannerParts {
 class RunOwners {
 public:
     virtual ~RunOwners() = default;
-    // In the transaction that begins or ends a run of an agent; an Error undoes the transaction.
-    virtual base::Status committing(store::Tx& tx, const domain::PlanRun& run) = 0;
+    // In the transaction that begins or ends a run of an agent, perhaps more than once; it changes
+    // nothing outside of the transaction, whose events are published when it is committed. An Error
+    // undoes the transaction.
+    virtual base::Status committing(events::Log& log, const domain::PlanRun& run) = 0;
     // Once that transaction is committed.
     virtual void committed(const domain::PlanRun& run) = 0;
+    // Work that is queued in the store uses this object only while it is there.
+    virtual base::Lifetime::Watch watch() const = 0;
 };
 
 struct Parts {
@@ -37,6 +41,7 @@ struct Parts {
     base::Loop& loop;
     base::Clock& clock;
     base::Ids& ids;
+    events::Feed& agent_feed;  // Of the events of agents.
     tools::Dispatcher& dispatcher;
     std::filesystem::path home;   // Below it, plans/<runId>/ holds the files of each run.
     std::filesystem::path vault;  // Where a plan works unless its request says otherwise.
@@ -48,13 +53,13 @@ struct Parts {
     std::shared_ptr<Feed> feed{std::make_shared<Feed>()};
     config::Plans settings{};
 
-    plan::Joins joins() const {
-        return [owners = owners](store::Tx& tx, const domain::PlanRun& run) {
-            return owners && run.owner ? owners->committing(tx, run) : base::Status{};
-        };
+    events::Committer committer() const {
+        return events::Committer({store, loop, clock, ids, agent_feed});
     }
+    // Unavailable for a run of an agent once the owners are gone: the next process continues it.
+    plan::Joins joins() const;
     void notify_owner(const domain::PlanRun& run) const {
-        if (owners && run.owner) owners->committed(run);
+        if (owners && run.owner && !owners->watch().expired()) owners->committed(run);
     }
     std::filesystem::path folder(const domain::RunId& run) const {
         return home / "plans" / run.value;
@@ -97,8 +102,10 @@ private:
     bool is_first_{true};
 };
 
-// Appends to a run that no process executes, and writes its files again.
-base::Status record_event(const Parts& parts, StoredRun& stored, const plan::RunEvent& event);
+// Appends to a run that no process executes, and writes its files again. `owner` is whose loop the
+// events of the commit are published on. Blocks; not on the loop.
+base::Status record_event(const Parts& parts, const base::Lifetime::Watch& owner, StoredRun& stored,
+                          const plan::RunEvent& event);
 
 // A process that died after its last commit left files that do not know of the end; they are
 // written anew. Files that claim an end are left alone, whatever they say: verify() reports that.

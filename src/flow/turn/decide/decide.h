@@ -3,14 +3,17 @@
 //
 //     Thinking --reply with calls--> AwaitingTools --last result--> Thinking (next round)
 //     Thinking --reply without calls--> Closed          any --failure, interruption--> Closed
-//     Thinking --limited until later--> Parked --wait over--> Thinking (same round)
+//     Thinking --provider down--> Parked --wait over--> Thinking (same round)
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "agent/work/reminder.h"
 #include "domain/agent.h"
 #include "domain/events/payload.h"
 #include "domain/message.h"
@@ -26,11 +29,17 @@ namespace turn {
 inline constexpr std::int64_t kRoundsMax = 400;
 // How often a text cut off by the output limit is continued.
 inline constexpr std::int64_t kOutputLimitRecoveriesMax = 2;
-// How often a turn is picked up after a crash before it is given up: a turn that kills the program
-// each time would otherwise do so for ever. Counted in the store, across restarts.
+// How often the program may die while it executes a turn before the turn is given up: one that
+// kills the program each time would otherwise do so for ever. Counted in the store, across
+// restarts.
 inline constexpr std::int64_t kRestartsMax = 20;
 inline constexpr std::int64_t kCallsPerRoundMax = 64;
-// How long, and how often in one turn, a provider's limit is waited for.
+// How often in one turn an answer without text and calls is asked for again.
+inline constexpr std::int64_t kEmptyAnswersMax = 1;
+// How many calls of one turn are returned as unreadable, as calls of unknown tools or with the
+// wrong types, before the turn is given up.
+inline constexpr std::int64_t kUnusableCallsMax = 32;
+// How long, and how often in one turn, a provider's limit is waited for whose end is known.
 inline constexpr std::chrono::hours kParkMax{24};
 inline constexpr std::int64_t kParksMax = 20;
 
@@ -130,15 +139,19 @@ struct Step {
     std::optional<Release> release{};
     std::vector<domain::MessageId> interjected{};  // Taken into this turn.
     std::vector<Effect> effects{};
+    // What only the provider reads, in the request that the effects ask for.
+    std::string reminder{};
 
     bool closed() const { return std::holds_alternative<domain::Closed>(attempt.state); }
 };
 
 // `now` is the time of the commit. `spec_of` knows what tools declare of themselves; null for a
-// tool that does not exist.
+// tool that does not exist. `patience` is how long a turn waits for providers that are down.
 struct Input {
     base::Time now{};
     std::function<const tools::ToolSpec*(const std::string& tool)> spec_of;
+    std::chrono::milliseconds patience{0};
+    work::Settings work{};
 
     // May a call of this tool be made again after a crash? A call that is refused touches nothing.
     bool is_repeatable(const std::string& tool) const {

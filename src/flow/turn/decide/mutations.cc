@@ -6,12 +6,17 @@
 #include "agent/workspace/workspace.h"
 #include "flow/admission/follow_up.h"
 #include "flow/queue/read_results.h"
+#include "flow/work_items/work_items.h"
 
 namespace turn {
 namespace {
 
 void keep_sleep_request(Decided& step, const tools::Mutation& mutation) {
     step.attempt.sleep_request = *mutation.as<domain::SleepRequest>();
+}
+
+void count_follow_up(Decided& step, const tools::Mutation&) {
+    admission::count_follow_up(step.statistics, step.now);
 }
 
 base::Status append_follow_up(Written& step, const tools::Mutation& mutation) {
@@ -38,12 +43,53 @@ base::Status remember_workspace(Written& step, const tools::Mutation& mutation) 
     return step.log.tx().put_workspace(workspace::entry_of_project(entry));
 }
 
+// The tool has decided on a snapshot. When the operator has changed the item since, so that the
+// change no longer applies, the item stays as the operator left it.
+template <class T>
+base::Status unless_refused(const base::Result<T>& made) {
+    if (made || made.error().code == base::ErrorCode::NotFound ||
+        made.error().code == base::ErrorCode::Conflict)
+        return {};
+    return std::unexpected(made.error());
+}
+
+base::Status create_work_item(Written& step, const tools::Mutation& mutation) {
+    auto made = *mutation.as<work::NewItem>();
+    made.trust = trust_passed_on(step.message);
+    TRY(work_items::create(step.log, made));
+    return {};
+}
+
+base::Status update_work_item(Written& step, const tools::Mutation& mutation) {
+    auto change = *mutation.as<work::Update>();
+    change.trust = trust_passed_on(step.message);
+    return unless_refused(work_items::update(step.log, step.agent, change));
+}
+
+base::Status pick_work_item(Written& step, const tools::Mutation& mutation) {
+    return unless_refused(work_items::pick(step.log, step.agent, *mutation.as<work::Pick>()));
+}
+
+base::Status complete_work_item(Written& step, const tools::Mutation& mutation) {
+    return unless_refused(
+        work_items::complete(step.log, step.agent, *mutation.as<work::Complete>()));
+}
+
+base::Status promote_report(Written& step, const tools::Mutation& mutation) {
+    return work_items::promote(step.log, *mutation.as<work::Promote>());
+}
+
 const std::map<std::type_index, MutationRules>& table() {
     static const std::map<std::type_index, MutationRules> rules{
         {typeid(domain::SleepRequest), {.decide = keep_sleep_request}},
-        {typeid(tools::FollowUp), {.write = append_follow_up}},
+        {typeid(tools::FollowUp), {.decide = count_follow_up, .write = append_follow_up}},
         {typeid(tools::ResultRead), {.write = drop_read_result}},
         {typeid(tools::WorkspaceUse), {.decide = enter_workspace, .write = remember_workspace}},
+        {typeid(work::NewItem), {.write = create_work_item}},
+        {typeid(work::Update), {.write = update_work_item}},
+        {typeid(work::Pick), {.write = pick_work_item}},
+        {typeid(work::Complete), {.write = complete_work_item}},
+        {typeid(work::Promote), {.write = promote_report}},
     };
     return rules;
 }

@@ -21,11 +21,13 @@ struct Decided {
     domain::Agent& agent;
     domain::Attempt& attempt;
     std::vector<EventDraft>& events;
+    domain::AgentStatistics& statistics;
+    base::Time now{};
 };
 // What it may use when the step is written.
 struct Written {
     events::Log& log;
-    const domain::Agent& agent;
+    domain::Agent& agent;  // Put when every mutation is made.
     const domain::Attempt& attempt;
     const domain::Message& message;  // That the turn answers.
 };

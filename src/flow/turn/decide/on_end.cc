@@ -42,6 +42,7 @@ void pair_calls(Step& step, const Facts& facts, const domain::AwaitingTools& sta
     if (last && current < executions.size() && executions[current].call.call_id == last->call_id)
         record_result(step, facts, executions[current], last->dispatched, input);
     finish_unmade_calls(step, executions, input, tools::not_made(why));
+    end_round(step, facts, state, executions);
     step.transcript.push_back(results_entry(facts, state.round, executions));
 }
 
@@ -50,9 +51,10 @@ void limit_rounds(domain::Attempt& attempt, std::int64_t rounds_done, const Resu
         attempt.rounds_max = std::min(attempt.rounds_max, rounds_done + *resumed.rounds_more);
 }
 
-// Counts the pick-up. False when the turn has been picked up too often and is to be given up.
+// Records that a new process resumes the turn. False when processes died of it too often and it is
+// to be given up. The deaths are counted before anything of the turn is loaded
+// (scheduler/recovery.h).
 bool pick_up(Step& step, const Facts& facts, std::int64_t round) {
-    ++step.attempt.restarts;
     step.events.push_back(domain::events::AttemptResumed{.agent_id = facts.agent.agent_id,
                                                          .run_id = facts.attempt.run_id,
                                                          .message_id = facts.message.id,
@@ -70,8 +72,10 @@ void give_up_restarting(Step& step, const Facts& facts, std::int64_t round, base
     const domain::FailureArtifact artifact{
         .category = domain::FailureCategory::Runtime,
         .kind = "restarts_exhausted",
-        .summary = fmt::format("the turn was cut off by {} restarts and is not tried again",
-                               kRestartsMax)};
+        .summary =
+            fmt::format("the program died {} times while it executed this turn, and the turn "
+                        "is not tried again",
+                        facts.attempt.restarts)};
     give_up(step, facts, round, artifact, nullptr, artifact.kind, now);
 }
 

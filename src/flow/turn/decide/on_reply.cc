@@ -5,14 +5,15 @@
 #include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/settle.h"
-#include "provider/classify.h"
-#include "provider/retry.h"
+#include "flow/turn/patience.h"
 
 namespace turn {
 namespace {
 
 constexpr std::string_view kContinuePrompt =
     "Your last message was cut off by the output limit. Continue exactly where it ended.";
+constexpr std::string_view kAnswerPrompt =
+    "Your last message was empty. If the work is done, report the result; otherwise continue.";
 
 bool hit_output_limit(std::string_view stop_reason) {
     return stop_reason == "max_tokens" || stop_reason == "max_output_tokens" ||
@@ -64,6 +65,8 @@ void record_round(Step& step, const Facts& facts, const domain::Thinking& state,
     statistics.total_input_tokens += usage.input_tokens;
     statistics.total_output_tokens += usage.output_tokens;
     ++statistics.total_model_rounds;
+    const auto& asked = facts.attempt.model_ref;
+    statistics.fallback_active = replied.reply.timeline.winning_model_ref.value_or(asked) != asked;
     const auto summary = summarize(replied.reply.blocks);
     if (state.continues_text)
         step.attempt.last_assistant_message += summary.text;
@@ -125,7 +128,9 @@ void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecuti
                           input);
         }
     }
-    domain::AwaitingTools state{.round = replied.round};
+    domain::AwaitingTools state{
+        .round = replied.round,
+        .text = std::string(base::trim(summarize(replied.reply.blocks).text))};
     for (const auto& execution : executions) state.calls.push_back(execution.call.call_id);
     while (state.next < static_cast<std::int64_t>(executions.size()) &&
            executions[static_cast<std::size_t>(state.next)].state == domain::CallState::Finished)
@@ -133,7 +138,7 @@ void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecuti
     for (auto& execution : executions) {
         if (execution.state == domain::CallState::Finished) continue;
         if (execution.ordinal == state.next)
-            start_call(step, facts, execution, input.now);
+            start_call(step, facts, execution, input);
         else
             step.executions.push_back(execution);
     }
@@ -146,13 +151,6 @@ void start_calls(Step& step, const Facts& facts, std::vector<domain::ToolExecuti
     step.attempt.state = std::move(state);
 }
 
-// A limit that resets later than a retry can wait for: the work is kept, not failed.
-bool may_park(const Facts& facts, const provider::Failure& failure) {
-    return failure.kind == provider::FailureKind::RateLimited && failure.retry_after &&
-           *failure.retry_after > provider::kRetryAfterMax && *failure.retry_after <= kParkMax &&
-           facts.attempt.parks < kParksMax;
-}
-
 void count_usage(Step& step, const Facts& facts, const provider::Failure& failure) {
     if (!failure.timeline.aggregated_token_usage) return;
     const auto& usage = *failure.timeline.aggregated_token_usage;
@@ -162,11 +160,17 @@ void count_usage(Step& step, const Facts& facts, const provider::Failure& failur
     statistics.total_output_tokens += usage.output_tokens;
 }
 
+// The work is kept, not failed: the round is asked for again at a time that is part of the state.
 void park(Step& step, const Facts& facts, const domain::Thinking& state,
-          const provider::Failure& failure, base::Time now) {
-    const base::Time until = now + *failure.retry_after;
+          const provider::Failure& failure, std::chrono::milliseconds wait, base::Time now) {
+    const base::Time until = now + wait;
     count_usage(step, facts, failure);
-    ++step.attempt.parks;
+    if (is_known_limit(facts.attempt, failure)) {
+        ++step.attempt.parks;
+    } else {
+        ++step.attempt.failed_passes;
+        if (!step.attempt.failing_since) step.attempt.failing_since = now;
+    }
     step.attempt.state = domain::Parked{state.round, until, state.continues_text};
     step.effects.push_back(WaitUntil{state.round, until});
     step.events.push_back(
@@ -179,12 +183,30 @@ void park(Step& step, const Facts& facts, const domain::Thinking& state,
                                    .provider_attempt_timeline = failure.timeline});
 }
 
+// Asks once more for an answer that had neither text nor calls; a second one is reported.
+void ask_again(Step& step, const Facts& facts, std::int64_t round, bool at_limit,
+               const Input& input) {
+    if (at_limit || facts.attempt.empty_answers >= kEmptyAnswersMax) {
+        const domain::FailureArtifact artifact{
+            .category = domain::FailureCategory::Protocol,
+            .kind = "empty_answer",
+            .summary = fmt::format("the model {} answered with nothing", facts.attempt.model_ref)};
+        return give_up(step, facts, round, artifact, nullptr, artifact.kind, input.now);
+    }
+    ++step.attempt.empty_answers;
+    step.transcript.push_back(continuation_entry(facts, round, kAnswerPrompt, "empty_answer"));
+    step.attempt.state = domain::Thinking{round + 1};
+    step.effects.push_back(AskModel{round + 1});
+}
+
 }  // namespace
 
 Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& replied,
         const Input& input) {
     Step step = stay(facts);
     if (replied.round != state.round) return step;  // An answer to a question no longer asked.
+    step.attempt.failed_passes = 0;
+    step.attempt.failing_since.reset();
     record_round(step, facts, state, replied);
     auto executions = executions_of(facts, replied);
     const auto limit = reached(step.attempt, state.round);
@@ -206,7 +228,11 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& r
         step.effects.push_back(AskModel{state.round + 1});
         return step;
     }
-    complete(step, facts, input.now);
+    const bool is_empty = base::trim(summarize(replied.reply.blocks).text).empty();
+    if (is_empty && !state.continues_text)
+        ask_again(step, facts, state.round, limit.has_value(), input);
+    else
+        complete(step, facts, input.now);
     return step;
 }
 
@@ -214,11 +240,16 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelFailed& fa
         const Input& input) {
     Step step = stay(facts);
     if (failed.round != state.round) return step;
-    if (may_park(facts, failed.failure)) {
-        park(step, facts, state, failed.failure, input.now);
+    if (const auto wait = next_pass(facts.attempt, failed.failure, input)) {
+        park(step, facts, state, failed.failure, *wait, input.now);
         return step;
     }
-    const auto artifact = failure_artifact(failed.failure, facts.attempt.model_ref);
+    auto artifact = failure_artifact(failed.failure, facts.attempt.model_ref);
+    if (facts.attempt.failing_since)
+        artifact.summary +=
+            fmt::format(" (given up after {} s and {} passes)",
+                        base::millis_between(*facts.attempt.failing_since, input.now) / 1000,
+                        facts.attempt.failed_passes + 1);
     if (failed.failure.kind == provider::FailureKind::ContextLengthExceeded)
         step.events.push_back(context_length_exceeded(facts, state.round, failed.failure));
     count_usage(step, facts, failed.failure);

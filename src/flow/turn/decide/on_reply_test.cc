@@ -49,6 +49,17 @@ TEST(OnReply, AReplyWithoutCallsCompletesTheTurnAndIsItsResult) {
     EXPECT_THAT(step.effects, IsEmpty());
 }
 
+TEST(OnReply, AnAnswerOfAnotherModelThanAskedIsNotedUntilTheNextOne) {
+    Facts facts = thinking();
+    auto replied = reply(1, {text("ok")});
+    replied.reply.timeline = {.requested_model_ref = facts.attempt.model_ref,
+                              .winning_model_ref = "openai/other"};
+    EXPECT_TRUE(decide(facts, replied, input()).statistics->fallback_active);
+    facts.statistics.fallback_active = true;
+    replied.reply.timeline.winning_model_ref = facts.attempt.model_ref;
+    EXPECT_FALSE(decide(facts, replied, input()).statistics->fallback_active);
+}
+
 TEST(OnReply, ATurnThatEndsWellForgetsAnEarlierFailure) {
     Facts facts = thinking();
     facts.statistics.last_runtime_failure = domain::RuntimeFailure{.summary = "of the last turn"};
@@ -60,7 +71,8 @@ TEST(OnReply, ATurnThatEndsWellForgetsAnEarlierFailure) {
 TEST(OnReply, WordsDoNotEndATurnThatStillMakesACall) {
     const Step step = decide(
         thinking(), reply(1, {text("I am done."), use("a", "ExecCommand")}, "tool_use"), input());
-    EXPECT_EQ(step.attempt.state, domain::TurnState(domain::AwaitingTools{1, {{"call-a"}}, 0}));
+    EXPECT_EQ(step.attempt.state,
+              domain::TurnState(domain::AwaitingTools{1, {{"call-a"}}, 0, "I am done."}));
     EXPECT_EQ(step.attempt.terminal, std::nullopt);
     EXPECT_THAT(step.briefs, IsEmpty());
     EXPECT_EQ(step.release, std::nullopt);
@@ -68,7 +80,8 @@ TEST(OnReply, WordsDoNotEndATurnThatStillMakesACall) {
 
 // contract: BRIEF-08
 TEST(OnReply, ATurnWithoutAnyTextHasAnEmptyResultAndNoTextMadeUp) {
-    const Step step = decide(thinking(), reply(1, {}), input());
+    const Facts facts = after(thinking(), reply(1, {use("x", "Sleep")}));
+    const Step step = decide(facts, done("x", "Sleep", {domain::SleepRequest{"later"}}), input());
     ASSERT_EQ(step.briefs.size(), 1U);
     EXPECT_EQ(step.briefs[0].text, "");
     EXPECT_EQ(step.attempt.terminal->last_assistant_message, std::nullopt);
@@ -82,11 +95,44 @@ TEST(OnReply, TheLastTextSeenIsTheTurnsLastMessage) {
     EXPECT_EQ(
         decide(facts, reply(2, {text("b")}), input()).attempt.terminal->last_assistant_message,
         "b");
-    EXPECT_EQ(decide(facts, reply(2, {}), input()).attempt.terminal->last_assistant_message, "a");
+    const auto last_of_silent = [](const Facts& before) {
+        const Facts asked_again = after(before, reply(2, {}));
+        return decide(asked_again, reply(3, {}), input()).attempt.terminal->last_assistant_message;
+    };
+    EXPECT_EQ(last_of_silent(facts), "a");
     Facts wordless = after(thinking(), reply(1, {use("x", "AgentGet")}));
     wordless = after(wordless, done("x", "AgentGet"));
-    EXPECT_EQ(decide(wordless, reply(2, {}), input()).attempt.terminal->last_assistant_message,
-              std::nullopt);
+    EXPECT_EQ(last_of_silent(wordless), std::nullopt);
+}
+
+TEST(OnReply, AnEmptyAnswerIsAskedForOnceMoreAndThenReported) {
+    for (const auto& silence :
+         {reply(1, {}), reply(1, {text(" \n")}), reply(1, {domain::ThinkingBlock{"hm", "sig"}})}) {
+        const Step again = decide(thinking(), silence, input());
+        EXPECT_EQ(again.attempt.state, domain::TurnState{domain::Thinking{2}});
+        EXPECT_THAT(again.effects, ElementsAre(Effect{AskModel{2}}));
+        EXPECT_THAT(entries(again), ElementsAre(TranscriptKind::AssistantRound,
+                                                TranscriptKind::ContinuationPrompt));
+        const Facts asked = after(thinking(), silence);
+        EXPECT_EQ(decide(asked, reply(2, {text("Done.")}), input()).attempt.terminal->kind,
+                  domain::TerminalKind::Completed);
+        const Step reported = decide(asked, reply(2, {}), input());
+        EXPECT_EQ(reported.attempt.terminal->kind, domain::TerminalKind::Aborted);
+        EXPECT_EQ(reported.attempt.terminal->reason, "empty_answer");
+        ASSERT_EQ(reported.briefs.size(), 1U);
+        EXPECT_EQ(reported.briefs[0].kind, domain::BriefKind::Failure);
+        EXPECT_THAT(reported.briefs[0].text, HasSubstr("answered with nothing"));
+    }
+}
+
+TEST(OnReply, WhatARoundCostIsOnRecordWhereItIsKnown) {
+    auto replied = reply(1, {text("done")});
+    EXPECT_FALSE(data_of(decide(thinking(), replied, input()), "provider_round_completed")
+                     .contains("cost_usd"));
+    replied.reply.cost_usd = 0.25;
+    EXPECT_EQ(
+        data_of(decide(thinking(), replied, input()), "provider_round_completed").at("cost_usd"),
+        0.25);
 }
 
 TEST(OnReply, CallsAreRecordedAndTheFirstIsStarted) {
@@ -102,7 +148,7 @@ TEST(OnReply, CallsAreRecordedAndTheFirstIsStarted) {
         .call = replied.calls[1], .tool_use_id = "b", .turn_index = 1, .round = 1, .ordinal = 1};
     EXPECT_THAT(step.executions, ElementsAre(first, second));
     EXPECT_EQ(step.attempt.state,
-              domain::TurnState(domain::AwaitingTools{1, {{"call-a"}, {"call-b"}}, 0}));
+              domain::TurnState(domain::AwaitingTools{1, {{"call-a"}, {"call-b"}}, 0, "and"}));
     EXPECT_EQ(step.effects, (std::vector<Effect>{RunTool{{"call-a"}}}));
     EXPECT_THAT(entries(step), ElementsAre(TranscriptKind::AssistantRound));
 }

@@ -30,14 +30,25 @@ Step on(const Facts& facts, const domain::AwaitingTools& state, const ToolFinish
         executions.begin() + static_cast<std::ptrdiff_t>(current), executions.end(),
         [](const auto& execution) { return execution.state != domain::CallState::Finished; });
     if (next != executions.end()) {
-        start_call(step, facts, *next, input.now);
+        start_call(step, facts, *next, input);
         step.attempt.state =
-            domain::AwaitingTools{state.round, state.calls, next - executions.begin()};
+            domain::AwaitingTools{state.round, state.calls, next - executions.begin(), state.text};
         return step;
     }
+    end_round(step, facts, state, executions);
     step.transcript.push_back(results_entry(facts, state.round, executions));
     if (step.attempt.sleep_request && all_sleep(executions, input)) {
         complete(step, facts, input.now);
+        return step;
+    }
+    if (step.attempt.unusable_calls > kUnusableCallsMax) {
+        const domain::FailureArtifact artifact{
+            .category = domain::FailureCategory::Protocol,
+            .kind = "unusable_tool_calls",
+            .summary = fmt::format("the model {} made {} tool calls that could not be read or that "
+                                   "do not fit any tool",
+                                   facts.attempt.model_ref, step.attempt.unusable_calls)};
+        give_up(step, facts, state.round, artifact, nullptr, artifact.kind, input.now);
         return step;
     }
     step.attempt.state = domain::Thinking{state.round + 1};

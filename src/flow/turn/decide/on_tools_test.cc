@@ -166,5 +166,94 @@ TEST(OnTools, NamesThatNoToolHasAreCountedTogether) {
                             domain::ToolLatency{"AgentGet", 1, 3, 3}));
 }
 
+// Ruling 20: such a call is an answer to the model, a bounded number of times.
+TEST(OnTools, CallsThatCannotBeReadAreReturnedABoundedNumberOfTimes) {
+    const domain::ToolError unknown{.kind = "tool_not_exposed_for_round", .message = "none"};
+    const domain::ToolError unreadable{.kind = "invalid_tool_input",
+                                       .message = "no",
+                                       .details = json::object{{"parse_error", "no JSON"}}};
+    const domain::ToolError refused{.kind = "invalid_tool_input", .message = "no such file"};
+    const auto finish = [](const Facts& facts, const domain::ToolError& error) {
+        const auto& call = facts.executions.at(0).call;
+        return decide(facts, ToolFinished{call.call_id, failed(call, error)}, input());
+    };
+    Facts facts = thinking(1, 1000);
+    for (std::int64_t round = 1; round <= kUnusableCallsMax; ++round) {
+        facts = after(facts, reply(round, {use(std::to_string(round), "Odd")}));
+        const Step step = finish(facts, round % 2 == 0 ? unknown : unreadable);
+        ASSERT_EQ(step.attempt.state, domain::TurnState{domain::Thinking{round + 1}});
+        facts = after(facts, step);
+    }
+    facts = after(facts, reply(kUnusableCallsMax + 1, {use("last", "Odd")}));
+    EXPECT_FALSE(finish(facts, refused).closed()) << "the tool itself refused this one";
+    const Step given_up = finish(facts, unreadable);
+    ASSERT_TRUE(given_up.closed());
+    EXPECT_EQ(given_up.attempt.terminal->reason, "unusable_tool_calls");
+}
+
+ToolFinished completed_item(const std::string& block, bool moved = true) {
+    auto finished = done(block, "CompleteWorkItem");
+    finished.dispatched.envelope =
+        results::Envelope::success("CompleteWorkItem", "done", {{"completed_transition", moved}});
+    return finished;
+}
+
+// The facts of a turn whose first round said `words` and completes these items.
+Facts completing(const std::string& words, const std::vector<std::string>& items) {
+    std::vector<domain::Block> blocks;
+    if (!words.empty()) blocks.push_back(text(words));
+    for (const auto& item : items)
+        blocks.push_back(use(item, "CompleteWorkItem", {{"work_item_id", item}}));
+    return after(thinking(), reply(1, std::move(blocks), "tool_use"));
+}
+
+// contract: WORK-26, WORK-27, WORK-29, WORK-31, WORK-70
+TEST(OnTools, TheTextOfARoundIsTheReportOfTheOneItemThatItCompletes) {
+    const auto facts = completing("It works.", {"w"});
+    const Step step = decide(facts, completed_item("w"), input());
+    EXPECT_THAT(step.mutations,
+                ElementsAre(tools::Mutation(work::Promote{.id = {"w"},
+                                                          .text = "It works.",
+                                                          .turn_index = 1,
+                                                          .round = 1,
+                                                          .brief_id = {"call-w"}})));
+    ASSERT_EQ(step.briefs.size(), 1U);
+    EXPECT_EQ(step.briefs[0].text, "It works.");
+    EXPECT_EQ(step.briefs[0].visibility, domain::BriefVisibility::WorkDone);
+    EXPECT_EQ(step.briefs[0].work_item_id, domain::WorkItemId{"w"});
+    // Without text, without a transition, after a failure, and for two at once: no report.
+    EXPECT_THAT(decide(completing("", {"w"}), completed_item("w"), input()).mutations, IsEmpty());
+    EXPECT_THAT(decide(facts, completed_item("w", false), input()).mutations, IsEmpty());
+    EXPECT_THAT(decide(facts, broke("w", "CompleteWorkItem"), input()).mutations, IsEmpty());
+    const auto first = after(completing("Both.", {"w", "v"}), completed_item("w"));
+    const Step second = decide(first, completed_item("v"), input());
+    EXPECT_THAT(second.mutations, IsEmpty());
+    EXPECT_THAT(second.briefs, IsEmpty());
+}
+
+TEST(OnTools, ACallThatChangesSomethingMayBeProgress) {
+    const auto digest = [](const std::string& tool, bool fails = false) {
+        const auto facts = awaiting({{"a", tool}});
+        return decide(facts, fails ? broke("a", tool) : done("a", tool), input())
+            .attempt.progress_digest;
+    };
+    EXPECT_EQ(digest("AgentGet"), std::nullopt);
+    EXPECT_EQ(digest("Sleep"), std::nullopt);
+    EXPECT_EQ(digest("ApplyPatch", true), std::nullopt);
+    ASSERT_TRUE(digest("ApplyPatch"));
+    EXPECT_EQ(digest("ApplyPatch"), digest("ApplyPatch"));
+    EXPECT_NE(digest("ApplyPatch"), digest("UpdateWorkItem"));
+}
+
+// contract: WORK-89
+TEST(OnTools, OnlyASuccessfulWriteOfAWorkItemStartsTheCountOfRoundsAnew) {
+    auto facts = awaiting({{"a", "UpdateWorkItem"}});
+    facts.attempt.rounds_without_work_update = 4;
+    EXPECT_EQ(
+        decide(facts, done("a", "UpdateWorkItem"), input()).attempt.rounds_without_work_update, 0);
+    EXPECT_EQ(
+        decide(facts, broke("a", "UpdateWorkItem"), input()).attempt.rounds_without_work_update, 5);
+}
+
 }  // namespace
 }  // namespace turn

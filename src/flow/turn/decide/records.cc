@@ -27,6 +27,11 @@ domain::TranscriptEntry entry(const Facts& facts, domain::TranscriptKind kind, s
             .related_message_id = facts.message.id};
 }
 
+json::value work_item_of(const Facts& facts) {
+    const auto& item = facts.attempt.work_item_id;
+    return item ? json::value(item->value) : json::value(nullptr);
+}
+
 // Fills in where in the turn `payload` belongs.
 template <class P>
 P placed(P payload, const Facts& facts, std::int64_t round) {
@@ -34,7 +39,7 @@ P placed(P payload, const Facts& facts, std::int64_t round) {
     payload.turn_index = facts.attempt.turn_index;
     payload.run_id = facts.attempt.run_id;
     payload.round = round;
-    payload.work_item_id = facts.message.work_item_id;
+    payload.work_item_id = facts.attempt.work_item_id;
     return payload;
 }
 
@@ -65,12 +70,13 @@ json::value cache_usage(const provider::Reply& reply) {
     return reply.cache_usage ? base::to_json(*reply.cache_usage) : json::value(nullptr);
 }
 
-// What the command tools run, masked, for people who read events.
+// The command lines of a call, masked, for people who read events.
 template <class P>
-P with_commands(P payload, const domain::ToolCall& call) {
-    if (call.tool == "ExecCommand")
+P with_commands(P payload, const domain::ToolCall& call, const tools::ToolSpec* spec) {
+    const auto lines = spec ? spec->command_lines : tools::CommandLines::None;
+    if (lines == tools::CommandLines::One)
         payload.exec_command_cmd = builtin::command_preview(base::string_at(call.args, "cmd"));
-    if (call.tool != "ExecCommandBatch") return payload;
+    if (lines != tools::CommandLines::Batch) return payload;
     const auto* items = base::find(call.args, "items");
     if (!items || !items->is_array()) return payload;
     auto& list = payload.exec_command_batch_items.emplace();
@@ -109,6 +115,7 @@ domain::TranscriptEntry assistant_entry(const Facts& facts, const ModelReplied& 
     out.output_tokens = usage.output_tokens;
     out.data =
         json::object{{"blocks", base::to_json(replied.reply.blocks)},
+                     {"work_item_id", work_item_of(facts)},
                      {"token_usage", base::to_json(usage)},
                      {"provider_cache_usage", cache_usage(replied.reply)},
                      {"prompt_cache_key", replied.cache.prompt_cache_key},
@@ -179,11 +186,6 @@ domain::TranscriptEntry interjection_entry(const Facts& facts, std::int64_t roun
     return out;
 }
 
-bool is_interjection_entry(const domain::TranscriptEntry& entry) {
-    return entry.kind == domain::TranscriptKind::ContinuationPrompt &&
-           base::string_at(entry.data, "reason") == kInterjected;
-}
-
 EventDraft interjection_admitted(const Facts& facts, std::int64_t round, std::string_view boundary,
                                  const domain::Message& message) {
     return labelled(
@@ -225,7 +227,8 @@ EventDraft round_completed(const Facts& facts, const ModelReplied& replied) {
             .active_model = active,
             .fallback_active = active != facts.attempt.model_ref,
             .provider_request_diagnostics = reply.request_diagnostics,
-            .provider_attempt_timeline = reply.timeline},
+            .provider_attempt_timeline = reply.timeline,
+            .cost_usd = reply.cost_usd},
         facts, replied.round);
 }
 
@@ -245,7 +248,7 @@ EventDraft round_recorded(const Facts& facts, const ModelReplied& replied) {
 }
 
 EventDraft process_requested(const Facts& facts, const domain::Agent& agent,
-                             const domain::ToolExecution& execution) {
+                             const domain::ToolExecution& execution, const tools::ToolSpec* spec) {
     auto requested = with_commands(
         placed(
             ProcessExecutionRequested{.surface = execution.call.tool,
@@ -256,7 +259,7 @@ EventDraft process_requested(const Facts& facts, const domain::Agent& agent,
                                       .instructed_by = execution.call.authority_class,
                                       .workdir = base::string_at(execution.call.args, "workdir")},
             facts, execution.round),
-        execution.call);
+        execution.call, spec);
     requested.cmd_preview = requested.exec_command_cmd.value_or("");
     // A tool without a command line of ours may do as much as a command.
     if (requested.cmd_preview.empty())
@@ -271,7 +274,8 @@ EventDraft process_requested(const Facts& facts, const domain::Agent& agent,
     return requested;
 }
 
-EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution) {
+EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution,
+                      const tools::ToolSpec* spec) {
     const auto& result = *execution.result;
     auto finished =
         with_commands(placed(domain::events::ToolFinished{.tool_call_id = execution.call.call_id,
@@ -280,7 +284,7 @@ EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution
                                                           .duration_ms = result.duration_ms,
                                                           .summary = result.user_message},
                              facts, execution.round),
-                      execution.call);
+                      execution.call, spec);
     const auto* error = execution.envelope ? base::find(*execution.envelope, "error") : nullptr;
     if (!error || error->is_null()) {
         ToolExecuted executed{std::move(finished)};

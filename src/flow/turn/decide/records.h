@@ -26,23 +26,23 @@ domain::TranscriptEntry failure_entry(const Facts& facts, std::int64_t round,
 domain::TranscriptEntry continuation_entry(const Facts& facts, std::int64_t round,
                                            std::string_view text, std::string_view reason);
 
-// What the operator said while the turn ran, as the model is told it.
+// What the operator said while the turn ran, as the model receives it.
 domain::TranscriptEntry interjection_entry(const Facts& facts, std::int64_t round,
                                            const domain::Message& message);
-bool is_interjection_entry(const domain::TranscriptEntry& entry);
 
 EventDraft interjection_admitted(const Facts& facts, std::int64_t round, std::string_view boundary,
                                  const domain::Message& message);
 EventDraft round_completed(const Facts& facts, const ModelReplied& replied);
 EventDraft round_recorded(const Facts& facts, const ModelReplied& replied);
-// A command is about to run: what, where, for whom.
+// A command is about to run: what, where, for whom. `spec` is the tool's, null for an unknown one.
 EventDraft process_requested(const Facts& facts, const domain::Agent& agent,
-                             const domain::ToolExecution& execution);
-EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution);
-// A mutation that the output limit cut off: `error` is what the model was told.
+                             const domain::ToolExecution& execution, const tools::ToolSpec* spec);
+EventDraft tool_event(const Facts& facts, const domain::ToolExecution& execution,
+                      const tools::ToolSpec* spec);
 // For the audit: what the boundary kept the call from.
 EventDraft sandbox_denied(const Facts& facts, const domain::ToolExecution& execution,
                           const sandbox::Denial& denial);
+// A mutation that the output limit cut off: `error` is what the model receives.
 EventDraft truncated_call(const domain::ToolExecution& execution, std::string_view stop_reason,
                           const domain::ToolError& error);
 EventDraft context_length_exceeded(const Facts& facts, std::int64_t round,

@@ -68,7 +68,7 @@ TEST(Records, TheProviderEventIsTelemetryWithoutTextOrToolRequests) {
 // contract: PROV-69
 TEST(Records, TheRoundEventHasABoundedPreviewAndTheToolNames) {
     Facts facts = thinking(2);
-    facts.message.work_item_id = domain::WorkItemId{"work_1"};
+    facts.attempt.work_item_id = domain::WorkItemId{"work_1"};
     const auto event = round_recorded(facts, wordy());
     EXPECT_EQ(event.kind, "assistant_round_recorded");
     EXPECT_EQ(event.data, (json::object{{"agent_id", "main"},
@@ -98,12 +98,12 @@ TEST(Records, ARoundIsKeptWholeInTheTranscript) {
     EXPECT_EQ(entry.output_tokens, 5);
     EXPECT_EQ(entry.data.at("blocks"), base::to_json(wordy().reply.blocks));
     EXPECT_EQ(entry.data.at("fallback_active"), true);
-    EXPECT_THAT(
-        keys(entry.data.as_object()),
-        UnorderedElementsAre("blocks", "token_usage", "provider_cache_usage", "prompt_cache_key",
-                             "context_fingerprint", "working_memory_revision", "compression_epoch",
-                             "requested_model", "active_model", "fallback_active",
-                             "provider_request_diagnostics", "provider_attempt_timeline"));
+    EXPECT_THAT(keys(entry.data.as_object()),
+                UnorderedElementsAre(
+                    "blocks", "work_item_id", "token_usage", "provider_cache_usage",
+                    "prompt_cache_key", "context_fingerprint", "working_memory_revision",
+                    "compression_epoch", "requested_model", "active_model", "fallback_active",
+                    "provider_request_diagnostics", "provider_attempt_timeline"));
 }
 
 TEST(Records, AToolEventSaysWhatRanAndHowItEnded) {
@@ -131,6 +131,19 @@ TEST(Records, AToolEventSaysWhatRanAndHowItEnded) {
     EXPECT_EQ(data.at("tool_error").at("message"), "unknown");
     EXPECT_EQ(base::parse_json(std::string_view(data.at("error").as_string())).value(),
               data.at("tool_error"));
+}
+
+TEST(Records, CommandLinesAreShownWhereTheToolDeclaresThem) {
+    const auto shown = [](tools::CommandLines lines) {
+        Input declared = input();
+        const tools::ToolSpec spec{.command_lines = lines};
+        declared.spec_of = [&spec](const std::string&) { return &spec; };
+        const Facts facts = after(thinking(), reply(1, {use("a", "AnyName", {{"cmd", "make"}})}));
+        return data_of(decide(facts, done("a", "AnyName"), declared), "tool_executed")
+            .contains("exec_command_cmd");
+    };
+    EXPECT_TRUE(shown(tools::CommandLines::One));
+    EXPECT_FALSE(shown(tools::CommandLines::None));
 }
 
 TEST(Records, ABatchListsItsCommands) {

@@ -2,12 +2,54 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/refusals.h"
 
 namespace turn {
+namespace {
+
+// Whether the call was returned because of its form: no such tool, or arguments that do not fit.
+bool is_unusable(const json::value& envelope) {
+    const auto* error = base::find(envelope, "error");
+    if (!error) return false;
+    const auto* details = base::find(*error, "details");
+    return base::string_at(*error, "kind") == "tool_not_exposed_for_round" ||
+           (details && base::find(*details, "parse_error"));
+}
+
+bool writes_work(std::string_view tool) {
+    return tool == work::kCreateTool || tool == work::kPickTool || tool == work::kUpdateTool ||
+           tool == work::kCompleteTool;
+}
+
+// Did the call complete an open item?
+bool completed_item(const domain::ToolExecution& execution) {
+    if (execution.call.tool != work::kCompleteTool || !execution.result || !execution.result->ok ||
+        !execution.envelope)
+        return false;
+    const auto* result = base::find(*execution.envelope, "result");
+    const auto* moved = result ? base::find(*result, "completed_transition") : nullptr;
+    return moved && moved->is_bool() && moved->get_bool();
+}
+
+// A call that changed something may be progress; the same calls again are none.
+void count_progress(domain::Attempt& attempt, const domain::ToolExecution& execution,
+                    const tools::ToolSpec* spec) {
+    if (!spec || spec->sleeps || !execution.result || !execution.result->ok) return;
+    if (spec->risk == domain::RiskLevel::ReadOnly && !spec->changes_files && !spec->changes_records)
+        return;
+    attempt.progress_digest =
+        base::sha256_hex(fmt::format("{}\n{}\n{}", attempt.progress_digest.value_or(""),
+                                     execution.call.tool,
+                                     base::canonical_json(execution.call.args)))
+            .substr(0, 16);
+}
+
+}  // namespace
+
 Step stay(const Facts& facts) {
     return {.attempt = facts.attempt, .agent = facts.agent};
 }
@@ -33,7 +75,7 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
     auto& statistics = statistics_of(step, facts);
     statistics.last_turn_terminal = terminal;
     statistics.total_turn_ms += terminal.duration_ms;
-    // Of the latest turn that was told its usage; one that was told none says nothing about it.
+    // Of the latest turn whose usage the provider reported; one without says nothing about it.
     if (step.attempt.token_usage != domain::TokenUsage{})
         statistics.last_turn_token_usage = step.attempt.token_usage;
     step.events.push_back(domain::events::TurnTerminal{terminal, facts.attempt.run_id});
@@ -66,13 +108,15 @@ void give_up(Step& step, const Facts& facts, std::int64_t round,
     step.release = Release{domain::QueueStatus::Processed, std::string(reason)};
 }
 
-void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution, base::Time now) {
+void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution,
+                const Input& input) {
     execution.state = domain::CallState::Started;
-    execution.started_at = now;
+    execution.started_at = input.now;
     step.executions.push_back(execution);
     step.effects.push_back(RunTool{execution.call.call_id});
     if (execution.call.risk_level == domain::RiskLevel::Commands)
-        step.events.push_back(process_requested(facts, step.agent, execution));
+        step.events.push_back(
+            process_requested(facts, step.agent, execution, input.spec_of(execution.call.tool)));
 }
 
 void record_result(Step& step, const Facts& facts, domain::ToolExecution& execution,
@@ -82,18 +126,49 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
     execution.envelope = dispatched.envelope.to_json();
     execution.receipt = dispatched.receipt;
     step.executions.push_back(execution);
-    step.events.push_back(tool_event(facts, execution));
+    if (is_unusable(*execution.envelope)) ++step.attempt.unusable_calls;
+    count_progress(step.attempt, execution, input.spec_of(execution.call.tool));
+    step.events.push_back(tool_event(facts, execution, input.spec_of(execution.call.tool)));
     record_refusal(step, facts, execution);
     for (const auto& denial : dispatched.denials)
         step.events.push_back(sandbox_denied(facts, execution, denial));
     if (const auto& tool = dispatched.result.tool; execution.started_at)
         domain::count_call(statistics_of(step, facts), tool, input.spec_of(tool) != nullptr,
                            dispatched.result.duration_ms);
-    Decided decided{step.agent, step.attempt, step.events};
+    if (dispatched.mutations.empty()) return;
+    Decided decided{step.agent, step.attempt, step.events, statistics_of(step, facts), input.now};
     for (const auto& mutation : dispatched.mutations) {
         if (const auto decide = rules_of(mutation).decide) decide(decided, mutation);
         step.mutations.push_back(mutation);
     }
+}
+
+void end_round(Step& step, const Facts& facts, const domain::AwaitingTools& round,
+               const std::vector<domain::ToolExecution>& executions) {
+    bool wrote_work = false;
+    const domain::ToolExecution* completion = nullptr;
+    std::int64_t completions = 0;
+    for (const auto& execution : executions) {
+        wrote_work |= writes_work(execution.call.tool) && execution.result && execution.result->ok;
+        if (!completed_item(execution)) continue;
+        completion = &execution;
+        ++completions;
+    }
+    work::count_round(step.attempt, wrote_work);
+    if (completions != 1 || round.text.empty()) return;
+    const domain::WorkItemId item{base::string_at(completion->call.args, "work_item_id")};
+    const domain::BriefId brief{completion->call.call_id.value};
+    step.mutations.push_back(work::Promote{.id = item,
+                                           .text = round.text,
+                                           .turn_index = facts.attempt.turn_index,
+                                           .round = round.round,
+                                           .brief_id = brief});
+    step.briefs.push_back({.id = brief,
+                           .work_item_id = item,
+                           .kind = domain::BriefKind::Result,
+                           .visibility = domain::BriefVisibility::WorkDone,
+                           .text = round.text,
+                           .related_message_id = facts.message.id});
 }
 
 void finish_unmade_calls(Step& step, std::vector<domain::ToolExecution>& executions,

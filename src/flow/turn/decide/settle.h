@@ -31,8 +31,14 @@ void give_up(Step& step, const Facts& facts, std::int64_t round,
 void finish_unmade_calls(Step& step, std::vector<domain::ToolExecution>& executions,
                          const Input& input, const domain::ToolError& error);
 
+// Every call of the round has its result: counts what that means for the turn's work, and keeps the
+// round's text as the report of the one work item that it completed.
+void end_round(Step& step, const Facts& facts, const domain::AwaitingTools& round,
+               const std::vector<domain::ToolExecution>& executions);
+
 // Marks the call as started and asks for it to be run; commands are announced with what they run.
-void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution, base::Time now);
+void start_call(Step& step, const Facts& facts, domain::ToolExecution& execution,
+                const Input& input);
 
 // Records how a call ended: the execution, its event, the agent's latency figures, what it asked of
 // the runtime.

@@ -105,7 +105,10 @@ inline Input input(base::Time now = kNow) {
                         .repeatable = !tool.starts_with("Exec"),
                         .sleeps = tool == "Sleep",
                         .changes_files = tool == "ApplyPatch",
-                        .changes_records = tool.ends_with("WorkItem")};
+                        .changes_records = tool.ends_with("WorkItem"),
+                        .command_lines = tool == "ExecCommand"        ? tools::CommandLines::One
+                                         : tool == "ExecCommandBatch" ? tools::CommandLines::Batch
+                                                                      : tools::CommandLines::None};
                 return &spec;
             }};
 }

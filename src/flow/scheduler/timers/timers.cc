@@ -1,4 +1,4 @@
-#include "flow/scheduler/timers.h"
+#include "flow/scheduler/timers/timers.h"
 
 #include "agent/identity/transition.h"
 #include "base/text.h"
@@ -6,6 +6,7 @@
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 #include "flow/queue/waits.h"
+#include "flow/work_items/reminders.h"
 
 namespace scheduler {
 namespace {
@@ -22,7 +23,7 @@ base::Result<bool> has_queued_tick(store::Tx& tx, const Timer& timer) {
                     tick->entry.status == domain::QueueStatus::Interrupted);
 }
 
-// What the agent is told. The end of a rest it asked for says so.
+// The text that the agent receives. The end of a sleep it asked for says so.
 base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
                                       const std::optional<domain::Sleep>& rest) {
     const auto& timer = fired.timer;
@@ -31,7 +32,7 @@ base::Result<domain::Message> tick_of(events::Log& log, const Fired& fired,
                           {"fire_count", timer.fire_count},
                           {"missed", fired.missed}};
     std::string text = "Timer: " + timer.summary.value_or(timer.id.value);
-    std::optional<domain::TrustLevel> trust;
+    std::optional<domain::TrustLevel> trust = timer.trust;
     if (rest && rest->timer_id == timer.id) {
         metadata["sleep_wait"] = {{"duration_ms", timer.duration_ms},
                                   {"sleeping_until", base::to_text(fired.due)}};
@@ -92,6 +93,7 @@ base::Result<Timer> create_timer(events::Log& log, const TimerRequest& request) 
                 .next_fire_at = log.now() + std::chrono::milliseconds(request.duration_ms)};
     if (request.summary)
         timer.summary = base::ellipsize(base::to_utf8(*request.summary), kTimerSummaryCharsMax);
+    if (request.trust > domain::TrustLevel::TrustedSystem) timer.trust = request.trust;
     TRY(log.tx().put_timer(timer));
     TRY(log.append(timer.agent_id, domain::events::TimerCreated{timer}));
     return timer;
@@ -136,11 +138,12 @@ base::Status fire(events::Log& log, const domain::TimerId& id) {
     if (!timer || timer->status != TimerStatus::Active || !timer->next_fire_at ||
         *timer->next_fire_at > log.now())
         return {};
+    if (timer->work_item_id) return work_items::fire_recheck(log, *timer);
     const bool is_queued = TRY(has_queued_tick(tx, *timer));
     Fired fired = move_on(*timer, log.now());
     const auto agent = TRY(tx.agent(timer->agent_id));
     if (!agent)
-        return fail(ErrorCode::Corrupt, "timer {} belongs to agent {}, who does not exist", id,
+        return fail(ErrorCode::NotFound, "timer {} belongs to agent {}, who does not exist", id,
                     timer->agent_id);
     const bool is_moot = timer->wait_id && !TRY(expire_wait(log, *timer->wait_id));
     std::optional<domain::Message> tick;

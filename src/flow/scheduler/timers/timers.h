@@ -18,6 +18,8 @@ struct TimerRequest {
     std::int64_t duration_ms{0};
     std::optional<std::int64_t> interval_ms{};
     std::optional<std::string> summary{};
+    // Of the summary. A weaker one than the runtime's own is kept: the tick enters with it.
+    std::optional<domain::TrustLevel> trust{};
 };
 // Stores an active timer, with its event. InvalidInput for times out of bounds, Refused above
 // kTimersPerAgentMax.
