@@ -81,9 +81,11 @@ public:
     // Stores a run that has not begun; it begins with execute() or begin(), once it has the
     // approval that it needs. A plan with faults is a value without a run.
     virtual base::Result<PlanCreated> create(const PlanRequest& request) = 0;
-    // Binds an approval to the plan and the policy of the run as they stand, until `lifetime` is
-    // over. A run of an agent begins with it where a daemon serves. Returns the approved run.
-    // Conflict when the run does not wait for approval or another process works on it.
+    // Binds an approval to the plan, the policy and the inputs of the run as they stand, until
+    // `lifetime` is over. `run` must be the whole id, or it is InvalidInput: "last" and a prefix
+    // may mean another run than the operator has read. A run of an agent begins with it where a
+    // daemon serves. Returns the approved run. Conflict when the run does not wait for approval or
+    // another process works on it.
     virtual base::Result<domain::PlanRun> approve(const std::string& run,
                                                   const std::string& approver,
                                                   std::chrono::milliseconds lifetime) = 0;

@@ -6,12 +6,14 @@
 // returned belong to the caller.
 //
 // Failures that programs act on carry a `kind`: agent_stopped (Conflict), stale_run_id and
-// no_current_run (Conflict), cursor_not_found (NotFound), capability_refused (Refused),
+// no_current_run (Conflict), cursor_not_found (NotFound), capability_refused (Refused), those of
+// deliver_webhook() (Refused),
 // not_supported (Unavailable). An unknown or archived agent is NotFound everywhere.
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,13 +25,15 @@
 #include "domain/message.h"
 #include "domain/provider.h"
 #include "domain/record.h"
+#include "domain/trigger.h"
 #include "domain/turn.h"
 #include "domain/waiting.h"
+#include "domain/work.h"
 
 namespace service {
 
 // One prompt, answered to its end. Without `agent` a private temporary agent does it and is removed
-// after a success.
+// after a success. Paths are absolute: the runtime may have been started in another folder.
 struct RunRequest {
     std::string text;
     std::optional<std::string> agent{};
@@ -40,15 +44,46 @@ struct RunRequest {
     std::optional<std::int64_t> max_turns{};  // Model rounds, at most.
     std::optional<std::string> workspace_root{};
     std::optional<std::string> cwd{};
-    // Returns only when background tasks are over and the agent has handled their results.
+    // The run is over only when background tasks are over and the agent has handled their results.
     bool wait_for_tasks{true};
+    // Where a new agent works when neither path above is given: the client's project, and the
+    // folder the client was started in where that lies inside the project.
+    std::optional<std::string> client_workspace{};
+    std::optional<std::string> client_cwd{};
 };
 BOOST_DESCRIBE_STRUCT(RunRequest, (),
                       (text, agent, create_agent, resume, trust, max_turns, workspace_root, cwd,
-                       wait_for_tasks))
+                       wait_for_tasks, client_workspace, client_cwd))
 constexpr auto describe_fields(const RunRequest*) {
-    return std::to_array<base::FieldDoc>({{.field = "wait_for_tasks", .has_default = true}});
+    return std::to_array<base::FieldDoc>({{.field = "text", .has_default = true},
+                                          {.field = "create_agent", .has_default = true},
+                                          {.field = "resume", .has_default = true},
+                                          {.field = "trust", .has_default = true},
+                                          {.field = "wait_for_tasks", .has_default = true}});
 }
+
+// A run that was admitted.
+struct RunStarted {
+    std::string run_id;  // Names it in the calls below, for as long as its lease is held.
+    std::string agent_id;
+    std::string model_ref;                    // The model that the agent asks.
+    std::optional<std::string> message_id{};  // Absent for a resumption without a text.
+    std::int64_t event_seq{0};                // Events of the run come after this one.
+    friend bool operator==(const RunStarted&, const RunStarted&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunStarted, (), (run_id, agent_id, model_ref, message_id, event_seq))
+
+// Called once, on a thread of the runtime, and must return at once. Success: the run is over and
+// run_result() can be read. An Error: it cannot be followed to its end, and says what to do.
+using RunEnded = std::function<void(const base::Status&)>;
+
+// The lease binds a run to its client: dropping it before the run is over interrupts the turn, as
+// Ctrl-C does; dropping it later makes the runtime forget the run. Any thread may drop it, but not
+// one of the runtime's, and not after the service.
+struct RunHold {
+    RunStarted started;
+    std::shared_ptr<void> lease;
+};
 
 enum class FinalStatus { Completed, Waiting, Failed, MaxTurnsExceeded, Interrupted };
 BOOST_DESCRIBE_ENUM(FinalStatus, Completed, Waiting, Failed, MaxTurnsExceeded, Interrupted)
@@ -92,19 +127,29 @@ BOOST_DESCRIBE_STRUCT(RunResponse, (),
                        provider_attempt_timeline, model_rounds, tool_calls, shell_commands,
                        exec_command_items, batched_exec_command_items))
 
-// Watches a run. Called on the thread that runs it; must not block.
-class Observer {
-public:
-    virtual ~Observer() = default;
-    virtual void on_started(const std::string& /*agent_id*/, const std::string& /*model_ref*/) {}
-    // A committed event.
-    virtual void on_event(const domain::Event& /*event*/) {}
-    // Text of the model as it streams in; the committed round follows.
-    virtual void on_text(std::string_view /*delta*/) {}
-    // Every tick_interval(), while there is one.
-    virtual std::chrono::milliseconds tick_interval() const { return std::chrono::milliseconds(0); }
-    virtual void on_tick() {}
+enum class DeltaKind { Text, Output, Retry };
+BOOST_DESCRIBE_ENUM(DeltaKind, Text, Output, Retry)
+
+// What an agent is doing right now, for people to watch. Never stored; the committed events that
+// follow are the truth.
+struct Delta {
+    DeltaKind kind{DeltaKind::Text};
+    // Text: a piece of the model's, as it streams in. Output: the newest line of the call under
+    // way. Retry: why the request failed; text that came before is void.
+    std::string text;
+    std::optional<std::string> tool_name{};  // Of Output.
+    // Of Retry: the model that failed and the one that is asked next, which try it was, and how
+    // long it takes until the next.
+    std::optional<std::string> model_ref{};
+    std::optional<std::string> next_model_ref{};
+    std::optional<std::int64_t> attempt{};
+    std::optional<std::int64_t> max_attempts{};
+    std::optional<std::int64_t> wait_ms{};
+    friend bool operator==(const Delta&, const Delta&) = default;
 };
+BOOST_DESCRIBE_STRUCT(Delta, (),
+                      (kind, text, tool_name, model_ref, next_model_ref, attempt, max_attempts,
+                       wait_ms))
 
 // How a caller was admitted, as its surface saw it. What it may do follows from this, never from
 // what it says.
@@ -145,6 +190,55 @@ struct CallbackRequest {
     std::optional<std::string> causation_id{};
 };
 
+// A webhook that the operator asks for. Without a name it is called after its signature. A secret
+// is given where the sender chooses it (Stripe); else one is made.
+struct WebhookRequest {
+    std::optional<std::string> name{};
+    domain::SignatureScheme signature{domain::SignatureScheme::None};
+    std::optional<std::string> secret{};
+    std::optional<std::int64_t> rate_per_minute{};
+    std::optional<std::int64_t> body_bytes_max{};
+};
+BOOST_DESCRIBE_STRUCT(WebhookRequest, (),
+                      (name, signature, secret, rate_per_minute, body_bytes_max))
+constexpr auto describe_fields(const WebhookRequest*) {
+    return std::to_array<base::FieldDoc>({{.field = "signature", .has_default = true}});
+}
+
+// A webhook as operators see it. Its URL and secret are shown once, when they are made.
+struct WebhookView {
+    std::string webhook_id;
+    std::string agent_id;
+    std::string name;
+    domain::SignatureScheme signature{domain::SignatureScheme::None};
+    domain::TriggerStatus status{domain::TriggerStatus::Active};
+    std::int64_t rate_per_minute{0};
+    std::int64_t body_bytes_max{0};
+    std::int64_t delivery_count{0};
+    base::Time created_at{};
+    std::optional<base::Time> last_delivered_at{};
+    std::optional<base::Time> revoked_at{};
+    std::optional<std::string> webhook_url{};
+    std::optional<std::string> secret{};
+    friend bool operator==(const WebhookView&, const WebhookView&) = default;
+};
+BOOST_DESCRIBE_STRUCT(WebhookView, (),
+                      (webhook_id, agent_id, name, signature, status, rate_per_minute,
+                       body_bytes_max, delivery_count, created_at, last_delivered_at, revoked_at,
+                       webhook_url, secret))
+
+// What an external system sent to the URL of a webhook: the bytes as they were signed, and the
+// headers that a signature may be in, by their names in lower case.
+struct WebhookDelivery {
+    std::string token;
+    std::map<std::string, std::string, std::less<>> headers{};
+    std::string body;
+};
+struct WebhookDelivered {
+    std::string agent_id;
+    std::string message_id;
+};
+
 struct TaskRequest {
     std::string summary;
     std::string cmd;
@@ -162,10 +256,43 @@ struct TimerRequest {
     std::int64_t duration_ms{0};
     std::optional<std::int64_t> interval_ms{};
     std::optional<std::string> summary{};
+    std::optional<domain::TrustLevel> trust{};  // Of the summary; absent: the operator's own.
 };
 
-enum class LifecycleAction { Pause, Resume, Start, Stop };
-BOOST_DESCRIBE_ENUM(LifecycleAction, Pause, Resume, Start, Stop)
+// Recover: an agent that was set aside after a fault tries again. RecoverDropMessage: it does so
+// without the message that it was at, or that is next: that one is dropped, on record.
+enum class LifecycleAction { Pause, Resume, Start, Stop, Recover, RecoverDropMessage };
+BOOST_DESCRIBE_ENUM(LifecycleAction, Pause, Resume, Start, Stop, Recover, RecoverDropMessage)
+
+// A new objective for an agent.
+struct WorkItemRequest {
+    std::string objective;
+    std::optional<domain::PlanStatus> plan_status{};
+    std::optional<std::string> plan{};          // The first text of its plan file.
+    std::optional<domain::TrustLevel> trust{};  // Of the text; absent: the operator's own.
+};
+// Which work items, most recently changed first.
+enum class WorkFilter { All, Open, Runnable, Blocked, WaitingForOperator, Completed };
+BOOST_DESCRIBE_ENUM(WorkFilter, All, Open, Runnable, Blocked, WaitingForOperator, Completed)
+struct WorkItemsQuery {
+    WorkFilter filter{WorkFilter::All};
+    std::optional<std::string> after{};  // `next` of the page before.
+    std::int64_t limit{50};
+};
+struct WorkItemsPage {
+    std::vector<json::object> work_items{};
+    std::optional<std::string> next{};  // Absent on the last page.
+};
+BOOST_DESCRIBE_STRUCT(WorkItemsPage, (), (work_items, next))
+// Pick: the agent's focus moves to the item. Block: it waits for `text`. Unblock: it can continue,
+// whether it was blocked or waited for the operator. Done: it is completed.
+enum class WorkAction { Pick, Block, Unblock, Done };
+BOOST_DESCRIBE_ENUM(WorkAction, Pick, Block, Unblock, Done)
+struct WorkItemChange {
+    WorkAction action{WorkAction::Pick};
+    std::string text{};                              // Of Block: what it waits for.
+    std::optional<std::int64_t> recheck_after_ms{};  // Of Block.
+};
 
 struct EventsQuery {
     std::optional<std::int64_t> after_seq{};
@@ -174,15 +301,35 @@ struct EventsQuery {
     bool newest_first{true};
 };
 
+// A page of a list of agents: those after `after`, by id.
+inline constexpr std::int64_t kAgentsPageMax = 1000;
+struct AgentsQuery {
+    std::string after{};
+    std::int64_t limit{kAgentsPageMax};
+};
+
 class Service {
 public:
     virtual ~Service() = default;
 
-    // Runs one request until the agent sleeps, the budget is spent or it is interrupted; blocks
-    // meanwhile and calls `observer`, which outlives the call, on the thread that runs it. A turn
-    // that failed is a RunResponse; an Error means that nothing was run (no such agent, no model,
-    // or another process runs the agent: Conflict).
-    virtual base::Result<RunResponse> run(const RunRequest& request, Observer& observer) = 0;
+    // Runs. One prompt from its admission to its result; run_client.h has the client that makes
+    // these calls in order. --------------------------------------------------------------------
+
+    // Makes the agent if need be, puts it where it is to work, queues the prompt, all in one
+    // commit, and wakes the agent. An Error means that nothing was changed: no such agent, no
+    // model, or the agent is in another run or another process (Conflict). `ended` is not called
+    // once the lease is dropped, except for a call that has begun by then.
+    virtual base::Result<RunHold> start_run(const RunRequest& request, const Caller& caller,
+                                            RunEnded ended) = 0;
+    // Asks the run to stop its turn, as Ctrl-C does; it is over soon after, and its message is kept
+    // for a resumption. A run that is over is left alone; NotFound for one that is not known.
+    virtual base::Status interrupt_run(const std::string& run_id, const std::string& reason) = 0;
+    // What the run has come to, from the agent's records. A turn that failed is a RunResponse.
+    // Conflict while the run is not over, or when there was nothing to resume.
+    virtual base::Result<RunResponse> run_result(const std::string& run_id) = 0;
+    // Cleans up after a run that is over: removes its temporary agent if the run has completed.
+    // An agent that has a name, or that did not complete, is kept.
+    virtual base::Status finish_run(const std::string& run_id) = 0;
 
     // Reads. None of them starts an agent or makes one, and none waits for a writer. -------------
 
@@ -190,8 +337,8 @@ public:
     virtual base::Result<json::object> status(const std::string& agent) = 0;
     // The ids of all agents, temporary ones included, in order.
     virtual base::Result<std::vector<std::string>> agents() = 0;
-    // Active public agents by id, in the AgentListEntry shape.
-    virtual base::Result<std::vector<json::object>> agent_list() = 0;
+    // Active public agents by id, in the AgentListEntry shape, at most kAgentsPageMax.
+    virtual base::Result<std::vector<json::object>> agent_list(const AgentsQuery& query) = 0;
     // Everything a console shows of one agent, each list bounded, with the event cursor to follow
     // from.
     virtual base::Result<json::object> state(const std::string& agent) = 0;
@@ -201,8 +348,21 @@ public:
     // All timers, newest first, at most `limit`.
     virtual base::Result<std::vector<domain::Timer>> timers(const std::string& agent,
                                                             std::int64_t limit) = 0;
+    // A page of the agent's work items, in the WorkItemView shape. InvalidInput for an `after` that
+    // no page gave.
+    virtual base::Result<WorkItemsPage> work_items(const std::string& agent,
+                                                   const WorkItemsQuery& query) = 0;
+    // One work item, in the same shape; NotFound for one that is not this agent's.
+    virtual base::Result<json::object> work_item(const std::string& agent,
+                                                 const std::string& id) = 0;
     // What the runtime is doing: counts of agents and tasks, and the last failure.
     virtual base::Result<json::object> activity() = 0;
+    // Does the runtime do its work? Unavailable (not_ready), with the reason, while nothing can be
+    // written and while the database is known to be damaged.
+    virtual base::Status ready() {
+        TRY(activity());
+        return {};
+    }
     // The prompt that `text` would be sent with, as text. Nothing is run and nothing is stored.
     virtual base::Result<std::string> debug_prompt(const std::string& agent,
                                                    const std::string& text,
@@ -221,11 +381,13 @@ public:
     // The newest `limit` briefs, oldest first.
     virtual base::Result<std::vector<domain::Brief>> briefs(const std::string& agent,
                                                             std::int64_t limit) = 0;
-    // Events after `after_seq`, oldest first, at most `limit`.
+    // Events after `after_seq`, oldest first, at most `limit`. cursor_not_found, with `oldest_seq`,
+    // when some of them are no longer kept; 0 begins with the oldest that is kept.
     virtual base::Result<std::vector<domain::Event>> events(const std::string& agent,
                                                             std::int64_t after_seq,
                                                             std::int64_t limit) = 0;
-    // A page of events in either direction. A cursor beyond the history is cursor_not_found.
+    // A page of events in either direction. An `after_seq` behind which events are no longer kept
+    // is cursor_not_found, with `oldest_seq`.
     virtual base::Result<std::vector<domain::Event>> event_page(const std::string& agent,
                                                                 const EventsQuery& query) = 0;
     // The number of the agent's newest event; 0 when it has none.
@@ -236,6 +398,10 @@ public:
     // Numbers may be skipped, never the last one.
     [[nodiscard]] virtual std::shared_ptr<void> watch(
         const std::string& agent, std::function<void(std::int64_t newest_seq)> changed) = 0;
+    // Calls `changed` with each delta of the agent until the token is dropped, under the same
+    // rules. A receiver that is slow bounds what it keeps: deltas may be lost, events may not.
+    [[nodiscard]] virtual std::shared_ptr<void> watch_deltas(
+        const std::string& agent, std::function<void(const Delta&)> changed) = 0;
 
     // Deliveries. Each is queued durably and wakes the agent; a stopped agent refuses
     // (agent_stopped). ---------------------------------------------------------------------------
@@ -252,6 +418,12 @@ public:
     // A request to a capability URL; returns the body of its answer. Refused (capability_refused)
     // for a token that no agent holds.
     virtual base::Result<json::object> callback(const CallbackRequest& request) = 0;
+    // A request to the URL of a webhook becomes a message. Refused, and nothing is stored, for a
+    // token that no active webhook has (webhook_refused), for a signature that is missing, wrong or
+    // too old (signature_missing, signature_wrong, signature_expired), for a body over the bound of
+    // the webhook (payload_too_large), and beyond its rate (rate_limited; details has
+    // retry_after_s). The sender's id of the delivery is its dedupe key.
+    virtual base::Result<WebhookDelivered> deliver_webhook(const WebhookDelivery& delivery) = 0;
 
     // Control. Each is recorded with its caller. --------------------------------------------------
 
@@ -260,7 +432,8 @@ public:
         const std::string& agent, const std::optional<std::string>& template_name,
         const Caller& caller) = 0;
     // Pauses, resumes, starts or stops an agent. An open turn of a paused or stopped agent is
-    // interrupted after the commit. The same action again changes nothing.
+    // interrupted after the commit. The same action again changes nothing. RecoverDropMessage is a
+    // Conflict for an agent that is not set aside, so that no message is dropped by mistake.
     virtual base::Status set_lifecycle(const std::string& agent, LifecycleAction action,
                                        const Caller& caller) = 0;
     // Ends the current turn and leaves the agent stopped; its message is dropped. `run_id` guards
@@ -281,12 +454,41 @@ public:
     virtual base::Result<domain::Timer> cancel_timer(const std::string& agent,
                                                      const std::string& timer,
                                                      const Caller& caller) = 0;
+    // Gives the agent a new objective and wakes it. No message is made, and a turn that is open is
+    // not disturbed. Refused beyond the agent's bound of open work items.
+    virtual base::Result<domain::WorkItem> create_work_item(const std::string& agent,
+                                                            const WorkItemRequest& request,
+                                                            const Caller& caller) = 0;
+    // Changes an open work item and returns it in the WorkItemView shape. NotFound for one that is
+    // not this agent's, Conflict for one that is completed.
+    virtual base::Result<json::object> change_work_item(const std::string& agent,
+                                                        const std::string& id,
+                                                        const WorkItemChange& change,
+                                                        const Caller& caller) = 0;
     // The agent's wake capability, with its URL path, which is a secret. `rotate` replaces the
     // token: the old URL fails from then on.
     virtual base::Result<json::object> external_trigger(const std::string& agent, bool rotate,
                                                         const Caller& caller) = 0;
     // Revokes the capability; its URL fails from now on.
     virtual base::Status revoke_trigger(const std::string& agent, const Caller& caller) = 0;
+    // Makes a webhook that sends messages to the agent. The answer has its URL and its secret,
+    // which are not shown again. Conflict when an active one has this name; InvalidInput for a
+    // secret that is needed and missing, and for bounds that make no sense.
+    virtual base::Result<WebhookView> create_webhook(const std::string& agent,
+                                                     const WebhookRequest& request,
+                                                     const Caller& caller) = 0;
+    // The agent's webhooks, newest first, revoked ones included; without URLs and secrets.
+    virtual base::Result<std::vector<WebhookView>> webhooks(const std::string& agent) = 0;
+    // Replaces the URL of a webhook, by its id or the name of an active one, and its secret, which
+    // is `secret` where it is given. The old ones fail from then on. NotFound when there is none.
+    virtual base::Result<WebhookView> rotate_webhook(const std::string& agent,
+                                                     const std::string& webhook,
+                                                     const std::optional<std::string>& secret,
+                                                     const Caller& caller) = 0;
+    // Revokes it: its URL fails from now on. The same again changes nothing.
+    virtual base::Result<WebhookView> revoke_webhook(const std::string& agent,
+                                                     const std::string& webhook,
+                                                     const Caller& caller) = 0;
     // Attaches the folder at `path` to the agent: it may choose to work there from now on. Refused
     // beyond the bound of attached workspaces.
     virtual base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,

@@ -85,6 +85,25 @@ BOOST_DESCRIBE_STRUCT(ModelAvailability, (),
                        provider_source, transport, credential_source, credential_kind,
                        credential_configured, available, unavailable_reason, policy))
 
+// A key for a provider, as an operator typed it.
+struct LoginRequest {
+    std::string provider;
+    std::string key;
+    std::optional<std::string> model{};  // To ask and to prefer; else one that the catalogue knows.
+};
+
+// What a login did. `answered` is false when the model could not be asked for another reason than
+// the key (`problem` says which); the key is stored then, too.
+struct LoginResult {
+    std::string provider;
+    std::string profile;
+    std::string model;
+    bool answered{false};
+    std::optional<std::string> problem{};
+    bool is_default{false};  // Whether `model` is the default model now.
+};
+BOOST_DESCRIBE_STRUCT(LoginResult, (), (provider, profile, model, answered, problem, is_default))
+
 class Settings {
 public:
     virtual ~Settings() = default;
@@ -113,8 +132,14 @@ public:
     virtual base::Result<std::vector<CredentialView>> credentials() = 0;
     virtual base::Result<CredentialView> remove_credential(const std::string& profile) = 0;
 
+    // Asks one model of the provider a short question with this key. Unless the provider rejects
+    // it (Refused, and nothing is stored), stores the key as a profile named like the provider,
+    // makes the provider use it, and makes the model the default if there is none. Needs a network.
+    virtual base::Result<LoginResult> login(const LoginRequest& request) = 0;
+
     // The chain of models, whether each can be asked and why not, the retry policy, and what to do
-    // next. With `probe` it also opens, and closes, a connection to each provider of the chain.
+    // next. With `probe` it also asks each model of the chain a short question, which may cost a
+    // few tokens.
     virtual base::Result<json::object> doctor(bool probe) = 0;
     // The same for one provider, whatever the chain is.
     virtual base::Result<json::object> doctor_provider(const std::string& id, bool probe) = 0;

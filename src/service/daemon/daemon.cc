@@ -109,7 +109,9 @@ base::Result<json::object> Daemon::start_locked(const ServeOptions& options,
         std::this_thread::sleep_for(kPassingLook);
         facts = inspect(files_, parts_.config.home);
     }
-    if (facts.control == Control::Answers && (options.token || options.token_file))
+    // Only where it says that it listens: any other program there would receive the token.
+    if (facts.control == Control::Answers && (options.token || options.token_file) &&
+        base::string_at(facts.runtime, "http_addr") == plan.http_addr())
         facts.same_token = takes_token(plan.local_url(), plan.token);
     const auto decision = decide_start(facts, fingerprint(parts_.config, plan));
     if (const auto* refused = std::get_if<RefuseStart>(&decision)) {
@@ -249,6 +251,9 @@ json::object Daemon::report(const DaemonFacts& facts, std::string message) {
         {"control_connectivity", state == DaemonState::Running},
         {"message", std::move(message)}};
     if (const auto pid = pid_of(facts)) report["pid"] = *pid;
+    if (const auto* surface = base::find(facts.runtime, "startup_surface"))
+        if (const auto file = base::string_at(*surface, "control_token_file"); !file.empty())
+            report["control_token_file"] = file;
     for (const char* name : {"started_at", "activity", "last_failure"})
         if (const auto* value = base::find(facts.runtime, name); value && !value->is_null())
             report[name] = *value;

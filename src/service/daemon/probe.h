@@ -13,8 +13,10 @@ namespace service {
 using namespace std::chrono_literals;
 
 inline constexpr std::chrono::milliseconds kProbeTimeout = 3s;
+inline constexpr int kProbesMax = 2;
 
-// Blocks up to kProbeTimeout.
+// Asks the process at the socket at most kProbesMax questions, and waits up to kProbeTimeout for
+// each answer.
 DaemonFacts inspect(const RunFiles& files, const std::filesystem::path& home);
 
 // Does the daemon at `url` require a token and accept this one?

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "config/sections/control_token.h"
 #include "service/daemon/access/access.h"
 
 namespace service {
@@ -56,7 +57,9 @@ std::string url_of(const DaemonMetadata& metadata) {
 }  // namespace
 
 std::optional<Address> choose_route(const RouteFacts& facts, const config::Server& server) {
-    const std::string& token = server.control_token;
+    const std::string token = !server.is_http_addr_set       ? ""
+                              : server.control_token.empty() ? facts.own_token
+                                                             : server.control_token;
     if (facts.socket_accepts)
         return Address{.socket = server.socket_path,
                        .url = facts.lock_held ? facts.running_url : "",
@@ -71,8 +74,11 @@ std::optional<Address> choose_route(const RouteFacts& facts, const config::Serve
 std::optional<Address> find_runtime(const RunFiles& files, const config::Server& server) {
     RouteFacts facts{.socket_accepts = socket_accepts(server.socket_path),
                      .lock_held = is_runtime_locked(files)};
-    if (facts.lock_held)
+    if (facts.lock_held) {
         if (const auto metadata = read_metadata(files)) facts.running_url = url_of(*metadata);
+        if (auto token = config::read_control_token(server.control_token_file))
+            facts.own_token = std::move(*token);
+    }
     if (server.is_http_addr_set && !facts.socket_accepts && !facts.lock_held) {
         const auto named = config::parse_host_port(server.http_addr);
         facts.named_url = ServePlan{.listen = *named}.local_url();

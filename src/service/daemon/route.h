@@ -15,10 +15,13 @@ struct RouteFacts {
     std::string running_url{};   // Its address; empty when unknown.
     std::string named_url{};     // The address that the operator configured; empty for none.
     bool named_answers{false};
+    std::string own_token{};  // The one that this home's daemon made for itself; a secret.
 };
 
 // Empty when there is no daemon. The default address is never tried by itself: a daemon there may
-// serve another home.
+// serve another home. A token is sent over TCP only when the operator named an address; else a
+// program that took the daemon's port would receive it. The daemon's own token is for the daemon of
+// this home only.
 std::optional<Address> choose_route(const RouteFacts& facts, const config::Server& server);
 
 // Blocks for a moment at most.

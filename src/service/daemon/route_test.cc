@@ -5,7 +5,8 @@
 namespace service {
 namespace {
 
-const config::Server kServer{.socket_path = "/h/run/holon.sock", .control_token = "t"};
+const config::Server kServer{
+    .is_http_addr_set = true, .socket_path = "/h/run/holon.sock", .control_token = "t"};
 
 TEST(Route, UsesTheSocketFirstAndTcpOnlyWhileTheDaemonRuns) {
     const auto both = choose_route(
@@ -21,6 +22,23 @@ TEST(Route, UsesTheSocketFirstAndTcpOnlyWhileTheDaemonRuns) {
         choose_route({.lock_held = true, .running_url = "http://127.0.0.1:1"}, kServer);
     EXPECT_EQ(gone->socket, std::nullopt);
     EXPECT_EQ(gone->token, "t");
+}
+
+TEST(Route, SendsATokenOverTcpOnlyToAnAddressThatTheOperatorNamed) {
+    const RouteFacts facts{
+        .lock_held = true, .running_url = "http://127.0.0.1:1", .own_token = "own"};
+    auto server = kServer;
+    server.is_http_addr_set = false;
+    EXPECT_EQ(choose_route(facts, server)->token, "");
+    auto beside_socket = facts;
+    beside_socket.socket_accepts = true;
+    EXPECT_EQ(choose_route(beside_socket, server)->token, "");
+    server.control_token.clear();
+    EXPECT_EQ(choose_route(facts, server)->token, "");
+    server.is_http_addr_set = true;
+    EXPECT_EQ(choose_route(facts, server)->token, "own");
+    // What is configured takes precedence.
+    EXPECT_EQ(choose_route(facts, kServer)->token, "t");
 }
 
 TEST(Route, TriesAnAddressOnlyWhenItIsConfiguredAndAccepts) {

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "base/text.h"
 
@@ -72,6 +75,10 @@ bool is_runtime_locked(const RunFiles& files) {
 bool has_lock_open(const RunFiles& files, pid_t pid) {
     struct stat lock{};
     if (stat(files.runtime_lock().c_str(), &lock) != 0) return false;
+    // Files of /proc have no size.
+    std::ifstream table("/proc/locks");
+    const std::string locks{std::istreambuf_iterator<char>(table), {}};
+    if (is_lock_holder(locks, pid, lock.st_ino)) return true;
     std::error_code failed;
     const std::filesystem::path folder = fmt::format("/proc/{}/fd", pid);
     for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
@@ -80,6 +87,20 @@ bool has_lock_open(const RunFiles& files, pid_t pid) {
         if (stat(entry->path().c_str(), &open) == 0 && open.st_dev == lock.st_dev &&
             open.st_ino == lock.st_ino)
             return true;
+    }
+    return false;
+}
+
+bool is_lock_holder(std::string_view locks, pid_t pid, std::uint64_t inode) {
+    // "12: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF"; "->" after the number marks a waiter. The
+    // device is left out: some file systems show another one here than stat() does.
+    for (const auto line : base::split_lines(locks)) {
+        std::istringstream words{std::string(line)};
+        std::string number, kind, mode, access, file;
+        long holder = 0;
+        if (!(words >> number >> kind >> mode >> access >> holder >> file) || kind != "FLOCK")
+            continue;
+        if (holder == pid && file.ends_with(fmt::format(":{}", inode))) return true;
     }
     return false;
 }

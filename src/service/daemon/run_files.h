@@ -63,8 +63,11 @@ struct RunFiles {
 // The daemon of a home holds its lock for life. Conflict while another process does.
 base::Result<base::Fd> lock_runtime(const RunFiles& files);
 bool is_runtime_locked(const RunFiles& files);
-// Does this process have the lock file open? Only its holder does for long.
+// Does this process have the lock file open? Only its holder does for long. The daemon is not
+// dumpable, so another process of its user learns it from the kernel's table of locks.
 bool has_lock_open(const RunFiles& files, pid_t pid);
+// Does a line of /proc/locks say that `pid` holds a lock on the file `inode`? Pure.
+bool is_lock_holder(std::string_view locks, pid_t pid, std::uint64_t inode);
 // Waits for other commands that start or stop the daemon of this home; each of them is bounded.
 base::Result<base::Fd> lock_lifecycle(const RunFiles& files);
 

@@ -61,6 +61,23 @@ TEST_F(RunFilesTest, KeepsWhatIsWrittenForItsOwnerOnly) {
     EXPECT_TRUE(files_.left_behind().empty());
 }
 
+TEST_F(RunFilesTest, FindsTheHolderOfTheLockInTheTableOfTheKernel) {
+    EXPECT_FALSE(has_lock_open(files_, getpid()));
+    const auto lock = lock_runtime(files_);
+    ASSERT_TRUE(lock);
+    EXPECT_TRUE(has_lock_open(files_, getpid()));
+    EXPECT_FALSE(has_lock_open(files_, getppid()));
+    const std::string table =
+        "1: POSIX  ADVISORY  WRITE 70 08:01:131 0 EOF\n"
+        "2: FLOCK  ADVISORY  WRITE 71 08:01:131 0 EOF\n"
+        "2: -> FLOCK  ADVISORY  WRITE 72 08:01:131 0 EOF\n"
+        "3: FLOCK  ADVISORY  WRITE 73 08:01:1131 0 EOF\n"
+        "rubbish\n";
+    EXPECT_TRUE(is_lock_holder(table, 71, 131));
+    for (const pid_t other : {70, 72, 73}) EXPECT_FALSE(is_lock_holder(table, other, 131)) << other;
+    EXPECT_FALSE(is_lock_holder("", 71, 131));
+}
+
 TEST_F(RunFilesTest, TakesRubbishForNothing) {
     ASSERT_TRUE(lock_runtime(files_));
     for (const char* text : {"", "x", "-1", "0", "12 13", "99999999999999"}) {

@@ -1,6 +1,7 @@
 #include "service/local/local_service.h"
 
 #include "base/log/log.h"
+#include "flow/scheduler/recovery.h"
 
 namespace service {
 namespace {
@@ -23,6 +24,7 @@ LocalService::LocalService(LocalParts parts)
                      .clock = parts_.turn.clock,
                      .ids = parts_.turn.ids,
                      .feed = parts_.turn.feed}),
+      health_(transactions_, parts_.turn.clock),
       scheduler_(with_urls(parts_.turn,
                            [this](const domain::ExternalTriggerId& id) {
                                return capabilities_.url_of(id);
@@ -33,6 +35,10 @@ LocalService::LocalService(LocalParts parts)
                   .hold =
                       [this](const domain::AgentId& agent) {
                           return locks_.take(parts_.turn.home_of(agent), agent.value);
+                      },
+                  .still_holds =
+                      [this](const domain::AgentId& agent) {
+                          return locks_.still_holds(parts_.turn.home_of(agent), agent.value);
                       },
                   .boot = [this](const domain::AgentId& agent) { return control_.boot(agent); },
                   .token_hash_of = capabilities_.token_hash_of()}),
@@ -49,10 +55,26 @@ LocalService::LocalService(LocalParts parts)
                 .name_model = parts_.name_model,
                 .task_of = parts_.task_of,
                 .default_agent = parts_.default_agent}),
+      work_({.transactions = transactions_, .turn = parts_.turn, .scheduler = scheduler_}),
       deliveries_({.transactions = transactions_,
                    .clock = parts_.turn.clock,
                    .ids = parts_.turn.ids,
-                   .wake = [this](const domain::AgentId& agent) { wake_up(agent); }}) {
+                   .wake = [this](const domain::AgentId& agent) { wake_up(agent); }}),
+      webhooks_({.transactions = transactions_,
+                 .clock = parts_.turn.clock,
+                 .ids = parts_.turn.ids,
+                 .capabilities = capabilities_,
+                 .bounds = parts_.webhook_bounds,
+                 .wake = [this](const domain::AgentId& agent) { wake_up(agent); }}),
+      runs_({.transactions = transactions_,
+             .turn = parts_.turn,
+             .tasks = parts_.tasks,
+             .scheduler = scheduler_,
+             .control = control_,
+             .locks = locks_,
+             .models = parts_.models,
+             .check_run = parts_.check_run,
+             .workspace_dir = parts_.workspace_dir}) {
     connect();
 }
 
@@ -60,12 +82,57 @@ LocalService::~LocalService() {
     parts_.tasks.set_listener({});
 }
 
-void LocalService::start() {
+void LocalService::connect() {
+    transactions_.on_fault = [this](const base::Error& error) { health_.report_fault(error); };
+    scheduler_.on_idle = [this](const domain::AgentId& agent, const std::string& reason) {
+        runs_.idle(agent, reason);
+    };
+    scheduler_.on_stuck = [this](const domain::AgentId& agent, const base::Error& error) {
+        if (runs_.stuck(agent, error)) return;
+        base::log_error("agent {} is stuck for now: {}", agent, error.message);
+    };
+    scheduler_.on_news = [this](const domain::AgentId& agent, const provider::News& news) {
+        deltas_.publish(agent, delta_of(news));
+    };
+    scheduler_.on_output = [this](const domain::AgentId& agent, const std::string& tool,
+                                  const std::string& line) {
+        deltas_.publish(agent, {.kind = DeltaKind::Output, .text = line, .tool_name = tool});
+    };
+    scheduler_.is_watched = [this](const domain::AgentId& agent) {
+        return deltas_.is_watched(agent);
+    };
+    parts_.tasks.set_listener(
+        {.on_result = [this](const domain::AgentId& agent) { scheduler_.wake(agent); },
+         .on_stuck = scheduler_.on_stuck});
+}
+
+void LocalService::count_crashes(const std::vector<std::string>& agents) {
+    for (const auto& name : agents) {
+        const domain::AgentId agent{name};
+        const auto known = scheduler::load_readable(parts_.turn.store, agent);
+        auto counted = transactions_.write(
+            [&](events::Log& log) { return scheduler::count_crash(log, agent, known); });
+        if (!counted && scheduler::fault_of(counted.error()) == scheduler::FaultOf::Agent)
+            counted = transactions_.write([&](events::Log& log) {
+                return scheduler::set_aside(
+                    log, known,
+                    {.agent_id = agent, .phase = "process", .reason = counted.error().message});
+            });
+        if (!counted)
+            base::log_error("a crash during a step of agent {} could not be counted: {}", agent,
+                            counted.error().message);
+        else
+            base::log_info("the last process died while it executed a step of agent {}", agent);
+    }
+}
+
+void LocalService::start(std::function<void()> ready) {
     is_resident_ = true;
-    transactions_.post([this] {
+    transactions_.post([this, ready = std::move(ready)] {
         // Before turns are resumed, which may wait for them.
         parts_.tasks.recover_all(kRecoveredAgentsMax);
         scheduler_.start();
+        if (ready) ready();
     });
 }
 

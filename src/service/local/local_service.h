@@ -1,20 +1,25 @@
 // The service in this very process, on an open store: reads, deliveries and control of agents
-// (agents/), and one prompt run to its end (run.cc).
+// (agents/), and runs (runs.h).
 //
-// One scheduler serves all agents for as long as the service lives. A program either calls run()
-// once, which runs the loop itself, or start() and then runs the loop for as long as it serves.
+// One scheduler serves all agents for as long as the service lives. The program runs the loop on a
+// thread of its own: with start() all agents are served, without it only those that are woken.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 
 #include "agent/identity/agent_lock.h"
 #include "service/local/agents/control.h"
 #include "service/local/agents/deliveries.h"
+#include "service/local/agents/deltas.h"
+#include "service/local/agents/health.h"
 #include "service/local/agents/reads.h"
+#include "service/local/agents/work.h"
+#include "service/local/runs.h"
+#include "service/local/webhooks/webhooks.h"
 #include "service/service.h"
 
 namespace service {
@@ -27,17 +32,15 @@ struct LocalParts {
     std::function<base::Status(const std::string& model_ref)> check_run;
     NameModel name_model;
     TaskOf task_of;
-    std::filesystem::path workspace_dir;  // Where a run works unless its request says otherwise.
-    std::filesystem::path started_in;     // The working directory, where it lies in the workspace.
-    // Runs the loop until stop_loop is called from one of its tasks.
-    std::function<void()> run_loop;
-    std::function<void()> stop_loop;
+    // Where a run works when its request names no folder.
+    std::filesystem::path workspace_dir;
     std::string default_agent{"main"};
     scheduler::Limits limits{};
     std::size_t concurrent_turns_max{scheduler::kConcurrentTurnsDefault};
     // What the tokens of capabilities are made from; without it there are none.
     std::string trigger_key{};
     std::string callback_base_url{"http://127.0.0.1:7878"};
+    WebhookBounds webhook_bounds{};
 };
 
 class LocalService final : public Service {
@@ -45,20 +48,36 @@ public:
     explicit LocalService(LocalParts parts);
     ~LocalService() override;
 
-    // Serves all agents from now on. The caller runs the loop.
-    void start();
+    // A process died while it executed a step of each of these agents: counts that for them, before
+    // anything of them is loaded. Blocks; before start() and run().
+    void count_crashes(const std::vector<std::string>& agents);
+    // Serves all agents from now on. The caller runs the loop. `ready` is called on the loop when
+    // the scheduler has begun.
+    void start(std::function<void()> ready = {});
     // Ends what is going on, in order, and calls `done` on the loop; see Scheduler::drain.
     void drain(std::function<void()> done);
     // Where capabilities are reached; before start().
     void set_callback_base_url(std::string url) { capabilities_.set_base_url(std::move(url)); }
 
-    base::Result<RunResponse> run(const RunRequest& request, Observer& observer) override;
+    base::Result<RunHold> start_run(const RunRequest& request, const Caller& caller,
+                                    RunEnded ended) override {
+        return runs_.start(request, caller, is_resident_, std::move(ended));
+    }
+    base::Status interrupt_run(const std::string& run_id, const std::string& reason) override {
+        return runs_.interrupt(run_id, reason);
+    }
+    base::Result<RunResponse> run_result(const std::string& run_id) override {
+        return runs_.result(run_id);
+    }
+    base::Status finish_run(const std::string& run_id) override { return runs_.finish(run_id); }
 
     base::Result<json::object> status(const std::string& agent) override {
         return reads_.status(agent);
     }
     base::Result<std::vector<std::string>> agents() override { return reads_.agents(); }
-    base::Result<std::vector<json::object>> agent_list() override { return reads_.agent_list(); }
+    base::Result<std::vector<json::object>> agent_list(const AgentsQuery& query) override {
+        return reads_.agent_list(query);
+    }
     base::Result<json::object> state(const std::string& agent) override {
         return reads_.state(agent);
     }
@@ -71,6 +90,9 @@ public:
         return reads_.timers(agent, limit);
     }
     base::Result<json::object> activity() override { return reads_.activity(); }
+    base::Status ready() override { return health_.check(); }
+    // What a check of the database found; empty: it is sound. Any thread.
+    void report_damage(std::string damage) { health_.report_damage(std::move(damage)); }
     base::Result<std::string> debug_prompt(const std::string& agent, const std::string& text,
                                            domain::TrustLevel trust) override {
         return reads_.debug_prompt(agent, text, trust);
@@ -109,6 +131,12 @@ public:
                                 std::function<void(std::int64_t newest_seq)> changed) override {
         return reads_.watch(agent, std::move(changed));
     }
+    std::shared_ptr<void> watch_deltas(const std::string& agent,
+                                       std::function<void(const Delta&)> changed) override {
+        auto token = deltas_.watch(agent, std::move(changed));
+        transactions_.post([this, id = domain::AgentId{agent}] { scheduler_.watch_output(id); });
+        return token;
+    }
 
     base::Result<std::string> prompt(const std::string& agent, const std::string& text,
                                      const Caller& caller) override {
@@ -144,6 +172,23 @@ public:
                                           const Caller& caller) override {
         return control_.start_task(agent, request, caller);
     }
+    base::Result<WorkItemsPage> work_items(const std::string& agent,
+                                           const WorkItemsQuery& query) override {
+        return work_.page(agent, query);
+    }
+    base::Result<json::object> work_item(const std::string& agent, const std::string& id) override {
+        return work_.show(agent, id);
+    }
+    base::Result<domain::WorkItem> create_work_item(const std::string& agent,
+                                                    const WorkItemRequest& request,
+                                                    const Caller& caller) override {
+        return work_.create(agent, request, caller);
+    }
+    base::Result<json::object> change_work_item(const std::string& agent, const std::string& id,
+                                                const WorkItemChange& change,
+                                                const Caller& caller) override {
+        return work_.change(agent, id, change, caller);
+    }
     base::Result<domain::Timer> create_timer(const std::string& agent, const TimerRequest& request,
                                              const Caller& caller) override {
         return control_.create_timer(agent, request, caller);
@@ -158,6 +203,26 @@ public:
     }
     base::Status revoke_trigger(const std::string& agent, const Caller& caller) override {
         return control_.revoke_trigger(agent, caller);
+    }
+    base::Result<WebhookDelivered> deliver_webhook(const WebhookDelivery& delivery) override {
+        return webhooks_.deliver(delivery);
+    }
+    base::Result<WebhookView> create_webhook(const std::string& agent,
+                                             const WebhookRequest& request,
+                                             const Caller& caller) override {
+        return webhooks_.create(agent, request, caller);
+    }
+    base::Result<std::vector<WebhookView>> webhooks(const std::string& agent) override {
+        return webhooks_.list(agent);
+    }
+    base::Result<WebhookView> rotate_webhook(const std::string& agent, const std::string& webhook,
+                                             const std::optional<std::string>& secret,
+                                             const Caller& caller) override {
+        return webhooks_.rotate(agent, webhook, secret, caller);
+    }
+    base::Result<WebhookView> revoke_webhook(const std::string& agent, const std::string& webhook,
+                                             const Caller& caller) override {
+        return webhooks_.revoke(agent, webhook, caller);
     }
     base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
                                                           const std::string& path,
@@ -175,48 +240,24 @@ public:
     // Something waits in the agent's queue. Any thread.
     void wake_up(const domain::AgentId& agent);
 
-    // Asks the run that is going on to stop. From a job of the loop.
-    void interrupt(const std::string& reason);
-
 private:
-    struct Run;
-
-    // Takes the scheduler's and the tasks' callbacks to the run that waits for them.
+    // Passes the reports of the scheduler and of tasks on to runs and watchers.
     void connect();
-    base::Result<domain::AgentId> name_agent(const RunRequest& request);
-    base::Result<std::string> model_of(const domain::AgentId& agent);
-    base::Result<std::optional<domain::WorkspaceEntry>> choose_workspace(
-        const RunRequest& request, const domain::AgentId& agent);
-    base::Status prepare_agent(const RunRequest& request, const domain::AgentId& id,
-                               const std::optional<domain::WorkspaceEntry>& entry);
-    base::Result<domain::Message> receive(const RunRequest& request, const domain::AgentId& agent);
-    base::Result<RunResponse> conclude(const Run& run, const domain::AgentId& agent);
-    base::Status remove_agent(const domain::AgentId& agent);
-    void execute(Run& run, const domain::AgentId& agent, const RunRequest& request,
-                 Observer& observer);
-
-    // What an agent that found its queue empty may still wait for. A result may have come since
-    // the scheduler checked the queue.
-    enum class Left { Nothing, Task, Result };
-    // Loads it in the background; then rested() continues the agent, waits on or ends its run.
-    void check_left(const Run& run, const domain::AgentId& agent, const std::string& reason);
-    void rested(const domain::AgentId& agent, Left left, const std::string& reason);
-    Run* run_of(const domain::AgentId& agent) const;
-    // Ends all of the agent's tasks, running the loop meanwhile unless the service is resident.
-    // Those that do not end in time are left to their supervisors.
-    void stop_tasks(const domain::AgentId& agent);
 
     LocalParts parts_;
     Capabilities capabilities_;
     identity::AgentLocks locks_;
     Transactions transactions_;
+    Health health_;
     scheduler::Scheduler scheduler_;
     LocalReads reads_;
     LocalControl control_;
+    LocalWork work_;
     LocalDeliveries deliveries_;
-    bool is_resident_{false};
-    std::map<domain::AgentId, Run*> runs_;  // On the loop.
-    std::function<void(const std::string&)> interrupt_;
+    LocalWebhooks webhooks_;
+    LocalRuns runs_;
+    Deltas deltas_;
+    std::atomic<bool> is_resident_{false};
 };
 
 }  // namespace service

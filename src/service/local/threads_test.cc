@@ -5,6 +5,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "service/run_client.h"
 #include "tests/service/fixture.h"
 
 namespace service {
@@ -25,6 +26,13 @@ public:
 private:
     Folder home_;
     test_support::Resident<test_support::Recording> runtime_{home_.path, {}, kHello};
+};
+
+struct Seen final : RunObserver {
+    void on_started(const std::string& agent_id, const std::string&) override { agent = agent_id; }
+    void on_event(const domain::Event& event) override { kinds.push_back(event.kind); }
+    std::string agent;
+    std::vector<std::string> kinds;
 };
 
 const Caller kOperator{domain::AdmissionContext::ControlAuthenticated, std::nullopt};
@@ -66,11 +74,13 @@ TEST(ServiceThreads, PromptsFromManyThreadsToManyAgentsAreAllAnswered) {
 
 TEST(ServiceThreads, ARunWaitsForItsAnswerWhileTheRuntimeServes) {
     Daemon daemon;
-    Observer observer;
-    const auto response =
-        daemon.service().run({.text = "hi", .agent = "main", .create_agent = true}, observer);
+    Seen seen;
+    const auto response = RunClient(daemon.service())
+                              .run({.text = "hi", .agent = "main", .create_agent = true}, {}, seen);
     ASSERT_TRUE(response) << response.error().message;
     EXPECT_EQ(response->final_text, "hello");
+    EXPECT_EQ(seen.agent, "main");
+    EXPECT_THAT(seen.kinds, testing::Contains("turn_terminal"));
 }
 
 TEST(ServiceThreads, ATimerFiresInARuntimeThatStays) {

@@ -146,8 +146,9 @@ TEST_F(TriggersTest, DeliveriesAreCountedAndTheCapabilityStays) {
               base::string_at(second, "last_delivered_at"));
 }
 
+// contract: TRIG-31
 TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
-    serve_main();
+    auto& service = serve_main();
     ASSERT_TRUE(post(token()));
     const auto plain = events_of("callback_delivered").at(0).data;
     EXPECT_THAT(
@@ -164,6 +165,57 @@ TEST_F(TriggersTest, ADeliveryIsOnRecordWithWhereItCameFrom) {
     EXPECT_EQ(base::string_at(plain, "descriptor_delivery_mode"), "wake_hint");
     EXPECT_FALSE(base::bool_at(plain, "deprecated_enqueue_message_mapped_to_wake_hint"));
     EXPECT_EQ(base::string_at(plain, "authority_class"), "integration_signal");
+    EXPECT_EQ(base::string_at(plain, "delivery_surface"), "http_callback_wake");
+    for (const auto* absent : {"source", "resource", "waiting_intent_id", "work_item_id"})
+        EXPECT_TRUE(plain.at(absent).is_null()) << absent;
+
+    // What the delivery and a wait that it is about have to say.
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(tx.put_wait({.id = {"other"},
+                         .agent_id = {"main"},
+                         .kind = domain::WaitKind::External,
+                         .subject_ref = "c-2"}));
+        return tx.put_wait({.id = {"review"},
+                            .agent_id = {"main"},
+                            .kind = domain::WaitKind::External,
+                            .subject_ref = "c-1"});
+    }));
+    ASSERT_TRUE(service.callback({.token = token(),
+                                  .mode = "enqueue",
+                                  .body = domain::JsonBody{json::object{
+                                      {"source", "ci"}, {"resource", std::string(1000, 'r')}}},
+                                  .correlation_id = "c-1"}));
+    const auto legacy = events_of("callback_delivered").at(1).data;
+    EXPECT_EQ(keys(legacy), keys(plain));
+    EXPECT_EQ(base::string_at(legacy, "source"), "ci");
+    EXPECT_THAT(base::string_at(legacy, "resource"), testing::StartsWith("rrr"));
+    EXPECT_LT(base::string_at(legacy, "resource").size(), 1000U);
+    EXPECT_EQ(base::string_at(legacy, "waiting_intent_id"), "review");
+    EXPECT_EQ(base::string_at(legacy, "delivery_surface"), "http_callback_enqueue");
+    EXPECT_TRUE(base::bool_at(legacy, "deprecated_enqueue_message_mapped_to_wake_hint"));
+    EXPECT_EQ(base::int_at(legacy, "trigger_count"), 2);
+}
+
+// contract: STATE-34
+TEST_F(TriggersTest, AnAgentThatCannotRunHasNothingStoredForIt) {
+    auto& service = serve_main();
+    const std::string secret = token();
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        auto agent = *TRY(tx.agent({"main"}));
+        agent.identity.status = domain::IdentityStatus::Archived;
+        return tx.put_agent(agent);
+    }));
+    for (const char* mode : {"wake", "enqueue"})
+        EXPECT_EQ(post(secret, mode).error().kind, "capability_refused") << mode;
+    EXPECT_EQ(service.enqueue("main", {.body = domain::TextBody{"hi"}}).error().code,
+              base::ErrorCode::NotFound);
+    ASSERT_TRUE(store_->read([](store::Tx& tx) -> base::Status {
+        EXPECT_THAT(TRY(tx.messages({"main"}, {.limit = 100})), IsEmpty());
+        EXPECT_EQ(TRY(tx.wake_hint({"main"})), std::nullopt);
+        for (const auto& event : TRY(tx.events({"main"}, {.limit = 1000})))
+            EXPECT_NE(event.kind, "callback_delivered");
+        return {};
+    }));
 }
 
 // contract: TRIG-29, HINT-05

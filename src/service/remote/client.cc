@@ -105,7 +105,8 @@ base::Error answer_error(long status, std::string_view body, bool token_was_sent
         error.message = token_was_sent
                             ? "the runtime refused the control token; set HOLON_CONTROL_TOKEN to "
                               "the token that it was started with"
-                            : "the runtime requires a control token; set HOLON_CONTROL_TOKEN";
+                            : "the runtime requires a control token; set HOLON_CONTROL_TOKEN, and "
+                              "HOLON_HTTP_ADDR to the address that it is for";
         return error;
     }
     if (const std::string hint = parsed ? base::string_at(*parsed, "hint") : ""; !hint.empty())

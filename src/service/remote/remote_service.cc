@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "service/remote/held_run.h"
 #include "service/remote/watch.h"
 
 namespace service {
@@ -15,6 +16,10 @@ constexpr std::chrono::milliseconds kTaskYieldDefault = 10s;
 
 std::string agent_path(const std::string& agent, std::string_view rest) {
     return fmt::format("/agents/{}{}", percent_encoded(agent), rest);
+}
+
+std::string run_path(const std::string& run_id) {
+    return "/control/runs/" + percent_encoded(run_id);
 }
 
 base::Result<json::object> as_object(json::value value, std::string_view what) {
@@ -80,30 +85,45 @@ base::Result<json::object> RemoteService::control(const std::string& agent, std:
     return as_object(TRY(client_.ask(request)), path);
 }
 
-// `run` needs a loop in this process; the daemon has its own and accepts prompts.
-base::Result<RunResponse> RemoteService::run(const RunRequest& request, Observer& /*observer*/) {
-    const std::string agent = request.agent.value_or("main");
-    return fail(ErrorCode::Conflict,
-                "the daemon runs agent {0}; send the message with: holon prompt "
-                "--agent {0} \"...\", and watch with: holon tail -f --agent {0}",
-                agent);
+base::Result<RunHold> RemoteService::start_run(const RunRequest& request, const Caller& /*caller*/,
+                                               RunEnded ended) {
+    return hold_run(client_.address(), request, std::move(ended));
+}
+
+base::Status RemoteService::interrupt_run(const std::string& run_id, const std::string& reason) {
+    TRY(client_.post(run_path(run_id) + "/interrupt", json::object{{"reason", reason}}));
+    return {};
+}
+
+base::Result<RunResponse> RemoteService::run_result(const std::string& run_id) {
+    return decode<RunResponse>(TRY(client_.get(run_path(run_id))), "run result");
+}
+
+base::Status RemoteService::finish_run(const std::string& run_id) {
+    TRY(client_.post(run_path(run_id) + "/finish", json::object{}));
+    return {};
 }
 
 base::Result<json::object> RemoteService::status(const std::string& agent) {
     return get_object(agent_path(agent, "/status"));
 }
 
-base::Result<std::vector<json::object>> RemoteService::agent_list() {
-    return decode_list<json::object>(TRY(client_.get("/agents/list")), "/agents/list");
+base::Result<std::vector<json::object>> RemoteService::agent_list(const AgentsQuery& query) {
+    return decode_list<json::object>(
+        TRY(client_.get(fmt::format("/agents/list?after={}&limit={}", query.after, query.limit))),
+        "/agents/list");
 }
 
 base::Result<std::vector<std::string>> RemoteService::agents() {
     std::vector<std::string> names;
-    for (const auto& entry : TRY(agent_list())) {
-        const auto* identity = base::find(entry, "identity");
-        if (identity) names.push_back(base::string_at(*identity, "agent_id"));
+    for (AgentsQuery query;;) {
+        const auto page = TRY(agent_list(query));
+        for (const auto& entry : page)
+            if (const auto* identity = base::find(entry, "identity"))
+                names.push_back(base::string_at(*identity, "agent_id"));
+        if (std::ssize(page) < query.limit || names.empty()) return names;
+        query.after = names.back();
     }
-    return names;
 }
 
 base::Result<json::object> RemoteService::state(const std::string& agent) {
@@ -207,6 +227,13 @@ std::shared_ptr<void> RemoteService::watch(const std::string& agent,
     return follow(client_.address(), agent, {.changed = std::move(changed), .lost = on_lost_});
 }
 
+std::shared_ptr<void> RemoteService::watch_deltas(const std::string& agent,
+                                                  std::function<void(const Delta&)> changed) {
+    // The stream that watch() follows reports a loss.
+    return follow(client_.address(), agent,
+                  {.changed = [](std::int64_t) {}, .delta = std::move(changed), .lost = {}});
+}
+
 base::Result<std::string> RemoteService::prompt(const std::string& agent, const std::string& text,
                                                 const Caller& /*caller*/) {
     const json::value answer = TRY(control(agent, "/prompt", {{"text", text}}));
@@ -292,12 +319,52 @@ base::Result<domain::Task> RemoteService::start_task(const std::string& agent,
                                 "task");
 }
 
+base::Result<WorkItemsPage> RemoteService::work_items(const std::string& agent,
+                                                      const WorkItemsQuery& query) {
+    std::string path =
+        fmt::format("/work-items?limit={}&filter={}", query.limit, base::enum_name(query.filter));
+    if (query.after) path += "&after=" + percent_encoded(*query.after);
+    return decode<WorkItemsPage>(TRY(client_.get(agent_path(agent, path))), "work items");
+}
+
+base::Result<json::object> RemoteService::work_item(const std::string& agent,
+                                                    const std::string& id) {
+    return get_object(agent_path(agent, "/work-items/" + percent_encoded(id)));
+}
+
+base::Result<domain::WorkItem> RemoteService::create_work_item(const std::string& agent,
+                                                               const WorkItemRequest& request,
+                                                               const Caller& /*caller*/) {
+    json::object body{{"objective", request.objective}};
+    put(body, "plan_status", request.plan_status);
+    put(body, "plan", request.plan);
+    put(body, "trust", request.trust);
+    return decode<domain::WorkItem>(TRY(control(agent, "/work-items", body)), "work item");
+}
+
+base::Result<json::object> RemoteService::change_work_item(const std::string& agent,
+                                                           const std::string& id,
+                                                           const WorkItemChange& change,
+                                                           const Caller& /*caller*/) {
+    json::object body;
+    if (change.action == WorkAction::Block) {
+        body["blocked_by"] = change.text;
+        put(body, "recheck_after", change.recheck_after_ms);
+    }
+    return decode<json::object>(TRY(control(agent,
+                                            fmt::format("/work-items/{}/{}", percent_encoded(id),
+                                                        base::enum_name(change.action)),
+                                            body)),
+                                "work item");
+}
+
 base::Result<domain::Timer> RemoteService::create_timer(const std::string& agent,
                                                         const TimerRequest& request,
                                                         const Caller& /*caller*/) {
     json::object body{{"duration_ms", request.duration_ms}};
     put(body, "interval_ms", request.interval_ms);
     put(body, "summary", request.summary);
+    put(body, "trust", request.trust);
     return decode<domain::Timer>(TRY(control(agent, "/timers", body)), "timer");
 }
 
@@ -316,6 +383,41 @@ base::Result<json::object> RemoteService::external_trigger(const std::string& ag
 base::Status RemoteService::revoke_trigger(const std::string& agent, const Caller& /*caller*/) {
     TRY(control(agent, "/external-trigger/revoke", {}));
     return {};
+}
+
+// External systems deliver to the daemon themselves.
+base::Result<WebhookDelivered> RemoteService::deliver_webhook(const WebhookDelivery& /*delivery*/) {
+    return base::fail(base::ErrorCode::Unavailable, "deliveries go to the daemon's own address");
+}
+
+base::Result<WebhookView> RemoteService::create_webhook(const std::string& agent,
+                                                        const WebhookRequest& request,
+                                                        const Caller& /*caller*/) {
+    const auto body = base::to_json(request);
+    return decode<WebhookView>(TRY(control(agent, "/webhooks", body.as_object())), "webhook");
+}
+
+base::Result<std::vector<WebhookView>> RemoteService::webhooks(const std::string& agent) {
+    return decode_list<WebhookView>(TRY(client_.get(agent_path(agent, "/webhooks"))), "webhooks");
+}
+
+base::Result<WebhookView> RemoteService::rotate_webhook(const std::string& agent,
+                                                        const std::string& webhook,
+                                                        const std::optional<std::string>& secret,
+                                                        const Caller& /*caller*/) {
+    json::object body;
+    put(body, "secret", secret);
+    return decode<WebhookView>(
+        TRY(control(agent, fmt::format("/webhooks/{}/rotate", percent_encoded(webhook)), body)),
+        "webhook");
+}
+
+base::Result<WebhookView> RemoteService::revoke_webhook(const std::string& agent,
+                                                        const std::string& webhook,
+                                                        const Caller& /*caller*/) {
+    return decode<WebhookView>(
+        TRY(control(agent, fmt::format("/webhooks/{}/revoke", percent_encoded(webhook)), {})),
+        "webhook");
 }
 
 base::Result<domain::WorkspaceEntry> RemoteService::attach_workspace(const std::string& agent,

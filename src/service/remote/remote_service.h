@@ -21,10 +21,14 @@ class RemoteService final : public Service {
 public:
     explicit RemoteService(RemoteParts parts);
 
-    base::Result<RunResponse> run(const RunRequest& request, Observer& observer) override;
+    base::Result<RunHold> start_run(const RunRequest& request, const Caller& caller,
+                                    RunEnded ended) override;
+    base::Status interrupt_run(const std::string& run_id, const std::string& reason) override;
+    base::Result<RunResponse> run_result(const std::string& run_id) override;
+    base::Status finish_run(const std::string& run_id) override;
     base::Result<json::object> status(const std::string& agent) override;
     base::Result<std::vector<std::string>> agents() override;
-    base::Result<std::vector<json::object>> agent_list() override;
+    base::Result<std::vector<json::object>> agent_list(const AgentsQuery& query) override;
     base::Result<json::object> state(const std::string& agent) override;
     base::Result<std::vector<domain::Task>> tasks(const std::string& agent,
                                                   std::int64_t limit) override;
@@ -49,6 +53,8 @@ public:
     base::Result<std::int64_t> newest_event(const std::string& agent) override;
     std::shared_ptr<void> watch(const std::string& agent,
                                 std::function<void(std::int64_t)> changed) override;
+    std::shared_ptr<void> watch_deltas(const std::string& agent,
+                                       std::function<void(const Delta&)> changed) override;
 
     base::Result<std::string> prompt(const std::string& agent, const std::string& text,
                                      const Caller& caller) override;
@@ -68,6 +74,15 @@ public:
                                          const Caller& caller) override;
     base::Result<domain::Task> start_task(const std::string& agent, const TaskRequest& request,
                                           const Caller& caller) override;
+    base::Result<WorkItemsPage> work_items(const std::string& agent,
+                                           const WorkItemsQuery& query) override;
+    base::Result<json::object> work_item(const std::string& agent, const std::string& id) override;
+    base::Result<domain::WorkItem> create_work_item(const std::string& agent,
+                                                    const WorkItemRequest& request,
+                                                    const Caller& caller) override;
+    base::Result<json::object> change_work_item(const std::string& agent, const std::string& id,
+                                                const WorkItemChange& change,
+                                                const Caller& caller) override;
     base::Result<domain::Timer> create_timer(const std::string& agent, const TimerRequest& request,
                                              const Caller& caller) override;
     base::Result<domain::Timer> cancel_timer(const std::string& agent, const std::string& timer,
@@ -75,6 +90,16 @@ public:
     base::Result<json::object> external_trigger(const std::string& agent, bool rotate,
                                                 const Caller& caller) override;
     base::Status revoke_trigger(const std::string& agent, const Caller& caller) override;
+    base::Result<WebhookDelivered> deliver_webhook(const WebhookDelivery& delivery) override;
+    base::Result<WebhookView> create_webhook(const std::string& agent,
+                                             const WebhookRequest& request,
+                                             const Caller& caller) override;
+    base::Result<std::vector<WebhookView>> webhooks(const std::string& agent) override;
+    base::Result<WebhookView> rotate_webhook(const std::string& agent, const std::string& webhook,
+                                             const std::optional<std::string>& secret,
+                                             const Caller& caller) override;
+    base::Result<WebhookView> revoke_webhook(const std::string& agent, const std::string& webhook,
+                                             const Caller& caller) override;
     base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
                                                           const std::string& path,
                                                           const Caller& caller) override;

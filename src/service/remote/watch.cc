@@ -109,6 +109,11 @@ private:
     void report(std::string_view data) {
         const auto event = base::parse_json(data);
         if (!event) return;
+        // A delta is no event and has no number.
+        if (calls_.delta && !base::find(*event, followed_.seq_member)) {
+            if (const auto delta = base::from_json<Delta>(*event)) calls_.delta(*delta);
+            return;
+        }
         newest_ = base::int_at(*event, followed_.seq_member);
         calls_.changed(newest_);
     }
@@ -135,8 +140,10 @@ std::shared_ptr<void> follow(const Address& address, Followed followed, WatchCal
 
 std::shared_ptr<void> follow(const Address& address, const std::string& agent, WatchCalls calls) {
     const std::string path = "/agents/" + percent_encoded(agent);
+    const std::string stream =
+        path + (calls.delta ? "/events/stream?deltas=true" : "/events/stream");
     return follow(address,
-                  Followed{.stream_path = [path] { return path + "/events/stream"; },
+                  Followed{.stream_path = [stream] { return stream; },
                            .seq_member = "event_seq",
                            .newest =
                                [path](const Client& client) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "service/remote/client.h"
+#include "service/service.h"
 
 namespace service {
 
@@ -17,6 +18,8 @@ struct WatchCalls {
     // There are events up to this number. Also after each new connection, as events may have been
     // missed in between.
     std::function<void(std::int64_t newest_seq)> changed;
+    // What the agent is doing right now; only for the events of an agent. Unset: none are sent.
+    std::function<void(const Delta&)> delta{};
     // The stream broke or could not be opened; it is tried again until the token is dropped. Called
     // once for each loss.
     std::function<void(const base::Error&)> lost;

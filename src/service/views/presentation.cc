@@ -8,6 +8,7 @@
 #include "domain/events/tasks.h"
 #include "domain/events/tools.h"
 #include "domain/events/turn.h"
+#include "domain/events/work.h"
 
 namespace views {
 namespace {

@@ -71,13 +71,14 @@ base::Result<std::string> choose_token(const ServeOptions& options, const config
     return config::check_token(*text, "--token-file " + base::printable(*options.token_file));
 }
 
-// A viewer token without a control token, or equal to it, would restrict nobody.
+// A viewer token where none is required, or equal to the control token, would restrict nobody.
+// Where no control token is configured, the daemon makes one.
 base::Result<std::string> choose_viewer_token(const ServePlan& plan, const config::Server& server) {
     if (server.viewer_token.empty()) return "";
-    if (plan.token.empty())
+    if (plan.auth_mode == config::AuthMode::Disabled)
         return fail(ErrorCode::InvalidInput,
-                    "HOLON_VIEWER_TOKEN also needs a control token: set HOLON_CONTROL_TOKEN "
-                    "or give --token-file");
+                    "HOLON_VIEWER_TOKEN restricts nobody while HOLON_CONTROL_AUTH_MODE is "
+                    "disabled: unset one of them");
     if (server.viewer_token == plan.token)
         return fail(ErrorCode::InvalidInput,
                     "HOLON_VIEWER_TOKEN must differ from the control token");
@@ -145,15 +146,17 @@ base::Result<ServePlan> resolve(const ServeOptions& options, const config::Serve
     plan.listen = TRY(choose_listen(options, server));
     plan.advertise_url = TRY(choose_advertised(options, plan.listen, plan.tls.has_value()));
     plan.token = TRY(choose_token(options, server));
-    plan.viewer_token = TRY(choose_viewer_token(plan, server));
     plan.auth_mode = server.control_auth_mode;
-    if (is_remote(options.access) || !config::is_loopback(plan.listen.host))
+    const bool is_exposed = is_remote(options.access) || !config::is_loopback(plan.listen.host);
+    if (is_exposed || options.access == Access::Tunnel || plan.advertise_url)
         plan.auth_mode = config::AuthMode::Required;
-    if (plan.auth_mode == config::AuthMode::Required && plan.token.empty())
+    if (is_exposed && plan.token.empty())
         return fail(ErrorCode::InvalidInput,
                     "listening on {} needs a control token: set HOLON_CONTROL_TOKEN or give "
                     "--token-file",
                     plan.http_addr());
+    plan.viewer_token = TRY(choose_viewer_token(plan, server));
+    plan.uses_own_token = plan.token.empty() && plan.auth_mode != config::AuthMode::Disabled;
     plan.callback_base_url =
         plan.advertise_url.value_or(server.callback_base_url.value_or(plan.local_url()));
     return plan;

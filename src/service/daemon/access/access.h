@@ -22,9 +22,10 @@ struct ServePlan {
     config::HostPort listen;
     std::optional<std::string> advertise_url{};
     std::string callback_base_url;
-    std::string token{};         // A secret; empty: none.
+    std::string token{};         // A secret; empty: none is configured.
     std::string viewer_token{};  // The same, for clients that may only read.
     config::AuthMode auth_mode{config::AuthMode::Auto};
+    bool uses_own_token{false};  // The one that it makes for itself, as none is configured.
     std::filesystem::path socket_path;
     std::optional<TlsFiles> tls{};
 
@@ -34,8 +35,10 @@ struct ServePlan {
     friend bool operator==(const ServePlan&, const ServePlan&) = default;
 };
 
-// Refuses invalid options before anything is started: a reachable address without a token, a
-// missing host, a URL that clients could not call.
+// Refuses invalid options before anything is started: an address that is not loopback without a
+// configured token, a missing host, a URL that clients could not call. A tunnel and an advertised
+// URL make other machines clients, so they require a token, too, whatever the configured mode; the
+// daemon's own will do.
 base::Result<ServePlan> resolve(const ServeOptions& options, const config::Server& server);
 
 // http or https with a host that can be called; without fragment and trailing slash.

@@ -20,8 +20,10 @@ std::string error_of(const ServeOptions& options, const config::Server& server =
     return plan ? "" : plan.error().message;
 }
 
-TEST(Access, ListensOnLoopbackWithoutATokenByDefault) {
+TEST(Access, ListensOnLoopbackWithATokenOfItsOwnByDefault) {
     const auto plan = resolve({}, configured()).value();
+    EXPECT_TRUE(plan.uses_own_token);
+    EXPECT_FALSE(resolve({}, configured("t")).value().uses_own_token);
     EXPECT_EQ(plan.http_addr(), "127.0.0.1:7878");
     EXPECT_EQ(plan.auth_mode, config::AuthMode::Auto);
     EXPECT_EQ(plan.advertise_url, std::nullopt);
@@ -68,6 +70,18 @@ TEST(Access, RefusesToBeReachableWithoutAToken) {
     EXPECT_THAT(error_of({.listen = "0.0.0.0:7878"}, disabled), HasSubstr("token"));
 }
 
+TEST(Access, DisablingTheTokenHoldsOnlyWhereNoOtherMachineIsAClient) {
+    auto disabled = configured();
+    disabled.control_auth_mode = config::AuthMode::Disabled;
+    EXPECT_FALSE(resolve({}, disabled).value().uses_own_token);
+    for (const auto& options :
+         {ServeOptions{.access = Access::Tunnel}, ServeOptions{.advertise = "https://a.example"}}) {
+        const auto plan = resolve(options, disabled).value();
+        EXPECT_EQ(plan.auth_mode, config::AuthMode::Required);
+        EXPECT_TRUE(plan.uses_own_token);
+    }
+}
+
 TEST(Access, RefusesOptionsThatContradictEachOther) {
     EXPECT_THAT(error_of({.listen = "127.0.0.1:1", .port = 2}), HasSubstr("not both"));
     EXPECT_THAT(error_of({.token = "a", .token_file = "/x"}), HasSubstr("not both"));
@@ -85,8 +99,14 @@ TEST(Access, AViewerTokenRestrictsItsHolder) {
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_EQ(plan->viewer_token, "viewer");
     EXPECT_THAT(error_of({.token = "viewer"}, server), HasSubstr("must differ"));
+    // By itself, next to the control token that the daemon makes.
     server.control_token.clear();
-    EXPECT_THAT(error_of({}, server), HasSubstr("HOLON_CONTROL_TOKEN"));
+    const auto alone = resolve({}, server);
+    ASSERT_TRUE(alone) << alone.error().message;
+    EXPECT_EQ(alone->viewer_token, "viewer");
+    EXPECT_TRUE(alone->uses_own_token);
+    server.control_auth_mode = config::AuthMode::Disabled;
+    EXPECT_THAT(error_of({}, server), HasSubstr("HOLON_CONTROL_AUTH_MODE"));
 }
 
 TEST(Access, RefusesASocketPathThatTheKernelWouldCut) {

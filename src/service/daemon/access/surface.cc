@@ -29,13 +29,16 @@ json::array providers(const config::Config& config) {
 }  // namespace
 
 json::object startup_surface(const config::Config& config, const ServePlan& plan) {
-    return {{"home_dir", config.home.string()},
-            {"socket_path", plan.socket_path.string()},
-            {"workspace_dir", config.workspace_dir.string()},
-            {"default_agent_id", config.default_agent},
-            {"callback_base_url", plan.callback_base_url},
-            {"control_token_configured", !plan.token.empty()},
-            {"control_auth_mode", base::enum_name(plan.auth_mode)}};
+    json::object surface{{"home_dir", config.home.string()},
+                         {"socket_path", plan.socket_path.string()},
+                         {"workspace_dir", config.workspace_dir.string()},
+                         {"default_agent_id", config.default_agent},
+                         {"callback_base_url", plan.callback_base_url},
+                         {"control_token_configured", !plan.token.empty()},
+                         {"control_auth_mode", base::enum_name(plan.auth_mode)}};
+    if (plan.uses_own_token)
+        surface["control_token_file"] = config.server.control_token_file.string();
+    return surface;
 }
 
 json::object runtime_surface(const config::Config& config) {
@@ -56,9 +59,25 @@ json::object runtime_surface(const config::Config& config) {
             {"providers", providers(config)}};
 }
 
+namespace {
+
+json::object sandbox_surface(const config::Sandbox& sandbox) {
+    return {{"settings", base::to_json(sandbox.settings)},
+            {"readable_roots", base::to_json(sandbox.readable_roots)},
+            {"allow_processes", sandbox.allow_processes},
+            {"allow_background_tasks", sandbox.allow_background_tasks},
+            {"allow_worktrees", sandbox.allow_worktrees},
+            {"allow_new_workspaces", sandbox.allow_new_workspaces
+                                         ? json::value(*sandbox.allow_new_workspaces)
+                                         : json::value(nullptr)}};
+}
+
+}  // namespace
+
 std::string fingerprint(const config::Config& config, const ServePlan& plan) {
     json::object startup = startup_surface(config, plan);
     startup.erase("control_token_configured");
+    startup.erase("control_token_file");
     if (config.workspace_dir == config.cwd) startup.erase("workspace_dir");
     json::object models;
     for (const auto& [ref, override_] : config.models.overrides)
@@ -77,6 +96,10 @@ std::string fingerprint(const config::Config& config, const ServePlan& plan) {
                                                 base::enum_name(server.risk),
                                                 base::to_json(server.allow),
                                                 base::to_json(server.deny)};
+    // All that says what commands may do: a daemon with other settings is never up to date.
+    all["sandbox"] = sandbox_surface(config.sandboxes.general);
+    for (const auto& [agent, sandbox] : config.sandboxes.agents)
+        all["sandbox." + agent] = sandbox_surface(sandbox);
     if (!config.gate.is_off()) all["gate"] = base::to_json(config.gate);
     if (plan.advertise_url) all["advertise_url"] = *plan.advertise_url;
     if (plan.tls) all["tls_certificate"] = plan.tls->certificate.string();

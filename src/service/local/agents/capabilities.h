@@ -1,5 +1,6 @@
-// The URLs by which external systems wake agents. A URL holds a token that is derived from a key,
-// so that nothing secret is stored; see docs/decisions/0002-capability-tokens.md.
+// The URLs by which external systems wake agents and send them messages. A URL holds a token that
+// is derived from a key, so that nothing secret is stored; see
+// docs/decisions/0002-capability-tokens.md.
 #pragma once
 
 #include <string>
@@ -22,6 +23,13 @@ public:
 
     // A secret: everyone who has it can wake the agent.
     std::string url_of(const domain::ExternalTriggerId& id) const;
+    // The same for a webhook, in the `generation` that its last rotation began.
+    std::string webhook_url_of(const domain::WebhookId& id, std::int64_t generation) const;
+    std::string webhook_token_of(const domain::WebhookId& id, std::int64_t generation) const;
+    // The signing secret of a webhook whose sender does not choose it.
+    std::string webhook_secret_of(const domain::WebhookId& id, std::int64_t generation) const;
+    // What stored secrets are encrypted under. A secret itself.
+    const std::string& key() const { return key_; }
     // What is stored of a token. Null without a key. It refers to this object.
     scheduler::TokenHash token_hash_of() const;
 

@@ -11,7 +11,8 @@
 #include "domain/events/control.h"
 #include "domain/events/workspace.h"
 #include "flow/scheduler/lifecycle.h"
-#include "flow/scheduler/timers.h"
+#include "flow/scheduler/recovery.h"
+#include "flow/scheduler/timers/timers.h"
 
 namespace service {
 namespace {
@@ -40,6 +41,9 @@ scheduler::Control command_of(LifecycleAction action) {
             return scheduler::Control::Resume;
         case LifecycleAction::Stop:
             return scheduler::Control::Stop;
+        case LifecycleAction::Recover:
+        case LifecycleAction::RecoverDropMessage:
+            return scheduler::Control::Recover;
     }
     return scheduler::Control::Resume;
 }
@@ -143,16 +147,18 @@ base::Status LocalControl::set_lifecycle(const std::string& agent, LifecycleActi
     scheduler::Controlled step;
     TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(known_agent(log.tx(), id));
+        if (action == LifecycleAction::RecoverDropMessage) TRY(scheduler::drop_message(log, id));
         step = TRY(scheduler::apply_control(log, id, command, commander(caller)));
         return {};
     }));
     if (command == scheduler::Control::Pause && step.stopped)
         return conflict("agent_stopped", fmt::format("agent {} is stopped already", id),
                         {{"agent_id", agent}, {"hint", "holon agent start " + agent}});
-    if (command == scheduler::Control::Resume)
-        parts_.transactions.post([this, id] {
-            parts_.scheduler.release(id);
+    if (command == scheduler::Control::Resume || command == scheduler::Control::Recover)
+        parts_.transactions.post([this, id, is_resumed = command == scheduler::Control::Resume] {
+            if (is_resumed) parts_.scheduler.release(id);
             parts_.scheduler.wake(id);
+            parts_.scheduler.timers_changed();  // Those of an agent that was set aside waited.
         });
     else if (step.ends_turn)
         parts_.transactions.post([this, id, stopped = step.stopped] {
@@ -213,7 +219,7 @@ base::Result<json::object> LocalControl::put_model(const std::string& agent,
         auto facts = TRY(identity::load_facts(log.tx(), domain::AgentId{agent}));
         const bool is_changed = facts.agent.model_override != model_ref;
         facts.agent.model_override = model_ref;
-        state = identity::model_state(facts.agent, parts_.models);
+        state = identity::model_state(facts, parts_.models);
         if (!is_changed) return {};
         const domain::events::ModelOverride change{
             .agent_id = facts.agent.agent_id,
@@ -240,7 +246,8 @@ base::Result<domain::Timer> LocalControl::create_timer(const std::string& agent,
         timer = TRY(scheduler::create_timer(log, {.agent_id = {agent},
                                                   .duration_ms = request.duration_ms,
                                                   .interval_ms = request.interval_ms,
-                                                  .summary = request.summary}));
+                                                  .summary = request.summary,
+                                                  .trust = request.trust}));
         return {};
     }));
     parts_.transactions.post([this] { parts_.scheduler.timers_changed(); });

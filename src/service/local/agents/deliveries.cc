@@ -14,6 +14,7 @@ using base::ErrorCode;
 using base::fail;
 
 constexpr std::size_t kWakeReasonCharsMax = 500;
+constexpr std::size_t kProvenanceCharsMax = 200;
 
 std::unexpected<base::Error> refused(const admission::Refuse& refuse,
                                      const domain::AgentId& agent) {
@@ -48,17 +49,44 @@ bool is_by_hand(const Caller& caller) {
            caller.admission == domain::AdmissionContext::LocalProcess;
 }
 
+// A text member of a JSON body, which external senders choose.
+std::optional<std::string> text_in(const std::optional<domain::Body>& body, std::string_view name) {
+    const auto* json = body ? std::get_if<domain::JsonBody>(&*body) : nullptr;
+    const std::string text = json ? base::string_at(json->value, name) : "";
+    if (text.empty()) return std::nullopt;
+    return base::ellipsize(base::to_utf8(text), kProvenanceCharsMax);
+}
+
+// The wait that a delivery is about: one for this trigger, or for what the delivery refers to.
+std::optional<std::string> correlated_wait(const std::vector<domain::Wait>& waits,
+                                           const domain::ExternalTrigger& trigger,
+                                           const CallbackRequest& request) {
+    for (const auto& wait : waits)
+        if (wait.kind == domain::WaitKind::External && wait.subject_ref &&
+            (*wait.subject_ref == trigger.external_trigger_id.value ||
+             wait.subject_ref == request.correlation_id))
+            return wait.id.value;
+    return std::nullopt;
+}
+
 domain::events::CallbackDelivered delivered(const domain::ExternalTrigger& trigger,
                                             const CallbackRequest& request,
+                                            const std::vector<domain::Wait>& waits,
                                             std::string disposition) {
     return {.agent_id = trigger.target_agent_id,
+            .waiting_intent_id = correlated_wait(waits, trigger, request),
             .external_trigger_id = trigger.external_trigger_id,
             .scope = trigger.scope,
             .descriptor_delivery_mode = trigger.delivery_mode,
             .deprecated_enqueue_message_mapped_to_wake_hint =
                 trigger.delivery_mode == domain::DeliveryMode::EnqueueMessage ||
                 request.mode == "enqueue",
+            .source = text_in(request.body, "source"),
+            .resource = text_in(request.body, "resource"),
             .trigger_count = trigger.delivery_count,
+            .delivery_surface = request.mode == "enqueue"
+                                    ? domain::DeliverySurface::HttpCallbackEnqueue
+                                    : domain::DeliverySurface::HttpCallbackWake,
             .disposition = std::move(disposition)};
 }
 
@@ -74,14 +102,19 @@ base::Result<std::string> LocalDeliveries::deliver(const domain::Message& messag
                                                    const std::optional<std::string>& dedupe_key) {
     std::string message_id;
     TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
-        const auto outcome = TRY(admission::admit(log, message, dedupe_key));
-        if (const auto* refuse = std::get_if<admission::Refuse>(&outcome))
-            return refused(*refuse, message.agent_id);
-        const auto* known = std::get_if<admission::AlreadyHave>(&outcome);
-        message_id = known ? known->message_id.value : message.id.value;
+        message_id = TRY(admit(log, message, dedupe_key));
         return {};
     }));
     return message_id;
+}
+
+base::Result<std::string> LocalDeliveries::admit(events::Log& log, const domain::Message& message,
+                                                 const std::optional<std::string>& dedupe_key) {
+    const auto outcome = TRY(admission::admit(log, message, dedupe_key));
+    if (const auto* refuse = std::get_if<admission::Refuse>(&outcome))
+        return refused(*refuse, message.agent_id);
+    const auto* known = std::get_if<admission::AlreadyHave>(&outcome);
+    return known ? known->message_id.value : message.id.value;
 }
 
 base::Result<std::string> LocalDeliveries::prompt(const std::string& agent, const std::string& text,
@@ -189,7 +222,8 @@ base::Result<json::object> LocalDeliveries::callback(const CallbackRequest& requ
         answer["external_trigger_id"] = trigger->external_trigger_id.value;
         answer["scope"] = base::enum_name(trigger->scope);
         answer["delivery_mode"] = "wake_hint";
-        return log.append(agent, delivered(*trigger, request, disposition));
+        return log.append(
+            agent, delivered(*trigger, request, TRY(log.tx().open_waits(agent)), disposition));
     }));
     parts_.wake(agent);
     return answer;

@@ -29,12 +29,16 @@ public:
                                     const Caller& caller);
     base::Result<json::object> callback(const CallbackRequest& request);
 
-    // Admits and queues `message`, and wakes nobody. Returns the id under which it is known: that
-    // of an earlier message when `dedupe_key` names one. Conflict or NotFound when it is refused.
+    // Admits and queues `message` in the caller's transaction, and wakes nobody. Returns the id
+    // under which it is known: that of an earlier message when `dedupe_key` names one. Conflict or
+    // NotFound when it is refused.
+    static base::Result<std::string> admit(events::Log& log, const domain::Message& message,
+                                           const std::optional<std::string>& dedupe_key);
+
+private:
     base::Result<std::string> deliver(const domain::Message& message,
                                       const std::optional<std::string>& dedupe_key);
 
-private:
     Parts parts_;
 };
 

@@ -24,9 +24,10 @@ base::Result<std::optional<json::object>> last_failure(store::Tx& tx) {
     std::optional<json::object> newest;
     base::Time newest_at{};
     for (const auto& id : TRY(tx.listed_agents({}, kFailureScanMax))) {
-        const auto statistics = TRY(tx.statistics(id));
-        if (!statistics.last_runtime_failure) continue;
-        const auto& failure = *statistics.last_runtime_failure;
+        // One that cannot be read has no say here; store check and its own status show it.
+        const auto statistics = tx.statistics(id);
+        if (!statistics || !statistics->last_runtime_failure) continue;
+        const auto& failure = *statistics->last_runtime_failure;
         if (newest && failure.occurred_at <= newest_at) continue;
         newest_at = failure.occurred_at;
         newest = json::object{{"occurred_at", base::to_text(failure.occurred_at)},
@@ -36,6 +37,24 @@ base::Result<std::optional<json::object>> last_failure(store::Tx& tx) {
                                                   fmt::format("holon transcript --agent {}", id))}};
     }
     return newest;
+}
+
+// Refused when events after `after` were removed: the client would miss them without a word. 0 asks
+// for the oldest that is kept.
+base::Status check_cursor(store::Tx& tx, const domain::AgentId& agent, std::int64_t after) {
+    if (after <= 0) return {};
+    const std::int64_t newest = TRY(tx.last_event_seq(agent));
+    if (after >= newest) return {};
+    const auto oldest = TRY(tx.oldest_rows(agent, store::Stream::Events, 0, 1));
+    const std::int64_t oldest_seq = oldest.empty() ? newest + 1 : oldest.front().seq;
+    if (after + 1 >= oldest_seq) return {};
+    return std::unexpected(base::Error{
+        base::ErrorCode::NotFound,
+        fmt::format("events after {} are no longer kept; the oldest is {}. Read the agent's state "
+                    "and follow from its event_seq",
+                    after, oldest_seq),
+        "cursor_not_found",
+        {{"after_seq", after}, {"oldest_seq", oldest_seq}, {"event_seq", newest}}});
 }
 
 }  // namespace
@@ -92,7 +111,7 @@ base::Result<json::object> LocalReads::model(const std::string& agent) const {
     json::object state;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         const auto facts = TRY(identity::load_facts(tx, domain::AgentId{agent}));
-        state = identity::model_state(facts.agent, parts_.models);
+        state = identity::model_state(facts, parts_.models);
         return {};
     }));
     return state;
@@ -101,8 +120,13 @@ base::Result<json::object> LocalReads::model(const std::string& agent) const {
 base::Result<std::vector<std::string>> LocalReads::agents() const {
     std::vector<std::string> list;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
-        for (const auto& id : TRY(tx.agents(kAgentsListMax))) list.push_back(id.value);
-        return {};
+        list.clear();
+        for (domain::AgentId after;;) {
+            const auto page = TRY(tx.agents(after, kAgentsPageMax));
+            for (const auto& id : page) list.push_back(id.value);
+            if (std::ssize(page) < kAgentsPageMax) return {};
+            after = page.back();
+        }
     }));
     return list;
 }
@@ -141,18 +165,25 @@ base::Result<std::vector<domain::Event>> LocalReads::events(const std::string& a
     std::vector<domain::Event> list;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
+        TRY(check_cursor(tx, domain::AgentId{agent}, after_seq));
         list = TRY(tx.events(domain::AgentId{agent}, {.after_seq = after_seq, .limit = limit}));
         return {};
     }));
     return list;
 }
 
-base::Result<std::vector<json::object>> LocalReads::agent_list() const {
+base::Result<std::vector<json::object>> LocalReads::agent_list(const AgentsQuery& query) const {
     std::vector<json::object> list;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
-        for (const auto& id : TRY(tx.listed_agents({}, kAgentsListMax)))
+        for (const auto& id : TRY(tx.listed_agents(
+                 {query.after}, std::clamp<std::int64_t>(query.limit, 0, kAgentsPageMax)))) {
+            const auto facts = identity::load_facts(tx, id);
+            if (!facts && facts.error().code != base::ErrorCode::Corrupt)
+                return std::unexpected(facts.error());
             list.push_back(
-                identity::agent_list_entry(TRY(identity::load_facts(tx, id)), parts_.models));
+                facts ? identity::agent_list_entry(*facts, parts_.models)
+                      : identity::unreadable_list_entry(id, facts.error().message, parts_.models));
+        }
         return {};
     }));
     return list;
@@ -194,8 +225,10 @@ base::Result<std::vector<domain::Timer>> LocalReads::timers(const std::string& a
 base::Result<json::object> LocalReads::activity() const {
     store::Counts counts;
     std::optional<json::object> failure;
+    std::vector<domain::AgentId> set_aside;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         counts = TRY(tx.counts());
+        set_aside = TRY(tx.agents_set_aside(kAgentsListMax));
         failure = TRY(last_failure(tx));
         return {};
     }));
@@ -206,7 +239,13 @@ base::Result<json::object> LocalReads::activity() const {
                           {"active_agent_count", counts.listed_agents},
                           {"active_task_count", counts.active_tasks},
                           {"processing_agent_count", counts.open_attempts},
-                          {"waiting_agent_count", counts.waiting_agents}};
+                          {"waiting_agent_count", counts.waiting_agents},
+                          {"queued_message_count", counts.queued_messages}};
+    if (!set_aside.empty()) {
+        json::array names;
+        for (const auto& agent : set_aside) names.push_back(json::value(agent.value));
+        activity["agents_set_aside"] = std::move(names);
+    }
     if (failure) activity["last_failure"] = std::move(*failure);
     return activity;
 }
@@ -229,6 +268,7 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
         if (!known.active_workspace_entry)
             known.active_workspace_entry = workspace::agent_home(id, home);
         scheduler::OpenInput input{.model_ref = parts_.models.runtime_default_model};
+        input.home = home;
         input.home_workspace = workspace::agent_home(id, home);
         input.guidance = scheduler::read_guidance(home, known.active_workspace_entry);
         known.execution = parts_.turn.execution_of(id);
@@ -249,6 +289,7 @@ base::Result<std::vector<domain::Event>> LocalReads::event_page(const std::strin
     std::vector<domain::Event> list;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
+        TRY(check_cursor(tx, domain::AgentId{agent}, query.after_seq.value_or(0)));
         list = TRY(tx.events(domain::AgentId{agent},
                              {.after_seq = query.after_seq.value_or(0),
                               .before_seq = query.before_seq.value_or(0),

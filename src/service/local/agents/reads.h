@@ -27,7 +27,7 @@ public:
 
     base::Result<json::object> status(const std::string& agent) const;
     base::Result<std::vector<std::string>> agents() const;
-    base::Result<std::vector<json::object>> agent_list() const;
+    base::Result<std::vector<json::object>> agent_list(const AgentsQuery& query) const;
     base::Result<json::object> state(const std::string& agent) const;
     base::Result<std::vector<domain::Task>> tasks(const std::string& agent,
                                                   std::int64_t limit) const;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kTasksShown = 40;
 constexpr std::int64_t kTimersShown = 50;
+constexpr std::int64_t kWorkItemsShown = 64;  // Of each kind.
 constexpr std::int64_t kTriggersShown = 50;
 constexpr std::size_t kDetailCharsMax = 2048;
 constexpr std::size_t kDetailItemsMax = 64;
@@ -68,9 +69,31 @@ base::Status add_attached(store::Tx& tx, const domain::Agent& agent, json::objec
 
 void add_source(json::object& sources, const char* name, const char* scope, const char* kind,
                 const std::filesystem::path& file) {
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(file, ignored))
+    std::error_code ignored;  // A link is not sent to the model.
+    if (std::filesystem::is_regular_file(std::filesystem::symlink_status(file, ignored)))
         sources[name] = json::object{{"scope", scope}, {"kind", kind}, {"path", file.string()}};
+}
+
+// Records: open and unblocked ones, blocked ones, then the completed ones that changed last.
+base::Result<json::array> work_items_view(store::Tx& tx, const domain::AgentId& agent) {
+    using domain::WorkReadiness;
+    json::array list;
+    const auto add = [&](std::vector<domain::WorkItem> items, bool by_creation) {
+        if (by_creation) std::ranges::sort(items, {}, &domain::WorkItem::created_at);
+        for (const auto& item : items) list.push_back(base::to_json(item));
+    };
+    auto open =
+        TRY(tx.work_items(agent, {.readiness = WorkReadiness::Runnable, .limit = kWorkItemsShown}));
+    for (auto& item : TRY(tx.work_items(
+             agent, {.readiness = WorkReadiness::WaitingForOperator, .limit = kWorkItemsShown})))
+        open.push_back(std::move(item));
+    add(std::move(open), true);
+    add(TRY(tx.work_items(agent, {.readiness = WorkReadiness::Blocked, .limit = kWorkItemsShown})),
+        true);
+    add(TRY(tx.work_items(agent,
+                          {.readiness = WorkReadiness::Completed, .limit = kWorkItemsShown})),
+        false);
+    return list;
 }
 
 }  // namespace
@@ -130,7 +153,7 @@ base::Result<json::object> state_view(store::Tx& tx, const domain::AgentId& agen
     json::object view{{"session", session_view(facts)},
                       {"tasks", tasks_view(facts.active_tasks)},
                       {"timers", base::to_json(TRY(tx.timers(agent, kTimersShown)))},
-                      {"work_items", json::array{}},
+                      {"work_items", TRY(work_items_view(tx, agent))},
                       {"waiting_intents", json::array{}},
                       {"external_triggers", std::move(triggers)},
                       {"operator_notifications", json::array{}},

@@ -11,7 +11,10 @@ base::Result<domain::Agent> known_agent(store::Tx& tx, const domain::AgentId& id
 }
 
 base::Status Transactions::write(const std::function<base::Status(events::Log&)>& work) {
-    return committer_.write_now(lifetime_.watch(), work);
+    auto written = committer_.write_now(lifetime_.watch(), work);
+    if (!written && events::is_passing_fault(written.error()) && on_fault)
+        on_fault(written.error());
+    return written;
 }
 
 base::Status Transactions::read(const std::function<base::Status(store::Tx&)>& work) const {

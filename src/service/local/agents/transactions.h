@@ -36,6 +36,10 @@ public:
     // Runs `job` on the loop, unless this is gone by then.
     void post(base::Job job);
 
+    // The store could not commit a write for a reason that may pass. On the thread of the write;
+    // set before the first one.
+    std::function<void(const base::Error&)> on_fault;
+
 private:
     Parts parts_;
     events::Committer committer_;

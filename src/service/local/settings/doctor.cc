@@ -53,6 +53,9 @@ json::array prompt_capabilities(const config::Provider& provider) {
     if (provider.transport == config::Transport::AnthropicMessages && provider.context_management)
         names.push_back(
             json::value(base::enum_name(provider::PromptCapability::ContextManagement)));
+    if (provider.transport == config::Transport::OpenaiResponses && provider.keeps_state)
+        names.push_back(
+            json::value(base::enum_name(provider::PromptCapability::IncrementalResponses)));
     return names;
 }
 
@@ -112,6 +115,9 @@ std::string remedy(const ModelAvailability& model, const config::Provider* provi
 
 void add_sandbox_steps(const json::value& report, json::array& next_steps) {
     const auto add = [&](const json::value& one, const std::string& whose) {
+        for (const char* name : {"warning", "stale"})
+            if (const auto text = base::string_at(one, name); !text.empty())
+                next_steps.push_back(json::value(whose + ": " + text));
         const auto* missing = base::find(one, "missing");
         if (!missing || !missing->is_array()) return;
         for (const auto& lack : missing->get_array())
@@ -123,6 +129,19 @@ void add_sandbox_steps(const json::value& report, json::array& next_steps) {
     if (!agents || !agents->is_object()) return;
     for (const auto& [agent, one] : agents->get_object())
         add(one, "sandbox of agent " + std::string(agent));
+}
+
+// Where clients find the token that TCP requires. The token itself is not in it.
+json::object control_report(const config::Server& server) {
+    json::object report{{"auth_mode", base::enum_name(server.control_auth_mode)}};
+    if (!server.control_token.empty())
+        report["token_source"] = "environment";
+    else if (server.control_auth_mode == config::AuthMode::Disabled)
+        report["token_source"] = "none";
+    else
+        report["token_source"] = "file";
+    report["token_file"] = server.control_token_file.string();
+    return report;
 }
 
 }  // namespace
@@ -141,6 +160,17 @@ json::object LocalSettings::diagnosis(const config::Config& config, const config
     if (!probe || !provider) return entry;
     if (const auto endpoint = endpoint_of(provider->base_url))
         entry["reachable"] = is_reachable(endpoint->host, endpoint->port, kRemoteProbeTimeout);
+    if (!model.available || !base::bool_at(entry, "reachable", true)) return entry;
+    const ModelProbe answer = parts_.ask_model(config, ref);
+    entry["answered"] = !answer.failure_kind;
+    if (answer.failure_kind) {
+        entry["probe_failure"] = {{"failure_kind", *answer.failure_kind},
+                                  {"message", answer.message}};
+        entry["next_step"] =
+            answer.failure_kind == "auth_error"
+                ? fmt::format("give it a key that works: holon login {}", ref.provider)
+                : answer.message;
+    }
     return entry;
 }
 
@@ -159,7 +189,8 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         const auto model = availability(config, ref);
         models.push_back(base::to_json(model));
         providers.push_back(diagnosis(config, ref, probe));
-        any = any || (model.available && base::bool_at(providers.back(), "reachable", true));
+        any = any || (model.available && base::bool_at(providers.back(), "reachable", true) &&
+                      base::bool_at(providers.back(), "answered", true));
         if (const auto* step = base::find(providers.back(), "next_step"))
             next_steps.push_back(json::value(ref.text() + ": " + std::string(step->as_string())));
     }
@@ -175,6 +206,16 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
                                         base::string_at(server, "reason"))));
     json::object sandbox = parts_.sandbox_report(config);
     add_sandbox_steps(sandbox, next_steps);
+    json::object store = parts_.store_report(config);
+    if (!base::bool_at(store, "ok"))
+        next_steps.push_back("the database is damaged: holon store check says where");
+    if (base::bool_at(store, "is_over_budget"))
+        next_steps.push_back(
+            "the home uses more than retention.max_bytes: holon store status shows what; raise the "
+            "budget, or lower retention.min_age_days");
+    if (const auto from = base::string_at(store, "deletes_from"); !from.empty())
+        next_steps.push_back(json::value(fmt::format(
+            "from {} on old records are removed: holon store status shows which", from)));
     const auto policy =
         config.model ? config::resolve_policy(*config.model, config.models) : config::ModelPolicy{};
     return json::object{
@@ -187,6 +228,8 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         {"providers", std::move(providers)},
         {"mcp_servers", std::move(servers)},
         {"sandbox", std::move(sandbox)},
+        {"control", control_report(config.server)},
+        {"store", std::move(store)},
         {"ready", any},
         {"next_steps", std::move(next_steps)}};
 }

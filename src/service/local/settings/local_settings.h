@@ -9,6 +9,12 @@
 
 namespace service {
 
+// How a short question to a model ended.
+struct ModelProbe {
+    std::optional<std::string> failure_kind{};  // Nothing: it answered.
+    std::string message{};
+};
+
 struct SettingsParts {
     std::filesystem::path home;
     // The configuration as a program started now would have it.
@@ -17,8 +23,15 @@ struct SettingsParts {
     std::function<json::object(const config::Config&)> sandbox_report = [](const config::Config&) {
         return json::object{};
     };
+    // Is the database of the home sound? {ok, damage, broken}; see `holon doctor`.
+    std::function<json::object(const config::Config&)> store_report = [](const config::Config&) {
+        return json::object{{"ok", true}};
+    };
     // What is wrong with asking this model; nothing when a request can be made.
     std::function<base::Status(const config::Config&, const config::ModelRef&)> check_model;
+    // Asks the model a short question and waits for the end, for a bounded time.
+    std::function<ModelProbe(const config::Config&, const config::ModelRef&)> ask_model =
+        [](const config::Config&, const config::ModelRef&) { return ModelProbe{}; };
     // The MCP servers, one object each; with `probe` they are started.
     std::function<json::array(const config::Config&, bool probe)> mcp_diagnosis =
         [](const config::Config&, bool) { return json::array{}; };
@@ -42,6 +55,7 @@ public:
                                                 const std::string& material) override;
     base::Result<std::vector<CredentialView>> credentials() override;
     base::Result<CredentialView> remove_credential(const std::string& profile) override;
+    base::Result<LoginResult> login(const LoginRequest& request) override;
     base::Result<json::object> doctor(bool probe) override;
     base::Result<json::object> doctor_provider(const std::string& id, bool probe) override;
 

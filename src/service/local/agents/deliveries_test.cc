@@ -1,0 +1,67 @@
+// Messages that enter from each entry point.
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "tests/service/fixture.h"
+
+namespace service {
+namespace {
+
+// contract: MSG-03, MSG-06, MSG-07
+TEST_F(ServiceTest, EachWayInGivesItsMessagesTheirKindTheirOriginAndAnIdOfTheirOwn) {
+    auto& service = serve_main();
+    ASSERT_TRUE(service.wake("main", {.reason = "x"}, operator_));
+    constexpr int kEach = 350;
+    for (int n = 0; n < kEach; ++n) {
+        ASSERT_TRUE(service.prompt("main", "hi", operator_));
+        ASSERT_TRUE(service.enqueue("main", {.kind = domain::MessageKind::ChannelEvent,
+                                             .origin = domain::ChannelOrigin{"c"},
+                                             .body = domain::TextBody{"x"}}));
+        ASSERT_TRUE(service.enqueue("main", {.body = domain::TextBody{"x"},
+                                             .surface = domain::DeliverySurface::HttpWebhook}));
+    }
+    std::set<std::string> ids;
+    std::map<std::pair<std::string, std::string>, int> labels;
+    for (const auto& one : messages()) {
+        EXPECT_TRUE(ids.insert(one.message.id.value).second) << one.message.id.value;
+        ++labels[{std::string(base::enum_name(one.message.kind)),
+                  base::string_at(base::to_json(one.message.origin), "kind")}];
+    }
+    EXPECT_EQ(labels, (std::map<std::pair<std::string, std::string>, int>{
+                          {{"operator_prompt", "operator"}, kEach},
+                          {{"channel_event", "channel"}, kEach},
+                          {{"webhook_event", "webhook"}, kEach},
+                          {{"system_tick", "system"}, 1}}));
+}
+
+TEST_F(ServiceTest, TheSameKeyTwiceIsOneMessage) {
+    auto& service = serve_main();
+    const EnqueueRequest request{.body = domain::TextBody{"x"}, .dedupe_key = "delivery-1"};
+    const auto first = service.enqueue("main", request).value();
+    EXPECT_EQ(service.enqueue("main", request).value(), first);
+    EXPECT_EQ(messages().size(), 1U);
+}
+
+// contract: MSG-27
+TEST_F(ServiceTest, WhatIsEnqueuedFromOutsideClaimsNothing) {
+    auto& service = serve_main();
+    EXPECT_EQ(service.enqueue("main", {.priority = domain::Priority::Interject}).error().code,
+              base::ErrorCode::Refused);
+    EXPECT_EQ(service
+                  .enqueue("main", {.kind = domain::MessageKind::OperatorPrompt,
+                                    .origin = domain::OperatorOrigin{}})
+                  .error()
+                  .code,
+              base::ErrorCode::Refused);
+    ASSERT_TRUE(service.enqueue(
+        "main", {.body = domain::TextBody{"x"},
+                 .metadata = json::object{{"work_item_id", "work_1"}, {"task_id", "t"}}}));
+    const auto message = messages().at(0).message;
+    EXPECT_FALSE(message.work_item_id || message.task_id);
+    EXPECT_EQ(message.authority_class, domain::AuthorityClass::IntegrationSignal);
+}
+
+}  // namespace
+}  // namespace service
