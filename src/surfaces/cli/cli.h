@@ -5,6 +5,7 @@
 #include "service/backups.h"
 #include "service/daemon/daemon.h"
 #include "service/plans.h"
+#include "service/run_client.h"
 #include "service/service.h"
 #include "surfaces/cli/grammar/command.h"
 #include "surfaces/cli/view/terminal.h"
@@ -17,7 +18,10 @@ struct Context {
     base::Clock& clock;
     std::string default_agent;
     service::Caller caller{};
-    std::filesystem::path cwd{};  // Where relative paths of the command line start.
+    std::filesystem::path cwd{};            // Where relative paths of the command line start.
+    std::filesystem::path workspace_dir{};  // The project that the operator works in.
+    // Makes the run of a RunCommand, so that a signal can interrupt it. Null: one of its own.
+    service::RunClient* run_client{nullptr};
 };
 
 struct DaemonContext {

@@ -27,10 +27,18 @@ public:
     std::vector<domain::Event> history{};
     json::object model_state{kDefaultModel};
 
-    base::Result<service::RunResponse> run(const service::RunRequest&,
-                                           service::Observer&) override {
-        return response;
+    service::RunRequest requested{};
+
+    // Over as soon as it is started; `response` may be the error it could not be started with.
+    base::Result<service::RunHold> start_run(const service::RunRequest& request, const Caller&,
+                                             service::RunEnded ended) override {
+        if (!response) return std::unexpected(response.error());
+        requested = request;
+        ended({});
+        return service::RunHold{.started = {.run_id = "r", .agent_id = response->agent_id}};
     }
+    base::Result<service::RunResponse> run_result(const std::string&) override { return response; }
+    base::Status finish_run(const std::string&) override { return {}; }
     base::Result<json::object> status(const std::string& agent) override {
         if (agent == gone) return base::fail(base::ErrorCode::NotFound, "no agent '{}'", agent);
         return json::object{{"identity", {{"agent_id", agent}}},
@@ -41,7 +49,9 @@ public:
                             {"closure", {{"outcome", "completed"}}}};
     }
     base::Result<std::vector<std::string>> agents() override { return known; }
-    base::Result<std::vector<json::object>> agent_list() override { return listed; }
+    base::Result<std::vector<json::object>> agent_list(const service::AgentsQuery&) override {
+        return listed;
+    }
     base::Result<json::object> model(const std::string&) override { return model_state; }
     base::Result<json::object> set_model(const std::string&, const std::string& ref) override {
         model_state["source"] = "agent_override";

@@ -29,6 +29,10 @@ Exit on(const WorkspaceAttachCommand& command, const Context& context);
 Exit on(const WorkspaceExitCommand& command, const Context& context);
 Exit on(const WorkspaceDetachCommand& command, const Context& context);
 Exit on(const TriggerCommand& command, const Context& context);
+Exit on(const WebhookCommand& command, const Context& context);
+
+Exit on(const WorkCommand& command, const Context& context);  // work.cc
+Exit on(const WaitListCommand& command, const Context& context);
 
 inline std::string agent_of(const std::optional<std::string>& named, const Context& context) {
     return named.value_or(context.default_agent);

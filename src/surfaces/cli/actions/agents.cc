@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
 
@@ -34,6 +37,10 @@ std::string_view done_text(service::LifecycleAction action) {
             return "paused; messages are kept until holon agent resume";
         case service::LifecycleAction::Resume:
             return "continues";
+        case service::LifecycleAction::Recover:
+            return "tries again; see its state with holon agent status";
+        case service::LifecycleAction::RecoverDropMessage:
+            return "tries again without the message; holon events names it (message_quarantined)";
     }
     return "";
 }
@@ -57,19 +64,36 @@ Exit on(const AgentModelClearCommand& command, const Context& context) {
                       context);
 }
 
+namespace {
+
+base::Result<std::vector<json::object>> all_agents(service::Service& service) {
+    std::vector<json::object> all;
+    for (service::AgentsQuery query;;) {
+        auto page = TRY(service.agent_list(query));
+        const bool is_last = std::ssize(page) < query.limit;
+        std::ranges::move(page, std::back_inserter(all));
+        if (is_last) return all;
+        query.after = pointer_text(json::value(all.back()), "/identity/agent_id");
+    }
+}
+
+}  // namespace
+
 Exit on(const AgentListCommand& command, const Context& context) {
-    const auto agents = context.service.agent_list();
+    const auto agents = all_agents(context.service);
     if (!agents) return report(context.terminal, agents.error());
     if (wants_json(context, command.json)) {
         json::array list;
         for (const auto& entry : *agents) list.push_back(entry);
         return answer(context, command.json, list, "");
     }
-    for (const json::value entry : *agents)
+    for (const json::value entry : *agents) {
+        const std::string fault = pointer_text(entry, "/lifecycle/fault/reason");
         context.terminal.print_line(fmt::format(
             "{:<32} {:<14} {:>4} pending  {}", pointer_text(entry, "/identity/agent_id"),
             pointer_text(entry, "/status"), pointer_text(entry, "/pending"),
-            pointer_text(entry, "/scheduling_posture/posture")));
+            fault == "-" ? pointer_text(entry, "/scheduling_posture/posture") : fault));
+    }
     if (agents->empty())
         context.terminal.note("No agents yet. Create one with: holon agent create main");
     return Exit::Success;

@@ -124,4 +124,58 @@ Exit on(const TriggerCommand& command, const Context& context) {
     return answer(context, command.json, *trigger, pointer_text(*trigger, "/trigger_url"));
 }
 
+namespace {
+
+Exit list_webhooks(const WebhookCommand& command, const std::string& agent,
+                   const Context& context) {
+    const auto webhooks = context.service.webhooks(agent);
+    if (!webhooks) return report(context.terminal, webhooks.error());
+    if (wants_json(context, command.json))
+        return answer(context, command.json, json_list(*webhooks), "");
+    for (const auto& one : *webhooks)
+        context.terminal.print_line(fmt::format(
+            "{:<20} {:<8} {:<8} {:>7} deliveries, last {}", one.name,
+            base::enum_name(one.signature), base::enum_name(one.status), one.delivery_count,
+            one.last_delivered_at ? age_of(*one.last_delivered_at, context) : "never"));
+    if (webhooks->empty())
+        context.terminal.note(
+            fmt::format("Agent {0} has no webhook. Make one with: holon webhook create --agent {0}",
+                        base::printable(agent)));
+    return Exit::Success;
+}
+
+std::string webhook_text(const service::WebhookView& webhook) {
+    std::string text = fmt::format("url      {}", webhook.webhook_url.value_or("-"));
+    if (webhook.secret) text += fmt::format("\nsecret   {}", *webhook.secret);
+    return text + "\nBoth are shown only now; enter them where the sender asks for them.";
+}
+
+}  // namespace
+
+Exit on(const WebhookCommand& command, const Context& context) {
+    const std::string agent = agent_of(command.agent, context);
+    if (command.action == WebhookAction::List) return list_webhooks(command, agent, context);
+    std::optional<std::string> secret;
+    if (command.secret_stdin) {
+        auto read = context.terminal.read_secret("Signing secret: ");
+        if (!read) return report(context.terminal, read.error());
+        secret = std::move(*read);
+    }
+    if (command.action == WebhookAction::Revoke) {
+        const auto revoked = context.service.revoke_webhook(agent, command.webhook, context.caller);
+        if (!revoked) return report(context.terminal, revoked.error());
+        return answer(context, command.json, base::to_json(*revoked),
+                      fmt::format("webhook {} of agent {} is closed",
+                                  base::printable(revoked->name), base::printable(agent)));
+    }
+    service::WebhookRequest request = command.request;
+    request.secret = secret;
+    const auto made =
+        command.action == WebhookAction::Create
+            ? context.service.create_webhook(agent, request, context.caller)
+            : context.service.rotate_webhook(agent, command.webhook, secret, context.caller);
+    if (!made) return report(context.terminal, made.error());
+    return answer(context, command.json, base::to_json(*made), webhook_text(*made));
+}
+
 }  // namespace cli

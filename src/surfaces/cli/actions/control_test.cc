@@ -1,3 +1,8 @@
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +22,7 @@ using testing::HasSubstr;
 class Recorder final : public test_support::NoService {
 public:
     std::vector<std::string> calls;
+    std::filesystem::path plans{"/h"};  // Where plan files are.
     std::optional<base::Error> failure;
 
     base::Result<json::object> status(const std::string&) override { return json::object{}; }
@@ -65,6 +71,38 @@ public:
                              request.workdir.value_or("-"))));
         return domain::Task{.id = {"t-1"}, .agent_id = {agent}};
     }
+    base::Result<service::WorkItemsPage> work_items(const std::string& agent,
+                                                    const service::WorkItemsQuery& query) override {
+        TRY(note(
+            fmt::format("work list {} {} {}", agent, base::enum_name(query.filter), query.limit)));
+        service::WorkItemsPage page{.next = "7:w"};
+        page.work_items.push_back({{"id", "w"},
+                                   {"objective", "ship\x1b[31m"},
+                                   {"readiness", "blocked"},
+                                   {"blocked_by", "CI"},
+                                   {"is_current", true}});
+        return page;
+    }
+    base::Result<json::object> work_item(const std::string& agent, const std::string& id) override {
+        TRY(note(fmt::format("work show {} {}", agent, id)));
+        return json::object{
+            {"id", id},
+            {"plan_artifact",
+             {{"path", (plans / "w/plan.md").string()}, {"relative_path", "w/plan.md"}}}};
+    }
+    base::Result<domain::WorkItem> create_work_item(const std::string& agent,
+                                                    const service::WorkItemRequest& request,
+                                                    const service::Caller&) override {
+        TRY(note(fmt::format("work add {} {}", agent, request.objective)));
+        return domain::WorkItem{.id = {"w"}, .agent_id = {agent}, .objective = request.objective};
+    }
+    base::Result<json::object> change_work_item(const std::string& agent, const std::string& id,
+                                                const service::WorkItemChange& change,
+                                                const service::Caller&) override {
+        TRY(note(fmt::format("work {} {} {} {}", base::enum_name(change.action), agent, id,
+                             change.text)));
+        return json::object{{"id", id}};
+    }
     base::Result<domain::Timer> create_timer(const std::string& agent,
                                              const service::TimerRequest& request,
                                              const service::Caller&) override {
@@ -80,6 +118,34 @@ public:
                                                 const service::Caller&) override {
         TRY(note(fmt::format("trigger {} {}", agent, rotate)));
         return json::object{{"trigger_url", "https://h/callbacks/wake/cb_1"}};
+    }
+    base::Result<service::WebhookView> create_webhook(const std::string& agent,
+                                                      const service::WebhookRequest& request,
+                                                      const service::Caller&) override {
+        TRY(note(fmt::format("webhook {} {} {}", agent, base::enum_name(request.signature),
+                             request.rate_per_minute.value_or(0))));
+        return service::WebhookView{.webhook_id = "w-1",
+                                    .agent_id = agent,
+                                    .name = "github",
+                                    .webhook_url = "http://h/webhooks/wh_1",
+                                    .secret = "whs_1"};
+    }
+    base::Result<std::vector<service::WebhookView>> webhooks(const std::string& agent) override {
+        return std::vector{
+            service::WebhookView{.webhook_id = "w-1", .agent_id = agent, .name = "github"}};
+    }
+    base::Result<service::WebhookView> rotate_webhook(const std::string& agent,
+                                                      const std::string& webhook,
+                                                      const std::optional<std::string>& secret,
+                                                      const service::Caller&) override {
+        TRY(note(fmt::format("rotate_webhook {} {} {}", agent, webhook, secret.value_or("-"))));
+        return service::WebhookView{.webhook_id = webhook, .agent_id = agent};
+    }
+    base::Result<service::WebhookView> revoke_webhook(const std::string& agent,
+                                                      const std::string& webhook,
+                                                      const service::Caller&) override {
+        TRY(note(fmt::format("revoke_webhook {} {}", agent, webhook)));
+        return service::WebhookView{.webhook_id = webhook, .agent_id = agent};
     }
     base::Status revoke_trigger(const std::string& agent, const service::Caller&) override {
         return note("revoke " + agent);
@@ -138,12 +204,25 @@ TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
         {"task", "tests", "--cmd", "make test", "--workdir", "sub"},
         {"timer", "--after-ms", "5"},
         {"timer", "--cancel", "t-2"},
+        {"work", "add", "ship it", "--agent", "a"},
+        {"work", "list", "--filter", "open", "--limit", "3"},
+        {"work", "show", "w"},
+        {"work", "pick", "w"},
+        {"work", "block", "w", "CI"},
+        {"work", "unblock", "w"},
+        {"work", "done", "w"},
+        {"work", "plan", "w"},
+        {"wait", "list"},
         {"workspace", "attach", "../there"},
         {"workspace", "exit"},
         {"workspace", "detach", "ws-1"},
         {"trigger", "show"},
         {"trigger", "rotate", "--agent", "a"},
-        {"trigger", "revoke"}};
+        {"trigger", "revoke"},
+        {"webhook", "create", "--agent", "a", "--signature", "github", "--rate-per-minute", "5"},
+        {"webhook", "list"},
+        {"webhook", "rotate", "github"},
+        {"webhook", "revoke", "github", "--agent", "a"}};
     for (const auto& words : typed) {
         const CapturedTerminal captured;
         EXPECT_EQ(type(words, captured), Exit::Success) << words[0];
@@ -151,11 +230,14 @@ TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
     }
     EXPECT_THAT(
         service.calls,
-        ElementsAre("prompt a how far?", "create a t", "start a", "stop main", "pause main",
-                    "resume main", "abort a r", "stop a", "abort main -",
-                    "task main tests make test in /here/sub", "timer main 5", "cancel main t-2",
-                    "attach main /there", "exit main", "detach main ws-1", "trigger main false",
-                    "trigger a true", "revoke main"));
+        ElementsAre(
+            "prompt a how far?", "create a t", "start a", "stop main", "pause main", "resume main",
+            "abort a r", "stop a", "abort main -", "task main tests make test in /here/sub",
+            "timer main 5", "cancel main t-2", "work add a ship it", "work list main open 3",
+            "work show main w", "work pick main w ", "work block main w CI", "work unblock main w ",
+            "work done main w ", "work show main w", "attach main /there", "exit main",
+            "detach main ws-1", "trigger main false", "trigger a true", "revoke main",
+            "webhook a github 5", "rotate_webhook main github -", "revoke_webhook a github"));
 }
 
 TEST_F(Control, APersonReadsWhatToDoNext) {
@@ -165,6 +247,36 @@ TEST_F(Control, APersonReadsWhatToDoNext) {
     EXPECT_THAT(shown.out(), HasSubstr("holon tail -f --agent main"));
     EXPECT_THAT(shown.out(), HasSubstr("holon agent start"));
     EXPECT_THAT(shown.out(), HasSubstr("\nhttps://h/callbacks/wake/cb_1\n"));
+}
+
+TEST_F(Control, APersonReadsAListOfWorkItems) {
+    type({"work", "list"}, shown);
+    EXPECT_EQ(shown.out(),
+              "* blocked        ship\\x1b[31m\n"
+              "                 by: CI\n"
+              "                 w\n");
+}
+
+TEST_F(Control, TheEditorOpensAPlanAndNoLinkInItsPlace) {
+    namespace fs = std::filesystem;
+    std::string name = testing::TempDir() + "holon-plan-XXXXXX";
+    service.plans = ::mkdtemp(name.data());
+    const fs::path marker = service.plans / "edited";
+    ::setenv("EDITOR", ("touch " + marker.string()).c_str(), 1);
+    ::unsetenv("VISUAL");
+    fs::create_directory(service.plans / "w");
+    EXPECT_EQ(type({"work", "plan", "w"}, shown), Exit::Error) << "there is none";
+    fs::create_symlink("/etc/passwd", service.plans / "w/plan.md");
+    EXPECT_EQ(type({"work", "plan", "w"}, shown), Exit::Error);
+    fs::remove(service.plans / "w/plan.md");
+    fs::create_directory(service.plans / "w/plan.md");
+    EXPECT_EQ(type({"work", "plan", "w"}, shown), Exit::Error);
+    EXPECT_FALSE(fs::exists(marker));
+    fs::remove(service.plans / "w/plan.md");
+    std::ofstream(service.plans / "w/plan.md") << "do it";
+    EXPECT_EQ(type({"work", "plan", "w"}, shown), Exit::Success);
+    EXPECT_TRUE(fs::exists(marker));
+    fs::remove_all(service.plans);
 }
 
 TEST_F(Control, AScriptGetsTheJsonOfTheReference) {

@@ -56,6 +56,8 @@ void show_status(const json::value& report, const DaemonContext& context) {
     for (const auto& [label, name] :
          {std::pair{"home", "home_dir"}, {"socket", "socket_path"}, {"http", "http_addr"}})
         lines.add(label, base::printable(base::string_at(report, name)));
+    if (const auto file = base::string_at(report, "control_token_file"); !file.empty())
+        lines.add("token", base::printable(file) + " (for clients over TCP)");
     if (const auto* activity = base::find(report, "activity"))
         lines.add(
             "activity",

@@ -35,6 +35,14 @@ private:
 
 }  // namespace
 
+base::Result<std::vector<domain::Event>> newest_events(const std::string& agent,
+                                                       std::int64_t newest, std::int64_t count,
+                                                       const Context& context) {
+    auto events = context.service.events(agent, std::max<std::int64_t>(newest - count, 0), count);
+    if (events || events.error().kind != "cursor_not_found") return events;
+    return context.service.events(agent, 0, count);  // From the oldest that is kept.
+}
+
 Exit follow(const std::string& agent, std::int64_t after_seq, const Context& context,
             const std::function<void(const domain::Event&)>& show) {
     News news;

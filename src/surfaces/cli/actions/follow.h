@@ -12,4 +12,9 @@ namespace cli {
 Exit follow(const std::string& agent, std::int64_t after_seq, const Context& context,
             const std::function<void(const domain::Event&)>& show);
 
+// The newest `count` events up to `newest`, oldest first; fewer when fewer are kept.
+base::Result<std::vector<domain::Event>> newest_events(const std::string& agent,
+                                                       std::int64_t newest, std::int64_t count,
+                                                       const Context& context);
+
 }  // namespace cli

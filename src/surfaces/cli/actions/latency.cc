@@ -8,6 +8,7 @@
 #include "domain/events/tools.h"
 #include "domain/events/turn.h"
 #include "surfaces/cli/actions/actions.h"
+#include "surfaces/cli/actions/follow.h"
 
 namespace cli {
 namespace {
@@ -121,8 +122,7 @@ Exit on(const DebugLatencyCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto newest = context.service.newest_event(agent);
     if (!newest) return report(context.terminal, newest.error());
-    const auto events = context.service.events(
-        agent, std::max<std::int64_t>(*newest - command.events_limit, 0), command.events_limit);
+    const auto events = newest_events(agent, *newest, command.events_limit, context);
     if (!events) return report(context.terminal, events.error());
     const auto turns = latency_of(*events, static_cast<std::size_t>(command.limit));
     for (const auto& turn : turns) context.terminal.print(latency_text(turn));

@@ -5,6 +5,8 @@
 namespace cli {
 namespace {
 
+constexpr std::ptrdiff_t kWaitsShown = 5;
+
 constexpr std::size_t kResultPreviewChars = 400;
 
 void print_entry(const domain::TranscriptEntry& entry, const Terminal& terminal) {
@@ -50,6 +52,9 @@ void print_entry(const domain::TranscriptEntry& entry, const Terminal& terminal)
 
 // What would let the agent continue, in words.
 std::string state_text(const json::value& summary) {
+    if (const std::string fault = pointer_text(summary, "/lifecycle/fault/reason"); fault != "-")
+        return fmt::format("set aside after a fault: {}; let it try again with: {}", fault,
+                           pointer_text(summary, "/lifecycle/fault/recover_cli_hint"));
     const std::string outcome = pointer_text(summary, "/closure/outcome");
     if (outcome == "completed") return "done";
     if (outcome == "continuable") return "has work to continue";
@@ -94,6 +99,17 @@ Exit on(const StatusCommand& command, const Context& context) {
     line("state", state_text(value));
     line("pending", pointer_text(value, "/agent/pending"));
     line("turns", pointer_text(value, "/agent/turn_index"));
+    if (const std::string work = pointer_text(value, "/current_work_item/objective"); work != "-")
+        line("work", base::ellipsize(base::collapse_whitespace(work), 100));
+    if (const auto* waits = base::find(value, "active_wait_conditions"); waits && waits->is_array())
+        for (const auto& wait : waits->get_array()) {
+            if (&wait - waits->get_array().data() == kWaitsShown) {
+                line("waits for", fmt::format("{} more; holon wait list shows all",
+                                              waits->get_array().size() - kWaitsShown));
+                break;
+            }
+            line("waits for", base::printable(base::string_at(wait, "waiting_for")));
+        }
     line("model", model_text(value.at("model")));
     line("workspace", workspace_text(value));
     line("tokens", pointer_text(value, "/token_usage/total/total_tokens") + " in " +

@@ -31,18 +31,31 @@ void say_what_next(const service::RunResponse& response, const Terminal& termina
             fmt::format("Show what happened with: holon transcript --agent {}", response.agent_id));
 }
 
+// The runtime may be another process, started in another folder.
+service::RunRequest with_client_paths(service::RunRequest request, const Context& context) {
+    for (auto* path : {&request.workspace_root, &request.cwd})
+        if (*path && !(*path)->empty()) *path = (context.cwd / **path).string();
+    if (!context.workspace_dir.empty())
+        request.client_workspace = (context.cwd / context.workspace_dir).string();
+    if (!context.cwd.empty()) request.client_cwd = context.cwd.string();
+    return request;
+}
+
 }  // namespace
 
 Exit on(const RunCommand& command, const Context& context) {
+    service::RunClient own(context.service);
+    auto& client = context.run_client ? *context.run_client : own;
+    const auto request = with_client_paths(command.request, context);
     if (command.json) {
         QuietView view;
-        const auto response = context.service.run(command.request, view);
+        const auto response = client.run(request, context.caller, view);
         if (!response) return report(context.terminal, response.error());
         context.terminal.print_line(base::pretty_json(base::to_json(*response)));
         return exit_of(response->final_status);
     }
     RunView view(context.terminal, context.clock);
-    const auto response = context.service.run(command.request, view);
+    const auto response = client.run(request, context.caller, view);
     if (!response) return report(context.terminal, response.error());
     view.finish(*response);
     context.terminal.print_line(base::printable(run_text(*response), true));
@@ -56,7 +69,7 @@ std::string run_text(const service::RunResponse& response) {
     if (response.final_status != service::FinalStatus::Completed)
         parts.push_back(fmt::format("Run status: {}", base::enum_name(response.final_status)));
     if (response.failure_artifact)
-        parts.push_back("Failure: " + response.failure_artifact->summary);
+        parts.push_back("Failure: " + failure_text(response.failure_artifact->summary));
     if (response.waiting_reason)
         parts.push_back(
             fmt::format("Waiting reason: {}", base::enum_name(*response.waiting_reason)));

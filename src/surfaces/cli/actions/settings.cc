@@ -199,6 +199,10 @@ std::string diagnosis_text(const json::value& entry) {
         text += " at " + base::printable(url);
     if (const auto* reachable = base::find(entry, "reachable"))
         text += reachable->as_bool() ? ", reachable" : ", NOT reachable";
+    if (const auto* answered = base::find(entry, "answered"))
+        text += answered->as_bool() ? ", answers" : ", does NOT answer";
+    if (const auto* failure = base::find(entry, "probe_failure"))
+        text += "\n      " + base::printable(base::string_at(*failure, "message"));
     if (!available)
         text += "\n      " + base::printable(base::string_at(availability, "error")) + " (" +
                 base::string_at(availability, "failure_kind") + ")";
@@ -252,6 +256,11 @@ std::string sandbox_line(const json::value& report, std::string_view whose) {
     if (!base::bool_at(report, "allow_processes", true)) text += ", switched off";
     if (!kept.empty()) text += fmt::format("\n  hard_enforced: {}", fmt::join(kept, ", "));
     if (!open.empty()) text += fmt::format("\n  not_enforced: {}", fmt::join(open, ", "));
+    for (const char* name : {"warning", "stale"})
+        if (const auto warning = base::string_at(report, name); !warning.empty())
+            text += "\n  ✗ " + base::printable(warning);
+    if (const auto* weaker = base::find(report, "weaker"); weaker && weaker->is_array())
+        for (const auto& one : weaker->get_array()) text += "\n  weaker: " + shown(one);
     if (const auto* missing = base::find(report, "missing"); missing && missing->is_array())
         for (const auto& lack : missing->get_array())
             text += "\n  ✗ no command runs\n      → " + shown(lack);
@@ -268,6 +277,19 @@ std::string sandbox_text(const json::value& doctor) {
     return text;
 }
 
+// Where the control token is, in a line.
+std::string control_text(const json::value& doctor) {
+    const auto* control = base::find(doctor, "control");
+    if (!control) return "";
+    const auto source = base::string_at(*control, "token_source");
+    if (source == "environment") return "\nControl over TCP: the token in HOLON_CONTROL_TOKEN";
+    if (source == "file")
+        return "\nControl over TCP: the token in " +
+               base::printable(base::string_at(*control, "token_file"));
+    return "\nControl over TCP: no token\n  ✗ every user of this machine may control the daemon\n"
+           "      → unset HOLON_CONTROL_AUTH_MODE";
+}
+
 std::string models_text(const json::value& doctor) {
     if (doctor.at("providers").as_array().empty())
         return "No model is configured.\n  → " + shown(doctor.at("next_steps").as_array().front()) +
@@ -279,11 +301,14 @@ std::string models_text(const json::value& doctor) {
     if (!base::bool_at(doctor, "ready")) return text + "\nNot ready: no model can be used.";
     const bool is_probed = base::find(doctor.at("providers").as_array().front(), "reachable");
     return text + "\nReady: holon run \"…\"" +
-           (is_probed ? "" : "  (holon doctor --probe also tries the connection)");
+           (is_probed ? "" : "  (holon doctor --probe also asks the model)");
 }
 
 std::string doctor_text(const json::value& doctor) {
-    return models_text(doctor) + servers_text(doctor);
+    const auto* store = base::find(doctor, "store");
+    const bool is_damaged = store && !base::bool_at(*store, "ok", true);
+    return models_text(doctor) + servers_text(doctor) + control_text(doctor) +
+           (is_damaged ? "\n  ✗ the database is damaged\n      → holon store check" : "");
 }
 
 Answered on(const DoctorCommand& command, const SettingsContext& context) {
@@ -299,6 +324,28 @@ Answered on(const ProviderDoctorCommand& command, const SettingsContext& context
         text += diagnosis_text(entry) + "\n";
     text += retry_text(doctor);
     return Answer{std::move(doctor), std::move(text)};
+}
+
+std::string login_text(const service::LoginResult& result) {
+    std::string text = fmt::format("The key of {} is stored.", base::printable(result.provider));
+    text += result.answered
+                ? fmt::format("\n{} answers.", base::printable(result.model))
+                : fmt::format("\n{} could not be asked: {}", base::printable(result.model),
+                              base::printable(result.problem.value_or("")));
+    text += result.is_default
+                ? "\nIt is the default model. Next: holon run \"…\""
+                : fmt::format("\nTo use it by default: holon config set model.default {}",
+                              base::printable(result.model));
+    return text;
+}
+
+Answered on(const LoginCommand& command, const SettingsContext& context) {
+    TRY(context.settings.provider(command.provider));  // Before anything is asked.
+    const auto key = TRY(context.terminal.read_secret(
+        fmt::format("Key for {}: ", base::printable(command.provider))));
+    const auto result = TRY(
+        context.settings.login({.provider = command.provider, .key = key, .model = command.model}));
+    return Answer{base::to_json(result), login_text(result)};
 }
 
 }  // namespace

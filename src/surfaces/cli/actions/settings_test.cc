@@ -59,6 +59,14 @@ public:
     base::Result<service::CredentialView> remove_credential(const std::string& profile) override {
         return service::CredentialView{profile, "unknown", false};
     }
+    base::Result<service::LoginResult> login(const service::LoginRequest& request) override {
+        material = request.key;
+        return service::LoginResult{.provider = request.provider,
+                                    .profile = request.provider,
+                                    .model = request.provider + "/m",
+                                    .answered = true,
+                                    .is_default = true};
+    }
     base::Result<json::object> doctor(bool probe) override {
         json::object entry{
             {"model", "xai/x"},
@@ -174,6 +182,20 @@ TEST_F(SettingsCli, ACredentialIsTakenFromTheFlagAndNeverPrinted) {
     EXPECT_EQ(settings.material, "sk-secret");
     EXPECT_EQ(terminal.out(), "stored work\n");
     EXPECT_EQ(terminal.err(), "");
+}
+
+TEST_F(SettingsCli, ALoginReadsTheKeyFromAPipeAndNeverPrintsIt) {
+    CapturedTerminal terminal(true);
+    const std::unique_ptr<std::FILE, decltype(&std::fclose)> typed(std::tmpfile(), &std::fclose);
+    std::fputs("sk-secret\n", typed.get());
+    std::rewind(typed.get());
+    terminal.terminal.in = fileno(typed.get());
+    EXPECT_EQ(execute({.action = LoginCommand{.provider = "house"}}, {settings, terminal.terminal}),
+              Exit::Success);
+    EXPECT_EQ(settings.material, "sk-secret");
+    EXPECT_EQ(terminal.out(),
+              "The key of house is stored.\nhouse/m answers.\n"
+              "It is the default model. Next: holon run \"…\"\n");
 }
 
 TEST_F(SettingsCli, ErrorsExitOneAndSayNothingOnStandardOutput) {

@@ -62,8 +62,7 @@ Exit follow_rows(const std::string& agent, const TailCommand& command, const Con
     const Rows rows(command, context);
     const auto newest = context.service.newest_event(agent);
     if (!newest) return report(context.terminal, newest.error());
-    const auto history =
-        context.service.events(agent, std::max<std::int64_t>(*newest - kLookBack, 0), kLookBack);
+    const auto history = newest_events(agent, *newest, kLookBack, context);
     if (!history) return report(context.terminal, history.error());
     std::vector<std::string> begin;
     std::int64_t after_seq = *newest;

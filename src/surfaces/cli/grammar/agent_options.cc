@@ -39,6 +39,13 @@ void add_lifecycle(CLI::App& agent, Invocation& invocation) {
           Entry{"resume", "Continue after a pause", LifecycleAction::Resume}})
         add_named<LifecycleCommand>(agent, invocation, entry.name, entry.help).action->action =
             entry.action;
+    const auto recover = add_named<LifecycleCommand>(
+        agent, invocation, "recover", "Let an agent that was set aside after a fault try again");
+    recover.action->action = LifecycleAction::Recover;
+    recover.sub->add_flag_callback(
+        "--drop-message",
+        [action = recover.action] { action->action = LifecycleAction::RecoverDropMessage; },
+        "Drop the message that it was at, or that is next; the others are kept");
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
                     "The project folder (default: here)");
     sub->add_option("--cwd", run->request.cwd, "Working directory inside the project");
     sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
+    add_sandbox(*sub, invocation);
     sub->add_flag_callback(
         "--no-wait-for-tasks", [run] { run->request.wait_for_tasks = false; },
         "Exit when the agent sleeps; background tasks of --agent continue");
@@ -135,12 +136,19 @@ bool works_without_runtime(const Command& command) {
         bool operator()(const PromptCommand&) const { return false; }
         bool operator()(const TaskCommand& task) const { return task.list; }
         bool operator()(const TimerCommand& timer) const { return timer.list; }
-        bool operator()(const LifecycleCommand&) const { return false; }
+        // Each is one commit, which the next daemon acts on.
+        bool operator()(const WorkCommand&) const { return true; }
+        bool operator()(const WaitListCommand&) const { return true; }
+        bool operator()(const LifecycleCommand& lifecycle) const {
+            return lifecycle.action == service::LifecycleAction::Recover ||
+                   lifecycle.action == service::LifecycleAction::RecoverDropMessage;
+        }
         bool operator()(const AbortCommand&) const { return false; }
         bool operator()(const WorkspaceAttachCommand&) const { return false; }
         bool operator()(const WorkspaceExitCommand&) const { return false; }
         bool operator()(const WorkspaceDetachCommand&) const { return false; }
         bool operator()(const TriggerCommand&) const { return false; }
+        bool operator()(const WebhookCommand&) const { return false; }
         bool operator()(const TailCommand& tail) const { return !tail.follow; }
         bool operator()(const EventsCommand& events) const { return !events.follow; }
         bool operator()(const RunCommand&) const { return true; }
@@ -168,6 +176,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     add_readers(app, invocation);
     add_agents(app, invocation);
     add_control(app, invocation);
+    add_work(app, invocation);
     add_daemon(app, invocation);
     add_plans(app, invocation);
     add_settings(app, invocation);

@@ -22,7 +22,7 @@ enum class Exit : int {
     Success = 0,
     Error = 1,  // The command failed.
     Usage = 2,
-    Failed = 3,            // The turn or the plan failed; the document is rejected.
+    Failed = 3,            // The turn, plan or check failed; the document is rejected.
     MaxTurnsExceeded = 4,  // run: the turn reached the round limit.
     Waiting = 5,           // run: the agent waits and is not done; plan: waits for approval.
     Faults = 6,            // plan: the plan has faults; nothing was run.
@@ -122,9 +122,34 @@ struct WorkspaceDetachCommand {
     std::optional<std::string> agent{};
     bool json{false};
 };
+enum class WorkVerb { Add, List, Show, Pick, Block, Unblock, Done, Plan };
+struct WorkCommand {
+    WorkVerb verb{WorkVerb::List};
+    std::string id{};
+    std::string text{};  // The objective, or what the item waits for.
+    service::WorkFilter filter{service::WorkFilter::All};
+    std::optional<std::string> after{};
+    std::int64_t limit{50};
+    std::optional<std::int64_t> recheck_after_ms{};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct WaitListCommand {
+    std::optional<std::string> agent{};
+    bool json{false};
+};
 enum class TriggerAction { Show, Rotate, Revoke };
 struct TriggerCommand {
     TriggerAction action{TriggerAction::Show};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+enum class WebhookAction { Create, List, Rotate, Revoke };
+struct WebhookCommand {
+    WebhookAction action{WebhookAction::List};
+    std::string webhook;  // The name or id, to rotate or revoke it.
+    service::WebhookRequest request{};
+    bool secret_stdin{false};
     std::optional<std::string> agent{};
     bool json{false};
 };
@@ -143,9 +168,10 @@ struct DebugLatencyCommand {
 using Command =
     std::variant<RunCommand, StatusCommand, TranscriptCommand, TailCommand, EventsCommand,
                  AgentListCommand, AgentModelGetCommand, AgentModelSetCommand,
-                 AgentModelClearCommand, PromptCommand, TaskCommand, TimerCommand, LifecycleCommand,
-                 AbortCommand, AgentCreateCommand, WorkspaceAttachCommand, WorkspaceExitCommand,
-                 WorkspaceDetachCommand, TriggerCommand, DebugPromptCommand, DebugLatencyCommand>;
+                 AgentModelClearCommand, PromptCommand, TaskCommand, TimerCommand, WorkCommand,
+                 WaitListCommand, LifecycleCommand, AbortCommand, AgentCreateCommand,
+                 WorkspaceAttachCommand, WorkspaceExitCommand, WorkspaceDetachCommand,
+                 TriggerCommand, WebhookCommand, DebugPromptCommand, DebugLatencyCommand>;
 
 // Is the command safe on the store when no daemon runs? It only reads, or what it writes is one
 // commit that the next daemon uses.
@@ -213,6 +239,11 @@ struct CredentialRemoveCommand {
 struct DoctorCommand {
     bool probe{false};
 };
+// The key is asked for, or read from standard input; never an argument.
+struct LoginCommand {
+    std::string provider;
+    std::optional<std::string> model{};
+};
 
 // Commands that need only the configuration.
 struct SettingsCommand {
@@ -221,7 +252,7 @@ struct SettingsCommand {
                  SettingSchemaCommand, ModelsCommand, ProviderSetCommand, ProviderGetCommand,
                  ProviderListCommand, ProviderRemoveCommand, ProviderDoctorCommand,
                  CredentialSetCommand, CredentialListCommand, CredentialRemoveCommand,
-                 DoctorCommand>
+                 DoctorCommand, LoginCommand>
         action{};
 };
 
@@ -354,14 +385,24 @@ struct StoreBackupCommand {
     std::optional<std::string> file{};  // A new one in the home unless named.
 };
 
+struct StoreCheckCommand {};
+struct StoreRepairCommand {};
+struct StoreStatusCommand {};
+struct StorePruneCommand {
+    bool dry_run{false};
+};
+
 // What needs the file of the database only.
 struct StoreCommand {
     bool json{false};
-    std::variant<StoreBackupCommand> action{};
+    std::variant<StoreBackupCommand, StoreCheckCommand, StoreRepairCommand, StoreStatusCommand,
+                 StorePruneCommand>
+        action{};
 };
 
 struct Invocation {
     std::optional<std::string> home{};
+    std::optional<std::string> sandbox{};  // "none" or "bubblewrap"; absent: as the home says.
     std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand, GateCommand,
                  StoreCommand>
         command{};

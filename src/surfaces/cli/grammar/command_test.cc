@@ -197,8 +197,23 @@ TEST(Parse, ABackupMayNameItsFile) {
     };
     EXPECT_EQ(backup({"store", "backup"}).file, std::nullopt);
     EXPECT_EQ(backup({"store", "backup", "a.db", "--json"}).file, "a.db");
+    const auto prune = [](std::vector<const char*> words) {
+        return std::get<StorePruneCommand>(
+            std::get<StoreCommand>(parsed(std::move(words))->command).action);
+    };
+    EXPECT_FALSE(prune({"store", "prune"}).dry_run);
+    EXPECT_TRUE(prune({"store", "prune", "--dry-run"}).dry_run);
+    EXPECT_TRUE(std::holds_alternative<StoreStatusCommand>(
+        std::get<StoreCommand>(parsed({"store", "status"})->command).action));
     EXPECT_EQ(stop({"store"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"store", "backup", "a.db", "b.db"}).exit, Exit::Usage);
+}
+
+TEST(Parse, AnAgentIsRecoveredWithOrWithoutItsMessage) {
+    EXPECT_EQ(action<LifecycleCommand>({"agent", "recover", "a"}).action,
+              service::LifecycleAction::Recover);
+    EXPECT_EQ(action<LifecycleCommand>({"agent", "recover", "a", "--drop-message"}).action,
+              service::LifecycleAction::RecoverDropMessage);
 }
 
 TEST(Parse, AgentsAloneAreListed) {
@@ -218,6 +233,7 @@ TEST(Parse, OnlyWhatIsSafeOnTheStoreWorksWithoutARuntime) {
                                                {"transcript"},
                                                {"events"},
                                                {"agent", "list"},
+                                               {"agent", "recover", "main"},
                                                {"timer", "--list"},
                                                {"debug", "latency"}})
         EXPECT_TRUE(works(safe)) << safe[0];

@@ -3,6 +3,12 @@
 namespace cli {
 namespace {
 
+using domain::SignatureScheme;
+const std::map<std::string, SignatureScheme> kSignatures{{"none", SignatureScheme::None},
+                                                         {"github", SignatureScheme::Github},
+                                                         {"gitlab", SignatureScheme::Gitlab},
+                                                         {"stripe", SignatureScheme::Stripe}};
+
 void add_task(CLI::App& app, Invocation& invocation) {
     const auto task = add_command<TaskCommand>(
         app, invocation, "task",
@@ -86,6 +92,46 @@ void add_trigger(CLI::App& app, Invocation& invocation) {
             entry.action;
 }
 
+void add_webhooks(CLI::App& app, Invocation& invocation) {
+    auto* group = app.add_subcommand(
+        "webhook", "URLs with secrets by which external systems send messages to an agent");
+    group->require_subcommand(1);
+    group->footer(
+        "\nExamples:\n"
+        "  holon webhook create --agent main --signature github\n"
+        "  pass show stripe/whsec | holon webhook create --signature stripe --secret-stdin\n"
+        "  holon webhook revoke github --agent main");
+    const auto create = add_command<WebhookCommand>(
+        *group, invocation, "create", "Make one; its URL and secret are printed only once");
+    create.action->action = WebhookAction::Create;
+    auto& request = create.action->request;
+    create.sub->add_option("--name", request.name, "What it is called; default: its signature");
+    create.sub->add_option("--signature", request.signature, "How the sender signs deliveries")
+        ->transform(CLI::CheckedTransformer(kSignatures).description("{none,github,gitlab,stripe}"))
+        ->default_str("none");
+    create.sub->add_flag("--secret-stdin", create.action->secret_stdin,
+                         "Read the signing secret from standard input; default: make one");
+    create.sub
+        ->add_option("--rate-per-minute", request.rate_per_minute,
+                     "Deliveries it accepts in a minute; default: webhooks.rate_per_minute")
+        ->check(CLI::PositiveNumber);
+    create.sub
+        ->add_option("--max-bytes", request.body_bytes_max,
+                     "Bytes of one delivery; default: webhooks.body_bytes_max")
+        ->check(CLI::PositiveNumber);
+    add_command<WebhookCommand>(*group, invocation, "list", "Show them, without their secrets");
+    const auto rotate = add_command<WebhookCommand>(
+        *group, invocation, "rotate", "Replace URL and secret; the old ones stop working");
+    rotate.action->action = WebhookAction::Rotate;
+    rotate.sub->add_option("webhook", rotate.action->webhook, "Its name or id")->required();
+    rotate.sub->add_flag("--secret-stdin", rotate.action->secret_stdin,
+                         "Read the new signing secret from standard input");
+    const auto revoke = add_command<WebhookCommand>(*group, invocation, "revoke",
+                                                    "Close it; its URL stops working");
+    revoke.action->action = WebhookAction::Revoke;
+    revoke.sub->add_option("webhook", revoke.action->webhook, "Its name or id")->required();
+}
+
 // The old spelling of agent start, stop and abort.
 void add_old_control(CLI::App& app, Invocation& invocation) {
     auto* control = app.add_subcommand("control", "Old form of holon agent start, stop, abort");
@@ -109,6 +155,7 @@ void add_control(CLI::App& app, Invocation& invocation) {
     add_timer(app, invocation);
     add_workspaces(app, invocation);
     add_trigger(app, invocation);
+    add_webhooks(app, invocation);
     add_old_control(app, invocation);
 }
 

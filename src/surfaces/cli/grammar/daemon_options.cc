@@ -33,7 +33,10 @@ Added<T> add_lifecycle(CLI::App& group, Invocation& invocation, const char* name
     auto action = std::make_shared<T>();
     auto json = std::make_shared<bool>(false);
     auto* sub = group.add_subcommand(name, help);
-    if constexpr (requires { action->options; }) add_serve_options(*sub, action->options);
+    if constexpr (requires { action->options; }) {
+        add_serve_options(*sub, action->options);
+        add_sandbox(*sub, invocation);
+    }
     sub->add_flag("--json", *json, kJsonHelp);
     sub->add_option("--home", invocation.home, kHomeHelp);
     sub->callback([&invocation, action, json] {
@@ -49,6 +52,7 @@ void add_daemon(CLI::App& app, Invocation& invocation) {
     auto* sub =
         app.add_subcommand("serve", "Run the daemon in the foreground, until Ctrl-C or SIGTERM");
     add_serve_options(*sub, serve->options);
+    add_sandbox(*sub, invocation);
     sub->add_option("--log-file", serve->options.log_file,
                     "Log to this file instead of standard error; rotated, reopened on SIGHUP");
     sub->add_option("--home", invocation.home, kHomeHelp);

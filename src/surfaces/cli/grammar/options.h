@@ -12,6 +12,8 @@ namespace cli {
 inline constexpr std::int64_t kListMax = 100'000;
 inline constexpr const char* kAgentHelp = "The agent (default: HOLON_AGENT_ID, else main)";
 inline constexpr const char* kJsonHelp = "Print JSON, also on a terminal";
+inline constexpr const char* kSandboxHelp =
+    "What confines commands: bubblewrap, or none (default: as the settings say)";
 inline constexpr const char* kHomeHelp = "Use this folder instead of HOLON_HOME";
 
 // A command and what its options fill. The options that many commands share are there already:
@@ -55,12 +57,19 @@ Added<T> add_to(CLI::App& group, Invocation& invocation, const char* name, const
     return {sub, action};
 }
 
+// For commands that make a runtime.
+inline void add_sandbox(CLI::App& sub, Invocation& invocation) {
+    sub.add_option("--sandbox", invocation.sandbox, kSandboxHelp)
+        ->check(CLI::IsMember({"none", "bubblewrap"}));
+}
+
 void add_trust(CLI::App& sub, domain::TrustLevel& trust);
 
 // `invocation` must live as long as `app` parses.
 void add_readers(CLI::App& app, Invocation& invocation);
 void add_agents(CLI::App& app, Invocation& invocation);
 void add_control(CLI::App& app, Invocation& invocation);
+void add_work(CLI::App& app, Invocation& invocation);
 void add_daemon(CLI::App& app, Invocation& invocation);
 void add_settings(CLI::App& app, Invocation& invocation);
 void add_plans(CLI::App& app, Invocation& invocation);

@@ -8,12 +8,26 @@ Added<T> add(CLI::App& group, Invocation& invocation, const char* name, const ch
     return add_to<SettingsCommand, T>(group, invocation, name, help);
 }
 
-constexpr const char* kProbeHelp = "Also check whether the server can be reached";
+constexpr const char* kProbeHelp = "Also ask the model a short question";
 
 void add_doctor(CLI::App& group, Invocation& invocation, const char* help) {
     const auto doctor = add<DoctorCommand>(group, invocation, "doctor", help);
     doctor.sub->add_flag("--probe", doctor.action->probe,
-                         "Also check whether servers can be reached; starts the MCP servers");
+                         "Also ask each model a short question, and start the MCP servers");
+}
+
+void add_login(CLI::App& app, Invocation& invocation) {
+    const auto login =
+        add<LoginCommand>(app, invocation, "login", "Store a provider's key, and try it");
+    login.sub->add_option("provider", login.action->provider, "For instance anthropic")->required();
+    login.sub->add_option("--model", login.action->model,
+                          "The model to try, and to use by default from now on");
+    login.sub->footer(
+        "\nThe key is asked for on a terminal, or read from standard input; it is kept in\n"
+        "credentials.json. One short question goes to the model.\n"
+        "\nExamples:\n"
+        "  holon login anthropic\n"
+        "  pass show llm/work | holon login openai --model MODEL");
 }
 
 void add_keys(CLI::App& config, Invocation& invocation) {
@@ -108,6 +122,7 @@ void add_settings(CLI::App& app, Invocation& invocation) {
     constexpr const char* kDoctorHelp = "Show what is configured, whether it works, and what to do";
     add_doctor(*config, invocation, kDoctorHelp);
     add_doctor(app, invocation, kDoctorHelp);
+    add_login(app, invocation);
     add<ModelsCommand>(app, invocation, "models", "List all models");
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "service/plans.h"
+#include "surfaces/cli/view/columns.h"
 #include "surfaces/cli/view/terminal.h"
 
 namespace cli {
@@ -57,11 +58,6 @@ private:
     std::set<std::string> told_;
 };
 
-struct FrameSize {
-    std::size_t columns{80};
-    std::size_t rows{24};
-};
-
 struct FrameLine {
     Style style{Style::Plain};
     std::string text;  // Fits the width; nothing in it moves the cursor.
@@ -74,9 +70,6 @@ std::vector<FrameLine> frame(const Progress& progress, const FrameSize& size, ba
 
 // What a run changed, a bounded number of lines.
 std::vector<std::string> changes_text(const Progress& progress);
-
-// Columns that a text takes on a terminal.
-std::size_t columns_of(std::string_view utf8);
 
 // Draws frames over each other as records come in and time goes by. Only for a terminal.
 class PlanProgress final : public service::PlanObserver {

@@ -6,20 +6,23 @@
 
 #include "base/time.h"
 #include "domain/events/tools.h"
-#include "service/service.h"
+#include "service/run_client.h"
 #include "surfaces/cli/view/terminal.h"
 
 namespace cli {
 
+// From then on a model that has sent nothing is shown as waited for.
+inline constexpr std::int64_t kWaitShownMs = 5000;
+
 // On a terminal a last line shows the current activity; elsewhere there are plain lines only.
-class RunView final : public service::Observer {
+class RunView final : public service::RunObserver {
 public:
     RunView(const Terminal& terminal, base::Clock& clock);
     ~RunView() override;
 
     void on_started(const std::string& agent_id, const std::string& model_ref) override;
     void on_event(const domain::Event& event) override;
-    void on_text(std::string_view delta) override;
+    void on_delta(const service::Delta& delta) override;
     std::chrono::milliseconds tick_interval() const override;
     void on_tick() override;
 
@@ -30,6 +33,7 @@ private:
     void line(const std::string& text);
     void erase_live_line();
     void draw_live_line();
+    void note_wait();
     void tool_line(const domain::events::ToolExecuted& done);
     void tool_line(const domain::events::ToolExecutionFailed& failed);
 
@@ -38,7 +42,9 @@ private:
     base::Time started_at_{};
     std::string activity_{"starting"};
     base::Time activity_since_{};
+    std::int64_t next_note_ms_{kWaitShownMs};
     std::string streamed_;  // Text of the round that is being written.
+    std::string output_;    // The newest line of the running command.
     std::int64_t rounds_{0};
     std::int64_t tasks_{0};  // Seen to begin and not to end.
     std::int64_t tokens_{0};
@@ -47,6 +53,9 @@ private:
 };
 
 // Silence, for --json.
-class QuietView final : public service::Observer {};
+class QuietView final : public service::RunObserver {
+public:
+    bool is_live() const override { return false; }
+};
 
 }  // namespace cli

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "surfaces/cli/view/columns.h"
 #include "tests/support/captured_terminal.h"
 
 namespace cli {
 namespace {
 
 using test_support::CapturedTerminal;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -26,10 +28,10 @@ TEST(RunView, PipedARunIsPlainLines) {
     const CapturedTerminal captured;
     HandClock clock;
     RunView view(captured.terminal, clock);
-    EXPECT_EQ(view.tick_interval().count(), 0);
+    EXPECT_EQ(view.tick_interval(), std::chrono::seconds(1));
     view.on_started("a", "vllm/m");
     view.on_event(event("turn_started", {}));
-    view.on_text("I will look");
+    view.on_delta({.text = "I will look"});
     view.on_event(event("assistant_round_recorded", {{"has_tool_calls", true},
                                                      {"has_text", true},
                                                      {"text_preview", "I will look.\nThen act."}}));
@@ -73,6 +75,94 @@ TEST(RunView, PipedARunIsPlainLines) {
     EXPECT_EQ(captured.out(), "");
 }
 
+TEST(RunView, AModelThatSendsNothingIsShownAsWaitedForFromFiveSecondsOn) {
+    const CapturedTerminal captured;
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_event(event("turn_started", {}));
+    const auto tick_after = [&](std::chrono::milliseconds time) {
+        clock.time += time;
+        view.on_tick();
+        return captured.err();
+    };
+    EXPECT_EQ(tick_after(std::chrono::milliseconds(4999)), "");
+    EXPECT_THAT(tick_after(std::chrono::milliseconds(1)), HasSubstr("waiting for the model for 5"));
+    const auto shown = captured.err();
+    EXPECT_EQ(tick_after(std::chrono::seconds(4)), shown) << "the next line when it has doubled";
+    EXPECT_THAT(tick_after(std::chrono::seconds(1)), HasSubstr("waiting for the model for 10"));
+    view.on_event(event("process_execution_requested", {{"cmd_preview", "make"}}));
+    const auto before = captured.err();
+    EXPECT_EQ(tick_after(std::chrono::minutes(1)), before) << "it waits for a command";
+}
+
+TEST(RunView, AProviderThatIsDownIsShownWithTheTimeOfTheNextTry) {
+    const CapturedTerminal captured;
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_event(event("turn_parked", {{"until", "2031-01-02T03:04:05Z"},
+                                        {"reason",
+                                         "house/m: retries_exhausted after 3 attempts "
+                                         "(server_error, status=503): busy"}}));
+    EXPECT_THAT(captured.err(), AllOf(HasSubstr("2031-01-02T03:04:05"),
+                                      HasSubstr("no answer after 3 tries (HTTP 503): busy"),
+                                      HasSubstr("does not answer")));
+}
+
+TEST(RunView, ARequestThatIsSentAgainIsShownAndItsTextForgotten) {
+    const CapturedTerminal captured(true);
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_event(event("turn_started", {}));
+    view.on_delta({.kind = service::DeltaKind::Text, .text = "half an ans"});
+    view.on_delta({.kind = service::DeltaKind::Retry,
+                   .text = "the server answered 503",
+                   .model_ref = "a/one",
+                   .next_model_ref = "a/one",
+                   .attempt = 1,
+                   .max_attempts = 3,
+                   .wait_ms = 2000});
+    view.on_tick();
+    EXPECT_THAT(
+        captured.err(),
+        AllOf(HasSubstr("a/one failed (try 1 of 3), again in 2.0s: the server answered 503"),
+              HasSubstr("thinking"), Not(HasSubstr("half an ans"))));
+    view.on_delta({.kind = service::DeltaKind::Retry,
+                   .text = "no more",
+                   .model_ref = "a/one",
+                   .next_model_ref = "b/two"});
+    EXPECT_THAT(captured.err(), HasSubstr("a/one failed, asking b/two: no more"));
+}
+
+TEST(RunView, TheLiveLineNeverWraps) {
+    for (const std::string& what :
+         {std::string(300, 'x'),
+          std::string("短い行ではありません") + std::string(60, 'y') + "漢字漢字漢字"}) {
+        const CapturedTerminal captured(true);  // No size is known, so it has 80 columns.
+        HandClock clock;
+        RunView view(captured.terminal, clock);
+        view.on_event(event("process_execution_requested", {{"cmd_preview", what}}));
+        view.on_tick();
+        EXPECT_LT(columns_of(captured.err()), 80U) << captured.err();
+        EXPECT_THAT(captured.err(), HasSubstr("… 0.0s · round 1 · 0 tokens"));
+    }
+}
+
+TEST(RunView, TheNewestLineOfARunningCommandIsShownUntilItEnds) {
+    const CapturedTerminal captured(true);
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_event(event("process_execution_requested", {{"cmd_preview", "make"}}));
+    view.on_delta({.kind = service::DeltaKind::Output,
+                   .text = "[ 42%] Building \x1b[2Jx",
+                   .tool_name = "ExecCommand"});
+    view.on_tick();
+    EXPECT_THAT(captured.err(), AllOf(HasSubstr("[ 42%] Building"), Not(HasSubstr("\x1b[2Jx"))));
+    view.on_event(event("tool_executed", {{"summary", "done"}, {"duration_ms", 5}}));
+    const auto before = captured.err().size();
+    view.on_tick();
+    EXPECT_THAT(captured.err().substr(before), Not(HasSubstr("Building")));
+}
+
 TEST(RunView, ShowsBackgroundTasks) {
     const CapturedTerminal captured;
     HandClock clock;
@@ -82,6 +172,24 @@ TEST(RunView, ShowsBackgroundTasks) {
     view.on_event(
         event("task_result_received", {{"summary", "Command: make"}, {"status", "failed"}}));
     EXPECT_EQ(captured.err(), "  ↻ in the background: Command: make\n  ↻ Command: make → failed\n");
+}
+
+TEST(RunView, NamesAModelThatDoesNotAnswer) {
+    const CapturedTerminal captured(true);
+    HandClock clock;
+    {
+        RunView view(captured.terminal, clock);
+        view.on_started("a", "vllm/m");
+        view.on_event(event("turn_started", {}));
+        clock.time += std::chrono::seconds(4);
+        view.on_tick();
+        EXPECT_THAT(captured.err(), HasSubstr("thinking 4.0s"));
+        clock.time += std::chrono::seconds(1);
+        view.on_tick();
+        EXPECT_THAT(captured.err(), HasSubstr("waiting for the model 5.0s"));
+        view.on_event(event("model_answer_delayed", {{"model_ref", "a/m"}, {"waited_ms", 30'000}}));
+    }
+    EXPECT_THAT(captured.err(), HasSubstr("a/m has not answered for 30s; the turn keeps waiting"));
 }
 
 TEST(RunView, WhatAModelWritesCannotSteerTheTerminal) {
@@ -110,7 +218,7 @@ TEST(RunView, OnATerminalALastLineShowsTheActivityAndIsErased) {
         RunView view(captured.terminal, clock);
         EXPECT_GT(view.tick_interval().count(), 0);
         view.on_started("a", "vllm/m");
-        view.on_text("writing\n\x1b[31mred");
+        view.on_delta({.text = "writing\n\x1b[31mred"});
         clock.time += std::chrono::seconds(2);
         view.on_tick();
     }

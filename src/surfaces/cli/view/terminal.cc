@@ -190,6 +190,32 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
     return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
+std::string failure_text(std::string_view summary) {
+    constexpr std::string_view kAtOnce = ": fail_fast (";
+    constexpr std::string_view kInTheEnd = ": retries_exhausted after ";
+    constexpr std::string_view kStatus = "status=";
+    constexpr std::string_view kCause = "): ";
+    std::string text;
+    while (true) {
+        const std::size_t at_once = summary.find(kAtOnce);
+        const std::size_t in_the_end = summary.find(kInTheEnd);
+        const std::size_t begin = std::min(at_once, in_the_end);
+        const std::size_t cause =
+            begin == std::string_view::npos ? begin : summary.find(kCause, begin);
+        if (cause == std::string_view::npos) return text.append(summary);
+        text.append(summary.substr(0, begin));
+        if (in_the_end < at_once) {
+            const auto how =
+                summary.substr(begin + kInTheEnd.size(), cause - begin - kInTheEnd.size());
+            text.append(": no answer after ").append(how.substr(0, how.find(' '))).append(" tries");
+            if (const auto status = how.find(kStatus); status != std::string_view::npos)
+                text.append(" (HTTP ").append(how.substr(status + kStatus.size())).append(")");
+        }
+        text.append(": ");
+        summary.remove_prefix(cause + kCause.size());
+    }
+}
+
 std::string duration_text(std::int64_t milliseconds) {
     if (milliseconds < 10'000)
         return fmt::format("{:.1f}s", static_cast<double>(milliseconds) / 1000);

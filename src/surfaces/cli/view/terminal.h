@@ -41,6 +41,9 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
 
 // "0.4s", "12s", "3m 04s"
 std::string duration_text(std::int64_t milliseconds);
+// The summary of failed requests to models, for people: the causes without the names of their
+// kinds. "a/m: fail_fast (auth_error, status=401): X" is "a/m: X".
+std::string failure_text(std::string_view summary);
 // "950", "4.2k", "1.3M"
 std::string count_text(std::int64_t number);
 // "just now", "5m ago", "3d ago"

@@ -109,6 +109,19 @@ TEST(Styled, ColoursOnlyWhereTheyAreWanted) {
     EXPECT_EQ(styled({.colours = true}, Style::Red, "x"), "\x1b[31mx\x1b[0m");
 }
 
+TEST(Texts, OfFailuresNameTheCause) {
+    EXPECT_EQ(failure_text("a/m: fail_fast (auth_error, status=401): a rejects the key in A_KEY"),
+              "a/m: a rejects the key in A_KEY");
+    EXPECT_EQ(failure_text("a/m: retries_exhausted after 3 attempts (server_error, status=503): no "
+                           "luck; b/m: retries_exhausted after 2 attempts (timeout): slow; c/m: "
+                           "fail_fast (contract_error): wrong"),
+              "a/m: no answer after 3 tries (HTTP 503): no luck; b/m: no answer after 2 tries: "
+              "slow; c/m: wrong");
+    EXPECT_EQ(failure_text("the turn used up its rounds"), "the turn used up its rounds");
+    EXPECT_EQ(failure_text("a: fail_fast (cut"), "a: fail_fast (cut");
+    EXPECT_EQ(failure_text(""), "");
+}
+
 TEST(Texts, OfTimesAndCounts) {
     EXPECT_EQ(duration_text(0), "0.0s");
     EXPECT_EQ(duration_text(9'949), "9.9s");

@@ -37,6 +37,11 @@ struct AbortBody {
 };
 BOOST_DESCRIBE_STRUCT(AbortBody, (), (run_id, mode, trust))
 
+struct InterruptBody {
+    std::string reason;
+};
+BOOST_DESCRIBE_STRUCT(InterruptBody, (), (reason))
+
 struct CreateBody {
     std::optional<std::string> template_{};
     std::optional<domain::TrustLevel> trust{};
@@ -82,6 +87,33 @@ constexpr auto describe_fields(const TimerBody*) {
           .keywords = R"("minimum":1)"}});
 }
 
+struct WorkItemBody {
+    std::string objective;
+    std::optional<domain::PlanStatus> plan_status{};
+    std::optional<std::string> plan{};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(WorkItemBody, (), (objective, plan_status, plan, trust))
+constexpr auto describe_fields(const WorkItemBody*) {
+    return std::to_array<base::FieldDoc>(
+        {{.field = "objective", .text = "What is to be achieved.", .keywords = R"("minLength":1)"},
+         {.field = "plan", .text = "The first text of its plan file."}});
+}
+
+struct WorkBlockBody {
+    std::string blocked_by;
+    std::optional<std::int64_t> recheck_after{};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(WorkBlockBody, (), (blocked_by, recheck_after, trust))
+constexpr auto describe_fields(const WorkBlockBody*) {
+    return std::to_array<base::FieldDoc>(
+        {{.field = "blocked_by", .text = "What it waits for.", .keywords = R"("minLength":1)"},
+         {.field = "recheck_after",
+          .text = "Milliseconds until the agent is reminded.",
+          .keywords = R"("minimum":1)"}});
+}
+
 struct DebugPromptBody {
     std::string text;
     std::optional<domain::TrustLevel> trust{};
@@ -105,6 +137,11 @@ struct TrustBody {
     std::optional<domain::TrustLevel> trust{};
 };
 BOOST_DESCRIBE_STRUCT(TrustBody, (), (trust))
+
+struct RotateWebhookBody {
+    std::optional<std::string> secret{};
+};
+BOOST_DESCRIBE_STRUCT(RotateWebhookBody, (), (secret))
 
 struct AttachBody {
     std::string path;

@@ -85,10 +85,12 @@ Answer create_timer(const Context& context, const Request& request) {
         return std::unexpected(base::Error{
             base::ErrorCode::InvalidInput,
             "duration_ms must be 0 or more, and interval_ms 1 or more", "invalid_body"});
-    const auto timer = TRY(context.service.create_timer(
-        agent,
-        {.duration_ms = body.duration_ms, .interval_ms = body.interval_ms, .summary = body.summary},
-        caller_of(request)));
+    const auto timer = TRY(context.service.create_timer(agent,
+                                                        {.duration_ms = body.duration_ms,
+                                                         .interval_ms = body.interval_ms,
+                                                         .summary = body.summary,
+                                                         .trust = body.trust},
+                                                        caller_of(request)));
     return answer_with(timer);
 }
 
@@ -165,6 +167,32 @@ Answer revoke_trigger(const Context& context, const Request& request) {
     TRY(body_of<TrustBody>(request, base::Unknown::Reject));
     TRY(context.service.revoke_trigger(agent, caller_of(request)));
     return answer_with(Done{.agent_id = agent});
+}
+
+Answer webhooks(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    return answer_with(TRY(context.service.webhooks(agent)));
+}
+
+Answer create_webhook(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<service::WebhookRequest>(request, base::Unknown::Reject));
+    return answer_with(TRY(context.service.create_webhook(agent, body, caller_of(request))));
+}
+
+Answer rotate_webhook(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<RotateWebhookBody>(request, base::Unknown::Reject));
+    const auto& webhook = request.params.find("webhook_id")->second;
+    return answer_with(
+        TRY(context.service.rotate_webhook(agent, webhook, body.secret, caller_of(request))));
+}
+
+Answer revoke_webhook(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request, base::Unknown::Reject));
+    const auto& webhook = request.params.find("webhook_id")->second;
+    return answer_with(TRY(context.service.revoke_webhook(agent, webhook, caller_of(request))));
 }
 
 }  // namespace http_surface::controls

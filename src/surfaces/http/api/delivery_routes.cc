@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 
 #include "base/text.h"
+#include "surfaces/http/server/access.h"
 
 namespace http_surface::deliveries {
 namespace {
@@ -122,12 +123,26 @@ Answer enqueue(const Context& context, const Request& request) {
 }
 
 Answer webhook(const Context& context, const Request& request) {
+    if (!request.head.content_type || !is_json(*request.head.content_type))
+        return std::unexpected(base::Error{base::ErrorCode::InvalidInput,
+                                           "send JSON with Content-Type: application/json",
+                                           "unsupported_media_type"});
+    const auto done =
+        TRY(context.service.deliver_webhook({.token = request.params.find("token")->second,
+                                             .headers = request.head.delivery,
+                                             .body = request.body}));
+    return delivered(done.agent_id, done.message_id);
+}
+
+// An earlier version took messages here from everyone who knew the name of an agent.
+Answer closed_webhook(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
-    const service::EnqueueRequest message{
-        .origin = domain::WebhookOrigin{.source = "generic_webhook"},
-        .body = domain::JsonBody{TRY(json_of(request))},
-        .surface = domain::DeliverySurface::HttpWebhook};
-    return delivered(agent, TRY(context.service.enqueue(agent, message)));
+    return std::unexpected(base::Error{
+        .code = base::ErrorCode::Refused,
+        .message = fmt::format("this URL is closed: a webhook needs a URL with a secret. The "
+                               "operator makes one with: holon webhook create --agent {}",
+                               agent),
+        .kind = "webhook_closed"});
 }
 
 Answer wake_callback(const Context& context, const Request& request) {

@@ -3,21 +3,13 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "surfaces/http/server/access.h"
 
 namespace http_surface {
 namespace {
 
 base::Error error(base::ErrorCode code, std::string kind, std::string message) {
     return {code, std::move(message), std::move(kind)};
-}
-
-// "application/json; charset=utf-8" and "application/cloudevents+json" are JSON.
-bool is_json(std::string_view content_type) {
-    const std::string_view type = base::trim(content_type.substr(0, content_type.find(';')));
-    std::string lower(type);
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return lower == "application/json" ||
-           (lower.starts_with("application/") && lower.ends_with("+json"));
 }
 
 }  // namespace

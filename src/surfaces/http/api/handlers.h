@@ -55,11 +55,19 @@ Answer event_stream(const Context&, const Request&);
 namespace deliveries {
 Answer enqueue(const Context&, const Request&);
 Answer webhook(const Context&, const Request&);
+Answer closed_webhook(const Context&, const Request&);
 Answer wake_callback(const Context&, const Request&);
 Answer enqueue_callback(const Context&, const Request&);
 Answer prompt(const Context&, const Request&);
 Answer wake(const Context&, const Request&);
 }  // namespace deliveries
+
+namespace runs {
+Answer start(const Context&, const Request&);
+Answer result(const Context&, const Request&);
+Answer interrupt(const Context&, const Request&);
+Answer finish(const Context&, const Request&);
+}  // namespace runs
 
 namespace controls {
 Answer control(const Context&, const Request&);
@@ -77,7 +85,21 @@ Answer detach_workspace(const Context&, const Request&);
 Answer external_trigger(const Context&, const Request&);
 Answer rotate_trigger(const Context&, const Request&);
 Answer revoke_trigger(const Context&, const Request&);
+Answer webhooks(const Context&, const Request&);
+Answer create_webhook(const Context&, const Request&);
+Answer rotate_webhook(const Context&, const Request&);
+Answer revoke_webhook(const Context&, const Request&);
 }  // namespace controls
+
+namespace work {
+Answer list(const Context&, const Request&);
+Answer show(const Context&, const Request&);
+Answer create(const Context&, const Request&);
+Answer pick(const Context&, const Request&);
+Answer block(const Context&, const Request&);
+Answer unblock(const Context&, const Request&);
+Answer done(const Context&, const Request&);
+}  // namespace work
 
 namespace gates {
 Answer list(const Context&, const Request&);

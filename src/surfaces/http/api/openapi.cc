@@ -38,13 +38,21 @@ json::object with_schema(json::object schema) {
     return {{"application/json", {{"schema", std::move(schema)}}}};
 }
 
+std::string_view stream_text(const Route& route) {
+    if (route.pattern.starts_with("/plans/"))
+        return "Server-sent events; the data of each is a line of the run's journal. 204 when it "
+               "has ended and has no more.";
+    if (route.pattern.starts_with("/control/runs/"))
+        return "Server-sent events: run_started, with run_id, agent_id, model_ref, message_id and "
+               "event_seq; then run_ended, with an error when the run cannot be followed to its "
+               "end.";
+    return "Server-sent events; the data of each is an EventEnvelope. x-event-kinds lists its "
+           "types and their payloads.";
+}
+
 json::object success(const Route& route) {
     if (route.pattern.ends_with("/stream"))
-        return {{"description", route.pattern.starts_with("/plans/")
-                                    ? "Server-sent events; the data of each is a line of the "
-                                      "run's journal. 204 when it has ended and has no more."
-                                    : "Server-sent events; the data of each is an EventEnvelope. "
-                                      "x-event-kinds lists its types and their payloads."},
+        return {{"description", stream_text(route)},
                 {"content", {{"text/event-stream", {{"schema", {{"type", "string"}}}}}}}};
     if (!route.response_schema)
         return {{"description", "Text."},

@@ -180,8 +180,9 @@ Answer approve(const Context& context, const Request& request) {
         body.lifetime_ms.value_or(std::chrono::milliseconds(kApprovalDefault).count()));
     if (lifetime <= std::chrono::milliseconds(0))
         return invalid("'lifetimeMs' has to be 1 or more");
+    // The name as it was sent: an approval needs the whole id.
     return answer_with(
-        TRY(plans.approve(TRY(run_of(plans, request)), approver_of(request), lifetime)));
+        TRY(plans.approve(request.params.find("run_id")->second, approver_of(request), lifetime)));
 }
 
 Answer reject(const Context& context, const Request& request) {

@@ -36,6 +36,14 @@ base::Result<views::ProjectionName> projection_of(const Request& request) {
                                        "'projection' is operator or local_debug", "invalid_query"});
 }
 
+base::Result<bool> flag_of(const Request& request, std::string_view key) {
+    const auto entry = request.query.find(key);
+    if (entry == request.query.end() || entry->second == "false") return false;
+    if (entry->second == "true") return true;
+    return std::unexpected(base::Error{base::ErrorCode::InvalidInput,
+                                       fmt::format("'{}' is true or false", key), "invalid_query"});
+}
+
 // The requested part of the events.
 struct PageQuery {
     service::EventsQuery events;
@@ -69,14 +77,15 @@ base::Result<bool> has_more(service::Service& service, const std::string& agent,
     return !TRY(service.event_page(agent, query)).empty();
 }
 
-std::unexpected<base::Error> cursor_not_found(std::int64_t after, std::int64_t newest) {
+std::unexpected<base::Error> cursor_not_found(std::int64_t after, std::int64_t oldest,
+                                              std::int64_t newest) {
     return std::unexpected(base::Error{
         base::ErrorCode::NotFound,
         fmt::format("event {} is not a point from which events can be replayed; read /state and "
                     "follow from its event_seq",
                     after),
         "cursor_not_found",
-        {{"after_seq", after}, {"event_seq", newest}}});
+        {{"after_seq", after}, {"oldest_seq", oldest}, {"event_seq", newest}}});
 }
 
 }  // namespace
@@ -95,8 +104,11 @@ Answer models(const Context& context, const Request&) {
     return json_response(base::to_json(models));
 }
 
-Answer agent_list(const Context& context, const Request&) {
-    return json_response(objects(TRY(context.service.agent_list())));
+Answer agent_list(const Context& context, const Request& request) {
+    service::AgentsQuery query{.limit = TRY(number_of(request, "limit", service::kAgentsPageMax))};
+    if (const auto after = request.query.find("after"); after != request.query.end())
+        query.after = after->second;
+    return json_response(objects(TRY(context.service.agent_list(query))));
 }
 
 Answer status(const Context& context, const Request& request) {
@@ -153,24 +165,24 @@ Answer events(const Context& context, const Request& request) {
 }
 
 Answer event_stream(const Context& context, const Request& request) {
-    TRY(only_keys(request, {"after_seq", "limit", "projection"}));
+    TRY(only_keys(request, {"after_seq", "limit", "projection", "deltas"}));
     TRY(number_of(request, "limit", kEventsShown));
     TRY(projection_of(request));
+    const bool deltas = TRY(flag_of(request, "deltas"));
     const auto agent = TRY(agent_of(context, request));
     const auto after = TRY(stream_cursor(request));
     const auto newest = TRY(context.service.newest_event(agent));
     if (after && !request.rights.replay)
         return refusal(403, "replay_not_allowed",
                        "this token may follow new events, but not read history");
-    if (!after) return Response{.follow = Follow{agent, newest, newest}};
-    if (*after > newest) return cursor_not_found(*after, newest);
-    if (*after == newest) return Response{.follow = Follow{agent, newest, newest}};
+    if (!after) return Response{.follow = Follow{agent, newest, newest, deltas}};
+    if (*after == newest) return Response{.follow = Follow{agent, newest, newest, deltas}};
     // The event behind the cursor has to be there still; 0 means the oldest that is kept.
-    const auto next = TRY(
-        context.service.event_page(agent, {.after_seq = after, .limit = 1, .newest_first = false}));
-    if (next.empty() || (*after != 0 && next.front().event_seq != *after + 1))
-        return cursor_not_found(*after, newest);
-    return Response{.follow = Follow{agent, next.front().event_seq - 1, newest}};
+    const auto kept = TRY(context.service.event_page(agent, {.limit = 1, .newest_first = false}));
+    const std::int64_t oldest = kept.empty() ? newest + 1 : kept.front().event_seq;
+    if (*after > newest || (*after != 0 && *after + 1 < oldest))
+        return cursor_not_found(*after, oldest, newest);
+    return Response{.follow = Follow{agent, std::max(*after, oldest - 1), newest, deltas}};
 }
 
 }  // namespace http_surface::reads

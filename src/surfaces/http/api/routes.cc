@@ -48,6 +48,11 @@ constexpr QueryDoc kGateQuery[] = {
     {"place", "Only documents in this place.",
      R"({"enum":["outbox","inbound","quarantine","purged"]})"},
     {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":50})"}};
+constexpr QueryDoc kWorkQuery[] = {
+    {"filter", "Which of them.",
+     R"({"enum":["all","open","runnable","blocked","waiting_for_operator","completed"],"default":"all"})"},
+    {"after", "The 'next' of the page before.", R"({"type":"string"})"},
+    {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":200,"default":50})"}};
 constexpr QueryDoc kPageQuery[] = {
     {"after_seq", "Only events after this one.", R"({"type":"integer","minimum":0})"},
     {"before_seq", "Only events before this one.", R"({"type":"integer","minimum":0})"},
@@ -62,7 +67,13 @@ constexpr QueryDoc kStreamQuery[] = {
      "it, only new events. A Last-Event-ID header takes precedence.",
      R"({"type":"integer","minimum":0})"},
     {"limit", "Accepted for older clients.", R"({"type":"integer","minimum":1,"maximum":512})"},
-    {"projection", "As for pages.", R"({"enum":["operator","local_debug"]})"}};
+    {"projection", "As for pages.", R"({"enum":["operator","local_debug"]})"},
+    {"deltas",
+     "Adds frames `event: delta` without an id: the model's text as it streams in, the "
+     "newest line of a running command, and retries. They are never stored, and a slow reader "
+     "misses "
+     "some.",
+     R"({"type":"boolean","default":false})"}};
 
 constexpr Route snapshot(Route route) {
     route.is_snapshot = true;
@@ -75,6 +86,11 @@ constexpr Route open(Route route) {
 constexpr Route capability(Route route) {
     route.guard = Guard::Capability;
     route.body = BodyRule::Bytes;
+    return route;
+}
+// A secret in the path and JSON in the body.
+constexpr Route webhook(Route route) {
+    route.guard = Guard::Capability;
     return route;
 }
 constexpr Route later(Method method, std::string_view pattern, std::string_view summary) {
@@ -119,6 +135,9 @@ constexpr Route kRoutes[] = {
         answer_schema<std::vector<domain::Task>>, kLimit50),
     get(AGENT "/timers", "Timers, newest first.", reads::timers,
         answer_schema<std::vector<domain::Timer>>, kLimit50),
+    of_history(get(AGENT "/work-items", "A page of work items, newest change first.", work::list,
+                   answer_schema<service::WorkItemsPage>, kWorkQuery)),
+    of_history(get(AGENT "/work-items/{work_item_id}", "One work item.", work::show, any_json)),
     of_history(get(AGENT "/events", "A page of the agent's events.", reads::events,
                    answer_schema<EventPage>, kPageQuery)),
     get(AGENT "/events/stream", "The agent's events as they happen.", reads::event_stream, nullptr,
@@ -130,7 +149,8 @@ constexpr Route kRoutes[] = {
     get("/metrics", "Counters of this server, for Prometheus.", runtime::metrics, nullptr),
     get("/openapi.json", "This document.", runtime::openapi, any_json),
     open(get("/healthz", "Is the process alive?", runtime::healthz, answer_schema<Ok>)),
-    open(get("/readyz", "Does the runtime answer requests?", runtime::readyz, answer_schema<Ok>)),
+    open(get("/readyz", "Can the runtime write, and is its database sound? 503 with the reason.",
+             runtime::readyz, answer_schema<Ok>)),
 
     of_history(get("/control/gate/documents",
                    "Result documents, newest first; waiting ones are judged first.", gates::list,
@@ -150,8 +170,12 @@ constexpr Route kRoutes[] = {
          body_schema<EnqueueBody>, answer_schema<Delivered>),
     post("/enqueue", "The same for the default agent.", deliveries::enqueue,
          body_schema<EnqueueBody>, answer_schema<Delivered>),
-    open(post("/webhooks/generic/{agent_id}", "Any JSON, as evidence.", deliveries::webhook,
-              any_json, answer_schema<Delivered>)),
+    webhook(post("/webhooks/{token}",
+                 "A delivery of an external system, as JSON. The token is that of `holon webhook "
+                 "create`; GitHub, GitLab and Stripe sign it, too.",
+                 deliveries::webhook, any_json, answer_schema<Delivered>)),
+    webhook(post("/webhooks/generic/{agent_id}", "Closed; the answer says how to open one.",
+                 deliveries::closed_webhook, any_json, answer_schema<Delivered>)),
     capability(post("/callbacks/wake/{token}",
                     "Reports an external change: wakes the agent of this URL.",
                     deliveries::wake_callback, nullptr, answer_schema<CalledBack>)),
@@ -161,8 +185,9 @@ constexpr Route kRoutes[] = {
          body_schema<PromptBody>, answer_schema<Delivered>),
     post(CONTROL "/wake", "Wakes the agent.", deliveries::wake, body_schema<WakeBody>,
          answer_schema<Woken>),
-    post(CONTROL "/control", "Starts, stops, pauses or resumes the agent.", controls::control,
-         body_schema<ControlBody>, answer_schema<Ok>),
+    post(CONTROL "/control",
+         "Starts, stops, pauses or resumes the agent, or recovers it after a fault.",
+         controls::control, body_schema<ControlBody>, answer_schema<Ok>),
     post(CONTROL "/current-run/abort", "Aborts the current turn and leaves the agent stopped.",
          controls::abort_run, body_schema<AbortBody>, answer_schema<Aborted>),
     post(CONTROL "/create", "Creates the agent, or returns the existing one.", controls::create,
@@ -173,6 +198,17 @@ constexpr Route kRoutes[] = {
          answer_schema<domain::Timer>),
     post(CONTROL "/timers/{timer_id}/cancel", "Cancels a timer.", controls::cancel_timer,
          body_schema<TrustBody>, answer_schema<domain::Timer>),
+    post(CONTROL "/work-items", "Creates a work item; the agent starts on it when it is free.",
+         work::create, body_schema<WorkItemBody>, answer_schema<domain::WorkItem>),
+    post(CONTROL "/work-items/{work_item_id}/pick", "Makes it the agent's current one.", work::pick,
+         strict_schema<TrustBody>, any_json),
+    post(CONTROL "/work-items/{work_item_id}/block", "Blocks it; the agent is reminded later.",
+         work::block, strict_schema<WorkBlockBody>, any_json),
+    post(CONTROL "/work-items/{work_item_id}/unblock",
+         "Lets it continue, whether it was blocked or waited for the operator.", work::unblock,
+         strict_schema<TrustBody>, any_json),
+    post(CONTROL "/work-items/{work_item_id}/done", "Completes it.", work::done,
+         strict_schema<TrustBody>, any_json),
     post(CONTROL "/debug-prompt", "Shows the prompt that a message would produce; runs nothing.",
          controls::debug_prompt, body_schema<DebugPromptBody>, answer_schema<PromptDump>),
     post(CONTROL "/model", "Sets the agent's own model.", controls::set_model,
@@ -191,6 +227,27 @@ constexpr Route kRoutes[] = {
          controls::rotate_trigger, strict_schema<TrustBody>, answer_schema<Done>),
     post(CONTROL "/external-trigger/revoke", "Revokes the wake URL.", controls::revoke_trigger,
          strict_schema<TrustBody>, answer_schema<Done>),
+    get(AGENT "/webhooks", "The agent's webhooks, newest first, without URLs and secrets.",
+        controls::webhooks, answer_schema<std::vector<service::WebhookView>>),
+    post(CONTROL "/webhooks", "Makes a webhook. Its URL and secret are shown only now.",
+         controls::create_webhook, strict_schema<service::WebhookRequest>,
+         answer_schema<service::WebhookView>),
+    post(CONTROL "/webhooks/{webhook_id}/rotate",
+         "Replaces the URL and the secret of a webhook; the old ones stop working.",
+         controls::rotate_webhook, strict_schema<RotateWebhookBody>,
+         answer_schema<service::WebhookView>),
+    post(CONTROL "/webhooks/{webhook_id}/revoke", "Revokes a webhook.", controls::revoke_webhook,
+         strict_schema<TrustBody>, answer_schema<service::WebhookView>),
+    post("/control/runs/stream",
+         "Gives an agent one prompt. The connection holds the run: closing it interrupts the turn.",
+         runs::start, strict_schema<service::RunRequest>, nullptr),
+    get("/control/runs/{run_id}", "The result of a run that is over.", runs::result,
+        answer_schema<service::RunResponse>),
+    post("/control/runs/{run_id}/interrupt", "Stops the turn of a run; its message is kept.",
+         runs::interrupt, body_schema<InterruptBody>, answer_schema<Ok>),
+    post("/control/runs/{run_id}/finish",
+         "Removes the temporary agent of a run that has completed.", runs::finish,
+         body_schema<TrustBody>, answer_schema<Ok>),
     {.method = Method::Post,
      .pattern = "/control/runtime/shutdown",
      .summary = "Shuts the process down. Does not stop agents.",
@@ -202,7 +259,6 @@ constexpr Route kRoutes[] = {
     later(Method::Get, AGENT "/skills", "Installed skills."),
     later(Method::Post, CONTROL "/skills/install", "Installs a skill."),
     later(Method::Post, CONTROL "/skills/uninstall", "Removes a skill."),
-    later(Method::Post, CONTROL "/work-items", "Creates a work item."),
     later(Method::Post, CONTROL "/operator-bindings", "Binds an operator transport."),
     later(Method::Post, CONTROL "/operator-ingress",
           "A message from an operator over a transport."),

@@ -70,6 +70,16 @@ TEST_P(Routes, ThreeInspectionsOfAnAgentHaveThreeShapes) {
     EXPECT_EQ(state.json().at("agent").at("identity").at("agent_id"), "other");
 }
 
+TEST_P(Routes, TheListOfAgentsIsPagedThroughBehindACursor) {
+    const auto first = ask(get("/agents/list?limit=1")).json().as_array();
+    ASSERT_EQ(first.size(), 1U);
+    EXPECT_EQ(first.at(0).at("identity").at("agent_id"), "main");
+    const auto next = ask(get("/agents/list?after=main")).json().as_array();
+    ASSERT_EQ(next.size(), 1U);
+    EXPECT_EQ(next.at(0).at("identity").at("agent_id"), "other");
+    EXPECT_EQ(ask(get("/agents/list?limit=x")).status, 400);
+}
+
 // contract: API-18, API-19
 TEST_P(Routes, WithoutAnAgentMeanTheDefaultOne) {
     for (const auto* path : {"/status", "/state", "/briefs", "/transcript"}) {
@@ -144,7 +154,8 @@ TEST_P(Routes, RuntimeStatusDescribesTheProcessAndItsActivity) {
 }
 
 TEST_P(Routes, ShutdownNeedsNoBody) {
-    const auto answer = ask(request("POST", "/control/runtime/shutdown"));
+    const auto answer =
+        ask(request("POST", "/control/runtime/shutdown", {{"Content-Type", "application/json"}}));
     EXPECT_EQ(answer.status, 200);
     EXPECT_EQ(answer.json().at("shutdown_requested"), true);
     EXPECT_EQ(shutdowns_, 1);
@@ -197,12 +208,50 @@ TEST_P(Routes, EnqueueRefusesClaimsOfAuthority) {
     EXPECT_THAT(service_.calls(), IsEmpty());
 }
 
-TEST_P(Routes, GenericWebhookTakesAnyJson) {
-    EXPECT_EQ(ask(post("/webhooks/generic/main", "[1,2]")).status, 200);
-    const auto got = *service_.last_enqueue();
-    EXPECT_EQ(got.body, domain::Body(domain::JsonBody{json::array{1, 2}}));
-    EXPECT_EQ(got.origin, domain::Origin(domain::WebhookOrigin{.source = "generic_webhook"}));
-    EXPECT_EQ(got.surface, domain::DeliverySurface::HttpWebhook);
+TEST_P(Routes, AWebhookReceivesTheBytesAndTheHeadersThatWereSigned) {
+    const auto sent = ask(request("POST", "/webhooks/wh_right",
+                                  {{"Content-Type", "application/json"},
+                                   {"X-Hub-Signature-256", "sha256=ab"},
+                                   {"X-GitHub-Event", "push"},
+                                   {"X-Other", "x"}},
+                                  "[1,  2]"));
+    EXPECT_EQ(sent.status, 200) << sent.body;
+    const auto got = *service_.last_webhook();
+    EXPECT_EQ(got.body, "[1,  2]");
+    EXPECT_THAT(got.headers,
+                testing::UnorderedElementsAre(testing::Pair("x-hub-signature-256", "sha256=ab"),
+                                              testing::Pair("x-github-event", "push")));
+    EXPECT_EQ(refusal(post("/webhooks/wh_wrong", "{}")), (Refusal{403, "webhook_refused"}));
+    EXPECT_EQ(refusal(request("POST", "/webhooks/wh_right", {{"Content-Type", "text/plain"}}, "x")),
+              (Refusal{415, "unsupported_media_type"}));
+}
+
+TEST_P(Routes, AWebhookBeyondItsRateSaysWhenToTryAgain) {
+    const auto busy = ask(post("/webhooks/wh_busy", "{}"));
+    EXPECT_EQ(busy.status, 429);
+    EXPECT_EQ(busy.headers.at("retry-after"), "7");
+}
+
+// The name of an agent is no secret.
+TEST_P(Routes, TheOldWebhookURLIsClosedAndNamesTheCommand) {
+    const auto closed = ask(post("/webhooks/generic/main", "[1,2]"));
+    EXPECT_EQ(closed.status, 403);
+    EXPECT_THAT(closed.body, testing::HasSubstr("holon webhook create --agent main"));
+    EXPECT_EQ(service_.last_enqueue(), std::nullopt);
+    EXPECT_EQ(service_.last_webhook(), std::nullopt);
+}
+
+TEST_P(Routes, WebhooksAreMadeListedRotatedAndRevoked) {
+    const auto made = ask(post("/control/agents/main/webhooks", R"({"signature":"github"})"));
+    EXPECT_EQ(made.status, 200) << made.body;
+    EXPECT_THAT(made.body, testing::HasSubstr("/webhooks/wh_right"));
+    EXPECT_EQ(ask(get("/agents/main/webhooks")).status, 200);
+    EXPECT_EQ(ask(post("/control/agents/main/webhooks/w/rotate", R"({"secret":"s"})")).status, 200);
+    EXPECT_EQ(ask(post("/control/agents/main/webhooks/w/revoke", "{}")).status, 200);
+    EXPECT_THAT(service_.calls(),
+                testing::ElementsAre("webhook main github", "rotate_webhook main w",
+                                     "revoke_webhook main w"));
+    EXPECT_EQ(refusal(post("/control/agents/main/webhooks", R"({"signature":"pgp"})")).first, 422);
 }
 
 TEST_P(Routes, CallbacksReadTheirBodyByItsType) {
@@ -263,6 +312,35 @@ TEST_P(Routes, ControlsReachTheService) {
                     "trigger main false", "trigger main true", "revoke main"));
 }
 
+// contract: WORK-99, WORK-101
+TEST_P(Routes, WorkItemsReachTheService) {
+    const auto done = [&](const std::string& path, const char* body) {
+        const auto answer = ask(post("/control/agents/main/work-items" + path, body));
+        EXPECT_EQ(answer.status, 200) << path << answer.body;
+        return answer.json();
+    };
+    EXPECT_EQ(done("", R"({"objective":"ship"})").at("objective"), "ship");
+    EXPECT_EQ(done("/w/pick", "{}").at("id"), "w");
+    EXPECT_EQ(done("/w/block", R"({"blocked_by":"CI","recheck_after":5})").at("id"), "w");
+    EXPECT_EQ(done("/w/unblock", "{}").at("id"), "w");
+    EXPECT_EQ(done("/w/done", "{}").at("id"), "w");
+    EXPECT_EQ(ask(get("/agents/main/work-items")).json().at("work_items").as_array().size(), 1U);
+    EXPECT_EQ(ask(get("/agents/main/work-items?filter=open&limit=7&after=x")).json().at("next"),
+              "x");
+    EXPECT_EQ(ask(get("/agents/main/work-items/w")).json().at("id"), "w");
+    EXPECT_EQ(refusal(post("/control/agents/main/work-items", "{}")),
+              (Refusal{422, "invalid_body"}));
+    EXPECT_EQ(refusal(post("/control/agents/main/work-items", R"({"objective":" "})")).second,
+              "invalid_body");
+    EXPECT_EQ(refusal(post("/control/agents/main/work-items/w/block", "{}")),
+              (Refusal{422, "invalid_body"}));
+    EXPECT_EQ(refusal(get("/agents/main/work-items?filter=odd")).second, "invalid_query");
+    EXPECT_THAT(service_.calls(),
+                ElementsAre("new work main ship", "pick main w ", "block main w CI",
+                            "unblock main w ", "done main w ", "work items main all 50",
+                            "work items main open 7", "work item main w"));
+}
+
 // contract: WT-25
 TEST_P(Routes, DetachingNeedsTheWorkspaceThatIsMeant) {
     EXPECT_EQ(refusal(post("/control/agents/main/workspace/detach", "{}")),
@@ -313,7 +391,7 @@ TEST_P(Routes, FailuresOfTheServiceKeepTheirKindAndDetails) {
     EXPECT_EQ(refusal(get("/agents/nobody/status")).first, 404);
     EXPECT_EQ(refusal(get("/agents/..%2f..%2fetc/status")).first, 404);
     service_.fail_next({base::ErrorCode::Io, "disk full"});
-    EXPECT_EQ(refusal(get("/readyz")).first, 500);
+    EXPECT_EQ(refusal(get("/readyz")).first, 503);
     EXPECT_EQ(ask(get("/readyz")).status, 200);
 }
 
@@ -333,7 +411,7 @@ TEST_P(Routes, UnknownPathsAndMethodsAreJsonErrors) {
 TEST_P(Routes, PartsThatAreNotBuiltYetSaySo) {
     for (const auto* path : {"/agents/main/skills", "/worktree-summary"})
         EXPECT_EQ(refusal(get(path)), (Refusal{501, "not_supported"}));
-    EXPECT_EQ(refusal(post("/control/agents/main/work-items", R"({"objective":"x"})")),
+    EXPECT_EQ(refusal(post("/control/agents/main/operator-bindings", "{}")),
               (Refusal{501, "not_supported"}));
 }
 
@@ -360,9 +438,11 @@ TEST_P(Routes, MetricsCountRequestsByRoute) {
 // A path of the pattern that the fake answers, and a body for it.
 std::string example_path(std::string_view pattern) {
     std::string path(pattern);
+    const char* token = pattern.starts_with("/webhooks") ? "wh_right" : "cb_right";
     for (const auto& [name, value] : std::map<std::string, std::string>{{"{agent_id}", "main"},
-                                                                        {"{token}", "cb_right"},
+                                                                        {"{token}", token},
                                                                         {"{timer_id}", "timer-1"},
+                                                                        {"{run_id}", "run-1"},
                                                                         {"{document_id}", "TS-1"}})
         if (const auto at = path.find(name); at != std::string::npos)
             path.replace(at, name.size(), value);
@@ -371,12 +451,21 @@ std::string example_path(std::string_view pattern) {
 
 std::string example_body(std::string_view pattern) {
     const std::map<std::string_view, std::string> bodies{
-        {"/prompt", R"({"text":"x"})"},         {"/wake", R"({"reason":"x"})"},
-        {"/control", R"({"action":"start"})"},  {"/tasks", R"({"summary":"s","cmd":"c"})"},
-        {"/timers", R"({"duration_ms":1})"},    {"/debug-prompt", R"({"text":"x"})"},
-        {"/model", R"({"model":"a/b"})"},       {"/attach", R"({"path":"/p"})"},
-        {"/detach", R"({"workspace_id":"w"})"}, {"/gate/check", R"({"file":"/f.md"})"},
-        {"/release", R"({"reason":"x"})"},      {"/gate/purge", R"({"document_id":"TS-1"})"}};
+        {"/prompt", R"({"text":"x"})"},
+        {"/wake", R"({"reason":"x"})"},
+        {"/control", R"({"action":"start"})"},
+        {"/tasks", R"({"summary":"s","cmd":"c"})"},
+        {"/work-items", R"({"objective":"ship"})"},
+        {"/block", R"({"blocked_by":"CI"})"},
+        {"/timers", R"({"duration_ms":1})"},
+        {"/debug-prompt", R"({"text":"x"})"},
+        {"/model", R"({"model":"a/b"})"},
+        {"/attach", R"({"path":"/p"})"},
+        {"/detach", R"({"workspace_id":"w"})"},
+        {"/gate/check", R"({"file":"/f.md"})"},
+        {"/interrupt", R"({"reason":"x"})"},
+        {"/release", R"({"reason":"x"})"},
+        {"/gate/purge", R"({"document_id":"TS-1"})"}};
     for (const auto& [end, body] : bodies)
         if (pattern.ends_with(end)) return body;
     return "{}";
@@ -405,6 +494,10 @@ TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
         if (!route.supported) {
             EXPECT_EQ(answer.status, 501) << path;
             EXPECT_TRUE(operation.at("responses").as_object().contains("501"));
+            continue;
+        }
+        if (route.pattern.starts_with("/webhooks/generic/")) {
+            EXPECT_EQ(answer.status, 403) << "it is closed for good";
             continue;
         }
         EXPECT_EQ(answer.status, 200) << path << " " << answer.body;

@@ -70,9 +70,12 @@ Answer healthz(const Context&, const Request&) {
     return json_response(base::to_json(Ok{}));
 }
 
-// Ready means that the runtime answers, not only that this process lives.
+// Ready means that the runtime does its work, not only that this process lives.
 Answer readyz(const Context& context, const Request&) {
-    TRY(context.service.activity());
+    if (auto ready = context.service.ready(); !ready) {
+        ready.error().code = base::ErrorCode::Unavailable;
+        return std::unexpected(ready.error());
+    }
     return json_response(base::to_json(Ok{}));
 }
 

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <list>
+#include <mutex>
+#include <utility>
 
 #include "base/text.h"
 #include "service/views/envelope.h"
@@ -49,6 +51,42 @@ std::string encode_frame(const std::string& agent, const domain::Event& event) {
                        base::printable(event.kind), data);
 }
 
+std::string encode_delta(const service::Delta& delta) {
+    return fmt::format("event: delta\ndata: {}\n\n", base::json_text(base::to_json(delta)));
+}
+
+namespace {
+
+// Deltas between two iterations of the loop. Filled on a thread of the runtime.
+class DeltaBox {
+public:
+    // True when the loop has to be notified.
+    bool add(service::Delta delta) {
+        const std::lock_guard lock(mutex_);
+        bytes_ += delta.text.size();
+        list_.push_back(std::move(delta));
+        while (bytes_ > kDeltaBytesMax && list_.size() > 1) {
+            bytes_ -= list_.front().text.size();
+            list_.pop_front();
+        }
+        return !std::exchange(is_posted_, true);
+    }
+    std::deque<service::Delta> take() {
+        const std::lock_guard lock(mutex_);
+        is_posted_ = false;
+        bytes_ = 0;
+        return std::exchange(list_, {});
+    }
+
+private:
+    std::mutex mutex_;
+    std::deque<service::Delta> list_;
+    std::size_t bytes_{0};
+    bool is_posted_{false};
+};
+
+}  // namespace
+
 class Channel : public std::enable_shared_from_this<Channel> {
 public:
     Channel(EventHub& hub, std::string agent, std::int64_t newest)
@@ -69,6 +107,26 @@ public:
                     channel->watch_ = std::move(watch);
                     channel->advance(newest);
                 }
+            });
+        });
+    }
+
+    // For the first reader that wants deltas.
+    void start_deltas() {
+        if (std::exchange(watches_deltas_, true)) return;
+        hub_.submit_([&service = hub_.service_, agent = agent_, bell = hub_.bell_,
+                      weak = weak_from_this()]() mutable {
+            auto box = std::make_shared<DeltaBox>();
+            auto watch =
+                service.watch_deltas(agent, [bell, box, weak](const service::Delta& delta) {
+                    if (!box->add(delta)) return;
+                    bell->post([box, weak] {
+                        const auto deltas = box->take();
+                        if (const auto channel = weak.lock()) channel->pass_on(deltas);
+                    });
+                });
+            bell->post([weak = std::move(weak), watch = std::move(watch)]() mutable {
+                if (const auto channel = weak.lock()) channel->delta_watch_ = std::move(watch);
             });
         });
     }
@@ -108,6 +166,19 @@ private:
             rung->posted = false;
             if (const auto channel = weak.lock()) channel->advance(rung->newest.load());
         });
+    }
+
+    void pass_on(const std::deque<service::Delta>& deltas) {
+        std::vector<FrameText> frames;
+        for (const auto& delta : deltas)
+            frames.push_back(std::make_shared<const std::string>(encode_delta(delta)));
+        const auto self = shared_from_this();
+        for (auto reader = readers_.begin(); reader != readers_.end();) {
+            auto* const one = *reader++;
+            if (!one->wants_deltas_) continue;
+            for (const auto& frame : frames) one->add_delta(newest_, frame);
+            one->wake_();
+        }
     }
 
     void fill() {
@@ -162,16 +233,20 @@ private:
     std::int64_t newest_;
     bool filling_{false};
     std::shared_ptr<void> watch_;
+    bool watches_deltas_{false};
+    std::shared_ptr<void> delta_watch_;
 };
 
-Subscription::Subscription(EventHub& hub, std::shared_ptr<Channel> channel, std::int64_t after_seq,
+Subscription::Subscription(EventHub& hub, std::shared_ptr<Channel> channel, const Follow& follow,
                            std::function<void()> wake)
     : hub_(hub),
       channel_(std::move(channel)),
-      cursor_(after_seq),
+      cursor_(follow.after_seq),
+      wants_deltas_(follow.deltas),
       wake_(std::move(wake)),
       self_(std::make_shared<Subscription*>(this)) {
     channel_->readers_.push_back(this);
+    if (wants_deltas_) channel_->start_deltas();
 }
 
 Subscription::~Subscription() {
@@ -181,6 +256,12 @@ Subscription::~Subscription() {
 
 std::vector<FrameText> Subscription::take(std::size_t bytes_max) {
     std::vector<FrameText> out;
+    take_events(out, bytes_max);
+    if (out.empty()) take_deltas(out, bytes_max);
+    return out;
+}
+
+void Subscription::take_events(std::vector<FrameText>& out, std::size_t bytes_max) {
     std::size_t bytes = 0;
     while (!page_.empty() && bytes < bytes_max) {
         bytes += page_.front().text->size();
@@ -188,18 +269,34 @@ std::vector<FrameText> Subscription::take(std::size_t bytes_max) {
         out.push_back(std::move(page_.front().text));
         page_.pop_front();
     }
-    if (!out.empty() || failure_ || reading_) return out;
-    if (!channel_->reaches(cursor_)) {
-        read_page();
-        return out;
-    }
+    if (!out.empty() || failure_ || reading_) return;
+    if (!channel_->reaches(cursor_)) return read_page();
     for (const auto& frame : channel_->behind(cursor_)) {
         if (bytes >= bytes_max) break;
         bytes += frame.text->size();
         cursor_ = frame.seq;
         out.push_back(frame.text);
     }
-    return out;
+}
+
+// Those that belong after an event which has not been written yet wait for it.
+void Subscription::take_deltas(std::vector<FrameText>& out, std::size_t bytes_max) {
+    std::size_t bytes = 0;
+    while (!deltas_.empty() && deltas_.front().after_seq <= cursor_ && bytes < bytes_max) {
+        bytes += deltas_.front().text->size();
+        delta_bytes_ -= deltas_.front().text->size();
+        out.push_back(std::move(deltas_.front().text));
+        deltas_.pop_front();
+    }
+}
+
+void Subscription::add_delta(std::int64_t after_seq, const FrameText& text) {
+    delta_bytes_ += text->size();
+    deltas_.push_back({after_seq, text});
+    while (delta_bytes_ > kDeltaBytesMax) {
+        delta_bytes_ -= deltas_.front().text->size();
+        deltas_.pop_front();
+    }
 }
 
 void Subscription::read_page() {
@@ -239,7 +336,7 @@ std::unique_ptr<Subscription> EventHub::subscribe(const Follow& follow,
         channel->start();
     }
     return std::unique_ptr<Subscription>(
-        new Subscription(*this, std::move(channel), follow.after_seq, std::move(wake)));
+        new Subscription(*this, std::move(channel), follow, std::move(wake)));
 }
 
 }  // namespace http_surface

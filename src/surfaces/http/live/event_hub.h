@@ -34,6 +34,11 @@ inline constexpr std::size_t kRingFramesMax = 1024;
 inline constexpr std::size_t kRingBytesMax = 1024 * 1024;
 inline constexpr std::int64_t kPageEvents = 256;
 inline constexpr std::size_t kPageBytesMax = 256 * 1024;
+// What is kept of deltas for one reader, and on their way here. Beyond it the oldest are dropped.
+inline constexpr std::size_t kDeltaBytesMax = 64 * 1024;
+
+// "event: delta\ndata: {...}\n\n": no event, so it has no id to continue from.
+std::string encode_delta(const service::Delta& delta);
 
 class EventHub;
 class Channel;
@@ -54,15 +59,27 @@ public:
 private:
     friend class EventHub;
     friend class Channel;
-    Subscription(EventHub& hub, std::shared_ptr<Channel> channel, std::int64_t after_seq,
+    // A delta, and the newest event before it: it is written after that one.
+    struct PendingDelta {
+        std::int64_t after_seq{0};
+        FrameText text;
+    };
+
+    Subscription(EventHub& hub, std::shared_ptr<Channel> channel, const Follow& follow,
                  std::function<void()> wake);
     void read_page();
+    void take_events(std::vector<FrameText>& out, std::size_t bytes_max);
+    void take_deltas(std::vector<FrameText>& out, std::size_t bytes_max);
+    void add_delta(std::int64_t after_seq, const FrameText& text);
 
     EventHub& hub_;
     std::shared_ptr<Channel> channel_;
     std::int64_t cursor_;
+    const bool wants_deltas_;
     std::function<void()> wake_;
     std::deque<Frame> page_;
+    std::deque<PendingDelta> deltas_;
+    std::size_t delta_bytes_{0};
     bool reading_{false};
     std::optional<base::Error> failure_;
     std::shared_ptr<Subscription*> self_;  // Emptied when this goes; page reads may come later.

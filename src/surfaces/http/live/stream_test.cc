@@ -136,6 +136,7 @@ TEST_F(Stream, RefusesCursorsItCannotContinueFrom) {
         EXPECT_EQ(answer.status, 404) << cursor;
         EXPECT_EQ(answer.json().at("code"), "cursor_not_found");
         EXPECT_EQ(answer.json().at("after_seq"), std::stoi(cursor));
+        EXPECT_EQ(answer.json().at("oldest_seq"), 11);
         EXPECT_EQ(answer.json().at("event_seq"), 20);
     }
     EXPECT_EQ(tcp().ask(get(std::string(kPath) + "?after_seq=x")).status, 400);
@@ -223,6 +224,53 @@ TEST_F(Stream, AThousandIdleReadersAreServed) {
     service_.add_events("main", 1);
     for (auto& reader : readers) ASSERT_EQ(reader.next_seq(), 1);
     EXPECT_EQ(service_.page_reads(), 1U);
+}
+
+TEST_F(Stream, SendsDeltasWithoutAnIdToThoseWhoAskForThem) {
+    start();
+    Reader plain(tcp(), kPath);
+    Reader live(tcp(), std::string(kPath) + "?deltas=true");
+    ASSERT_TRUE(test_support::eventually([&] { return service_.delta_watchers() == 1; }));
+    service_.add_delta("main", "Hel");
+    EXPECT_EQ(live.next(), "event: delta\ndata: {\"kind\":\"text\",\"text\":\"Hel\"}");
+    service_.add_events("main", 1);
+    EXPECT_EQ(live.next_seq(), 1);
+    service_.add_delta("main", "lo");
+    EXPECT_EQ(live.next(), "event: delta\ndata: {\"kind\":\"text\",\"text\":\"lo\"}");
+    service_.add_events("main", 1);
+    EXPECT_EQ(live.next_seq(), 2);
+    // The other one has the same events, and nothing else.
+    EXPECT_EQ(plain.next_seq(), 1);
+    EXPECT_EQ(plain.next_seq(), 2);
+    EXPECT_EQ(tcp().ask(get(std::string(kPath) + "?deltas=maybe")).status, 400);
+}
+
+TEST_F(Stream, ASlowReaderLosesDeltasAndNoEvent) {
+    start({.limits = {.write = std::chrono::minutes(10)}});
+    auto client = tcp();
+    const int small = 4096;
+    ::setsockopt(client.fd(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    Reader slow(std::move(client), std::string(kPath) + "?deltas=true");
+    Reader fast(tcp(), kPath);
+    ASSERT_TRUE(test_support::eventually([&] { return service_.delta_watchers() == 1; }));
+    constexpr int kRounds = 200;
+    const std::string piece(20'000, 'x');
+    for (int i = 0; i < kRounds; ++i) {
+        for (int k = 0; k < 5; ++k) service_.add_delta("main", piece);
+        service_.add_events("main", 1);
+    }
+    // Everything has been handed out by now, whether or not the slow one has read it.
+    for (std::int64_t seq = 1; seq <= kRounds; ++seq) ASSERT_EQ(fast.next_seq(), seq);
+    std::int64_t deltas = 0;
+    for (std::int64_t seq = 1; seq <= kRounds;) {
+        const std::string frame = slow.next();
+        ASSERT_NE(frame, "");
+        if (frame.starts_with("event: delta")) ++deltas;
+        if (!frame.starts_with("id: ")) continue;
+        ASSERT_EQ(std::stoll(frame.substr(4)), seq);
+        ++seq;
+    }
+    EXPECT_LT(deltas, 5 * kRounds);
 }
 
 TEST_F(Stream, ForgetsAnAgentWithoutFollowers) {

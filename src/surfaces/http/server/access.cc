@@ -2,8 +2,8 @@
 
 #include <cctype>
 
-#include <openssl/crypto.h>
-
+#include "base/hash.h"
+#include "base/text.h"
 #include "surfaces/http/server/errors.h"
 
 namespace http_surface {
@@ -57,9 +57,10 @@ bool requires_token(AuthMode mode, bool token_configured, std::string_view liste
     return true;
 }
 
-bool equal_in_constant_time(std::string_view left, std::string_view right) {
-    return left.size() == right.size() &&
-           CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
+bool is_json(std::string_view content_type) {
+    const std::string type = lower(base::trim(content_type.substr(0, content_type.find(';'))));
+    return type == "application/json" ||
+           (type.starts_with("application/") && type.ends_with("+json"));
 }
 
 std::string host_of(std::string_view host_and_port) {
@@ -103,25 +104,30 @@ std::variant<Rights, Response> Access::admit(Guard guard, const Head& head, cons
         return Rights{.admission = domain::AdmissionContext::PublicUnauthenticated,
                       .control = false,
                       .replay = false};
-    if (peer.is_unix) return Rights{};
+    if (peer.is_unix) return check_user(peer);
     if (peer.token_required) return check_token(head, peer);
     if (auto refused = check_browser(head)) return std::move(*refused);
     return Rights{};
 }
 
+// The mode of the socket keeps others out already, unless its folder or mode was changed.
+std::variant<Rights, Response> Access::check_user(const Peer& peer) const {
+    if (peer.uid && (*peer.uid == rules_.owner || *peer.uid == 0)) return Rights{};
+    return refusal(403, "forbidden", "this socket is for the user that runs the daemon");
+}
+
 std::variant<Rights, Response> Access::check_token(const Head& head, const Peer& peer) {
     if (!head.authorization) return unauthorized();
-    const base::Time now = clock_.now();
-    // Before the comparison, or guessing would continue at full speed despite the 429.
-    if (const auto wait = limiter_.blocked_for(peer.key, now)) return too_many(*wait);
     const std::string_view sent = *head.authorization;
     const bool bearer = sent.starts_with(kScheme);
     const std::string_view secret = bearer ? sent.substr(kScheme.size()) : std::string_view();
     constexpr auto kAuthenticated = domain::AdmissionContext::ControlAuthenticated;
-    if (bearer && rules_.token && equal_in_constant_time(secret, *rules_.token))
+    if (bearer && rules_.token && base::equal_in_constant_time(secret, *rules_.token))
         return Rights{.admission = kAuthenticated};
-    if (bearer && rules_.viewer_token && equal_in_constant_time(secret, *rules_.viewer_token))
+    if (bearer && rules_.viewer_token && base::equal_in_constant_time(secret, *rules_.viewer_token))
         return Rights{.admission = kAuthenticated, .control = false, .replay = false};
+    const base::Time now = clock_.now();
+    if (const auto wait = limiter_.blocked_for(peer.key, now)) return too_many(*wait);
     ++failures_;
     limiter_.record(peer.key, now);
     return refusal(403, "forbidden",

@@ -4,6 +4,8 @@
 // Decided from the head of a request alone, before a byte of its body is read.
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <map>
 #include <optional>
@@ -30,8 +32,8 @@ bool is_loopback(std::string_view host);
 
 bool requires_token(AuthMode mode, bool token_configured, std::string_view listen_host);
 
-// Takes as long for a wrong guess as for a right one of the same length.
-bool equal_in_constant_time(std::string_view left, std::string_view right);
+// "application/json; charset=utf-8" and "application/cloudevents+json" are JSON.
+bool is_json(std::string_view content_type);
 
 // "example.org:80" -> "example.org", "[::1]:80" -> "::1", in lower case; empty when malformed.
 std::string host_of(std::string_view host_and_port);
@@ -58,6 +60,7 @@ struct AccessRules {
     std::optional<std::string> token{};
     std::optional<std::string> viewer_token{};
     std::vector<std::string> allowed_hosts{};
+    std::uint32_t owner{::geteuid()};  // This user and root may use the Unix socket.
     std::size_t auth_failures{10};
     std::chrono::milliseconds auth_window{60'000};
 };
@@ -66,11 +69,14 @@ class Access {
 public:
     Access(AccessRules rules, base::Clock& clock);
 
-    // The caller's rights, or the refusal to answer with: 401, 403 or 429.
+    // The caller's rights, or the refusal to answer with: 401, 403 or 429. The right token is
+    // accepted however many wrong ones came before it: otherwise any local user could lock the
+    // operator out.
     std::variant<Rights, Response> admit(Guard guard, const Head& head, const Peer& peer);
     std::uint64_t failures() const { return failures_; }
 
 private:
+    std::variant<Rights, Response> check_user(const Peer& peer) const;
     std::variant<Rights, Response> check_token(const Head& head, const Peer& peer);
     std::optional<Response> check_browser(const Head& head) const;
     bool is_known_host(std::string_view host) const;

@@ -36,6 +36,13 @@ std::optional<std::string> field(const http::fields& fields, Name name) {
     return std::string(entry->value());
 }
 
+std::map<std::string, std::string, std::less<>> delivery_headers(const http::fields& fields) {
+    std::map<std::string, std::string, std::less<>> found;
+    for (const auto name : kDeliveryHeaders)
+        if (auto value = field(fields, name)) found.emplace(name, std::move(*value));
+    return found;
+}
+
 Head head_of(const http::request<http::string_body>& message) {
     const std::string_view target(message.target().data(), message.target().size());
     const auto mark = target.find('?');
@@ -46,7 +53,8 @@ Head head_of(const http::request<http::string_body>& message) {
             .content_type = field(message, http::field::content_type),
             .host = field(message, http::field::host),
             .origin = field(message, http::field::origin),
-            .last_event_id = field(message, "Last-Event-ID")};
+            .last_event_id = field(message, "Last-Event-ID"),
+            .delivery = delivery_headers(message)};
 }
 
 // The answer to what could not be read as a request.
@@ -88,6 +96,13 @@ struct Admitted {
     Request request;
 };
 
+// A page in a browser can send a form, or a request without a body, to any listener, but not JSON.
+// Browsers cannot reach the Unix socket.
+bool is_write_of_unknown_type(const Route& route, const Head& head, const Peer& peer) {
+    return route.guard == Guard::Token && route.method == Method::Post && !peer.is_unix &&
+           (!head.content_type || !is_json(*head.content_type));
+}
+
 std::variant<Admitted, Response> admit(Core& core, Head head, const Peer& peer) {
     auto found = match(routes(), head.method, head.path);
     if (std::holds_alternative<NoRoute>(found))
@@ -105,6 +120,9 @@ std::variant<Admitted, Response> admit(Core& core, Head head, const Peer& peer) 
     const auto& rights = std::get<Rights>(access);
     if (route->guard == Guard::Token && !rights.control && route->method == Method::Post)
         return refusal(403, "view_only", "this token may read, but not change anything");
+    if (is_write_of_unknown_type(*route, head, peer))
+        return refusal(415, "unsupported_media_type",
+                       "send writes with Content-Type: application/json");
     if (route->is_replay && !rights.replay)
         return refusal(403, "replay_not_allowed", "this token may not read history");
     auto query = parse_query(head.query);
@@ -230,8 +248,8 @@ private:
         core_.metrics.answered(route->pattern, response.status,
                                std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now() - began));
-        if (response.follow || response.follow_run) {
-            co_await follow(response);
+        if (response.follow || response.follow_run || response.held_run) {
+            co_await follow(std::move(response));
             co_return false;
         }
         co_return co_await write(std::move(response));
@@ -353,6 +371,7 @@ private:
     std::unique_ptr<FrameStream> subscribe(const Response& wanted) {
         const auto wake = [this] { wake_.cancel(); };
         if (wanted.follow_run) return core_.runs.subscribe(*wanted.follow_run, wake);
+        if (wanted.held_run) return core_.held_runs.subscribe(wanted.held_run, wake);
         return core_.hub.subscribe(*wanted.follow, wake);
     }
 

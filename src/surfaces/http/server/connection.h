@@ -8,6 +8,7 @@
 
 #include "base/os/asio_loop.h"
 #include "surfaces/http/live/event_hub.h"
+#include "surfaces/http/live/held_runs.h"
 #include "surfaces/http/live/run_streams.h"
 #include "surfaces/http/live/snapshot_cache.h"
 #include "surfaces/http/server/access.h"
@@ -35,6 +36,7 @@ struct Core {
     Access& access;
     EventHub& hub;
     RunStreams& runs;
+    HeldRuns& held_runs;
     SnapshotCache& snapshots;
     WorkerPool& pool;
     Metrics& metrics;

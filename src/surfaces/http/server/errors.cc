@@ -19,6 +19,8 @@ constexpr auto kByKind = std::to_array<std::pair<std::string_view, unsigned>>({
     {"unsupported_media_type", 415},
     {"invalid_body", 422},
     {"not_supported", 501},
+    {"payload_too_large", 413},
+    {"rate_limited", 429},
 });
 
 }  // namespace
@@ -52,6 +54,9 @@ Response json_response(const json::value& body, unsigned status) {
 Response error_response(const base::Error& error) {
     auto response = error_body(status_of(error), error.kind, error.message, error.details);
     if (error.kind == "overloaded") response.headers.emplace_back("Retry-After", "1");
+    if (error.kind == "rate_limited")
+        response.headers.emplace_back("Retry-After",
+                                      std::to_string(base::int_at(error.details, "retry_after_s")));
     return response;
 }
 

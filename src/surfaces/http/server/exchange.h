@@ -1,8 +1,10 @@
 // One request and its response as values: what handlers see of HTTP.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +28,14 @@ struct Head {
     std::optional<std::string> host{};
     std::optional<std::string> origin{};
     std::optional<std::string> last_event_id{};
+    // Those of kDeliveryHeaders that were sent, by their names in lower case.
+    std::map<std::string, std::string, std::less<>> delivery{};
 };
+
+// What senders of webhooks sign and label a delivery with.
+inline constexpr auto kDeliveryHeaders = std::to_array<std::string_view>(
+    {"x-hub-signature-256", "x-github-event", "x-github-delivery", "x-gitlab-token",
+     "x-gitlab-event", "x-gitlab-event-uuid", "stripe-signature"});
 
 // The caller, as the listener and the token identify it.
 struct Peer {
@@ -56,6 +65,7 @@ struct Follow {
     std::string agent;
     std::int64_t after_seq{0};
     std::int64_t newest_seq{0};  // When the cursor was checked.
+    bool deltas{false};          // What the agent is doing right now, too.
 };
 
 // The same with the journal of a run, until it has ended.
@@ -64,6 +74,9 @@ struct FollowRun {
     std::int64_t after_seq{0};
 };
 
+// A run that the client holds by its connection; see live/held_runs.h.
+class HeldRun;
+
 struct Response {
     unsigned status{200};
     std::string body{};
@@ -71,6 +84,7 @@ struct Response {
     std::vector<std::pair<std::string, std::string>> headers{};
     std::optional<Follow> follow{};
     std::optional<FollowRun> follow_run{};
+    std::shared_ptr<HeldRun> held_run{};
 };
 
 Response json_response(const json::value& body, unsigned status = 200);

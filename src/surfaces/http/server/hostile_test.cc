@@ -195,10 +195,10 @@ TEST_F(Hostile, OldClientsGetAnAnswerAndAClose) {
     EXPECT_TRUE(client.is_closed());
 }
 
-TEST_F(Hostile, ConnectionsAreBounded) {
+TEST_F(Hostile, ConnectionsAreBoundedAndLeaveRoomForTheSocketOfTheOperator) {
     start({.limits = {.connections = 8}});
     std::vector<Client> open;
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 6; ++i) {
         open.push_back(tcp());
         EXPECT_EQ(open.back().ask(get("/healthz")).status, 200);
     }
@@ -208,6 +208,12 @@ TEST_F(Hostile, ConnectionsAreBounded) {
     EXPECT_EQ(answer.headers.at("retry-after"), "1");
     EXPECT_EQ(answer.json().at("code"), "overloaded");
     EXPECT_TRUE(refused.is_closed());
+    {
+        auto first = local(), second = local();
+        EXPECT_EQ(first.ask(get("/healthz")).status, 200);
+        EXPECT_EQ(second.ask(get("/healthz")).status, 200);
+        EXPECT_EQ(local().receive().status, 503);
+    }
     // One that leaves makes room for another.
     open.pop_back();
     EXPECT_TRUE(test_support::eventually([&] { return tcp().ask(get("/healthz")).status == 200; }));

@@ -89,6 +89,7 @@ public:
           snapshots_(parts_.service, loop_,
                      [this](base::Job task) { pool_.submit(std::move(task)); }),
           runs_(parts_.plans, loop_, [this](base::Job task) { pool_.submit(std::move(task)); }),
+          held_runs_(loop_),
           core_{.loop = loop_,
                 .options = options_,
                 .context = context_,
@@ -96,6 +97,7 @@ public:
                 .access = access_,
                 .hub = hub_,
                 .runs = runs_,
+                .held_runs = held_runs_,
                 .snapshots = snapshots_,
                 .pool = pool_,
                 .metrics = metrics_,
@@ -202,7 +204,10 @@ private:
         if (peer.is_unix) peer.uid = user_behind(socket.native_handle());
         const auto count = core_.open_by_peer.find(peer.key);
         const std::size_t of_peer = count == core_.open_by_peer.end() ? 0 : count->second;
-        if (core_.open.size() >= options_.limits.connections ||
+        const auto& limits = options_.limits;
+        const std::size_t reserved =
+            peer.is_unix ? 0 : std::min(limits.connections_reserved, limits.connections / 4);
+        if (core_.open.size() >= limits.connections - reserved ||
             (!peer.is_unix && of_peer >= options_.limits.connections_per_peer)) {
             ++metrics_.connections_refused;
             boost::system::error_code ignored;
@@ -239,7 +244,8 @@ private:
     Options options_;
     Metrics metrics_;
     std::function<std::string()> metrics_text_{[this] {
-        return metrics_.text() + (parts_.plan_totals ? plan_text(parts_.plan_totals()) : "");
+        return metrics_.text() + (parts_.plan_totals ? plan_text(parts_.plan_totals()) : "") +
+               (parts_.runtime_metrics ? parts_.runtime_metrics() : "");
     }};
     Context context_;
     std::optional<net::ssl::context> tls_;
@@ -249,6 +255,7 @@ private:
     EventHub hub_;
     SnapshotCache snapshots_;
     RunStreams runs_;
+    HeldRuns held_runs_;
     Core core_;
     std::vector<TcpListener> tcp_;
     std::vector<std::string> addresses_;

@@ -23,7 +23,7 @@
 
 namespace http_surface {
 
-// When TCP requires a token. The Unix socket never does: only its owner can open it.
+// When TCP requires a token. The Unix socket never does: only its owner and root may use it.
 enum class AuthMode {
     Auto,      // When a token is configured, or when the address is not a loopback one.
     Required,  // Always; without a configured token everything is refused.
@@ -37,6 +37,8 @@ struct Limits {
     std::size_t body_bytes{2 * 1024 * 1024};
     std::size_t callback_body_bytes{256 * 1024};
     std::size_t connections{8192};
+    // Of these, only for the Unix socket, which is the operator's; at most a quarter.
+    std::size_t connections_reserved{64};
     std::size_t connections_per_peer{2048};  // TCP only; one address (IPv6: one /64) is one peer.
     std::size_t requests_per_connection{100'000};
     std::size_t calls_waiting{1024};  // Requests beyond wait for no thread and get 503.
@@ -101,6 +103,8 @@ struct Parts {
     std::function<void()> request_shutdown{};
     service::Plans* plans{nullptr};  // Without it, routes of plans answer 501.
     std::function<service::PlanTotals()> plan_totals{};
+    // Lines of the runtime for `/metrics`; called on a thread that may wait.
+    std::function<std::string()> runtime_metrics{};
 };
 
 class Server {

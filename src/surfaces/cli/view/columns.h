@@ -1,0 +1,25 @@
+// How much of a text fits on a terminal. Texts are valid UTF-8 without control characters.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "surfaces/cli/view/terminal.h"
+
+namespace cli {
+
+struct FrameSize {
+    std::size_t columns{80};
+    std::size_t rows{24};
+};
+// Of the terminal behind `err`, as it is now; the default where it is none.
+FrameSize size_of(const Terminal& terminal);
+
+// Columns that a text takes: two for wide characters, none for combining ones.
+std::size_t columns_of(std::string_view utf8);
+// The text, cut to `columns` with an ellipsis.
+std::string fitted(std::string_view text, std::size_t columns);
+// The text, filled with blanks to `columns`.
+std::string padded(const std::string& text, std::size_t columns);
+
+}  // namespace cli
