@@ -7,16 +7,19 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "app/credentials.h"
+#include "app/hide_credentials.h"
 #include "app/init.h"
 #include "app/mcp.h"
-#include "app/models.h"
-#include "app/providers.h"
+#include "app/models/credentials.h"
+#include "app/models/models.h"
+#include "app/models/probe.h"
+#include "app/models/providers.h"
 #include "app/runtime.h"
 #include "app/sandbox.h"
 #include "app/serve.h"
 #include "app/store.h"
 #include "base/log/log.h"
+#include "base/os/crash/crash_marks.h"
 #include "base/os/signals.h"
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
@@ -25,6 +28,7 @@
 #include "service/remote/remote_gate.h"
 #include "service/remote/remote_plans.h"
 #include "service/remote/remote_service.h"
+#include "service/run_client.h"
 #include "surfaces/cli/cli.h"
 
 namespace {
@@ -46,13 +50,51 @@ std::string user_name() {
 }
 
 // The first Ctrl-C settles the turn; a second one ends the program at once, and the turn stays open
-// for --resume.
-void interrupt_on_signal(app::Runtime& runtime, const cli::Terminal& terminal, int& count) {
-    if (++count > 1) std::_Exit(static_cast<int>(cli::Exit::Interrupted));
-    if (terminal.err_is_terminal)
-        terminal.note("\nstopping the turn; press Ctrl-C again to leave at once");
-    runtime.service().interrupt("operator_interrupt");
-}
+// for --resume. Any thread.
+class RunInterrupt {
+public:
+    RunInterrupt(service::RunClient& client, const cli::Terminal& terminal)
+        : client_(client), terminal_(terminal) {}
+
+    void operator()(int) {
+        if (++count_ > 1) std::_Exit(static_cast<int>(cli::Exit::Interrupted));
+        if (terminal_.err_is_terminal)
+            terminal_.note("\nstopping the turn; press Ctrl-C again to leave at once");
+        client_.interrupt("operator_interrupt");
+    }
+
+private:
+    service::RunClient& client_;
+    const cli::Terminal& terminal_;
+    int count_{0};
+};
+
+const std::vector kEndSignals{SIGINT, SIGTERM, SIGHUP};
+
+constexpr std::string_view kFault =
+    "holon met a fault of its own and stopped; nothing committed is lost: {}";
+
+// Runs a loop on a thread of its own for as long as this lives.
+class LoopThread {
+public:
+    explicit LoopThread(base::AsioLoop& loop)
+        : loop_(loop), thread_([&loop] {
+              try {
+                  loop.run();
+              } catch (const std::exception& bug) {
+                  // What waits for the loop would wait for ever.
+                  base::log_error(kFault, bug.what());
+                  std::_Exit(static_cast<int>(cli::Exit::Error));
+              }
+          }) {}
+    ~LoopThread() { loop_.stop(); }
+    LoopThread(const LoopThread&) = delete;
+    LoopThread& operator=(const LoopThread&) = delete;
+
+private:
+    base::AsioLoop& loop_;
+    std::jthread thread_;
+};
 
 // Others only read, and no server should be started for that.
 app::Tools tools_of(const cli::Command& command) {
@@ -76,45 +118,60 @@ app::Tools tools_of(const cli::PlanCommand& command) {
     return std::visit(reads, command.action) ? app::Tools::Unused : app::Tools::Used;
 }
 
+cli::Context context_of(service::Service& service, base::Clock& clock, const config::Config& config,
+                        const cli::Terminal& terminal) {
+    return {.service = service,
+            .terminal = terminal,
+            .clock = clock,
+            .default_agent = config.default_agent,
+            .cwd = config.cwd,
+            .workspace_dir = config.workspace_dir};
+}
+
 cli::Exit in_process(const cli::Command& command, const config::Config& config,
                      const cli::Terminal& terminal) {
+    std::unique_ptr<base::CrashMarks> marks;  // Outlives the runtime, whose threads use it.
     const auto runtime = app::Runtime::open(config, tools_of(command));
     if (!runtime) return cli::report(terminal, runtime.error());
-    int interrupts = 0;
-    std::optional<base::Signals> signals;
-    if (std::holds_alternative<cli::RunCommand>(command))
-        signals.emplace((*runtime)->loop(), std::vector{SIGINT, SIGTERM, SIGHUP},
-                        [&](int) { interrupt_on_signal(**runtime, terminal, interrupts); });
-    return cli::execute(command, {.service = (*runtime)->service(),
-                                  .terminal = terminal,
-                                  .clock = (*runtime)->clock(),
-                                  .default_agent = config.default_agent,
-                                  .cwd = config.cwd});
+    auto context = context_of((*runtime)->service(), (*runtime)->clock(), config, terminal);
+    if (!std::holds_alternative<cli::RunCommand>(command)) return cli::execute(command, context);
+    auto opened = base::CrashMarks::open(app::marks_folder(config));
+    if (!opened) return cli::report(terminal, opened.error());
+    marks = std::move(*opened);
+    (*runtime)->service().count_crashes(marks->left());
+    marks->forget_left();
+    service::RunClient client((*runtime)->service());
+    context.run_client = &client;
+    const base::Signals signals((*runtime)->loop(), kEndSignals, RunInterrupt(client, terminal));
+    (*runtime)->loop().post(
+        [&retention = (*runtime)->retention()] { retention.start(std::chrono::milliseconds(0)); });
+    const LoopThread looping((*runtime)->loop());
+    return cli::execute(command, context);
 }
 
 cli::Exit over_there(const cli::Command& command, const service::Address& address,
                      const config::Config& config, const cli::Terminal& terminal) {
     base::SystemClock clock;
-    service::RemoteService service({.address = address, .on_lost = [&](const base::Error& error) {
-                                        terminal.note("lost the runtime (" + error.message +
-                                                      "); waiting for it to come back");
-                                    }});
-    return cli::execute(command, {.service = service,
-                                  .terminal = terminal,
-                                  .clock = clock,
-                                  .default_agent = config.default_agent,
-                                  .cwd = config.cwd});
-}
-
-// A run without --agent has an agent of its own, which no runtime knows of.
-bool is_private_run(const cli::Command& command) {
-    const auto* run = std::get_if<cli::RunCommand>(&command);
-    return run && !run->request.agent;
+    const bool is_run = std::holds_alternative<cli::RunCommand>(command);
+    service::RemoteParts parts{.address = address};
+    // A run does not wait for another daemon: its error says what to do.
+    if (!is_run)
+        parts.on_lost = [&](const base::Error& error) {
+            terminal.note("lost the runtime (" + error.message + "); waiting for it to come back");
+        };
+    service::RemoteService service(std::move(parts));
+    auto context = context_of(service, clock, config, terminal);
+    if (!is_run) return cli::execute(command, context);
+    service::RunClient client(service);
+    context.run_client = &client;
+    base::AsioLoop loop;
+    const base::Signals signals(loop, kEndSignals, RunInterrupt(client, terminal));
+    const LoopThread looping(loop);
+    return cli::execute(command, context);
 }
 
 cli::Exit execute(const cli::Command& command, const config::Config& config,
                   const cli::Terminal& terminal) {
-    if (is_private_run(command)) return in_process(command, config, terminal);
     const auto files = service::Daemon::files_of(config);
     if (const auto address = service::find_runtime(files, config.server))
         return over_there(command, *address, config, terminal);
@@ -127,14 +184,25 @@ cli::Exit execute(const cli::Command& command, const config::Config& config,
 }
 
 cli::Exit execute(const cli::DaemonCommand& command, const config::Config& config,
-                  const std::optional<std::string>& home, const cli::Terminal& terminal) {
+                  const cli::Invocation& invocation, const cli::Terminal& terminal) {
     base::SystemClock clock;
     std::error_code failed;
     service::DaemonParts parts{.config = config,
                                .clock = clock,
                                .program = std::filesystem::read_symlink("/proc/self/exe", failed),
                                .started_in = config.cwd};
-    if (home) parts.home_arguments = {"--home", config.home.string()};
+    if (invocation.home) parts.home_arguments = {"--home", config.home.string()};
+    if (invocation.sandbox)
+        parts.home_arguments.insert(parts.home_arguments.end(), {"--sandbox", *invocation.sandbox});
+    const bool starts = std::holds_alternative<cli::DaemonStartCommand>(command.action) ||
+                        std::holds_alternative<cli::DaemonRestartCommand>(command.action);
+    // An operator who has chosen this needs no warning.
+    const auto variables = environment();
+    const auto chosen = variables.find("HOLON_NEW_HOME_SANDBOX");
+    const bool is_chosen =
+        invocation.sandbox || (chosen != variables.end() && chosen->second == "none");
+    if (const auto note = app::boundary_note(config); starts && !is_chosen && !note.empty())
+        terminal.note("warning: " + note);
     service::Daemon daemon(std::move(parts));
     return cli::execute(command, {.daemon = daemon, .terminal = terminal, .clock = clock});
 }
@@ -150,7 +218,7 @@ cli::Exit over_there(const cli::PlanCommand& command, const service::Address& ad
          }});
     base::AsioLoop loop;
     int interrupts = 0;
-    const base::Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) {
+    const base::Signals signals(loop, kEndSignals, [&](int) {
         if (++interrupts > 1 || !plans.interrupt("operator_interrupt"))
             std::_Exit(static_cast<int>(cli::Exit::Interrupted));
     });
@@ -201,6 +269,28 @@ cli::Exit execute(const cli::StoreCommand& command, const config::Config& config
     return cli::execute(command, {.backups = backups, .terminal = terminal});
 }
 
+// With what the running daemon does, which may have been started with other settings.
+json::object live_sandbox_report(const config::Config& config) {
+    auto report = app::sandbox_report(config);
+    base::SystemClock clock;
+    service::Daemon daemon(
+        {.config = config, .clock = clock, .program = "/proc/self/exe", .started_in = config.cwd});
+    const auto status = daemon.status();
+    if (status && !base::bool_at(*status, "config_fingerprint_match", true))
+        report["stale"] =
+            "the running daemon was started with other settings, so this is not what it enforces: "
+            "holon daemon restart";
+    return report;
+}
+
+// Will agents work in this process, or in the one that it starts?
+template <class Commands>
+bool makes_a_runtime(const Commands& commands) {
+    if (std::holds_alternative<cli::ServeCommand>(commands)) return true;
+    const auto* command = std::get_if<cli::Command>(&commands);
+    return command && std::holds_alternative<cli::RunCommand>(*command);
+}
+
 cli::Exit run(int argc, char** argv) {
     const auto terminal = cli::Terminal::standard();
     const auto invocation = cli::parse(argc, argv);
@@ -218,16 +308,22 @@ cli::Exit run(int argc, char** argv) {
                                       "the folder holon was started in cannot "
                                       "be used: " +
                                           failed.message()});
+    const auto variables = environment();
+    std::vector<std::string> notes;
     const auto load = [&]() -> base::Result<config::Config> {
-        auto config = TRY(config::load(flags, environment(), cwd));
+        auto config = TRY(config::load(flags, variables, cwd));
         app::choose_model(config);
+        const auto new_home = variables.find("HOLON_NEW_HOME_SANDBOX");
+        notes = TRY(app::choose_sandbox(config, invocation->sandbox,
+                                        new_home == variables.end() ? "" : new_home->second));
         return config;
     };
-    const auto variables = environment();
     service::LocalSettings settings({.home = config::find_home(flags, variables, cwd),
                                      .load = load,
-                                     .sandbox_report = app::sandbox_report,
+                                     .sandbox_report = live_sandbox_report,
+                                     .store_report = app::store_report,
                                      .check_model = app::check_model,
+                                     .ask_model = app::ask_model,
                                      .mcp_diagnosis = app::mcp_diagnosis});
     if (const auto* command = std::get_if<cli::SettingsCommand>(&invocation->command))
         return cli::execute(*command, {.settings = settings, .terminal = terminal});
@@ -237,8 +333,13 @@ cli::Exit run(int argc, char** argv) {
         return cli::report(terminal, config.error());
     }
     app::guard_credentials(*config);
+    // A command that starts a daemon passes them on.
+    if (!std::holds_alternative<cli::DaemonCommand>(invocation->command))
+        app::hide_credentials(*config);
+    if (makes_a_runtime(invocation->command))
+        for (const auto& note : notes) terminal.note(note);
     if (const auto* command = std::get_if<cli::DaemonCommand>(&invocation->command))
-        return execute(*command, *config, invocation->home, terminal);
+        return execute(*command, *config, *invocation, terminal);
     if (const auto* command = std::get_if<cli::ServeCommand>(&invocation->command)) {
         if (const auto exit = app::act_as_init()) return static_cast<cli::Exit>(*exit);
         base::set_log_level(base::Level::Info);
@@ -267,8 +368,7 @@ int main(int argc, char** argv) {
     try {
         return static_cast<int>(run(argc, argv));
     } catch (const std::exception& bug) {
-        base::log_error("holon met a fault of its own and stopped; nothing committed is lost: {}",
-                        bug.what());
+        base::log_error(kFault, bug.what());
         return static_cast<int>(cli::Exit::Error);
     }
 }

@@ -10,7 +10,7 @@
 
 namespace app {
 
-// Silent when nobody asked to be told.
+// Silent when no notification was requested.
 class Notify {
 public:
     // Reads NOTIFY_SOCKET and WATCHDOG_USEC.

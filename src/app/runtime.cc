@@ -9,10 +9,10 @@
 #include <shared_mutex>
 #include <sstream>
 
-#include "app/credentials.h"
 #include "app/mcp.h"
-#include "app/models.h"
-#include "app/providers.h"
+#include "app/models/credentials.h"
+#include "app/models/models.h"
+#include "app/models/providers.h"
 #include "app/sandbox.h"
 #include "app/store.h"
 #include "app/trigger_key.h"
@@ -28,8 +28,10 @@
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/plan_tools/plan_tools.h"
+#include "exec/tools/work_tools/work_tools.h"
 #include "flow/admission/rejoin.h"
 #include "flow/plans/agents/agent_plans.h"
+#include "record/telemetry/otlp.h"
 #include "service/local/local_gate.h"
 #include "service/local/local_plans.h"
 
@@ -168,15 +170,16 @@ public:
         if (!plans_) return ending();
         return plans_->propose(call, place);
     }
-    base::Status committing(store::Tx& tx, const domain::PlanRun& run) override {
+    base::Status committing(events::Log& log, const domain::PlanRun& run) override {
         const std::shared_lock lock(mutex_);
         if (!plans_) return ending();
-        return plans_->committing(tx, run);
+        return plans_->committing(log, run);
     }
     void committed(const domain::PlanRun& run) override {
         const std::shared_lock lock(mutex_);
         if (plans_) plans_->committed(run);
     }
+    base::Lifetime::Watch watch() const override { return lifetime_.watch(); }
 
 private:
     static std::unexpected<base::Error> ending() {
@@ -185,12 +188,14 @@ private:
 
     mutable std::shared_mutex mutex_;
     plans::AgentPlans* plans_{nullptr};
+    base::Lifetime lifetime_;
 };
 
 class RealRuntime final : public Runtime {
 public:
-    RealRuntime(const config::Config& config, std::unique_ptr<store::Store> store)
-        : config_(config), store_(std::move(store)) {}
+    RealRuntime(const config::Config& config, std::unique_ptr<store::Store> store,
+                std::chrono::milliseconds patience)
+        : config_(config), patience_(patience), store_(std::move(store)) {}
 
     ~RealRuntime() override {
         // Work in the background and in the store's writer uses parts that are destroyed before the
@@ -213,6 +218,8 @@ public:
         build_dispatcher();  // It stamps calls with the version of the registry, now complete.
         build_service(std::move(trigger_key));
         build_plans();
+        build_telemetry();
+        keeper_.emplace(retention_parts(config_, *store_, clock_), loop_);
     }
 
     service::LocalService& service() override { return *service_; }
@@ -222,12 +229,29 @@ public:
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
     events::Feed& feed() override { return feed_; }
+    retention::Keeper& retention() override { return *keeper_; }
+    base::Result<retention::Report> retention_report() override {
+        return retention::load_report(*store_, clock_.now());
+    }
 
 private:
     void build_commands() {
-        shell_.emplace(loop_, processes_, shell_options(config_));
+        auto options = shell_options(config_);
+        options.login = std::make_shared<builtin::LoginEnvironments>(clock_);
+        shell_.emplace(loop_, processes_, std::move(options));
         boundary_.emplace(boundary_of(config_, config_.sandboxes.general));
         supervisor_.emplace(loop_, config_.task_folder());
+    }
+
+    void build_telemetry() {
+        const auto& chosen = config_.telemetry;
+        if (chosen.traces_url.empty()) return;
+        const provider::HttpOptions http{.ca_file = config_.tls_ca_file};
+        telemetry::OtlpOptions options{
+            .url = chosen.traces_url, .service_name = chosen.service_name, .http = http};
+        for (const auto& [name, value] : chosen.headers) options.headers.push_back({name, value});
+        telemetry_http_.emplace(loop_, http);
+        exporter_.emplace(std::move(options), *telemetry_http_, feed_);
     }
 
     void build_gate() {
@@ -278,7 +302,8 @@ private:
             .rejoin = admission::rejoin,
             .execution_of = execution_of(config_),
             .gate = active_gate(),
-            .output_bytes_max = static_cast<std::uint64_t>(config_.max_command_output_bytes)});
+            .output_bytes_max = static_cast<std::uint64_t>(config_.max_command_output_bytes),
+            .agents_folder = config_.home / "agents"});
     }
 
     void register_tools() {
@@ -292,16 +317,20 @@ private:
         registry_.add(builtin::task_input(*tasks_));
         registry_.add(builtin::task_output(*tasks_, loop_));
         registry_.add(builtin::task_stop(*tasks_));
+        work_tools::add_all(registry_, {.store = *store_, .loop = loop_, .clock = clock_});
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(*shell_, *tasks_));
         registry_.add(builtin::exec_command_batch(*shell_));
-        registry_.add(builtin::use_workspace({.store = *store_,
-                                              .loop = loop_,
-                                              .clock = clock_,
-                                              .processes = processes_,
-                                              .environment = shell_options(config_).environment,
-                                              .runtime_home = config_.home,
-                                              .execution_of = execution_of(config_)}));
+        registry_.add(builtin::use_workspace(
+            {.store = *store_,
+             .loop = loop_,
+             .clock = clock_,
+             .processes = processes_,
+             .environment = shell_options(config_).environment,
+             .boundary_of =
+                 [this](const domain::AgentId& agent) { return &shell_->boundary(agent); },
+             .runtime_home = config_.home,
+             .execution_of = execution_of(config_)}));
         registry_.add(plan::run_plan_tool(late_plans_));
         plan_tools::add_all(registry_, {.loop = loop_,
                                         .shell = *shell_,
@@ -310,8 +339,7 @@ private:
                                                 return plan_tools::context_from(place.context);
                                             },
                                         .commands = plan_commands(config_),
-                                        .allow_delete = config_.plans.allow_delete,
-                                        .kept = config_.home / "plans"});
+                                        .allow_delete = config_.plans.allow_delete});
     }
 
     void build_mcp() {
@@ -361,6 +389,17 @@ private:
             .home_of = [&config = config_](
                            const domain::AgentId& agent) { return config.agent_home(agent.value); },
             .max_output_tokens_of = max_output_tokens_of(),
+            .patience = patience_,
+            .follow_ups = config_.follow_ups,
+            .work = {.reminder_rounds = config_.work.reminder_rounds,
+                     .reminder_cooldown_rounds = config_.work.reminder_cooldown_rounds,
+                     .reminder_tokens_max = config_.work.reminder_tokens_max,
+                     .turns_without_progress_max = config_.work.turns_without_progress_max},
+            .prompt_budget_of =
+                [&config = config_](const std::string& model) -> std::optional<std::int64_t> {
+                if (model.empty()) return std::nullopt;
+                return policy_of(config, model).prompt_budget_estimated_tokens;
+            },
             .execution_of = execution_of(config_)};
     }
 
@@ -392,9 +431,6 @@ private:
                     return command_of(shell, request, place, id);
                 },
             .workspace_dir = config_.workspace_dir,
-            .started_in = config_.cwd,
-            .run_loop = [&loop = loop_] { loop.run(); },
-            .stop_loop = [&loop = loop_] { loop.stop(); },
             .default_agent = config_.default_agent,
             .limits = {.turn_rounds = budgets.turn_rounds,
                        .turn_tokens = budgets.turn_tokens,
@@ -403,7 +439,11 @@ private:
                        .agent_tokens = budgets.agent_tokens,
                        .agent_wall_ms = budgets.agent_wall_ms},
             .concurrent_turns_max = static_cast<std::size_t>(config_.max_concurrent_turns),
-            .trigger_key = std::move(trigger_key)});
+            .trigger_key = std::move(trigger_key),
+            .webhook_bounds = {.rate_per_minute = config_.webhooks.rate_per_minute,
+                               .body_bytes_max = config_.webhooks.body_bytes_max,
+                               .timestamp_tolerance =
+                                   std::chrono::seconds(config_.webhooks.timestamp_tolerance_s)}});
     }
 
     void build_plans() {
@@ -412,6 +452,7 @@ private:
             .loop = loop_,
             .clock = clock_,
             .ids = ids_,
+            .agent_feed = feed_,
             .dispatcher = *dispatcher_,
             .home = config_.home,
             .vault = config_.workspace_dir,
@@ -440,6 +481,7 @@ private:
     // reach service_, on a client's call or from the loop only, and late_plans_ stands for
     // agent_plans_.
     config::Config config_;
+    std::chrono::milliseconds patience_;
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
     base::AsioLoop loop_;  // What the store reports at its end is posted here, and dropped.
@@ -462,15 +504,25 @@ private:
     std::optional<plans::Plans> plans_;
     std::optional<plans::AgentPlans> agent_plans_;
     std::optional<service::LocalPlans> plan_service_;
+    std::optional<provider::HttpClient> telemetry_http_;
+    std::optional<telemetry::OtlpExporter> exporter_;
+    std::optional<retention::Keeper> keeper_;
 };
 
 }  // namespace
 
-base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config, Tools tools) {
+std::filesystem::path marks_folder(const config::Config& config) {
+    return config.home / "run" / "marks";
+}
+
+base::Result<std::unique_ptr<Runtime>> Runtime::open(const config::Config& config, Tools tools,
+                                                     std::chrono::milliseconds patience) {
+    TRY(keep_sandbox(config));
     auto store = TRY(open_store(config));
     auto key = TRY(trigger_key(config.home));
     scan::know({key});  // It may have been made just now.
-    auto runtime = std::make_unique<RealRuntime>(config, std::move(store));
+    if (config.outage_patience_ms) patience = std::chrono::milliseconds(*config.outage_patience_ms);
+    auto runtime = std::make_unique<RealRuntime>(config, std::move(store), patience);
     runtime->build(tools, std::move(key));
     return runtime;
 }

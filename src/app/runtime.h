@@ -1,12 +1,14 @@
 // Puts the real parts together: the only place that names a backend or a vendor.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "base/os/asio_loop.h"
 #include "base/result.h"
 #include "config/config.h"
 #include "flow/plans/plans.h"
+#include "flow/retention/keeper.h"
 #include "record/events/events.h"
 #include "service/gate.h"
 #include "service/local/local_service.h"
@@ -17,14 +19,25 @@ namespace app {
 // Whether tools will be offered or called. Only then are MCP servers asked for theirs.
 enum class Tools { Unused, Used };
 
+// Where processes mark which agent they execute a step of; see base/os/crash/crash_marks.h.
+std::filesystem::path marks_folder(const config::Config& config);
+
+// How long a turn waits for a provider that is down, unless the operator has set it: in a command
+// that an operator waits for, and in the daemon.
+inline constexpr std::chrono::milliseconds kCommandPatience = std::chrono::minutes(5);
+inline constexpr std::chrono::milliseconds kDaemonPatience = std::chrono::hours(12);
+
 // Everything one process needs to run agents. It owns all that it hands out.
 class Runtime {
 public:
     // Opens the store of `config.home` and makes the parts; nothing is left behind when it fails.
     // Starts no thread but the store's writer and sends no request; with Tools::Used it also starts
     // the MCP servers that are configured, and runs the loop until each has listed its tools or
-    // failed, for a bounded time. The caller then has the loop, and runs it.
-    static base::Result<std::unique_ptr<Runtime>> open(const config::Config& config, Tools tools);
+    // failed, for a bounded time. The caller then has the loop, and runs it. `patience` is for a
+    // provider that is down, unless `config` has one.
+    static base::Result<std::unique_ptr<Runtime>> open(
+        const config::Config& config, Tools tools,
+        std::chrono::milliseconds patience = kCommandPatience);
     // Not while the loop runs or a client still calls. Waits for work in the background and for the
     // commits under way.
     virtual ~Runtime() = default;
@@ -35,6 +48,9 @@ public:
     virtual base::AsioLoop& loop() = 0;
     virtual base::Clock& clock() = 0;
     virtual events::Feed& feed() = 0;
+    virtual retention::Keeper& retention() = 0;
+    // What the home stores, and what retention makes of it. Any thread but the loop's; blocks.
+    virtual base::Result<retention::Report> retention_report() = 0;
 };
 
 }  // namespace app

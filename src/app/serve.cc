@@ -5,43 +5,55 @@
 
 #include <csignal>
 
-#include "app/models.h"
+#include "app/models/models.h"
+#include "app/models/providers.h"
 #include "app/notify.h"
-#include "app/providers.h"
 #include "app/runtime.h"
 #include "base/log/log.h"
 #include "base/log/log_file.h"
+#include "base/os/crash/crash_marks.h"
 #include "base/os/files.h"
 #include "base/os/signals.h"
 #include "base/scan/secrets.h"
 #include "base/text.h"
+#include "config/sections/control_token.h"
 #include "domain/events/turn.h"
+#include "record/telemetry/metrics.h"
 #include "service/daemon/access/access.h"
 #include "service/daemon/access/surface.h"
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
 #include "service/views/presentation.h"
+#include "store/sql/sqlite/repair/check.h"
 #include "surfaces/http/server/server.h"
 
 namespace app {
 namespace {
 
-constexpr rlim_t kOpenFilesWanted = 8192;
+// Connections may use half of them; the rest is for the store, commands and files.
+constexpr rlim_t kOpenFilesWanted = 16'384;
+constexpr std::chrono::milliseconds kCheckStepPause{20};
+constexpr std::chrono::hours kCheckPause{24};
+constexpr std::chrono::seconds kRetentionDelay{10};  // Agents that were at work come first.
 constexpr std::chrono::milliseconds kRequestGrace{3000};
 constexpr std::size_t kTlsKeyBytesMax = 64 * 1024;
 constexpr int kLoggedLevel = views::level_of(views::Visibility::TurnResult);
 
-// "fd limits: soft 8192, hard 524288"
-std::string raise_file_limit() {
+struct FileLimit {
+    std::string text{"fd limits: unknown"};  // "fd limits: soft 16384, hard 524288"
+    std::optional<rlim_t> soft{};
+};
+FileLimit raise_file_limit() {
     rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return "fd limits: unknown";
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
     const rlim_t wanted = std::min(kOpenFilesWanted, limit.rlim_max);
     if (limit.rlim_cur < wanted) {
         limit.rlim_cur = wanted;
         setrlimit(RLIMIT_NOFILE, &limit);
         getrlimit(RLIMIT_NOFILE, &limit);
     }
-    return fmt::format("fd limits: soft {}, hard {}", limit.rlim_cur, limit.rlim_max);
+    return {fmt::format("fd limits: soft {}, hard {}", limit.rlim_cur, limit.rlim_max),
+            limit.rlim_cur};
 }
 
 http_surface::AuthMode auth_mode(config::AuthMode mode) {
@@ -56,11 +68,14 @@ http_surface::AuthMode auth_mode(config::AuthMode mode) {
     return http_surface::AuthMode::Required;
 }
 
-http_surface::Options http_options(const service::ServePlan& plan) {
+http_surface::Options http_options(const service::ServePlan& plan, const FileLimit& files) {
     http_surface::Options options{
         .tcp = {{.host = plan.listen.host, .port = static_cast<std::uint16_t>(plan.listen.port)}},
         .socket_path = plan.socket_path,
         .auth_mode = auth_mode(plan.auth_mode)};
+    if (files.soft)
+        options.limits.connections =
+            std::min<std::size_t>(options.limits.connections, *files.soft / 2);
     if (!plan.token.empty()) options.token = plan.token;
     if (!plan.viewer_token.empty()) options.viewer_token = plan.viewer_token;
     if (plan.tls)
@@ -76,12 +91,21 @@ http_surface::Options http_options(const service::ServePlan& plan) {
     return options;
 }
 
-// What only this server has: the token it asks for and its private key.
+// What only this server has: the tokens that it accepts and its private key.
 void know_secrets(const service::ServePlan& plan) {
-    scan::know({plan.token});
+    scan::know({plan.token, plan.viewer_token});
     if (!plan.tls) return;
     if (const auto key = base::read_file(plan.tls->key, kTlsKeyBytesMax))
         scan::know({std::string(base::trim(*key))});
+}
+
+// A job of the loop threw where nothing says for whom it ran: that job is lost, the others run.
+void log_bug(const std::exception_ptr& thrown) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const std::exception& bug) {
+        base::log_error("the daemon met a fault of its own and continues: {}", bug.what());
+    }
 }
 
 // An event in the log, in the words that every surface uses for it.
@@ -116,7 +140,6 @@ public:
 
     cli::Exit run() {
         if (const auto opened = open(); !opened) return fail_to_start(opened.error());
-        announce();
         runtime_->loop().run();
         return cli::Exit::Success;
     }
@@ -125,12 +148,15 @@ private:
     base::Status open();
     base::Status open_log();
     base::Status start_server();
+    std::string runtime_metrics();
     void announce();
     cli::Exit fail_to_start(const base::Error& error);
     void on_signal(int number);
     void drain(const std::string& why);
     void finish();
     void keep_watchdog_quiet();
+    void check_store(std::shared_ptr<sqlite::Checker> checker);
+    void store_checked(const sqlite::CheckReport& report);
 
     const service::ServeOptions& options_;
     const ServeParts& parts_;
@@ -140,22 +166,33 @@ private:
     std::unique_ptr<base::LogFile> log_;
     base::Fd lock_;
     base::Time started_at_{};
+    std::unique_ptr<base::CrashMarks> marks_;
     std::unique_ptr<Runtime> runtime_;
     std::shared_ptr<void> logged_events_;
+    std::optional<telemetry::Metrics> metrics_;
     std::unique_ptr<http_surface::Server> server_;
     std::optional<base::Signals> signals_;
+    FileLimit file_limit_;
     bool is_draining_{false};
 };
 
 base::Status Serving::open() {
     plan_ = TRY(service::resolve(options_, parts_.config.server));
-    know_secrets(plan_);
     TRY(open_log());
     lock_ = TRY(service::lock_runtime(files_));
+    // With the lock held, no other daemon makes one at the same time.
+    if (plan_.uses_own_token)
+        plan_.token = TRY(config::ensure_control_token(parts_.config.server.control_token_file));
+    know_secrets(plan_);
     const auto& model = parts_.config.model;
     TRY(check_run(parts_.config, model ? model->text() : ""));
-    runtime_ = TRY(Runtime::open(parts_.config, Tools::Used));
+    runtime_ = TRY(Runtime::open(parts_.config, Tools::Used, kDaemonPatience));
     started_at_ = runtime_->clock().now();
+    runtime_->loop().on_error = log_bug;
+    // Before anything is resumed: the agent that the last process died of may end this one, too.
+    marks_ = TRY(base::CrashMarks::open(marks_folder(parts_.config)));
+    runtime_->service().count_crashes(marks_->left());
+    marks_->forget_left();
     logged_events_ = runtime_->feed().subscribe(log_event);
     // Ready before the first tool has something to show.
     if (parts_.config.redact_patterns)
@@ -168,7 +205,8 @@ base::Status Serving::open() {
     TRY(runtime_->service().create_agent(parts_.config.default_agent, std::nullopt, {}));
     TRY(runtime_->plans().host().stay());
     TRY(start_server());
-    runtime_->service().start();
+    // A starter receives the word when agents are being resumed, not before.
+    runtime_->service().start([this] { announce(); });
     return service::write_metadata(
         files_, {.pid = getpid(),
                  .home_dir = parts_.config.home.string(),
@@ -186,7 +224,40 @@ base::Status Serving::open_log() {
     return {};
 }
 
+std::string Serving::runtime_metrics() {
+    std::vector<telemetry::Metrics::Gauge> gauges;
+    if (const auto activity = runtime_->service().activity()) {
+        const auto add = [&](const char* name, const char* help, const char* member) {
+            gauges.push_back({name, help, static_cast<double>(base::int_at(*activity, member))});
+        };
+        add("holon_agents", "Active agents.", "active_agent_count");
+        add("holon_agents_processing", "Agents in a turn.", "processing_agent_count");
+        add("holon_agents_waiting", "Agents that wait for something.", "waiting_agent_count");
+        add("holon_messages_queued", "Messages that wait for a turn.", "queued_message_count");
+        add("holon_tasks_active", "Background tasks that run.", "active_task_count");
+    }
+    if (const auto report = runtime_->retention_report()) {
+        const auto add = [&](const char* name, const char* help, std::int64_t value) {
+            gauges.push_back({name, help, static_cast<double>(value)});
+        };
+        add("holon_store_database_bytes", "Bytes that the database uses.",
+            report->database.used_bytes);
+        add("holon_store_free_bytes", "Bytes in the database's file that are free.",
+            report->database.free_bytes);
+        add("holon_store_file_bytes", "Bytes of the files of agents and plans at the last check.",
+            report->state.file_bytes);
+        add("holon_store_budget_bytes", "Bytes that retention allows for both.",
+            parts_.config.retention.max_bytes);
+        add("holon_retention_removed_messages", "Messages removed since the home was made.",
+            report->state.total.messages);
+        add("holon_retention_removed_events", "Events removed since the home was made.",
+            report->state.total.events);
+    }
+    return metrics_->text() + telemetry::Metrics::text(gauges);
+}
+
 base::Status Serving::start_server() {
+    metrics_.emplace(runtime_->feed());
     const auto& config = parts_.config;
     http_surface::Parts parts{
         .service = runtime_->service(),
@@ -205,23 +276,30 @@ base::Status Serving::start_server() {
         .request_shutdown =
             [this] { runtime_->loop().post([this] { drain("asked over the control surface"); }); },
         .plans = &runtime_->plan_service(),
-        .plan_totals = [this] { return runtime_->plans().host().totals(); }};
-    server_ = TRY(http_surface::Server::start(std::move(parts), http_options(plan_)));
+        .plan_totals = [this] { return runtime_->plans().host().totals(); },
+        .runtime_metrics = [this] { return runtime_metrics(); }};
+    file_limit_ = raise_file_limit();
+    server_ = TRY(http_surface::Server::start(std::move(parts), http_options(plan_, file_limit_)));
     return {};
 }
 
 void Serving::announce() {
     const auto& terminal = parts_.terminal;
-    terminal.print_line(raise_file_limit());
+    terminal.print_line(file_limit_.text);
     terminal.print_line("Holon listening on " + plan_.http_addr());
     if (plan_.advertise_url) terminal.print_line("Holon advertised at " + *plan_.advertise_url);
     terminal.print_line("Holon control socket on " + plan_.socket_path.string());
     base::log_info("runtime {} serves {} at {}", getpid(), parts_.config.home.string(),
                    plan_.http_addr());
+    if (plan_.uses_own_token)
+        base::log_info("clients over TCP need the control token in {}",
+                       parts_.config.server.control_token_file.string());
     service::notify_starter(service::kReady);
     notify_.send(
         fmt::format("READY=1\nMAINPID={}\nSTATUS=listening on {}", getpid(), plan_.http_addr()));
     if (notify_.watchdog()) keep_watchdog_quiet();
+    check_store(nullptr);
+    runtime_->retention().start(kRetentionDelay);
 }
 
 cli::Exit Serving::fail_to_start(const base::Error& error) {
@@ -269,6 +347,41 @@ void Serving::finish() {
     service::remove_state(files_);
     base::log_info("the runtime has ended");
     runtime_->loop().stop();
+}
+
+// In the background, a small step at a time: damage is reported before somebody runs into it.
+void Serving::check_store(std::shared_ptr<sqlite::Checker> checker) {
+    if (is_draining_) return;
+    struct Step {
+        std::shared_ptr<sqlite::Checker> checker;
+        bool is_last{true};
+    };
+    auto step = std::make_shared<Step>(Step{.checker = std::move(checker)});
+    runtime_->loop().offload(
+        [step, file = parts_.config.database()] {
+            if (!step->checker)
+                if (auto opened = sqlite::Checker::open(file)) step->checker = std::move(*opened);
+            step->is_last = !step->checker || !step->checker->step();
+        },
+        [this, step] {
+            if (step->is_last && step->checker) store_checked(step->checker->report());
+            auto next = step->is_last ? nullptr : step->checker;
+            runtime_->loop().after(
+                step->is_last ? std::chrono::microseconds(kCheckPause)
+                              : std::chrono::microseconds(kCheckStepPause),
+                [this, next = std::move(next)]() mutable { check_store(std::move(next)); });
+        });
+}
+
+void Serving::store_checked(const sqlite::CheckReport& report) {
+    std::string damage;
+    if (!report.damage.empty()) damage = report.damage.front();
+    if (!report.broken.empty())
+        base::log_error("{} cannot be read; see: holon store check",
+                        base::counted(std::ssize(report.broken), "record"));
+    if (!damage.empty())
+        base::log_error("the database is damaged: {}; see: holon store check", damage);
+    runtime_->service().report_damage(std::move(damage));
 }
 
 void Serving::keep_watchdog_quiet() {

@@ -1,4 +1,5 @@
-// The runtime in this process, until it is told to end: what `holon serve` is.
+// The runtime in this process, until it receives a signal or a shutdown request: what `holon serve`
+// is.
 #pragma once
 
 #include "config/config.h"

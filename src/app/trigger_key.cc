@@ -33,7 +33,7 @@ base::Result<std::string> trigger_key(const std::filesystem::path& home) {
     if (!std::filesystem::exists(file)) {
         const auto draft = home / fmt::format("trigger.key.{}", getpid());
         TRY(base::write_file_atomic(draft, fresh_key() + "\n", 0600));
-        // A link is made only where nothing is yet: whoever comes second uses the first one's.
+        // A link is made only where nothing is yet: a second process uses the key of the first.
         const bool is_made = link(draft.c_str(), file.c_str()) == 0 || errno == EEXIST;
         const auto failure =
             is_made ? base::Status{} : base::Status(base::fail_errno("link " + file.string()));

@@ -1,4 +1,4 @@
-#include "app/credentials.h"
+#include "app/models/credentials.h"
 
 #include "app/trigger_key.h"
 #include "base/log/log.h"
@@ -11,6 +11,7 @@ std::vector<std::string> credentials_of(const config::Config& config) {
     auto list = config.credentials;
     if (const auto login = provider::read_codex_login(config.codex_home))
         list.push_back(login->access_token);
+    for (const auto& [name, value] : config.telemetry.headers) list.push_back(value);
     if (const auto key = known_trigger_key(config.home)) list.push_back(*key);
     return list;
 }

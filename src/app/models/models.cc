@@ -1,6 +1,6 @@
-#include "app/models.h"
+#include "app/models/models.h"
 
-#include "app/providers.h"
+#include "app/models/providers.h"
 #include "base/log/log.h"
 #include "service/local/settings/reach.h"
 

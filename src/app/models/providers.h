@@ -9,6 +9,7 @@
 #include "base/os/asio_loop.h"
 #include "config/config.h"
 #include "provider/chain.h"
+#include "provider/http/adapt.h"
 #include "provider/http/http_client.h"
 #include "provider/provider.h"
 
@@ -38,6 +39,7 @@ private:
     std::optional<provider::HttpClient> http_;
     // By model; kept, as they remember what they may continue.
     std::map<std::string, std::shared_ptr<provider::Provider>> connected_;
+    std::map<std::string, std::shared_ptr<provider::Refusals>> refusals_;  // By provider.
 };
 
 // What is wrong with asking this model, before anything is started for it; nothing when a request

@@ -1,7 +1,8 @@
-#include "app/providers.h"
+#include "app/models/providers.h"
 
 #include <utility>
 
+#include "base/log/log.h"
 #include "base/text.h"
 #include "provider/anthropic_messages/codec.h"
 #include "provider/chain.h"
@@ -64,24 +65,72 @@ std::optional<std::string> credential_of(const config::Provider& provider) {
 }
 
 // A stream lasts as long as something arrives, unless somebody has set a limit.
-provider::HttpTimeouts timeouts_of(const config::Config& config, bool stream) {
+provider::HttpTimeouts timeouts_of(const config::Config& config, const config::Provider& settings) {
     using std::chrono::milliseconds, std::chrono::seconds;
     const seconds whole(config.provider_timeout_s);
     provider::HttpTimeouts timeouts{
         .first_byte = whole, .idle = milliseconds(config.provider_stream_idle_ms), .total = whole};
-    if (stream)
+    if (settings.first_byte_timeout_ms)
+        timeouts.first_byte = milliseconds(*settings.first_byte_timeout_ms);
+    if (settings.idle_timeout_ms) timeouts.idle = milliseconds(*settings.idle_timeout_ms);
+    // A document takes as long to begin as to be written.
+    timeouts.total = std::max<milliseconds>(whole, timeouts.first_byte);
+    if (settings.stream)
         timeouts.total = config.provider_stream_total_s.transform(
             [](std::int64_t total) { return milliseconds(seconds(total)); });
     return timeouts;
 }
 
+std::optional<std::string> effort_of(const config::Provider& settings) {
+    if (!settings.reasoning_effort) return std::nullopt;
+    return std::string(base::enum_name(*settings.reasoning_effort));
+}
+
+provider::Adaptation adaptation_of(const config::Provider& settings) {
+    using provider::ReasoningReplay;
+    provider::Adaptation adaptation{
+        .extra_body = settings.extra_body,
+        .omit = {settings.omit.begin(), settings.omit.end()},
+        .max_completion_tokens = settings.max_completion_tokens,
+        .reasoning = settings.replay_reasoning ? ReasoningReplay::All : ReasoningReplay::Signed};
+    for (const auto& [name, value] : settings.headers) adaptation.headers.push_back({name, value});
+    return adaptation;
+}
+
+// What is wrong and what to do when the server does not accept the credential.
+std::string when_rejected(const config::Provider& settings) {
+    using config::CredentialSource;
+    const auto& auth = settings.auth;
+    if (auth.source == CredentialSource::CredentialProfile && auth.profile)
+        return fmt::format(
+            "{0} rejects the key of the credential profile {1}; store another one with: "
+            "holon login {0}",
+            settings.id, *auth.profile);
+    if (auth.source == CredentialSource::ExternalCli)
+        return fmt::format("{} rejects the login of {}; log in there again", settings.id,
+                           auth.external.value_or("the external program"));
+    if (!settings.credential_name.empty())
+        return fmt::format(
+            "{0} rejects the key in {1}; set {1} to another one, or store one with: "
+            "holon login {0}",
+            settings.id, settings.credential_name);
+    return fmt::format("{0} requires a key; store one with: holon login {0}", settings.id);
+}
+
+// Fills in what the reply cost, where the prices of the model are known.
+void add_cost(const config::Config& config, provider::Reply& reply) {
+    const auto& winner = reply.timeline.winning_model_ref;
+    const auto found =
+        winner ? config.models.overrides.find(*winner) : config.models.overrides.end();
+    if (!reply.usage || found == config.models.overrides.end() || !found->second.prices) return;
+    reply.cost_usd = config::cost_usd(*found->second.prices, *reply.usage, reply.cache_usage);
+}
+
 std::unique_ptr<provider::Codec> make_openai_codex(const config::Config& config,
                                                    const config::Provider& settings) {
-    provider::openai_codex::Options options{.base_url = settings.base_url,
-                                            .codex_home = config.codex_home};
-    if (settings.reasoning_effort)
-        options.reasoning_effort = base::enum_name(*settings.reasoning_effort);
-    return provider::openai_codex::make_codec(std::move(options));
+    return provider::openai_codex::make_codec({.base_url = settings.base_url,
+                                               .codex_home = config.codex_home,
+                                               .reasoning_effort = effort_of(settings)});
 }
 
 std::unique_ptr<provider::Codec> make_anthropic_messages(const config::Provider& settings) {
@@ -129,21 +178,32 @@ base::Result<std::shared_ptr<provider::Provider>> Providers::make(const config::
     const config::Provider* settings = TRY(settings_of(config_, ref));
     const auto transport = [&](std::unique_ptr<provider::Codec> codec) {
         if (!http_) http_.emplace(loop_, provider::HttpOptions{.ca_file = config_.tls_ca_file});
+        auto& refusals = refusals_[settings->id];
+        if (!refusals) refusals = std::make_shared<provider::Refusals>();
         return std::make_shared<provider::HttpTransport>(
-            *http_, clock_, std::move(codec),
-            provider::HttpTransportOptions{.timeouts = timeouts_of(config_, settings->stream)});
+            *http_, clock_, provider::adapt(std::move(codec), adaptation_of(*settings), refusals),
+            provider::HttpTransportOptions{.timeouts = timeouts_of(config_, *settings),
+                                           .when_rejected = when_rejected(*settings)});
     };
     switch (settings->transport) {
         case config::Transport::OpenaiChatCompletions:
             return transport(
                 provider::chat_completions::make_codec({.base_url = settings->base_url,
                                                         .api_key = credential_of(*settings),
-                                                        .stream = settings->stream}));
+                                                        .stream = settings->stream,
+                                                        .reasoning_effort = effort_of(*settings)}));
         case config::Transport::OpenaiResponses:
+            if (settings->keeps_state)
+                base::log_warn(
+                    "provider {} stores every conversation on its servers, because "
+                    "providers.{}.keeps_state is true",
+                    settings->id, settings->id);
             return transport(
                 provider::openai_responses::make_codec({.base_url = settings->base_url,
                                                         .api_key = credential_of(*settings),
-                                                        .stream = settings->stream}));
+                                                        .stream = settings->stream,
+                                                        .reasoning_effort = effort_of(*settings),
+                                                        .keeps_state = settings->keeps_state}));
         case config::Transport::OpenaiCodexResponses:
             return transport(make_openai_codex(config_, *settings));
         case config::Transport::AnthropicMessages:
@@ -170,7 +230,11 @@ provider::Candidate Providers::candidate(const config::ModelRef& ref) {
 std::shared_ptr<provider::Exchange> Providers::ask(
     provider::Request request, provider::Progress progress,
     std::move_only_function<void(provider::Outcome)> done) {
-    auto guarded = provider::guard(std::move(progress), std::move(done));
+    auto guarded = provider::guard(std::move(progress), [&config = config_, done = std::move(done)](
+                                                            provider::Outcome outcome) mutable {
+        if (outcome) add_cost(config, *outcome);
+        done(std::move(outcome));
+    });
     const auto ref = config::parse_model_ref(request.model_ref);
     if (!ref) {
         provider::Failure failure{.kind = provider::FailureKind::ContractError,
