@@ -56,7 +56,8 @@ bool runs_somewhere(const std::string& word) {
 class ConfinedTools : public BuiltinTest {
 protected:
     explicit ConfinedTools(sandbox::Settings settings = {})
-        : BuiltinTest({}, {confined(std::move(settings)), HOLON_BINARY, "/nowhere",
+        : BuiltinTest({}, {confined(std::move(settings)),
+                           {"/nowhere"},
                            fs::path(::testing::TempDir()) / "nowhere"}) {}
     static sandbox::Settings confined(sandbox::Settings settings) {
         settings.backend = sandbox::Backend::Bubblewrap;
@@ -145,7 +146,7 @@ protected:
         place_.agent_home = folder_.at("holon/agents/default");
     }
     sandbox::Boundary behind() const {
-        return {confined({}), HOLON_BINARY, folder_.path() / "user", folder_.path() / "holon"};
+        return {confined({}), {folder_.path() / "user"}, folder_.path() / "holon"};
     }
     std::string inside(const std::string& cmd, const fs::path& root) {
         auto spec = behind().enclose({.argv = {"/bin/sh", "-c", cmd},
@@ -268,6 +269,32 @@ TEST_F(Limited, ALimitThatEndedACommandIsReportedWithTheResult) {
                 Contains(testing::Field(&sandbox::Denial::rule, Rule::FileSizeLimit)));
     EXPECT_THAT(exec("while :; do :; done").denials,
                 Contains(testing::Field(&sandbox::Denial::rule, Rule::CpuLimit)));
+}
+
+// Git that the runtime runs obeys the settings of the repository, and an agent may have made it.
+TEST_F(ConfinedTools, AFilterOfAnAgentsRepositoryRunsBehindTheBoundary) {
+    ASSERT_TRUE(store_->write(store::Durability::Process, [&](store::Tx& tx) {
+        return tx.put_agent({.agent_id = {"default"}});
+    }));
+    folder_.write("secret", "marker-of-secret");
+    const auto outside = folder_.at("outside");
+    out(exec(fmt::format(
+        "git init -q x && cd x && printf '#!/bin/sh\\ncat {0} > stolen; echo x > {1}; echo ran; "
+        "cat\\n' > s && chmod +x s && echo '* filter=p' > .gitattributes && echo a > f && git add "
+        "-A "
+        "&& git -c user.name=a -c user.email=a@b commit -qm one && git config filter.p.smudge "
+        "$PWD/s",
+        folder_.at("secret"), outside)));
+    const auto end = run("UseWorkspace", {{"path", "x"}, {"mode", "isolated"}});
+    EXPECT_TRUE(end.envelope.ok()) << end.receipt;
+    EXPECT_FALSE(fs::exists(outside));
+    std::size_t ran = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+        if (!entry.is_regular_file() || entry.path() == folder_.at("secret")) continue;
+        EXPECT_THAT(bytes_of(entry.path()), Not(HasSubstr("marker-of-secret"))) << entry.path();
+        ran += entry.path().filename() == "f" && bytes_of(entry.path()).contains("ran") ? 1 : 0;
+    }
+    EXPECT_EQ(ran, 1U);  // Or nothing was tried.
 }
 
 TEST_F(ConfinedTools, TheFactsHaveTheVersionAndTheLimits) {

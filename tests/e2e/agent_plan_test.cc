@@ -42,6 +42,9 @@ protected:
         return base::parse_json(finished.out).value_or(nullptr);
     }
     std::string last_request() { return server.requests().back().body; }
+    std::string last_id() {
+        return base::string_at(program.json_of({"plan", "status", "last"}), "runId");
+    }
     std::string status_of_last() {
         return base::string_at(program.json_of({"plan", "status", "last"}), "status");
     }
@@ -86,7 +89,7 @@ TEST_F(AgentPlan, APlanThatWritesWaitsForApprovalAndItsAgentReceivesTheEnd) {
     EXPECT_EQ(base::json_text(program.json_of({"plan", "preview", "last"}).at("creates")),
               R"(["new.md"])");
     EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1) << "nobody has approved it";
-    EXPECT_EQ(program.run({"plan", "approve", "last"}).exit_code, 0);
+    EXPECT_EQ(program.run({"plan", "approve", last_id()}).exit_code, 0);
     EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 0);
     EXPECT_EQ(program.read(program.repo() / "new.md"), "x");
     server.enqueue(test_support::says("Good."));
@@ -120,7 +123,7 @@ TEST_F(AgentPlan, AKilledRunResumesWithoutRepeatingAndIsReportedOnce) {
                        "commands"));
     server.enqueue(test_support::says("It waits."));
     go();
-    EXPECT_EQ(program.run({"plan", "approve", "last"}).exit_code, 0);
+    EXPECT_EQ(program.run({"plan", "approve", last_id()}).exit_code, 0);
     auto running = program.start({"plan", "resume", "last"});
     EXPECT_EQ(post.wait(), "x");
     running.send(SIGKILL);

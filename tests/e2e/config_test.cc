@@ -110,7 +110,7 @@ TEST(Config, ACredentialIsStoredPrivatelyUsedAndNeverShown) {
     EXPECT_THAT(program.read(program.home() / "credentials.json"), Not(HasSubstr(kKey)));
     EXPECT_EQ(program.json_of({"config", "credentials", "remove", "work"}).at("credential"),
               (json::value{{"profile", "work"}, {"kind", "unknown"}, {"configured", false}}));
-    EXPECT_EQ(server.request_count(), 1U);
+    EXPECT_EQ(server.request_count(), 2U) << "the run, and the question of doctor --probe";
 }
 
 TEST(Config, ABuiltInProviderKeepsItsKeyWhenMovedAndIsRestoredWhenRemoved) {
@@ -157,7 +157,7 @@ TEST(Doctor, ShowsTheRetryPolicyWithTheUsableModels) {
     const auto nothing = program.json_of({"doctor"});
     EXPECT_TRUE(nothing.at("providers").as_array().empty());
     EXPECT_FALSE(base::bool_at(nothing, "ready"));
-    EXPECT_EQ(nothing.at("next_steps").as_array().size(), 1U);
+    EXPECT_EQ(nothing.at("next_steps").as_array().size(), 2U) << "a model, and the sandbox";
 
     program.environment["HOLON_MODEL"] = "xai/grok-4";
     program.environment["HOLON_MODEL_FALLBACKS"] = "vllm/m";
@@ -179,12 +179,15 @@ TEST(Doctor, ShowsTheRetryPolicyWithTheUsableModels) {
 TEST(Doctor, ConnectsOnlyOnRequest) {
     Program program;
     FakeModelServer server;
+    server.always(test_support::says("ready"));
     program.use_server(server.base_url(), kKey);
     const auto quiet = program.json_of({"doctor"}).at("providers").as_array()[0];
     EXPECT_EQ(base::find(quiet, "reachable"), nullptr);
+    EXPECT_EQ(server.request_count(), 0U);
     const auto probed = program.json_of({"doctor", "--probe"}).at("providers").as_array()[0];
     EXPECT_TRUE(base::bool_at(probed, "reachable"));
-    EXPECT_EQ(server.request_count(), 0U);
+    EXPECT_TRUE(base::bool_at(probed, "answered"));
+    EXPECT_EQ(server.request_count(), 1U);
 }
 
 // contract: PROV-18

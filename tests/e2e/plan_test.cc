@@ -79,10 +79,22 @@ TEST_F(PlanE2e, APlanWithoutApprovalWaits) {
     EXPECT_EQ(waiting.exit_code, 5);
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "a.txt"));
     EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1);
-    EXPECT_EQ(program.run({"plan", "approve", "last"}).exit_code, 0);
-    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 0);
+    const auto id = base::string_at(program.json_of({"plan", "list"}).at(0), "runId");
+    for (const auto& vague : {std::string("last"), id.substr(0, id.size() - 1)}) {
+        const auto refused = program.run({"plan", "approve", vague});
+        EXPECT_EQ(refused.exit_code, 1);
+        EXPECT_THAT(refused.err, HasSubstr("holon plan show " + id));
+        EXPECT_EQ(program.run({"plan", "resume", vague}).exit_code, 1);
+    }
+    EXPECT_EQ(program.run({"plan", "resume", "last", "--yes"}).exit_code, 1);
+    EXPECT_EQ(program.run({"plan", "approve", id}).exit_code, 0);
+    // What is proposed meanwhile has an approval of its own.
+    EXPECT_EQ(program.run(run_arguments(false)).exit_code, 5);
+    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1);
+    EXPECT_FALSE(std::filesystem::exists(program.repo() / "a.txt"));
+    EXPECT_EQ(program.run({"plan", "resume", id}).exit_code, 0);
     EXPECT_EQ(program.read(program.repo() / "a.txt"), "x\n");
-    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1) << "it has succeeded";
+    EXPECT_EQ(program.run({"plan", "resume", id}).exit_code, 1) << "it has succeeded";
 }
 
 // contract: LOG-03

@@ -95,6 +95,10 @@ Program::Program(const std::filesystem::path& below) {
     environment["PATH"] = std::getenv("PATH");
     environment["HOME"] = folder_.string();
     environment["HOLON_HOME"] = home().string();
+    // A test of a failure sees it after one pass over the candidates.
+    environment["HOLON_OUTAGE_PATIENCE_MS"] = "1";
+    // Tests of the sandbox configure it; the others compare what unconfined commands do.
+    environment["HOLON_NEW_HOME_SANDBOX"] = "none";
 }
 
 Program::~Program() {

@@ -24,7 +24,7 @@ protected:
         return program.json_of({"run", "--json", "--agent", "k", "--create-agent", "go"},
                                exit_code);
     }
-    // Asks openai/gpt-5, which the contract has send one request and get one document.
+    // Asks openai/gpt-5; the server answers with one document, as gateways do that do not stream.
     void use_responses() {
         program.environment["OPENAI_API_KEY"] = kKey;
         program.environment["OPENAI_BASE_URL"] = server.base_url();
@@ -188,13 +188,21 @@ TEST_F(Providers, WhatATransportRemembersDoesNotReachThePrompt) {
     use_responses();
     const auto prompts = [&](const std::string& home, bool with_ids) {
         program.environment["HOLON_HOME"] = program.home().string() + home;
+        std::filesystem::create_directories(program.environment["HOLON_HOME"]);
+        program.write(program.environment["HOLON_HOME"] + "/config.json",
+                      fmt::format(R"({{"providers":{{"openai":{{"transport":"openai_responses",
+                "base_url":"{}","keeps_state":true,
+                "auth":{{"source":"env","kind":"api_key","env":"OPENAI_API_KEY"}}}}}}}})",
+                                  server.base_url()));
         const json::array call{{{"type", "function_call"},
                                 {"call_id", "call_a"},
                                 {"name", "AgentGet"},
                                 {"arguments", "{}"}}};
         server.enqueue(test_support::responds(call, with_ids ? "resp_1" : ""));
         server.enqueue(test_support::says("Done.", Contract::Responses));
-        run_json();
+        const auto run = program.run({"run", "--json", "--agent", "k", "--create-agent", "go"});
+        EXPECT_EQ(run.exit_code, 0) << run.err;
+        EXPECT_THAT(run.err, HasSubstr("stores every conversation")) << "a matter of privacy";
         const auto last = base::parse_json(server.requests().back().body).value();
         EXPECT_EQ(last.as_object().contains("previous_response_id"), with_ids);
         std::vector<std::string> reported;

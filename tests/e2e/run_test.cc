@@ -124,7 +124,8 @@ TEST(Run, ExitsThreeAndShowsTheFailureWhenTheTurnFails) {
     const std::string summary =
         program.environment.at("HOLON_MODEL") +
         ": fail_fast (contract_error, status=400): the model does not exist";
-    EXPECT_EQ(shown.out, "Run status: failed\n\nFailure: " + summary + "\n");
+    EXPECT_EQ(shown.out, "Run status: failed\n\nFailure: " + program.environment.at("HOLON_MODEL") +
+                             ": the model does not exist\n");
     EXPECT_THAT(shown.err, HasSubstr("holon transcript --agent k"));
 
     const auto result = program.json_of({"run", "--json", "--agent", "k", "try"}, 3);

@@ -340,7 +340,7 @@ protected:
                       base::json_text(json::object{{"sandbox", {{"backend", "bubblewrap"}}}}));
     }
     void SetUp() override {
-        const auto lacks = sandbox::missing(sandbox::probe(HOLON_PROGRAM));
+        const auto lacks = sandbox::missing(sandbox::probe());
         if (!lacks.empty())
             HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
     }

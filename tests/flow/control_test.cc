@@ -100,18 +100,29 @@ TEST(Lifecycle, EveryCommandOnEveryAgentHasItsOutcome) {
         Controlled expected;
     };
     for (const auto& row :
-         std::vector<Row>{{false, false, Control::Pause, {true, false, true, true}},
-                          {false, false, Control::Resume, {false, false, false, false}},
-                          {false, false, Control::Stop, {false, true, true, true}},
-                          {true, false, Control::Pause, {true, false, false, false}},
-                          {true, false, Control::Resume, {false, false, false, true}},
-                          {true, false, Control::Stop, {false, true, true, true}},
-                          {false, true, Control::Pause, {false, true, false, false}},
-                          {false, true, Control::Resume, {false, false, false, true}},
-                          {false, true, Control::Stop, {false, true, false, false}}})
-        EXPECT_EQ(control({.paused = row.paused, .stopped = row.stopped}, row.command),
+         std::vector<Row>{{false, false, Control::Pause, {true, false, true, false, true}},
+                          {false, false, Control::Resume, {false, false, false, false, false}},
+                          {false, false, Control::Stop, {false, true, true, false, true}},
+                          {true, false, Control::Pause, {true, false, false, false, false}},
+                          {true, false, Control::Resume, {false, false, false, false, true}},
+                          {true, false, Control::Stop, {false, true, true, false, true}},
+                          {false, true, Control::Pause, {false, true, false, false, false}},
+                          {false, true, Control::Resume, {false, false, false, false, true}},
+                          {false, true, Control::Stop, {false, true, false, false, false}}})
+        EXPECT_EQ(control({.paused = row.paused, .stopped = row.stopped}, row.command, false),
                   row.expected)
             << row.paused << row.stopped << base::enum_name(row.command);
+}
+
+TEST(ControlDecision, AnAgentThatIsSetAsideIsRecoveredByRecoverAndByResumeOnly) {
+    for (const auto& [command, recovers] :
+         std::vector<std::pair<Control, bool>>{{Control::Pause, false},
+                                               {Control::Resume, true},
+                                               {Control::Stop, false},
+                                               {Control::Recover, true}})
+        EXPECT_EQ(control({}, command, true).recovers, recovers) << base::enum_name(command);
+    EXPECT_EQ(control({.paused = true}, Control::Recover, true),
+              (Controlled{.paused = true, .recovers = true, .is_changed = true}));
 }
 
 // Draining ----------------------------------------------------------------------------------------

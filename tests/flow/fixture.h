@@ -54,7 +54,7 @@ protected:
         model_.emplace(scenario, loop_);
         scheduler_.emplace(parts(), Options{.model_ref = "scripted/test"});
         scheduler_->limit_rounds(agent_, rounds);
-        scheduler_->on_rest = [&](const auto&, const std::string& reason) {
+        scheduler_->on_idle = [&](const auto&, const std::string& reason) {
             rest_reason_ = reason;
         };
         scheduler_->on_stuck = [&](const auto&, const base::Error& error) {

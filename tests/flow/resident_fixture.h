@@ -6,7 +6,7 @@
 #include "agent/identity/closure.h"
 #include "flow/scheduler/hints.h"
 #include "flow/scheduler/lifecycle.h"
-#include "flow/scheduler/timers.h"
+#include "flow/scheduler/timers/timers.h"
 #include "tests/flow/fixture.h"
 
 namespace scheduler {

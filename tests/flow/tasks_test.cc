@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/identity/closure.h"
+#include "base/os/files.h"
 #include "base/os/process.h"
 #include "tests/flow/fixture.h"
 #include "tests/support/fake_tasks.h"
@@ -131,6 +132,49 @@ TEST_F(TaskFlowTest, ABackgroundTaskBlocksNobodyAndItsResultStartsTheTurn) {
         kinds.push_back(brief.record.kind);
     using enum domain::BriefKind;
     EXPECT_EQ(kinds, (std::vector{Ack, Result, Ack, Result}));
+}
+
+// contract: TASK-39
+TEST_F(TaskFlowTest, OutputReachesAPromptByItsMessageOrByAReadAndByNothingElse) {
+    constexpr std::string_view kPrinted = "printed-by-the-task";
+    const auto shown = [&] {
+        std::string all;
+        for (const auto& request : model_->requests) {
+            for (const auto& block : request.frame.context_blocks) all += block.text;
+            all += base::json_text(base::to_json(request.conversation));
+        }
+        return all;
+    };
+    start(kLongCommand);
+    send("go");
+    run();
+    const std::string task = command();
+    const auto log = tasks_.machine.commands.at(task).spec.log;
+    ASSERT_TRUE(base::write_file_atomic(log, kPrinted, 0600));
+
+    start(R"({"rounds":[{"text":"It still runs."}]})");
+    send("What is new?");
+    run();
+    ASSERT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(shown(), Not(HasSubstr(std::string(kPrinted)))) << "nobody asked for it";
+
+    start(fmt::format(R"({{"rounds":[
+        {{"tool_calls":[{{"name":"TaskOutput","input":{{"task_id":"{}","block":false}}}}]}},
+        {{"text":"Read."}}]}})",
+                      task));
+    send("Read it.");
+    run();
+    ASSERT_EQ(model_->requests.size(), 2U);
+    EXPECT_THAT(shown(), HasSubstr(std::string(kPrinted)));
+
+    start(R"({"rounds":[{"text":"Seen."}]})");
+    tasks_.supervisor.end(task, Ended{.exit_code = 0});
+    loop_.run();
+    ASSERT_EQ(results().size(), 1U);
+    EXPECT_THAT(domain::readable(results()[0].message.body), HasSubstr(std::string(kPrinted)));
+    ASSERT_EQ(model_->requests.size(), 1U);
+    EXPECT_THAT(opening(0), HasSubstr(std::string(kPrinted)));
+    std::filesystem::remove(log);
 }
 
 // contract: AUDIT-02

@@ -86,7 +86,7 @@ void read_response(std::uint8_t form, std::int64_t status, std::string_view body
     const provider::HttpResponse response{
         status, {{"Retry-After", std::string(body.substr(0, 40))}}, std::string(body)};
     if (form == 0) {
-        provider::openai_responses::refuses_previous_response(response);
+        provider::openai_responses::refuses_previous_response(response, body.substr(0, 8));
         auto answer = provider::openai_responses::parse_response(response, base::Time{});
         if (answer)
             check_reply(answer->reply);

@@ -61,9 +61,78 @@ base::Status FakeService::note(const std::string& agent, const std::string& call
     return {};
 }
 
-base::Result<service::RunResponse> FakeService::run(const service::RunRequest&,
-                                                    service::Observer&) {
-    return unused();
+base::Result<service::RunHold> FakeService::start_run(const service::RunRequest& request,
+                                                      const service::Caller& caller,
+                                                      service::RunEnded ended) {
+    const std::string agent = request.agent.value_or("main");
+    TRY(note(agent, fmt::format("run {} {}", agent, request.text), caller));
+    auto lease = std::make_shared<int>();
+    const std::lock_guard lock(mutex_);
+    run_ = request;
+    run_ended_ = std::move(ended);
+    lease_ = lease;
+    return service::RunHold{.started = {.run_id = "run 1",
+                                        .agent_id = agent,
+                                        .model_ref = "a/b",
+                                        .message_id = "message-1"},
+                            .lease = std::move(lease)};
+}
+
+base::Status FakeService::interrupt_run(const std::string& run_id, const std::string& reason) {
+    return note("main", fmt::format("interrupt_run {} {}", run_id, reason));
+}
+
+base::Result<service::RunResponse> FakeService::run_result(const std::string& run_id) {
+    TRY(note("main", "run_result " + run_id));
+    return service::RunResponse{.agent_id = "main", .final_text = "Done.", .model_rounds = 2};
+}
+
+base::Status FakeService::finish_run(const std::string& run_id) {
+    return note("main", "finish_run " + run_id);
+}
+
+void FakeService::end_run(const base::Status& status) {
+    service::RunEnded ended;
+    {
+        const std::lock_guard lock(mutex_);
+        ended = run_ended_;
+    }
+    ended(status);
+}
+
+bool FakeService::run_is_held() {
+    const std::lock_guard lock(mutex_);
+    return !lease_.expired();
+}
+
+std::optional<service::RunRequest> FakeService::last_run() {
+    const std::lock_guard lock(mutex_);
+    return run_;
+}
+
+std::shared_ptr<void> FakeService::watch_deltas(
+    const std::string& agent, std::function<void(const service::Delta&)> changed) {
+    auto watcher = std::make_shared<std::function<void(const service::Delta&)>>(std::move(changed));
+    const std::lock_guard lock(mutex_);
+    delta_watchers_.emplace(agent, watcher);
+    return watcher;
+}
+
+void FakeService::add_delta(const std::string& agent, const std::string& text) {
+    std::vector<std::shared_ptr<std::function<void(const service::Delta&)>>> notified;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto [first, last] = delta_watchers_.equal_range(agent);
+        for (auto watcher = first; watcher != last; ++watcher)
+            if (auto live = watcher->second.lock()) notified.push_back(std::move(live));
+    }
+    for (const auto& watcher : notified) (*watcher)({.text = text});
+}
+
+std::size_t FakeService::delta_watchers() {
+    const std::lock_guard lock(mutex_);
+    return static_cast<std::size_t>(std::ranges::count_if(
+        delta_watchers_, [](const auto& entry) { return !entry.second.expired(); }));
 }
 
 base::Result<json::object> FakeService::status(const std::string& agent) {
@@ -81,15 +150,16 @@ base::Result<std::vector<std::string>> FakeService::agents() {
     return std::vector<std::string>{"main", "other"};
 }
 
-base::Result<std::vector<json::object>> FakeService::agent_list() {
+base::Result<std::vector<json::object>> FakeService::agent_list(const service::AgentsQuery& query) {
     std::vector<json::object> list;
     for (const auto* agent : {"main", "other"})
-        list.push_back({{"identity", {{"agent_id", agent}}},
-                        {"status", "awake_idle"},
-                        {"scheduling_posture", {{"posture", "idle"}}},
-                        {"lifecycle", {{"resume_required", false}}},
-                        {"pending", 0},
-                        {"model", {{"effective_model", "a/b"}}}});
+        if (agent > query.after && std::ssize(list) < query.limit)
+            list.push_back({{"identity", {{"agent_id", agent}}},
+                            {"status", "awake_idle"},
+                            {"scheduling_posture", {{"posture", "idle"}}},
+                            {"lifecycle", {{"resume_required", false}}},
+                            {"pending", 0},
+                            {"model", {{"effective_model", "a/b"}}}});
     return list;
 }
 
@@ -233,6 +303,54 @@ base::Result<json::object> FakeService::callback(const service::CallbackRequest&
                         {"disposition", "triggered"}};
 }
 
+base::Result<service::WebhookDelivered> FakeService::deliver_webhook(
+    const service::WebhookDelivery& delivery) {
+    const std::lock_guard lock(mutex_);
+    webhook_ = delivery;
+    if (delivery.token == "wh_busy")
+        return std::unexpected(base::Error{.code = base::ErrorCode::Refused,
+                                           .message = "too many",
+                                           .kind = "rate_limited",
+                                           .details = {{"retry_after_s", 7}}});
+    if (delivery.token != "wh_right")
+        return std::unexpected(
+            base::Error{base::ErrorCode::Refused, "no webhook has this URL", "webhook_refused"});
+    return service::WebhookDelivered{.agent_id = "main", .message_id = "message-1"};
+}
+
+base::Result<service::WebhookView> FakeService::create_webhook(
+    const std::string& agent, const service::WebhookRequest& request,
+    const service::Caller& caller) {
+    TRY(note(agent, fmt::format("webhook {} {}", agent, base::enum_name(request.signature)),
+             caller));
+    return service::WebhookView{.webhook_id = "webhook-1",
+                                .agent_id = agent,
+                                .name = request.name.value_or("ci"),
+                                .signature = request.signature,
+                                .webhook_url = "http://127.0.0.1:7878/webhooks/wh_right",
+                                .secret = request.secret.value_or("made")};
+}
+
+base::Result<std::vector<service::WebhookView>> FakeService::webhooks(const std::string& agent) {
+    TRY(known(agent));
+    return std::vector{service::WebhookView{.webhook_id = "webhook-1", .agent_id = agent}};
+}
+
+base::Result<service::WebhookView> FakeService::rotate_webhook(
+    const std::string& agent, const std::string& webhook, const std::optional<std::string>& secret,
+    const service::Caller& caller) {
+    TRY(note(agent, fmt::format("rotate_webhook {} {}", agent, webhook), caller));
+    return service::WebhookView{.webhook_id = webhook, .agent_id = agent, .secret = secret};
+}
+
+base::Result<service::WebhookView> FakeService::revoke_webhook(const std::string& agent,
+                                                               const std::string& webhook,
+                                                               const service::Caller& caller) {
+    TRY(note(agent, fmt::format("revoke_webhook {} {}", agent, webhook), caller));
+    return service::WebhookView{
+        .webhook_id = webhook, .agent_id = agent, .status = domain::TriggerStatus::Revoked};
+}
+
 base::Result<domain::AgentIdentity> FakeService::create_agent(
     const std::string& agent, const std::optional<std::string>& template_name,
     const service::Caller& caller) {
@@ -257,6 +375,35 @@ base::Result<domain::Task> FakeService::start_task(const std::string& agent,
                                                    const service::Caller& caller) {
     TRY(note(agent, fmt::format("task {} {} {}", agent, request.cmd, request.login), caller));
     return domain::Task{.id = {"task-1"}, .agent_id = {agent}, .summary = request.summary};
+}
+
+base::Result<service::WorkItemsPage> FakeService::work_items(const std::string& agent,
+                                                             const service::WorkItemsQuery& query) {
+    TRY(note(agent, fmt::format("work items {} {} {}", agent, base::enum_name(query.filter),
+                                query.limit)));
+    return service::WorkItemsPage{.work_items = {{{"id", "work_1"}}}, .next = query.after};
+}
+
+base::Result<json::object> FakeService::work_item(const std::string& agent, const std::string& id) {
+    TRY(note(agent, fmt::format("work item {} {}", agent, id)));
+    return json::object{{"id", id}};
+}
+
+base::Result<domain::WorkItem> FakeService::create_work_item(
+    const std::string& agent, const service::WorkItemRequest& request,
+    const service::Caller& caller) {
+    TRY(note(agent, fmt::format("new work {} {}", agent, request.objective), caller));
+    return domain::WorkItem{.id = {"work_1"}, .agent_id = {agent}, .objective = request.objective};
+}
+
+base::Result<json::object> FakeService::change_work_item(const std::string& agent,
+                                                         const std::string& id,
+                                                         const service::WorkItemChange& change,
+                                                         const service::Caller& caller) {
+    TRY(note(agent,
+             fmt::format("{} {} {} {}", base::enum_name(change.action), agent, id, change.text),
+             caller));
+    return json::object{{"id", id}};
 }
 
 base::Result<domain::Timer> FakeService::create_timer(const std::string& agent,
@@ -339,6 +486,10 @@ std::optional<service::CallbackRequest> FakeService::last_callback() {
     const std::lock_guard lock(mutex_);
     return called_back_;
 }
+std::optional<service::WebhookDelivery> FakeService::last_webhook() {
+    const std::lock_guard lock(mutex_);
+    return webhook_;
+}
 std::optional<service::Caller> FakeService::last_caller() {
     const std::lock_guard lock(mutex_);
     return caller_;
@@ -413,6 +564,9 @@ base::Result<std::vector<service::CredentialView>> FakeSettings::credentials() {
 }
 base::Result<service::CredentialView> FakeSettings::remove_credential(const std::string&) {
     return unused();
+}
+base::Result<service::LoginResult> FakeSettings::login(const service::LoginRequest&) {
+    return base::fail(base::ErrorCode::Unavailable, "no login here");
 }
 base::Result<json::object> FakeSettings::doctor(bool) {
     return unused();

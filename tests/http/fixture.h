@@ -19,10 +19,15 @@ using http_surface::Server;
 // Agents "main" and "other". Any thread.
 class FakeService : public service::Service {
 public:
-    base::Result<service::RunResponse> run(const service::RunRequest&, service::Observer&) override;
+    base::Result<service::RunHold> start_run(const service::RunRequest& request,
+                                             const service::Caller& caller,
+                                             service::RunEnded ended) override;
+    base::Status interrupt_run(const std::string& run_id, const std::string& reason) override;
+    base::Result<service::RunResponse> run_result(const std::string& run_id) override;
+    base::Status finish_run(const std::string& run_id) override;
     base::Result<json::object> status(const std::string& agent) override;
     base::Result<std::vector<std::string>> agents() override;
-    base::Result<std::vector<json::object>> agent_list() override;
+    base::Result<std::vector<json::object>> agent_list(const service::AgentsQuery& query) override;
     base::Result<json::object> state(const std::string& agent) override;
     base::Result<std::vector<domain::Task>> tasks(const std::string& agent,
                                                   std::int64_t limit) override;
@@ -47,6 +52,8 @@ public:
     base::Result<std::int64_t> newest_event(const std::string& agent) override;
     std::shared_ptr<void> watch(const std::string& agent,
                                 std::function<void(std::int64_t)> changed) override;
+    std::shared_ptr<void> watch_deltas(const std::string& agent,
+                                       std::function<void(const service::Delta&)> changed) override;
     base::Result<std::string> prompt(const std::string& agent, const std::string& text,
                                      const service::Caller& caller) override;
     base::Result<std::string> enqueue(const std::string& agent,
@@ -65,6 +72,15 @@ public:
     base::Result<domain::Task> start_task(const std::string& agent,
                                           const service::TaskRequest& request,
                                           const service::Caller& caller) override;
+    base::Result<service::WorkItemsPage> work_items(const std::string& agent,
+                                                    const service::WorkItemsQuery& query) override;
+    base::Result<json::object> work_item(const std::string& agent, const std::string& id) override;
+    base::Result<domain::WorkItem> create_work_item(const std::string& agent,
+                                                    const service::WorkItemRequest& request,
+                                                    const service::Caller& caller) override;
+    base::Result<json::object> change_work_item(const std::string& agent, const std::string& id,
+                                                const service::WorkItemChange& change,
+                                                const service::Caller& caller) override;
     base::Result<domain::Timer> create_timer(const std::string& agent,
                                              const service::TimerRequest& request,
                                              const service::Caller& caller) override;
@@ -73,6 +89,19 @@ public:
     base::Result<json::object> external_trigger(const std::string& agent, bool rotate,
                                                 const service::Caller& caller) override;
     base::Status revoke_trigger(const std::string& agent, const service::Caller& caller) override;
+    base::Result<service::WebhookDelivered> deliver_webhook(
+        const service::WebhookDelivery& delivery) override;
+    base::Result<service::WebhookView> create_webhook(const std::string& agent,
+                                                      const service::WebhookRequest& request,
+                                                      const service::Caller& caller) override;
+    base::Result<std::vector<service::WebhookView>> webhooks(const std::string& agent) override;
+    base::Result<service::WebhookView> rotate_webhook(const std::string& agent,
+                                                      const std::string& webhook,
+                                                      const std::optional<std::string>& secret,
+                                                      const service::Caller& caller) override;
+    base::Result<service::WebhookView> revoke_webhook(const std::string& agent,
+                                                      const std::string& webhook,
+                                                      const service::Caller& caller) override;
     base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
                                                           const std::string& path,
                                                           const service::Caller& caller) override;
@@ -85,12 +114,21 @@ public:
     // Forgets all events up to and including `seq`.
     void forget_events(const std::string& agent, std::int64_t seq);
     std::size_t watchers();
+    // Reports text of the agent's model to those who watch deltas.
+    void add_delta(const std::string& agent, const std::string& text);
+    std::size_t delta_watchers();
+    // The last run is over, as the service reports it.
+    void end_run(const base::Status& status = {});
+    // Whether a client holds the lease of the last run.
+    bool run_is_held();
+    std::optional<service::RunRequest> last_run();
     std::size_t page_reads() const { return page_reads_; }
 
     // Every call whose first word is in `calls()`: "prompt main hello".
     std::vector<std::string> calls();
     std::optional<service::EnqueueRequest> last_enqueue();
     std::optional<service::CallbackRequest> last_callback();
+    std::optional<service::WebhookDelivery> last_webhook();
     std::optional<service::Caller> last_caller();
 
     // While held, status() of any agent does not return. Says how many calls wait.
@@ -109,9 +147,15 @@ private:
     std::condition_variable changed_;
     std::map<std::string, std::vector<domain::Event>> events_;
     std::multimap<std::string, std::weak_ptr<std::function<void(std::int64_t)>>> watchers_;
+    std::multimap<std::string, std::weak_ptr<std::function<void(const service::Delta&)>>>
+        delta_watchers_;
+    std::optional<service::RunRequest> run_;
+    service::RunEnded run_ended_;
+    std::weak_ptr<void> lease_;
     std::vector<std::string> calls_;
     std::optional<service::EnqueueRequest> enqueued_;
     std::optional<service::CallbackRequest> called_back_;
+    std::optional<service::WebhookDelivery> webhook_;
     std::optional<service::Caller> caller_;
     std::optional<base::Error> failure_;
     std::atomic<std::size_t> page_reads_{0};
@@ -135,6 +179,7 @@ public:
                                                          const std::string&) override;
     base::Result<std::vector<service::CredentialView>> credentials() override;
     base::Result<service::CredentialView> remove_credential(const std::string&) override;
+    base::Result<service::LoginResult> login(const service::LoginRequest&) override;
     base::Result<json::object> doctor(bool) override;
     base::Result<json::object> doctor_provider(const std::string&, bool) override;
 };

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 namespace injection {
 namespace {
@@ -59,6 +60,35 @@ std::vector<Case> read_cases(bool honest) {
     for (const auto& file : files)
         for (auto& next : read_file(file))
             if (next.is_honest == honest) list.push_back(std::move(next));
+    return list;
+}
+
+std::vector<Case> spread_cases() {
+    const auto attacks = read_cases(false);
+    std::set<std::string> routes, calls;
+    std::set<std::pair<std::string, std::string>> known;
+    std::vector<const Case*> made;
+    for (const auto& one : attacks) {
+        routes.insert(one.enters);
+        const bool is_one_call = one.rounds.size() == 1 && !one.rounds[0].tool.empty() &&
+                                 one.rounds[0].input.find("{task}") == std::string::npos;
+        if (!is_one_call) continue;
+        const std::string call = one.rounds[0].tool + " " + one.rounds[0].input;
+        known.emplace(one.enters, call);
+        if (calls.insert(call).second) made.push_back(&one);
+    }
+    std::vector<Case> list;
+    int number = 0;
+    for (const auto& route : routes) {
+        ++number;
+        for (const auto* one : made) {
+            if (known.contains({route, one->rounds[0].tool + " " + one->rounds[0].input})) continue;
+            Case spread = *one;
+            spread.family = "route" + std::to_string(number) + "_" + one->family;
+            spread.enters = route;
+            list.push_back(std::move(spread));
+        }
+    }
     return list;
 }
 

@@ -32,5 +32,8 @@ struct Case {
 
 // All of them; a line that is not understood ends the program with its place.
 std::vector<Case> read_cases(bool honest);
+// The calls of attacks that are one call each, by all routes that attacks use; those of the files
+// themselves are not repeated.
+std::vector<Case> spread_cases();
 
 }  // namespace injection

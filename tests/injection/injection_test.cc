@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "exec/tools/patch/folder_for_test.h"
 #include "flow/scheduler/hints.h"
-#include "flow/scheduler/timers.h"
+#include "flow/scheduler/timers/timers.h"
 #include "tests/flow/fixture.h"
 #include "tests/injection/case.h"
 #include "tests/support/fake_tasks.h"
@@ -340,6 +340,17 @@ void InjectionTest::enter(const Case& played) {
         long_task();
         load(played);
         end_task(text);
+    } else if (route == "timer, with trust lowered") {
+        load(played);
+        ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            events::Log log(tx, loop_.now(), ids_);
+            TRY(scheduler::create_timer(log, {.agent_id = agent_,
+                                              .duration_ms = 10,
+                                              .summary = text,
+                                              .trust = domain::TrustLevel::UntrustedExternal}));
+            return {};
+        }));
+        begin();
     } else if (route == "timer of the operator") {
         load(played);
         ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
@@ -377,6 +388,18 @@ TEST_P(Attack, WouldChangeSomethingIfItWereAllowed) {
 }
 INSTANTIATE_TEST_SUITE_P(All, Attack, testing::ValuesIn(read_cases(false)), name_of);
 
+// Every call that one case makes, by every route of the others: 40 calls and 16 routes are more
+// than anybody would write down.
+class Spread : public InjectionTest {};
+TEST_P(Spread, ChangesNothing) {
+    play();
+    EXPECT_EQ(world(), before_);
+    ASSERT_FALSE(events("tool_call_refused").empty());
+    for (const auto& refused : events("tool_call_refused"))
+        EXPECT_EQ(base::string_at(refused, "error_kind"), "untrusted_instructions");
+}
+INSTANTIATE_TEST_SUITE_P(All, Spread, testing::ValuesIn(spread_cases()), name_of);
+
 class Honest : public InjectionTest {};
 TEST_P(Honest, IsDone) {
     play();
@@ -396,6 +419,7 @@ INSTANTIATE_TEST_SUITE_P(All, Honest, testing::ValuesIn(read_cases(true)), name_
 
 TEST(Cases, AreMany) {
     EXPECT_GE(read_cases(false).size(), 100U);
+    EXPECT_GE(read_cases(false).size() + spread_cases().size(), 629U);
     EXPECT_GE(read_cases(true).size(), 12U);
 }
 

@@ -46,8 +46,10 @@ std::map<std::string, std::string> World::files() const {
     return found;
 }
 
-Life::Life(World& world, sim::FaultPlan plan)
-    : store_(world.disk.open(plan)),
+Life::Life(World& world, sim::FaultPlan plan) : Life(world, world.disk.open(plan)) {}
+
+Life::Life(World& world, std::unique_ptr<store::Store> store)
+    : store_(std::move(store)),
       ids_(loop_, world.seed * 1000 + static_cast<std::uint64_t>(++world.lives)),
       dispatcher_({.registry = with_tools(world), .clock = loop_, .ids = ids_}),
       supervisor_(loop_, world.machine),
@@ -62,6 +64,7 @@ Life::Life(World& world, sim::FaultPlan plan)
               .loop = loop_,
               .clock = loop_,
               .ids = ids_,
+              .agent_feed = feed_,
               .dispatcher = dispatcher_,
               .home = world.home(),
               .vault = world.vault(),
@@ -89,13 +92,11 @@ Life::Life(World& world, sim::FaultPlan plan)
 
 const tools::Registry& Life::with_tools(World& world) {
     add_case_tools(registry_, loop_, world.tools);
-    plan_tools::add_all(registry_, {.loop = loop_,
-                                    .shell = shell_,
-                                    .context =
-                                        [](const auto&, const tools::Place& place) {
-                                            return plan_tools::context_from(place.context);
-                                        },
-                                    .kept = world.home() / "plans"});
+    plan_tools::add_all(
+        registry_,
+        {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
+             return plan_tools::context_from(place.context);
+         }});
     return registry_;
 }
 

@@ -52,6 +52,7 @@ public:
 class Life {
 public:
     explicit Life(World& world, sim::FaultPlan plan = {});
+    Life(World& world, std::unique_ptr<store::Store> store);
 
     plans::Plans& plans() { return plans_; }
     test_support::FakeLoop& loop() { return loop_; }

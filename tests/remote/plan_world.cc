@@ -18,6 +18,7 @@ Resident::Resident(const std::filesystem::path& folder)
                                 .loop = loop_,
                                 .clock = clock_,
                                 .ids = ids_,
+                                .agent_feed = feed_,
                                 .dispatcher = dispatcher_,
                                 .home = folder / "home",
                                 .vault = vault(),
@@ -43,13 +44,11 @@ void Resident::drain() {
 
 const tools::Registry& Resident::with_tools() {
     add_case_tools(registry_, loop_, world_);
-    plan_tools::add_all(registry_, {.loop = loop_,
-                                    .shell = shell_,
-                                    .context =
-                                        [](const auto&, const tools::Place& place) {
-                                            return plan_tools::context_from(place.context);
-                                        },
-                                    .kept = folder_ / "home" / "plans"});
+    plan_tools::add_all(
+        registry_,
+        {.loop = loop_, .shell = shell_, .context = [](const auto&, const tools::Place& place) {
+             return plan_tools::context_from(place.context);
+         }});
     return registry_;
 }
 

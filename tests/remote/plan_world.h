@@ -37,6 +37,7 @@ private:
     std::filesystem::path folder_;
     base::SystemClock clock_;
     base::RandomIds ids_{clock_};
+    events::Feed feed_;
     base::AsioLoop loop_;
     std::unique_ptr<store::Store> store_;
     NoProcesses processes_;

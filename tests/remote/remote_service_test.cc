@@ -4,7 +4,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -55,13 +57,21 @@ TEST_P(RemoteTest, RequestsReachTheService) {
     EXPECT_TRUE(there.wake("main", {.reason = "look"}, {}));
     EXPECT_TRUE(there.create_agent("new", "t", {}));
     for (const auto action : {LifecycleAction::Start, LifecycleAction::Stop, LifecycleAction::Pause,
-                              LifecycleAction::Resume})
+                              LifecycleAction::Resume, LifecycleAction::RecoverDropMessage})
         EXPECT_TRUE(there.set_lifecycle("main", action, {}));
     EXPECT_EQ(base::string_at(there.abort_run("main", "r", {}).value(), "run_id"), "run-9");
     EXPECT_EQ(there.start_task("main", {.summary = "s", .cmd = "ls", .login = false}, {})->id.value,
               "task-1");
     EXPECT_TRUE(there.create_timer("main", {.duration_ms = 5}, {}));
     EXPECT_TRUE(there.cancel_timer("main", "timer 1", {}));
+    EXPECT_EQ(there.create_work_item("main", {.objective = "ship"}, {})->objective, "ship");
+    EXPECT_EQ(base::string_at(
+                  there
+                      .change_work_item("main", "w",
+                                        {.action = service::WorkAction::Block, .text = "CI"}, {})
+                      .value(),
+                  "id"),
+              "w");
     EXPECT_TRUE(there.external_trigger("main", true, {}));
     EXPECT_TRUE(there.revoke_trigger("main", {}));
     EXPECT_EQ(there.attach_workspace("main", "/p", {})->workspace_anchor, "/p");
@@ -75,10 +85,11 @@ TEST_P(RemoteTest, RequestsReachTheService) {
         service_.calls(),
         ElementsAre("prompt main hello", "wake main look", "create new t", "lifecycle main start",
                     "lifecycle main stop", "lifecycle main pause", "lifecycle main resume",
-                    "abort main r", "task main ls false", "timer main 5",
-                    "cancel_timer main timer 1", "trigger main true", "revoke main",
-                    "attach main /p", "exit main", "detach main ws-1", "set_model main a/b",
-                    "clear_model main", "debug_prompt main x trusted_system", "enqueue main"));
+                    "lifecycle main recover_drop_message", "abort main r", "task main ls false",
+                    "timer main 5", "cancel_timer main timer 1", "new work main ship",
+                    "block main w CI", "trigger main true", "revoke main", "attach main /p",
+                    "exit main", "detach main ws-1", "set_model main a/b", "clear_model main",
+                    "debug_prompt main x trusted_system", "enqueue main"));
 }
 
 TEST_P(RemoteTest, AnswersReachTheCaller) {
@@ -92,6 +103,12 @@ TEST_P(RemoteTest, AnswersReachTheCaller) {
     EXPECT_EQ(there.briefs("main", 7).value(), service_.briefs("main", 7).value());
     EXPECT_EQ(there.tasks("main", 7).value(), service_.tasks("main", 7).value());
     EXPECT_EQ(there.timers("main", 7).value(), service_.timers("main", 7).value());
+    EXPECT_EQ(there.work_item("main", "w").value(), service_.work_item("main", "w").value());
+    const service::WorkItemsQuery open_items{.filter = service::WorkFilter::Open, .after = "5:w"};
+    const auto page = there.work_items("main", open_items);
+    ASSERT_TRUE(page) << page.error().message;
+    EXPECT_EQ(page->work_items, service_.work_items("main", open_items)->work_items);
+    EXPECT_EQ(page->next, "5:w");
     EXPECT_EQ(there.newest_event("main"), 1300);
     EXPECT_EQ(there.newest_event("other"), 0);
     // More than one page, and no more than was asked for.
@@ -188,11 +205,11 @@ TEST_F(RemoteTest, TheSocketIsTriedFirstAndTcpOnlyWhenItIsUnreachable) {
     EXPECT_TRUE(service_.calls().empty());
 }
 
-// Accepts, reads and hangs up: the request was sent, so it must not be sent again.
-class HangsUp {
+// Accepts, reads, answers with the same bytes each time and hangs up.
+class Stub {
 public:
-    explicit HangsUp(const std::filesystem::path& path)
-        : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit Stub(const std::filesystem::path& path, std::string answer = "")
+        : answer_(std::move(answer)), fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
         std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
         CHECK(bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0, "bind");
@@ -203,20 +220,22 @@ public:
                 if (!peer) return;
                 char bytes[4096];
                 if (read(peer.get(), bytes, sizeof bytes) > 0) ++requests_;
+                (void)!write(peer.get(), answer_.data(), answer_.size());
             }
         });
     }
-    ~HangsUp() { shutdown(fd_.get(), SHUT_RDWR); }
+    ~Stub() { shutdown(fd_.get(), SHUT_RDWR); }
     int requests() const { return requests_; }
 
 private:
+    std::string answer_;
     base::Fd fd_;
     std::atomic<int> requests_{0};
     std::jthread thread_;
 };
 
 TEST_F(RemoteTest, ARequestThatGotNoAnswerIsNotSentTwice) {
-    const HangsUp stub(folder_ / "stub.sock");
+    const Stub stub(folder_ / "stub.sock");
     Address both = address(Transport::Tcp);
     both.socket = folder_ / "stub.sock";
     const auto lost = RemoteService({.address = both}).prompt("main", "once", {});
@@ -242,12 +261,120 @@ TEST_F(RemoteTest, SaysWhatToDoAboutATokenAndAMissingDaemon) {
     EXPECT_THAT(nobody.error().message, HasSubstr("holon daemon status"));
 }
 
-TEST_F(RemoteTest, ARunBelongsToTheRuntimeAndSaysSo) {
-    Observer observer;
-    const auto refused = RemoteService({.address = address(Transport::Socket)})
-                             .run({.text = "x", .agent = "main"}, observer);
+// The end of a run, as its client receives it.
+class RunEnd {
+public:
+    RunEnded callback() {
+        return [this](const base::Status& status) {
+            const std::lock_guard lock(mutex_);
+            ended_ = status;
+            changed_.notify_all();
+        };
+    }
+    std::optional<base::Status> wait() {
+        std::unique_lock lock(mutex_);
+        changed_.wait_for(lock, test_support::kEventually, [&] { return ended_.has_value(); });
+        return ended_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::optional<base::Status> ended_;
+};
+
+TEST_P(RemoteTest, ARunIsStartedFollowedInterruptedAndFinished) {
+    auto there = remote();
+    RunEnd end;
+    const RunRequest request{.text = "x",
+                             .agent = "main",
+                             .trust = domain::TrustLevel::TrustedIntegration,
+                             .max_turns = 3,
+                             .wait_for_tasks = false,
+                             .client_workspace = "/p",
+                             .client_cwd = "/p/q"};
+    auto hold = there.start_run(request, {}, end.callback());
+    ASSERT_TRUE(hold) << hold.error().message;
+    EXPECT_EQ(
+        hold->started,
+        (RunStarted{
+            .run_id = "run 1", .agent_id = "main", .model_ref = "a/b", .message_id = "message-1"}));
+    EXPECT_EQ(base::to_json(service_.last_run().value()), base::to_json(request));
+    EXPECT_TRUE(there.interrupt_run("run 1", "operator_interrupt"));
+    service_.end_run();
+    ASSERT_TRUE(end.wait());
+    EXPECT_TRUE(*end.wait());
+    EXPECT_TRUE(service_.run_is_held());  // Until the client has its result.
+    EXPECT_EQ(there.run_result("run 1")->final_text, "Done.");
+    EXPECT_TRUE(there.finish_run("run 1"));
+    EXPECT_THAT(service_.calls(),
+                ElementsAre("run main x", "interrupt_run run 1 operator_interrupt",
+                            "run_result run 1", "finish_run run 1"));
+    hold->lease.reset();
+    EXPECT_TRUE(test_support::eventually([&] { return !service_.run_is_held(); }));
+}
+
+TEST_P(RemoteTest, AClientThatLeavesReleasesItsRun) {
+    auto there = remote();
+    RunEnd end;
+    auto hold = there.start_run({.text = "x"}, {}, end.callback());
+    ASSERT_TRUE(hold) << hold.error().message;
+    EXPECT_TRUE(service_.run_is_held());
+    hold->lease.reset();
+    EXPECT_TRUE(test_support::eventually([&] { return !service_.run_is_held(); }));
+}
+
+TEST_P(RemoteTest, ARunThatCannotBeStartedKeepsItsError) {
+    service_.fail_next({base::ErrorCode::Conflict, "another run has the agent", "busy"});
+    RunEnd end;
+    const auto refused = remote().start_run({.text = "x"}, {}, end.callback());
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message, HasSubstr("holon prompt --agent main"));
+    EXPECT_EQ(refused.error().code, base::ErrorCode::Conflict);
+    EXPECT_EQ(refused.error().message, "another run has the agent");
+}
+
+TEST_F(RemoteTest, ADaemonThatDoesNotKnowRunsIsToBeReplaced) {
+    const std::string body = R"({"ok":false,"error":"there is no such route","code":"not_found"})";
+    const Stub old(folder_ / "old.sock",
+                   fmt::format("HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\n"
+                               "Content-Length: {}\r\nConnection: close\r\n\r\n{}",
+                               body.size(), body));
+    RunEnd end;
+    const auto refused = RemoteService({.address = {.socket = folder_ / "old.sock"}})
+                             .start_run({.text = "x"}, {}, end.callback());
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("holon daemon restart"));
+}
+
+TEST_P(RemoteTest, ARunWhoseDaemonEndsSaysWhatToDo) {
+    RunEnd end;
+    auto there = remote();
+    const auto hold = there.start_run({.text = "x"}, {}, end.callback());
+    ASSERT_TRUE(hold);
+    server_->drain(0ms);
+    const auto ended = end.wait();
+    ASSERT_TRUE(ended);
+    ASSERT_FALSE(*ended);
+    EXPECT_THAT(ended->error().message, HasSubstr("holon daemon start"));
+    EXPECT_THAT(ended->error().message, HasSubstr("holon tail -f --agent main"));
+}
+
+TEST_P(RemoteTest, DeltasReachTheOneWhoWatchesThem) {
+    auto there = remote();
+    std::mutex mutex;
+    std::string seen;
+    const auto token = there.watch_deltas("main", [&](const Delta& delta) {
+        const std::lock_guard lock(mutex);
+        seen += delta.text;
+    });
+    ASSERT_TRUE(test_support::eventually([&] { return service_.delta_watchers() == 1; }));
+    service_.add_events("main", 1);
+    service_.add_delta("main", "Hello, ");
+    service_.add_delta("main", "you.");
+    EXPECT_TRUE(test_support::eventually([&] {
+        const std::lock_guard lock(mutex);
+        return seen == "Hello, you.";
+    }));
 }
 
 TEST(Reconnect, WaitsLongerEachTimeUpToABound) {

@@ -40,7 +40,6 @@ protected:
     events::Feed feed_;
     test_support::FakeTasks tasks_{*store_, loop_, loop_, ids_, feed_};
     std::optional<LocalService> service_;
-    bool is_stopped_{false};
 
     void SetUp() override {
         registry_.add(builtin::sleep());
@@ -67,10 +66,6 @@ protected:
              .feed = feed_,
              .home_of = [this](const auto& agent) { return home_ / agent.value; }},
             tasks_.host, home_);
-        parts.run_loop = [this] {
-            loop_.run_until([this] { return std::exchange(is_stopped_, false); });
-        };
-        parts.stop_loop = [this] { is_stopped_ = true; };
         parts.limits = limits;
         service_.emplace(std::move(parts));
         return *service_;
@@ -84,6 +79,19 @@ protected:
         auto& service = serve(scenario);
         EXPECT_TRUE(service.create_agent("main", std::nullopt, operator_));
         return service;
+    }
+
+    // One prompt to its end, as the client of a run does it.
+    base::Result<RunResponse> run(const RunRequest& request) {
+        std::optional<base::Status> ended;
+        const auto hold = TRY(
+            service_->start_run(request, {}, [&](const base::Status& status) { ended = status; }));
+        loop_.run_until([&] { return ended.has_value(); });
+        if (!ended) return base::fail(base::ErrorCode::Internal, "the run does not end");
+        TRY(*ended);
+        auto response = TRY(service_->run_result(hold.started.run_id));
+        TRY(service_->finish_run(hold.started.run_id));
+        return response;
     }
 
     std::string status() {

@@ -4,6 +4,7 @@
 
 #include "agent/workspace/workspace.h"
 #include "exec/tools/builtin/builtin.h"
+#include "exec/tools/work_tools/work_tools.h"
 #include "flow/admission/admission.h"
 #include "flow/admission/rejoin.h"
 #include "flow/ingress/ingress.h"
@@ -63,6 +64,7 @@ const tools::Registry& Life::with_tools() {
     registry_.add(builtin::task_stop(tasks_));
     registry_.add(builtin::exec_command(shell_, tasks_));
     registry_.add(builtin::exec_command_batch(shell_));
+    work_tools::add_all(registry_, {.store = *store_, .loop = loop_, .clock = loop_});
     return registry_;
 }
 

@@ -3,13 +3,15 @@
 #include <random>
 #include <set>
 
+#include "base/hash.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
 #include "flow/queue/waits.h"
 #include "flow/scheduler/hints.h"
 #include "flow/scheduler/lifecycle.h"
 #include "flow/scheduler/scheduler.h"
-#include "flow/scheduler/timers.h"
+#include "flow/scheduler/timers/timers.h"
+#include "flow/work_items/work_items.h"
 #include "tests/sim/invariants.h"
 #include "tests/sim/life.h"
 
@@ -19,12 +21,18 @@ namespace {
 constexpr std::int64_t kAll = 100'000;
 constexpr int kTimers = 5;
 constexpr int kHints = 4;
+constexpr int kWorkItems = 2;
 constexpr int kActionTries = 3;  // In one process: a commit may fail once.
+
+domain::WorkItemId work_item_id(const domain::AgentId& agent, int number) {
+    return {"work_" + base::sha256_hex(fmt::format("{} {}", agent, number)).substr(0, 32)};
+}
 
 // What the clients know, whatever becomes of the runtime.
 struct Clients {
     std::map<std::string, std::size_t> done;  // By agent: how many actions are acknowledged.
     std::set<std::string> prompts;            // Keys of acknowledged ones.
+    std::set<std::string> work_items;         // Ids of acknowledged ones.
 };
 
 // One life of the program, with clients that act while turns run.
@@ -72,19 +80,23 @@ private:
                 return control(agent, what);
             };
         };
-        std::vector<Action> list{prompt("0", domain::Priority::Normal),
-                                 prompt("1", domain::Priority::Interject),
-                                 [this](const auto& agent, Clients&) { return storm(agent); },
-                                 prompt("2", domain::Priority::Interject),
-                                 command(Control::Stop),
-                                 command(Control::Resume),
-                                 prompt("3", domain::Priority::Background),
-                                 [this](const auto& agent, Clients&) { return abort(agent); },
-                                 command(Control::Resume),
-                                 [this](const auto& agent, Clients&) { return rejoin(agent); },
-                                 command(Control::Pause),
-                                 prompt("4", domain::Priority::Normal),
-                                 command(Control::Resume)};
+        std::vector<Action> list{
+            prompt("0", domain::Priority::Normal),
+            prompt("1", domain::Priority::Interject),
+            [this](const auto& agent, Clients& clients) { return give_work(agent, 0, clients); },
+            [this](const auto& agent, Clients& clients) { return give_work(agent, 1, clients); },
+            [this](const auto& agent, Clients&) { return storm(agent); },
+            [this](const auto& agent, Clients&) { return change_work(agent); },
+            prompt("2", domain::Priority::Interject),
+            command(Control::Stop),
+            command(Control::Resume),
+            prompt("3", domain::Priority::Background),
+            [this](const auto& agent, Clients&) { return abort(agent); },
+            command(Control::Resume),
+            [this](const auto& agent, Clients&) { return rejoin(agent); },
+            command(Control::Pause),
+            prompt("4", domain::Priority::Normal),
+            command(Control::Resume)};
         for (int hint = 0; hint < kHints; ++hint)
             list.insert(list.begin() + 2 + hint * 3,
                         [this, hint](const auto& agent, Clients&) { return nudge(agent, hint); });
@@ -96,6 +108,46 @@ private:
         const std::string key = fmt::format("{}-{}", agent, name);
         const bool is_stored = admit(agent, key, priority);
         if (is_stored) clients.prompts.insert(key);
+        scheduler_.wake(agent);
+        return is_stored;
+    }
+
+    // The same item again after a crash changes nothing.
+    bool give_work(const domain::AgentId& agent, int number, Clients& clients) {
+        const auto id = work_item_id(agent, number);
+        const bool is_stored = commit([&](events::Log& log) -> base::Status {
+            if (TRY(log.tx().work_item(id))) return {};
+            TRY(work_items::create(log, {.id = id,
+                                         .agent_id = agent,
+                                         .workspace_id = "agent_home",
+                                         .objective = "work " + id.value}));
+            return {};
+        });
+        if (is_stored) clients.work_items.insert(id.value);
+        scheduler_.wake(agent);
+        return is_stored;
+    }
+
+    // Blocks one item, so that its reminder fires during other turns, and completes or picks the
+    // other, while a turn for it may be open.
+    bool change_work(const domain::AgentId& agent) {
+        const bool completes = random_() % 2 == 0;
+        const bool is_stored = commit([&](events::Log& log) -> base::Status {
+            auto known = TRY(log.tx().agent(agent));
+            const auto first = work_item_id(agent, 0);
+            const auto second = work_item_id(agent, 1);
+            const auto blocked = TRY(log.tx().work_item(first));
+            const auto other = TRY(log.tx().work_item(second));
+            if (blocked && blocked->state == domain::WorkItemState::Open)
+                TRY(work_items::update(
+                    log, *known, {.id = first, .blocked_by = "a change", .recheck_after_ms = 1}));
+            if (other && other->state == domain::WorkItemState::Open && completes)
+                TRY(work_items::complete(log, *known, {.id = second}));
+            else if (other && other->state == domain::WorkItemState::Open)
+                TRY(work_items::pick(log, *known, {.id = second}));
+            return log.tx().put_agent(*known);
+        });
+        scheduler_.timers_changed();
         scheduler_.wake(agent);
         return is_stored;
     }
@@ -204,7 +256,10 @@ public:
         if (TRY(tx_.pending_count(agent)) > 0) violation("{} rests with input", agent);
         if (TRY(tx_.wake_hint(agent))) violation("{} rests with a hint", agent);
         for (const auto& wait : TRY(tx_.open_waits(agent)))
-            violation("{} rests with the {} wait {}", agent, base::enum_name(wait.status), wait.id);
+            if (!wait.work_item_id)
+                violation("{} rests with the {} wait {}", agent, base::enum_name(wait.status),
+                          wait.id);
+        TRY(check_work(agent, clients));
         TRY(check_messages(agent, clients));
         TRY(check_timers(agent));
         return check_events(agent);
@@ -216,10 +271,35 @@ private:
         outcome_.violations.push_back(fmt::format(text, std::forward<Args>(args)...));
     }
 
+    base::Status check_work(const domain::AgentId& agent, const Clients& clients) {
+        std::set<std::string> found;
+        const auto statistics = TRY(tx_.statistics(agent));
+        const auto& last = statistics.last_turn_terminal;
+        const bool is_held = last && last->kind != domain::TerminalKind::Completed;
+        for (const auto& item : TRY(tx_.work_items(agent, {.limit = kAll}))) {
+            found.insert(item.id.value);
+            const auto waits = TRY(tx_.open_waits_of(item.id));
+            const auto readiness = domain::readiness_of(item);
+            if (readiness == domain::WorkReadiness::Runnable && !is_held)
+                violation("{} rests while {} is runnable", agent, item.id);
+            if ((readiness == domain::WorkReadiness::Blocked) != !waits.empty())
+                violation("{} is {} with {} open waits", item.id, base::enum_name(readiness),
+                          waits.size());
+        }
+        for (const auto& id : clients.work_items)
+            if (id.starts_with("work_" + agent.value + "_") && !found.contains(id))
+                violation("work item {} was lost", id);
+        for (const auto& id : found)
+            if (!clients.work_items.contains(id))
+                outcome_.history += id + " was not acknowledged\n";
+        return {};
+    }
+
     base::Status check_messages(const domain::AgentId& agent, const Clients& clients) {
         std::map<std::string, int> results;
         for (const auto& brief : TRY(tx_.briefs(agent, {.limit = kAll})))
-            if (brief.record.kind != domain::BriefKind::Ack && brief.record.related_message_id)
+            if (brief.record.kind != domain::BriefKind::Ack && brief.record.related_message_id &&
+                brief.record.visibility != domain::BriefVisibility::WorkDone)
                 ++results[brief.record.related_message_id->value];
         std::set<std::string> prompts;
         for (const auto& numbered : TRY(tx_.messages(agent, {.limit = kAll}))) {
@@ -260,6 +340,8 @@ private:
 
     base::Status check_timers(const domain::AgentId& agent) {
         for (const auto& timer : TRY(tx_.timers(agent, kAll))) {
+            // A reminder that was cancelled with its blocker does not fire.
+            if (timer.work_item_id && timer.status != domain::TimerStatus::Active) continue;
             if (timer.status != domain::TimerStatus::Completed || timer.fire_count != 1)
                 violation("timer {} is {} after {} fires", timer.id, base::enum_name(timer.status),
                           timer.fire_count);

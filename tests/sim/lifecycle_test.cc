@@ -19,6 +19,11 @@ std::uint64_t seeds() {
     const char* text = std::getenv("HOLON_SIM_SEEDS");
     return text ? std::strtoull(text, nullptr, 10) : 5;
 }
+// The first of them; tests/torture/seeds.py runs them in batches.
+std::uint64_t first_seed() {
+    const char* text = std::getenv("HOLON_SIM_FIRST_SEED");
+    return text ? std::strtoull(text, nullptr, 10) : 1;
+}
 
 // Every commit is crashed at when more seeds are asked for; otherwise a sample of this many.
 std::int64_t stride(std::int64_t commits) {
@@ -38,7 +43,8 @@ protected:
     // The seeds of this part.
     static std::vector<std::uint64_t> own_seeds() {
         std::vector<std::uint64_t> list;
-        for (auto seed = static_cast<std::uint64_t>(GetParam() + 1); seed <= seeds();
+        const std::uint64_t end = first_seed() + seeds();
+        for (auto seed = first_seed() + static_cast<std::uint64_t>(GetParam()); seed < end;
              seed += kParts)
             list.push_back(seed);
         return list;

@@ -196,6 +196,10 @@ std::vector<std::string> SimSupervisor::known() {
     return ids;
 }
 
+bool SimSupervisor::is_in_use(const std::string& id) {
+    return knows(id) && world_.commands.at(id).ends_at > clock_.now();
+}
+
 void SimSupervisor::collect(
     const std::string& id, const std::filesystem::path&, const supervisor::Ended&,
     supervisor::Capture, std::move_only_function<void(base::Result<supervisor::Captured>)> done) {
@@ -245,6 +249,31 @@ std::shared_ptr<provider::Exchange> SimModel::ask(
                       });
 }
 
+namespace {
+
+// Only talks about the item, picks it, or completes it with a report.
+provider::Scenario work_scenario(std::mt19937_64& random) {
+    const provider::ScriptedCall pick{"PickWorkItem", {{"work_item_id", "$work_item"}}};
+    const provider::ScriptedCall complete{"CompleteWorkItem", {{"work_item_id", "$work_item"}}};
+    provider::Scenario scenario;
+    switch (random() % 3) {
+        case 0:
+            break;
+        case 1:
+            scenario.rounds.push_back({.tool_calls = {pick}});
+            break;
+        default:
+            scenario.rounds.push_back({.tool_calls = {pick}, .delay_ms = 5});
+            scenario.rounds.push_back({.text = "the report", .tool_calls = {complete}});
+            break;
+    }
+    scenario.rounds.push_back(
+        {.text = "all done", .delay_ms = static_cast<std::int64_t>(random() % 50)});
+    return scenario;
+}
+
+}  // namespace
+
 provider::Scenario make_scenario(std::uint64_t seed, const std::string& message) {
     std::mt19937_64 random(seed ^
                            std::stoull(base::sha256_hex(message).substr(0, 15), nullptr, 16));
@@ -254,6 +283,9 @@ provider::Scenario make_scenario(std::uint64_t seed, const std::string& message)
         scenario.rounds.push_back({.text = "the task is over"});
         return scenario;
     }
+    // The same tick comes again while its item is open, so no command may depend on it.
+    if (message.contains("CompleteWorkItem") || message.contains("(blocked by: "))
+        return work_scenario(random);
     const std::uint64_t rounds = 1 + random() % 3;
     for (std::uint64_t round = 0; round < rounds; ++round) {
         provider::Round made{.text = fmt::format("round {} of {}", round, message)};

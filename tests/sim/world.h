@@ -56,6 +56,7 @@ public:
     std::shared_ptr<Command> attach(const std::string& id, supervisor::OnEnd on_end) override;
     bool knows(const std::string& id) override;
     std::vector<std::string> known() override;
+    bool is_in_use(const std::string& id) override;
     void collect(const std::string& id, const std::filesystem::path& log,
                  const supervisor::Ended& ended, supervisor::Capture capture,
                  std::move_only_function<void(base::Result<supervisor::Captured>)> done) override;

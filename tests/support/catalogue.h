@@ -7,9 +7,15 @@
 
 namespace test_support {
 
-inline constexpr std::array<std::string_view, 13> kOfferedTools{
-    "AgentGet",   "ApplyPatch", "Enqueue",     "ExecCommand", "ExecCommandBatch",
-    "RunPlan",    "Sleep",      "TaskInput",   "TaskList",    "TaskOutput",
-    "TaskStatus", "TaskStop",   "UseWorkspace"};
+inline constexpr std::array<std::string_view, 6> kWorkTools{"CompleteWorkItem", "CreateWorkItem",
+                                                            "GetWorkItem",      "ListWorkItems",
+                                                            "PickWorkItem",     "UpdateWorkItem"};
+
+inline constexpr std::array<std::string_view, 19> kOfferedTools{
+    "AgentGet",      "ApplyPatch",     "CompleteWorkItem", "CreateWorkItem",
+    "Enqueue",       "ExecCommand",    "ExecCommandBatch", "GetWorkItem",
+    "ListWorkItems", "PickWorkItem",   "RunPlan",          "Sleep",
+    "TaskInput",     "TaskList",       "TaskOutput",       "TaskStatus",
+    "TaskStop",      "UpdateWorkItem", "UseWorkspace"};
 
 }  // namespace test_support

@@ -397,12 +397,13 @@ ServerReply FakeModelServer::next_reply() {
 // True when the connection can take the next request.
 bool FakeModelServer::answer(base::Fd& client, const ServerReply& reply) {
     if (reply.hang && !wait_for_release(client.get())) return false;
-    if (reply.reset) {
+    const auto reset = [&] {
         const linger at_once{.l_onoff = 1, .l_linger = 0};
         setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         client.reset();
         return false;
-    }
+    };
+    if (reply.reset && !reply.truncate_after) return reset();
     std::string head = fmt::format("HTTP/1.1 {} Scripted\r\nContent-Length: {}\r\n", reply.status,
                                    reply.body.size());
     for (const auto& [name, value] : reply.headers) head += name + ": " + value + "\r\n";
@@ -410,7 +411,7 @@ bool FakeModelServer::answer(base::Fd& client, const ServerReply& reply) {
     if (!send_all(client.get(), head + "\r\n")) return false;
     if (reply.truncate_after) {
         send_all(client.get(), body.substr(0, *reply.truncate_after));
-        return false;
+        return reply.reset && reset();
     }
     while (reply.drip_bytes > 0 && body.size() > reply.drip_bytes) {
         if (!send_all(client.get(), body.substr(0, reply.drip_bytes))) return false;

@@ -32,7 +32,7 @@ struct ServerReply {
     int status{200};
     std::string body{};
     std::vector<std::pair<std::string, std::string>> headers{{"Content-Type", "application/json"}};
-    bool reset{false};                            // A TCP reset instead of an answer.
+    bool reset{false};                            // A TCP reset instead of (the rest of) an answer.
     bool hang{false};                             // No answer before release().
     std::optional<std::size_t> truncate_after{};  // Promises all of the body, sends so many bytes.
     std::chrono::milliseconds last_byte_delay{0};

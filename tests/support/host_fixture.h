@@ -79,7 +79,8 @@ protected:
                       return {};
                   },
                   .gate = &gate_,
-                  .output_bytes_max = output_bytes_max_});
+                  .output_bytes_max = output_bytes_max_,
+                  .agents_folder = agents_folder_});
         host_->set_listener(
             {.on_result = [&](const domain::AgentId& agent) { woken_.push_back(agent.value); },
              .on_stuck = [&](const auto&, const base::Error& error) { stuck_ = error.message; }});
@@ -150,6 +151,7 @@ protected:
     std::unique_ptr<FailingStore> store_{std::make_unique<FailingStore>()};
     events::Feed feed_;
     std::uint64_t output_bytes_max_{supervisor::kLogBytesMax};
+    std::filesystem::path agents_folder_;
     FakeOutputGate gate_;
     supervisor::FakeMachine machine_;
     std::optional<supervisor::FakeSupervisor> supervisor_;

@@ -10,13 +10,18 @@ public:
     using Json = base::Result<json::object>;
     using Caller = service::Caller;
 
-    base::Result<service::RunResponse> run(const service::RunRequest&,
-                                           service::Observer&) override {
+    base::Result<service::RunHold> start_run(const service::RunRequest&, const Caller&,
+                                             service::RunEnded) override {
         return no();
     }
+    base::Status interrupt_run(const std::string&, const std::string&) override { return no(); }
+    base::Result<service::RunResponse> run_result(const std::string&) override { return no(); }
+    base::Status finish_run(const std::string&) override { return no(); }
     Json status(const std::string&) override { return no(); }
     base::Result<std::vector<std::string>> agents() override { return no(); }
-    base::Result<std::vector<json::object>> agent_list() override { return no(); }
+    base::Result<std::vector<json::object>> agent_list(const service::AgentsQuery&) override {
+        return no();
+    }
     Json state(const std::string&) override { return no(); }
     base::Result<std::vector<domain::Task>> tasks(const std::string&, std::int64_t) override {
         return no();
@@ -51,6 +56,10 @@ public:
     std::shared_ptr<void> watch(const std::string&, std::function<void(std::int64_t)>) override {
         return nullptr;
     }
+    std::shared_ptr<void> watch_deltas(const std::string&,
+                                       std::function<void(const service::Delta&)>) override {
+        return nullptr;
+    }
     base::Result<std::string> prompt(const std::string&, const std::string&,
                                      const Caller&) override {
         return no();
@@ -78,6 +87,23 @@ public:
                                           const Caller&) override {
         return no();
     }
+    base::Result<service::WorkItemsPage> work_items(const std::string&,
+                                                    const service::WorkItemsQuery&) override {
+        return no();
+    }
+    base::Result<json::object> work_item(const std::string&, const std::string&) override {
+        return no();
+    }
+    base::Result<domain::WorkItem> create_work_item(const std::string&,
+                                                    const service::WorkItemRequest&,
+                                                    const service::Caller&) override {
+        return no();
+    }
+    base::Result<json::object> change_work_item(const std::string&, const std::string&,
+                                                const service::WorkItemChange&,
+                                                const service::Caller&) override {
+        return no();
+    }
     base::Result<domain::Timer> create_timer(const std::string&, const service::TimerRequest&,
                                              const Caller&) override {
         return no();
@@ -88,6 +114,27 @@ public:
     }
     Json external_trigger(const std::string&, bool, const Caller&) override { return no(); }
     base::Status revoke_trigger(const std::string&, const Caller&) override { return no(); }
+    base::Result<service::WebhookDelivered> deliver_webhook(
+        const service::WebhookDelivery&) override {
+        return no();
+    }
+    base::Result<service::WebhookView> create_webhook(const std::string&,
+                                                      const service::WebhookRequest&,
+                                                      const Caller&) override {
+        return no();
+    }
+    base::Result<std::vector<service::WebhookView>> webhooks(const std::string&) override {
+        return no();
+    }
+    base::Result<service::WebhookView> rotate_webhook(const std::string&, const std::string&,
+                                                      const std::optional<std::string>&,
+                                                      const Caller&) override {
+        return no();
+    }
+    base::Result<service::WebhookView> revoke_webhook(const std::string&, const std::string&,
+                                                      const Caller&) override {
+        return no();
+    }
     base::Result<domain::WorkspaceEntry> attach_workspace(const std::string&, const std::string&,
                                                           const Caller&) override {
         return no();

@@ -35,9 +35,6 @@ inline service::LocalParts local_parts(turn::Parts turn, tasks::Host& tasks,
                      .output_path = place.agent_home / "out.log"});
             },
         .workspace_dir = folder,
-        .started_in = folder,
-        .run_loop = [] {},
-        .stop_loop = [] {},
         .trigger_key = "0123456789abcdef0123456789abcdef"};
 }
 

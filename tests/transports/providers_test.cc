@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "app/providers.h"
+#include "app/models/providers.h"
 #include "config/models/builtin_providers.h"
 #include "tests/transports/four_transports.h"
 
@@ -60,14 +60,81 @@ protected:
     base::RandomIds ids{clock};
 };
 
-// contract: PROV-02
-TEST_F(ProvidersTest, OpenaiModelsGoOutAsResponsesWithoutStreaming) {
+// Ruling 27 replaces the end of PROV-02: answers stream wherever the vendor allows it. A server
+// that sends a document all the same is understood. contract: PROV-02
+TEST_F(ProvidersTest, OpenaiModelsGoOutAsResponsesAndStream) {
     environment["OPENAI_BASE_URL"] = server.base_url() + "/v1";
-    const auto request = sent("openai/gpt-5", Contract::Responses);
-    EXPECT_EQ(request.path, "/v1/responses");
-    EXPECT_EQ(request.headers.at("authorization"), "Bearer openai-key");
-    EXPECT_FALSE(body(request).as_object().contains("stream"));
-    EXPECT_TRUE(body(request).as_object().contains("input"));
+    for (const auto contract : {Contract::Responses, Contract::CodexStream}) {
+        const auto request = sent("openai/gpt-5", contract);
+        EXPECT_EQ(request.path, "/v1/responses");
+        EXPECT_EQ(request.headers.at("authorization"), "Bearer openai-key");
+        EXPECT_EQ(body(request).at("stream"), true);
+        EXPECT_EQ(body(request).at("store"), false);
+        EXPECT_TRUE(body(request).as_object().contains("input"));
+    }
+}
+
+TEST_F(ProvidersTest, SettingsOfAProviderAdaptItsRequests) {
+    environment["TEAM_TOKEN"] = "team-secret";
+    write_config(fmt::format(
+        R"({{"providers":{{"house":{{"transport":"openai_chat_completions","base_url":"{}",
+            "auth":{{"source":"none","kind":"none"}},"stream":false,"reasoning_effort":"high",
+            "headers":{{"X-Team":"blue","X-Token":"$TEAM_TOKEN","X-None":"$UNSET"}},
+            "extra_body":{{"seed":7}},"omit":["max_tokens"]}}}}}})",
+        server.base_url()));
+    const auto request = sent("house/m", Contract::ChatCompletions);
+    EXPECT_EQ(request.headers.at("x-team"), "blue");
+    EXPECT_EQ(request.headers.at("x-token"), "team-secret");
+    EXPECT_FALSE(request.headers.contains("x-none"));
+    EXPECT_EQ(body(request).at("seed"), 7);
+    EXPECT_EQ(body(request).at("stream"), false);
+    EXPECT_EQ(body(request).at("reasoning_effort"), "high");
+    EXPECT_FALSE(body(request).as_object().contains("max_tokens"));
+    const auto config = loaded();
+    EXPECT_THAT(config.credentials, testing::Contains("team-secret"));
+    EXPECT_FALSE(config.command_environment.contains("TEAM_TOKEN"));
+}
+
+TEST_F(ProvidersTest, AProviderThatKeepsStateIsAskedToStore) {
+    write_config(fmt::format(
+        R"({{"providers":{{"house":{{"transport":"openai_responses","base_url":"{}",
+            "auth":{{"source":"none","kind":"none"}},"keeps_state":true}}}}}})",
+        server.base_url()));
+    EXPECT_EQ(body(sent("house/m", Contract::Responses)).at("store"), true);
+}
+
+TEST_F(ProvidersTest, KnownProvidersGetOnlyWhatTheyTake) {
+    environment["HOLON_LITELLM_BASE_URL"] = environment["HOLON_MOONSHOT_BASE_URL"] =
+        server.base_url();
+    environment["LITELLM_API_KEY"] = environment["MOONSHOT_API_KEY"] = "k";
+    const auto has_key = [&](const std::string& model) {
+        server.enqueue(test_support::says("hello", Contract::ChatStream));
+        const config::Config config = loaded();
+        app::Providers providers(config, loop, clock, ids);
+        provider::Request request = provider::conformance::question_with_results();
+        request.model_ref = model;
+        request.frame.cache = provider::PromptCache{.prompt_cache_key = "main:ctx:1"};
+        auto& said = std::get<provider::AssistantTurn>(request.conversation.at(0));
+        said.blocks.insert(said.blocks.begin(), domain::ThinkingBlock{"hm", ""});
+        provider::conformance::Asked asked;
+        asked.ask(providers, std::move(request));
+        EXPECT_TRUE(test_support::run_until(loop, [&] { return asked.is_done(); }));
+        const auto sent = server.requests().back().body;
+        EXPECT_EQ(sent.contains("prompt_cache_key"), sent.contains("reasoning_content"));
+        return sent.contains("prompt_cache_key");
+    };
+    EXPECT_FALSE(has_key("litellm/claude"));
+    EXPECT_TRUE(has_key("moonshot/kimi-k2"));
+}
+
+TEST_F(ProvidersTest, AReplyHasItsCostWhereThePricesAreKnown) {
+    environment["OPENAI_BASE_URL"] = server.base_url() + "/v1";
+    write_config(R"({"models":{"catalog":{"openai/gpt-5":{"prices":
+        {"input":1000,"output":4000,"cached_input":100}}}}})");
+    server.enqueue(test_support::says("hello", Contract::Responses));
+    EXPECT_EQ(ask("openai/gpt-5")->cost_usd, 0.03);  // 10 in, 5 out.
+    server.enqueue(test_support::says("hello", Contract::Responses));
+    EXPECT_EQ(ask("openai/other")->cost_usd, std::nullopt);
 }
 
 TEST_F(ProvidersTest, OurOwnNameForABaseUrlComesFirst) {
@@ -76,15 +143,16 @@ TEST_F(ProvidersTest, OurOwnNameForABaseUrlComesFirst) {
     EXPECT_EQ(sent("openai/gpt-5", Contract::Responses).path, "/responses");
 }
 
+// Ruling 27 replaces the end of PROV-03, too.
 // contract: PROV-03
-TEST_F(ProvidersTest, AnthropicModelsGoOutAsMessagesWithoutStreaming) {
+TEST_F(ProvidersTest, AnthropicModelsGoOutAsMessagesAndStream) {
     environment["ANTHROPIC_BASE_URL"] = server.base_url();
     environment["ANTHROPIC_API_KEY"] = "anthropic-key";
     const auto by_key = sent("anthropic/claude-1", Contract::Messages);
     EXPECT_EQ(by_key.path, "/v1/messages");
     EXPECT_EQ(by_key.headers.at("x-api-key"), "anthropic-key");
     EXPECT_FALSE(by_key.headers.contains("authorization"));
-    EXPECT_FALSE(body(by_key).as_object().contains("stream"));
+    EXPECT_EQ(body(by_key).at("stream"), true);
     EXPECT_TRUE(body(by_key).as_object().contains("messages"));
 
     environment.erase("ANTHROPIC_API_KEY");
@@ -224,7 +292,7 @@ TEST_F(ProvidersTest, ALoginThatIsMissingIsOnRecordAndMayComeLater) {
               (std::pair<std::string, std::string>{"none", "openai-codex/gpt-5"}));
 }
 
-TEST_F(ProvidersTest, AnswersAreStreamedUnlessTheContractOrAnOperatorSaysOtherwise) {
+TEST_F(ProvidersTest, AnswersAreStreamedUnlessAnOperatorSaysOtherwise) {
     environment["HOLON_VLLM_BASE_URL"] = server.base_url();
     environment["HOLON_DEEPSEEK_BASE_URL"] = server.base_url();
     environment["DEEPSEEK_API_KEY"] = "deepseek-key";
@@ -241,10 +309,8 @@ TEST_F(ProvidersTest, AnswersAreStreamedUnlessTheContractOrAnOperatorSaysOtherwi
     EXPECT_FALSE(body(sent("house/m", Contract::Responses)).as_object().contains("stream"));
     configure("vllm", "openai_chat_completions", false);
     EXPECT_EQ(body(sent("vllm/m", Contract::ChatCompletions)).at("stream"), json::value(false));
-    for (const auto* fixed : {"openai", "anthropic"}) {
-        configure(fixed, "openai_responses", true);
-        EXPECT_FALSE(config::load({}, environment, "/").has_value()) << fixed;
-    }
+    configure("openai", "openai_responses", false);
+    EXPECT_FALSE(body(sent("openai/m", Contract::Responses)).as_object().contains("stream"));
 }
 
 // contract: PROV-17

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "tests/support/eventually.h"
 
 namespace upgrade {
 namespace {
@@ -28,20 +29,27 @@ bool remove_root() {
 OldHome::OldHome() {
     lock_.reset(::open("/tmp/holon-upgrade-fixture.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     CHECK(lock_ && ::flock(lock_.get(), LOCK_EX) == 0, "the lock of the folder can be taken");
+    program.environment["HOME"] = kRoot;
+    program.environment["HOLON_HOME"] = home().string();
+    program.environment["HOLON_HTTP_ADDR"] = fmt::format("127.0.0.1:{}", e2e::free_port());
+    // A test that was killed may have left a daemon there.
+    if (fs::exists(home())) stop_daemon();
     CHECK(remove_root(), "the folder of an earlier test can be removed");
     auto unpacked = program.start_command({"/usr/bin/env", "python3", "-m", "tarfile", "-e",
                                            HOLON_OLD_HOME, fs::path(kRoot).parent_path().string()});
     EXPECT_EQ(unpacked.wait(kPatience).exit_code, 0) << unpacked.err_so_far();
-    program.environment["HOME"] = kRoot;
-    program.environment["HOLON_HOME"] = home().string();
-    program.environment["HOLON_HTTP_ADDR"] = fmt::format("127.0.0.1:{}", e2e::free_port());
     program.started_in = root() / "repo";
     model_says("Continued.");
 }
 
 OldHome::~OldHome() {
-    program.start({"daemon", "stop"}).wait(kPatience);
+    stop_daemon();
     EXPECT_TRUE(remove_root());
+}
+
+void OldHome::stop_daemon() {
+    const auto stopped = program.start({"daemon", "stop"}).wait(kPatience);
+    EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
 }
 
 fs::path OldHome::root() const {
@@ -101,15 +109,15 @@ std::vector<json::value> OldHome::added(const std::string& agent, std::string_vi
 
 std::vector<json::value> OldHome::await(const std::string& agent, std::string_view kind,
                                         std::size_t count) {
-    const auto until = std::chrono::steady_clock::now() + kPatience;
-    while (true) {
-        auto list = added(agent, kind);
-        if (list.size() >= count) return list;
-        if (std::chrono::steady_clock::now() < until) continue;
-        ADD_FAILURE() << "no " << kind << " of " << agent << " came";
-        list.resize(count, json::object{{"data", json::object{}}});
-        return list;
-    }
+    std::vector<json::value> list;
+    const auto has_come = [&] {
+        list = added(agent, kind);
+        return list.size() >= count;
+    };
+    if (test_support::eventually(has_come, kPatience)) return list;
+    ADD_FAILURE() << "no " << kind << " of " << agent << " came";
+    list.resize(count, json::object{{"data", json::object{}}});
+    return list;
 }
 
 std::string OldHome::plan_run(std::string_view goal) {
@@ -120,12 +128,12 @@ std::string OldHome::plan_run(std::string_view goal) {
 }
 
 void OldHome::await_run(const std::string& run, std::string_view status) {
-    const auto until = std::chrono::steady_clock::now() + kPatience;
     std::string seen;
-    while (seen != status) {
-        ASSERT_LT(std::chrono::steady_clock::now(), until) << "the run is " << seen;
+    const auto has_it = [&] {
         seen = base::string_at(program.json_of({"plan", "status", run, "--json"}), "status");
-    }
+        return seen == status;
+    };
+    ASSERT_TRUE(test_support::eventually(has_it, kPatience)) << "the run is " << seen;
 }
 
 }  // namespace upgrade

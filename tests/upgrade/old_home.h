@@ -52,6 +52,9 @@ public:
     void await_run(const std::string& run, std::string_view status);
 
 private:
+    // Must succeed, also when no daemon runs.
+    void stop_daemon();
+
     base::Fd lock_;
 };
 

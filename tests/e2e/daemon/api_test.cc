@@ -35,6 +35,13 @@ protected:
         return list;
     }
 
+    // The path of a webhook of agent k.
+    std::string webhook() {
+        const std::string url =
+            base::string_at(world.json_of({"webhook", "create", "--agent", "k"}), "webhook_url");
+        return url.substr(url.find("/webhooks/"));
+    }
+
     DaemonWorld world;
 };
 
@@ -53,7 +60,7 @@ TEST_F(Api, EachEntryPointRecordsItsNameAndNoSenderRaisesItsAuthority) {
     body["metadata"] = claims;
     const auto enqueued = world.by_tcp().post("/agents/k/enqueue", body);
     EXPECT_TRUE(enqueued) << enqueued.error().message;
-    ASSERT_TRUE(world.by_tcp().post("/webhooks/generic/k", claims));
+    ASSERT_TRUE(world.by_tcp().post(webhook(), claims));
     world.json_of({"prompt", "--agent", "k", "hi"});
     ASSERT_TRUE(world.by_tcp().post("/control/agents/k/prompt", {{"text", "hi"}}));
     const auto trigger =
@@ -66,13 +73,26 @@ TEST_F(Api, EachEntryPointRecordsItsNameAndNoSenderRaisesItsAuthority) {
         "public_unauthenticated trusted_integration integration_signal normal ";
     EXPECT_EQ(labels[0], "webhook_event http_public_enqueue " + outside);
     EXPECT_EQ(labels[1], "webhook_event http_webhook " + outside);
-    // Over the socket, and over TCP where no token is asked for.
-    for (const std::size_t prompt : {2U, 3U})
-        EXPECT_EQ(labels[prompt],
-                  "operator_prompt http_control_prompt local_process trusted_operator "
-                  "operator_instruction interject ");
+    // Over the socket, and over TCP with the token.
+    EXPECT_EQ(labels[2],
+              "operator_prompt http_control_prompt local_process trusted_operator "
+              "operator_instruction interject ");
+    EXPECT_EQ(labels[3],
+              "operator_prompt http_control_prompt control_authenticated trusted_operator "
+              "operator_instruction interject ");
     EXPECT_EQ(world.events("k", "callback_delivered").at(0).at("data").at("authority_class"),
               "integration_signal");
+}
+
+TEST_F(Api, ATimerFiresWithTheTrustThatItWasSetWith) {
+    const auto timer = world.by_tcp().post(
+        "/control/agents/k/timers",
+        {{"duration_ms", 0}, {"summary", "deploy now"}, {"trust", "untrusted_external"}});
+    ASSERT_TRUE(timer) << timer.error().message;
+    EXPECT_EQ(base::string_at(*timer, "trust"), "untrusted_external");
+    EXPECT_TRUE(test_support::eventually([&] { return !admitted().empty(); }));
+    EXPECT_THAT(admitted(),
+                ElementsAre(testing::HasSubstr("untrusted_external external_evidence")));
 }
 
 // contract: EVENT-18
@@ -83,7 +103,7 @@ TEST_F(Api, EventsAfterACursorStartWithTheNext) {
             list.push_back(base::int_at(event, "event_seq"));
         return list;
     };
-    world.by_tcp().post("/webhooks/generic/k", {{"n", 1}}).value();
+    world.by_tcp().post(webhook(), {{"n", 1}}).value();
     EXPECT_THAT(seqs("after_seq=1&limit=2&order=asc"), ElementsAre(2, 3));
     EXPECT_THAT(seqs("after_seq=2&limit=1&order=asc"), ElementsAre(3));
     EXPECT_THAT(seqs("before_seq=3&order=asc"), ElementsAre(1, 2));
@@ -161,10 +181,13 @@ TEST(ApiAccess, AViewerGetsNoHistoryAndChangesNothing) {
     EXPECT_EQ(reached.wait(), "here");
     EXPECT_THAT(world.read(seen), testing::HasSubstr("HOLON_RUNTIME=1"));
     EXPECT_THAT(world.read(seen), testing::Not(testing::HasSubstr("-token")));
+    // It needs no configured control token: the daemon makes one.
+    world.daemon({"stop"});
     world.environment.erase("HOLON_CONTROL_TOKEN");
-    const auto refused = world.run({"serve", "--home", (world.folder() / "other").string()});
-    EXPECT_EQ(refused.exit_code, 1);
-    EXPECT_THAT(refused.err, testing::HasSubstr("HOLON_CONTROL_TOKEN"));
+    world.daemon({"start"});
+    EXPECT_TRUE(viewer.get("/agents/k/status"));
+    EXPECT_FALSE(viewer.post("/control/agents/k/prompt", {{"text", "hi"}}));
+    EXPECT_FALSE(operator_.get("/agents/k/status"));
 }
 
 }  // namespace

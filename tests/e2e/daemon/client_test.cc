@@ -104,8 +104,12 @@ TEST(Client, SendsFollowsAndReads) {
     EXPECT_THAT(kinds(debug.lines()), Contains("provider_round_completed"));
     // The log has the very sentence of the result, and by a rule of its own none of the tool.
     const auto row = base::parse_json(tail.lines().back()).value_or(nullptr);
-    const std::string log = world.read(world.run_folder() / "daemon.log");
-    EXPECT_THAT(log, HasSubstr(base::string_at(row, "summary")));
+    std::string log;
+    // Followers may receive an event before the daemon has logged it.
+    EXPECT_TRUE(test_support::eventually([&] {
+        log = world.read(world.run_folder() / "daemon.log");
+        return log.contains(base::string_at(row, "summary"));
+    })) << log;
     EXPECT_THAT(log, Not(HasSubstr("ExecCommand: echo from the tool")));
     EXPECT_THAT(verbose.lines(), Contains(HasSubstr("ExecCommand: echo from the tool")));
     // Whatever was displayed, the record has every event, once and with its payload.
@@ -250,6 +254,17 @@ TEST(Client, WorksOverTcpWhenTheSocketIsGone) {
     EXPECT_THAT(one_line(""), HasSubstr("requires a control token"));
 }
 
+TEST(Client, SendsTheDaemonsOwnTokenOnlyWhereAnAddressIsNamed) {
+    DaemonWorld world;
+    world.daemon({"start"});
+    std::filesystem::remove(world.socket());
+    EXPECT_EQ(world.run({"agent", "list"}).exit_code, 0);
+    world.environment.erase("HOLON_HTTP_ADDR");
+    const auto refused = world.run({"prompt", "hello"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("requires a control token"));
+}
+
 TEST(Client, SaysInOneLineWhatToDoWhenItFails) {
     DaemonWorld world;
     const auto refused = [&](std::vector<std::string> words) {
@@ -264,7 +279,6 @@ TEST(Client, SaysInOneLineWhatToDoWhenItFails) {
     world.daemon({"start"});
     EXPECT_THAT(refused({"prompt", "--agent", "nobody", "x"}), HasSubstr("nobody"));
     EXPECT_THAT(refused({"tail", "-f", "--agent", "nobody"}), HasSubstr("nobody"));
-    EXPECT_THAT(refused({"run", "--agent", "main", "x"}), HasSubstr("holon prompt --agent main"));
     world.environment["HOLON_CONTROL_AUTH_MODE"] = "maybe";
     EXPECT_THAT(refused({"daemon", "status"}), HasSubstr("HOLON_CONTROL_AUTH_MODE"));
 }
@@ -288,7 +302,8 @@ TEST(Client, StatusFollowsWhatTheRuntimeDoes) {
     const auto idle = activity_of(world);
     EXPECT_THAT(keys_of(idle),
                 ElementsAre("active_agent_count", "active_task_count", "processing_agent_count",
-                            "state", "waiting_agent_count"));
+                            "queued_message_count", "state", "waiting_agent_count"));
+    EXPECT_EQ(base::int_at(idle, "queued_message_count"), 0);
     EXPECT_EQ(base::string_at(idle, "state"), "idle");
     EXPECT_GE(base::int_at(idle, "active_agent_count"), 1);
     EXPECT_EQ(base::int_at(idle, "processing_agent_count"), 0);

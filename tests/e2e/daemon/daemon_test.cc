@@ -1,5 +1,8 @@
 // holon daemon: starting, stopping, and what is found when something went wrong.
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -7,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "service/daemon/probe.h"
 #include "service/daemon/run_files.h"
 #include "tests/e2e/daemon/control_stub.h"
 #include "tests/e2e/daemon/daemon_world.h"
@@ -70,10 +74,22 @@ TEST(Daemon, StartsOnceHoweverOftenItIsRequested) {
 // One that was killed holds its home until the kernel has taken it apart.
 TEST(Daemon, StartsOnceARuntimeThatIsGoingIsGone) {
     DaemonWorld world;
-    auto held = service::lock_runtime({.folder = world.run_folder(), .socket = world.socket()});
+    const service::RunFiles files{.folder = world.run_folder(), .socket = world.socket()};
+    auto held = service::lock_runtime(files);
     ASSERT_TRUE(held) << held.error().message;
+    // Each check of the lock opens its file.
+    const base::Fd checks(::inotify_init1(IN_CLOEXEC));
+    ASSERT_GE(::inotify_add_watch(checks.get(), files.runtime_lock().c_str(), IN_OPEN), 0);
     auto starting = world.start({"daemon", "start"});
-    EXPECT_FALSE(starting.ends_within(300ms)) << "it was refused";
+    const auto await_check = [&] {
+        alignas(inotify_event) char events[sizeof(inotify_event)];
+        pollfd seen{.fd = checks.get(), .events = POLLIN, .revents = 0};
+        return test_support::eventually(
+                   [&] { return ::poll(&seen, 1, 0) == 1 || starting.ends_within(0ms); }) &&
+               ::poll(&seen, 1, 0) == 1 &&
+               ::read(checks.get(), events, sizeof events) == sizeof events;
+    };
+    EXPECT_TRUE(await_check() && await_check()) << "it checked once and was refused";
     held->reset();
     const auto finished = starting.wait();
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
@@ -126,7 +142,8 @@ TEST(Daemon, RestartReplacesTheProcessWithTheOptionsItIsGiven) {
     const int other = free_port();
     world.daemon({"start", "--port", std::to_string(other)});
     const pid_t first = world.pid();
-    const service::Client there({.url = fmt::format("http://127.0.0.1:{}", other)});
+    const service::Client there(
+        {.url = fmt::format("http://127.0.0.1:{}", other), .token = world.own_token()});
     EXPECT_TRUE(there.get("/handshake"));
     EXPECT_FALSE(world.by_tcp().get("/handshake"));
     EXPECT_TRUE(base::bool_at(world.daemon({"status"}), "config_fingerprint_match"));
@@ -206,8 +223,11 @@ TEST(Daemon, AsksBeforeItSignalsAndAcceptsARuntimeThatReportsLess) {
     EXPECT_THAT(stub.requests(), testing::Contains("POST /control/runtime/shutdown"));
 }
 
+// The bound is that of the questions it asks: none waits longer than kProbeTimeout, and a runtime
+// that is stopped here never answers one.
 // contract: DIAG-03
 TEST(Daemon, StatusSaysWhetherTheRuntimeIsUpEvenWhenItDoesNotAnswer) {
+    static_assert(service::kProbesMax * service::kProbeTimeout <= 10s);
     DaemonWorld world;
     EXPECT_EQ(text_at(world.daemon({"status"}), "state"), "stopped");
     world.daemon({"start"});

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "service/daemon/background.h"
+#include "service/daemon/run_files.h"
 
 namespace e2e {
 
@@ -30,9 +32,8 @@ DaemonWorld::DaemonWorld() : port_(free_port()) {
 DaemonWorld::~DaemonWorld() {
     const pid_t left = pid();
     // A runtime in a namespace of its own wrote a number that means another process here.
-    std::error_code failed;
-    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", left), failed);
-    if (left <= 0 || program != std::filesystem::canonical(HOLON_PROGRAM)) return;
+    if (left <= 0 || !service::has_lock_open({.folder = run_folder(), .socket = socket()}, left))
+        return;
     const service::OtherProcess process(left);
     (void)process.send(SIGKILL);
     (void)process.ends_within(kPatience);
@@ -41,6 +42,10 @@ DaemonWorld::~DaemonWorld() {
 pid_t DaemonWorld::pid() const {
     const std::string text = read(run_folder() / "holon.pid");
     return text.empty() ? 0 : std::stoi(text);
+}
+
+std::string DaemonWorld::own_token() const {
+    return std::string(base::trim(read(token_file())));
 }
 
 json::value DaemonWorld::daemon(std::vector<std::string> words) {

@@ -27,9 +27,14 @@ public:
     json::value daemon(std::vector<std::string> words);
     // Over the socket, or over TCP.
     service::Client by_socket() const { return service::Client({.socket = socket()}); }
+    // With the daemon's own token when none is given.
     service::Client by_tcp(const std::string& token = "") const {
-        return service::Client({.url = url(), .token = token});
+        return service::Client({.url = url(), .token = token.empty() ? own_token() : token});
     }
+    service::Client by_tcp_without_token() const { return service::Client({.url = url()}); }
+    std::filesystem::path token_file() const { return home() / "control-token"; }
+    // Empty when the daemon has not made one.
+    std::string own_token() const;
 
 private:
     int port_;

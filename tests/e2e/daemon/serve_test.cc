@@ -1,6 +1,13 @@
 // holon serve in the foreground: what it says, and how it ends.
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -17,6 +24,7 @@ namespace e2e {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 // A service manager that waits for a notification.
@@ -78,6 +86,109 @@ TEST_F(Serve, SaysWhereItListensAndDrainsOnATermSignal) {
     EXPECT_EQ(lines[2], "Holon control socket on " + world.socket().string());
     EXPECT_FALSE(std::filesystem::exists(world.socket()));
     EXPECT_FALSE(std::filesystem::exists(world.run_folder() / "daemon.json"));
+}
+
+TEST_F(Serve, RequiresATokenOverTcpThatOnlyItsOwnerCanRead) {
+    auto running = serve();
+    const auto refused = world.by_tcp_without_token().post("/control/agents/main/tasks",
+                                                           {{"summary", "x"}, {"cmd", "true"}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, service::kTokenMissing);
+    struct stat info{};
+    ASSERT_EQ(stat(world.token_file().c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600U);
+    const auto token = world.own_token();
+    EXPECT_TRUE(world.by_tcp(token).get("/handshake"));
+    EXPECT_FALSE(world.by_tcp("wrong").get("/handshake"));
+    EXPECT_TRUE(world.by_tcp_without_token().get("/healthz"));
+    EXPECT_EQ(base::string_at(world.daemon({"status"}), "control_token_file"),
+              world.token_file().string());
+    const auto control = world.json_of({"doctor"}).at("control");
+    EXPECT_EQ(base::string_at(control, "token_source"), "file");
+    EXPECT_EQ(base::string_at(control, "token_file"), world.token_file().string());
+    running.send(SIGTERM);
+    const auto finished = running.wait();
+    EXPECT_THAT(finished.out + finished.err, Not(HasSubstr(token)));
+    // The next daemon of the home keeps it.
+    auto again = serve();
+    EXPECT_TRUE(world.by_tcp(token).get("/handshake"));
+    again.send(SIGTERM);
+    EXPECT_EQ(again.wait().exit_code, 0);
+}
+
+// A program of the same user, without the rights of root, must not get the keys from the daemon.
+TEST_F(Serve, KeepsItsKeysFromOtherProgramsOfItsUser) {
+    world.environment["OPENAI_API_KEY"] = "sk-key-of-the-provider";
+    world.environment["HOLON_CONTROL_TOKEN"] = "token-of-the-operator";
+    auto running = serve();
+    const auto environ_of = [&](pid_t pid) {
+        return world.read(fmt::format("/proc/{}/environ", pid));
+    };
+    EXPECT_THAT(environ_of(running.pid()), Not(HasSubstr("sk-key-of-the-provider")));
+    EXPECT_THAT(environ_of(running.pid()), Not(HasSubstr("token-of-the-operator")));
+    EXPECT_TRUE(world.by_tcp("token-of-the-operator").get("/handshake"));
+    // Its commands still find what they need, and the daemon still has its keys.
+    EXPECT_TRUE(base::bool_at(world.daemon({"status"}), "config_fingerprint_match"));
+    running.send(SIGTERM);
+    EXPECT_EQ(running.wait().exit_code, 0);
+}
+
+// Gives up the privileges of root, also for programs that are started from now on: to them every
+// process is open.
+void drop_privileges() {
+    if (::geteuid() != 0) return;
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct none[2]{};
+    if (::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT, 0, 0, 0) != 0 ||
+        ::syscall(SYS_capset, &header, none) != 0)
+        ::_exit(3);
+}
+
+bool can_open(const std::string& file) {
+    const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) ::close(fd);
+    return fd >= 0;
+}
+
+// A process that is dumpable is open to every program of its user.
+TEST_F(Serve, IsNotDumpableWhetherItsUserIsRootOrNot) {
+    const pid_t judge = ::fork();
+    if (judge == 0) {
+        drop_privileges();
+        auto running = serve();
+        const pid_t dumpable = ::fork();
+        if (dumpable == 0) {
+            ::pause();
+            ::_exit(0);
+        }
+        const auto environ_of = [](pid_t pid) { return fmt::format("/proc/{}/environ", pid); };
+        const bool finds_others = can_open(environ_of(dumpable));
+        const bool finds_it = can_open(environ_of(running.pid())) ||
+                              can_open(fmt::format("/proc/{}/mem", running.pid()));
+        ::kill(dumpable, SIGKILL);
+        running.send(SIGTERM);
+        running.wait();
+        ::_exit(!finds_others ? 2 : finds_it ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(judge, &status, 0), judge);
+    ASSERT_TRUE(WIFEXITED(status)) << status;
+    EXPECT_NE(WEXITSTATUS(status), 3) << "root could not give up its privileges";
+    EXPECT_NE(WEXITSTATUS(status), 2) << "the judge does not even find an ordinary process";
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "the daemon is open to programs of its user";
+}
+
+TEST_F(Serve, ATunnelRequiresATokenEvenWhereItIsDisabled) {
+    world.environment["HOLON_CONTROL_AUTH_MODE"] = "disabled";
+    auto running = serve();
+    EXPECT_TRUE(world.by_tcp_without_token().get("/handshake"));
+    running.send(SIGTERM);
+    running.wait();
+    auto tunnel = serve({"--access", "tunnel", "--port", std::to_string(world.port())});
+    EXPECT_FALSE(world.by_tcp_without_token().get("/handshake"));
+    EXPECT_TRUE(world.by_tcp().get("/handshake"));
+    tunnel.send(SIGTERM);
+    EXPECT_EQ(tunnel.wait().exit_code, 0);
 }
 
 TEST_F(Serve, EndsAtOnceOnASecondSignal) {
@@ -158,6 +269,7 @@ TEST_F(Serve, ServesTlsWithTheGivenFiles) {
     if (made.exit_code != 0) HOLON_SKIP("needs openssl: " + made.err);
     auto running = serve({"--tls-cert", "cert.pem", "--tls-key", "key.pem"});
     const service::Client secure({.url = fmt::format("https://127.0.0.1:{}", world.port()),
+                                  .token = world.own_token(),
                                   .ca_file = world.repo() / "cert.pem"});
     const auto shake = secure.get("/handshake");
     EXPECT_TRUE(shake) << shake.error().message;
