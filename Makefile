@@ -8,7 +8,7 @@ SECONDS := 60
 SEEDS ?= 1000
 CTEST := ctest --output-on-failure -j2 --timeout 600
 
-.PHONY: help bootstrap build demo test check tidy bench fuzz sim format clean \
+.PHONY: help bootstrap build demo test check tidy bench fuzz sim seeds torture interop format clean \
     format-check arrows test-scripts test-dev test-asan test-tsan
 
 help: ## List the targets
@@ -43,6 +43,18 @@ fuzz: bootstrap build/fuzz/build.ninja ## Run each fuzz program for SECONDS=60
 sim: bootstrap build/release/build.ninja ## Run SEEDS=1000 seeds of the simulation
 	cmake --build --preset release -j $(JOBS) --target sim_tests
 	HOLON_SIM_SEEDS=$(SEEDS) build/release/tests/sim/sim_tests
+
+seeds: bootstrap build/release/build.ninja ## Run SEEDS=1000 seeds in batches that can be continued
+	cmake --build --preset release -j $(JOBS) --target sim_tests
+	nice tests/torture/seeds.py build/release/tests/sim/sim_tests --seeds $(SEEDS) --jobs $(JOBS)
+
+interop: bootstrap build/release/build.ninja ## Run real projects, the vendors' definitions and LiteLLM (installs it)
+	cmake --build --preset release -j $(JOBS) --target holon
+	scripts/interop
+
+torture: bootstrap build/release/build.ninja ## Kill, damage, fill and load the built program (ARGS=...)
+	cmake --build --preset release -j $(JOBS) --target holon
+	tests/torture/torture.py build/release/holon $(ARGS)
 
 format: bootstrap ## Format the sources in place
 	scripts/format

@@ -169,6 +169,9 @@ class NoSettings final : public service::Settings {
     base::Result<service::CredentialView> remove_credential(const std::string&) override {
         return nothing();
     }
+    base::Result<service::LoginResult> login(const service::LoginRequest&) override {
+        return nothing();
+    }
     base::Result<json::object> doctor(bool) override { return nothing(); }
     base::Result<json::object> doctor_provider(const std::string&, bool) override {
         return nothing();

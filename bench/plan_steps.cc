@@ -74,10 +74,12 @@ double rate(const std::filesystem::path& folder, bool chained, std::int64_t conc
     tools::Registry registry;
     registry.add(std::make_unique<Noop>());
     tools::Dispatcher dispatcher({.registry = registry, .clock = clock, .ids = ids});
+    events::Feed feed;
     plans::Plans plans({.store = *store,
                         .loop = loop,
                         .clock = clock,
                         .ids = ids,
+                        .agent_feed = feed,
                         .dispatcher = dispatcher,
                         .home = folder,
                         .vault = folder,

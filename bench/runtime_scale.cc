@@ -53,7 +53,9 @@ void fill(const std::filesystem::path& file, int agents, int events) {
     const base::Time later = now + std::chrono::hours(24);
     domain::Agent agent{.agent_id = {"NAME"}, .identity = {.agent_id = {"NAME"}}};
     agent.turn_index = 1;
-    agent.last_turn_terminal = domain::TurnTerminal{.turn_index = 1, .completed_at = now};
+    const domain::AgentStatistics statistics{
+        .agent_id = {"NAME"},
+        .last_turn_terminal = domain::TurnTerminal{.turn_index = 1, .completed_at = now}};
     agent.sleep = domain::Sleep{.since = now, .reason = "until tomorrow", .until = later};
     agent.sleep->timer_id = domain::TimerId{"timer-NAME"};
     const domain::Timer timer{.id = {"timer-NAME"},
@@ -79,6 +81,10 @@ void fill(const std::filesystem::path& file, int agents, int events) {
         names + fmt::format("INSERT INTO agents (agent_id, is_listed, record) SELECT name, 1, "
                             "replace('{}', 'NAME', name) FROM a",
                             sql::encode(agent).value())));
+    check(connection->run_script(
+        names + fmt::format("INSERT INTO agent_statistics (agent_id, record) SELECT name, "
+                            "replace('{}', 'NAME', name) FROM a",
+                            sql::encode(statistics).value())));
     check(connection->run_script(
         names +
         fmt::format("INSERT INTO timers (id, agent_id, seq, is_active, next_fire_at, record) "

@@ -2,9 +2,12 @@
 // everything that is done for each command.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
-#include "bench/child.h"
+#include <sys/wait.h>
+
+#include "base/os/spawn.h"
 #include "bench/figures.h"
 #include "exec/sandbox/boundary.h"
 
@@ -13,21 +16,25 @@ namespace {
 constexpr int kRounds = 200;
 constexpr double kAddedMsTarget = 10;
 
-double once(const std::vector<std::string>& argv) {
-    const auto end = bench::run({.argv = argv, .environment = {"PATH=/usr/bin:/bin"}});
-    if (!end.succeeded) {
-        std::fprintf(stderr, "bench_sandbox_spawn: %s failed\n", argv[0].c_str());
+double once(const base::ProcessSpec& spec) {
+    const auto program = base::find_program(spec);
+    const auto begin = std::chrono::steady_clock::now();
+    pid_t pid = 0;
+    int status = -1;
+    if (!program || base::spawn(*program, spec, {}, pid) != 0 ||
+        ::waitpid(pid, &status, 0) != pid || status != 0) {
+        std::fprintf(stderr, "bench_sandbox_spawn: %s failed\n", spec.argv[0].c_str());
         std::exit(1);
     }
-    return end.took.count();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+        .count();
 }
 
 }  // namespace
 
-int main(int, char** argv) {
+int main() {
     const sandbox::Boundary boundary({.backend = sandbox::Backend::Bubblewrap},
-                                     std::filesystem::absolute(argv[1]), std::getenv("HOME"),
-                                     "/nonexistent/holon");
+                                     {std::getenv("HOME")}, "/nonexistent/holon");
     if (const auto able = boundary.check(); !able) {
         bench::note("sandbox not measured: " + able.error().message);
         return 0;
@@ -36,7 +43,7 @@ int main(int, char** argv) {
     std::vector<double> added;
     std::vector<double> prepared;
     for (int round = 0; round < kRounds; ++round) {
-        bare.push_back(once({"/bin/true"}));
+        bare.push_back(once({.argv = {"/bin/true"}}));
         const auto begin = std::chrono::steady_clock::now();
         const auto confined =
             boundary.enclose({.argv = {"/bin/true"}}, {.execution_root = "/var/lib"});
@@ -47,7 +54,7 @@ int main(int, char** argv) {
             std::fprintf(stderr, "bench_sandbox_spawn: %s\n", confined.error().message.c_str());
             return 1;
         }
-        added.push_back(prepared.back() + once(confined->argv) - bare.back());
+        added.push_back(prepared.back() + once(*confined) - bare.back());
     }
     bench::figure("bare_spawn_p50", bench::median(bare), "ms");
     bench::figure("confined_prepare_p50", bench::median(prepared), "ms");

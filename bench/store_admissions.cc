@@ -32,7 +32,7 @@ constexpr double kRatioMin = 0.8;
 struct Admission {
     domain::Message message;
     domain::Event event;
-    domain::Agent agent;
+    domain::AgentStatistics statistics;
 };
 
 Admission admission(int producer) {
@@ -42,8 +42,7 @@ Admission admission(int producer) {
     one.message = {.agent_id = agent, .created_at = now};
     one.message.body = domain::TextBody{.text = std::string(200, 'x')};
     one.event = {.created_at = now, .kind = "message_admitted", .data = {{"priority", "normal"}}};
-    one.agent = {.agent_id = agent};
-    one.agent.identity = {.agent_id = agent, .created_at = now, .updated_at = now};
+    one.statistics = {.agent_id = agent};
     return one;
 }
 
@@ -99,8 +98,8 @@ public:
                 store_->write(store::Durability::Disk, [&](store::Tx& tx) -> store::Status {
                     TRY(tx.append_message(one.message, std::nullopt));
                     TRY(tx.append_event(one.message.agent_id, one.event));
-                    ++one.agent.total_message_count;
-                    return tx.put_agent(one.agent);
+                    ++one.statistics.total_message_count;
+                    return tx.put_statistics(one.statistics);
                 });
             CHECK(status.has_value(), "an admission succeeds");
         }
@@ -123,7 +122,7 @@ public:
         bench::RawAdmission encoded{.agent_id = one.message.agent_id.value,
                                     .message = sql::encode(one.message).value(),
                                     .event = sql::encode(one.event).value(),
-                                    .agent = sql::encode(one.agent).value()};
+                                    .statistics = sql::encode(one.statistics).value()};
         long n = first;
         for (; !stop; ++n) {
             encoded.message_id = next_id(producer, n);

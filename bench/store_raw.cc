@@ -45,8 +45,8 @@ RawDatabase::RawDatabase(const std::filesystem::path& migrated) {
         "INSERT INTO queue_entries (message_id, agent_id, seq, priority, status, tries, "
         "created_at, updated_at) VALUES (?1, ?2, ?3, ?4, 'queued', 0, ?5, ?5)");
     event_ = prepare("INSERT INTO events (agent_id, event_seq, record) VALUES (?1, ?2, ?3)");
-    agent_ = prepare(
-        "INSERT INTO agents (agent_id, record) VALUES (?1, ?2) "
+    statistics_ = prepare(
+        "INSERT INTO agent_statistics (agent_id, record) VALUES (?1, ?2) "
         "ON CONFLICT (agent_id) DO UPDATE SET record = excluded.record");
 }
 
@@ -101,9 +101,9 @@ void RawDatabase::admit(const RawAdmission& admission) {
     sqlite3_bind_int64(event_, 2, event_seq);
     text(event_, 3, admission.event);
     run(event_);
-    text(agent_, 1, admission.agent_id);
-    text(agent_, 2, admission.agent);
-    run(agent_);
+    text(statistics_, 1, admission.agent_id);
+    text(statistics_, 2, admission.statistics);
+    run(statistics_);
 }
 
 void RawSingle::admit(const RawAdmission& admission) {

@@ -19,7 +19,7 @@ struct RawAdmission {
     std::string agent_id;
     std::string message;  // Encoded records.
     std::string event;
-    std::string agent;
+    std::string statistics;
 };
 
 class RawDatabase {
@@ -40,7 +40,7 @@ private:
 
     sqlite3* db_{nullptr};
     std::vector<sqlite3_stmt*> all_;
-    sqlite3_stmt *begin_, *commit_, *find_, *head_, *message_, *entry_, *event_, *agent_;
+    sqlite3_stmt *begin_, *commit_, *find_, *head_, *message_, *entry_, *event_, *statistics_;
 };
 
 // One commit for each admission, one caller at a time.

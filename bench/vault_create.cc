@@ -58,10 +58,12 @@ Millis ours(const fs::path& folder, int files) {
     tools::Registry registry;
     plan_tools::add_all(registry, {.loop = loop, .shell = shell});
     tools::Dispatcher dispatcher({.registry = registry, .clock = clock, .ids = ids});
+    events::Feed feed;
     plans::Plans plans({.store = *store,
                         .loop = loop,
                         .clock = clock,
                         .ids = ids,
+                        .agent_feed = feed,
                         .dispatcher = dispatcher,
                         .home = folder / "home",
                         .vault = folder / "vault",
