@@ -288,15 +288,15 @@ base::Result<std::optional<domain::Brief>> end_turn(events::Log& log, domain::Ag
                                            .blocked_by = settled.item.blocked_by.value_or("")}));
         brief = no_progress_brief(settled.item);
     }
-    TRY(log.append(agent.agent_id, domain::events::WorkItemTurnEndCommitted{
-                                       .agent_id = agent.agent_id,
-                                       .turn_index = attempt.turn_index,
-                                       .work_item_id = item->id,
-                                       .committed_state = settled.item.state,
-                                       .wrote_new_snapshot = settled.is_written,
-                                       .plan_artifact_changed = settled.plan_changed,
-                                       .work_item_state_changed =
-                                           settled.item.state != item->state}));
+    TRY(log.append(agent.agent_id,
+                   domain::events::WorkItemTurnEndCommitted{
+                       .agent_id = agent.agent_id,
+                       .turn_index = attempt.turn_index,
+                       .work_item_id = item->id,
+                       .committed_state = settled.item.state,
+                       .wrote_new_snapshot = settled.is_written,
+                       .plan_artifact_changed = settled.plan_changed,
+                       .work_item_state_changed = settled.item.state != item->state}));
     return brief;
 }
 

@@ -102,9 +102,10 @@ ToolError refused(std::string_view tool, const work::Refusal& refusal) {
     if (refusal.code == base::ErrorCode::InvalidInput)
         return tools::invalid_input(tool, refusal.field, refusal.message,
                                     "Send a value within the limit.");
-    return {.kind = refusal.code == base::ErrorCode::NotFound ? refusal.kind : "tool_execution_failed",
-            .message = refusal.message,
-            .recovery_hint = "ListWorkItems shows the work items there are."};
+    return {
+        .kind = refusal.code == base::ErrorCode::NotFound ? refusal.kind : "tool_execution_failed",
+        .message = refusal.message,
+        .recovery_hint = "ListWorkItems shows the work items there are."};
 }
 
 json::object view_of(const Known& known, const WorkItem& item, const domain::PlanArtifact& plan,
