@@ -27,9 +27,9 @@ public:
     base::Result<service::GateVerdict> check(const std::string& file) override {
         return gate_.check(file);
     }
-    base::Result<std::vector<domain::GateDocument>> list(std::optional<domain::GatePlace> place,
-                                                         std::int64_t limit) override {
-        return gate_.list(place, limit);
+    base::Result<service::Listed<domain::GateDocument>> list(
+        std::optional<domain::GatePlace> place, const service::ListQuery& query) override {
+        return gate_.list(place, query);
     }
     base::Result<service::GateView> show(const std::string& document_id) override {
         return gate_.show(document_id);

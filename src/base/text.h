@@ -24,6 +24,9 @@ std::string_view last_chars(std::string_view utf8, std::size_t chars);
 // At most `chars` characters; when cut, the last one is "…".
 std::string ellipsize(std::string_view utf8, std::size_t chars);
 
+// "a b" as a part of a path or query of a URL: "a%20b".
+std::string percent_encoded(std::string_view text);
+
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split_lines(std::string_view text);  // Without their newlines.
 std::string collapse_whitespace(std::string_view text);            // On one line, single spaces.

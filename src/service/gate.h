@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "domain/gate.h"
+#include "service/list.h"
 
 namespace service {
 
@@ -43,8 +44,9 @@ public:
     virtual base::Result<GateVerdict> check(const std::string& file) = 0;
 
     // Newest first; those of one place when it is given. What waits in the outbox is judged first.
-    virtual base::Result<std::vector<domain::GateDocument>> list(
-        std::optional<domain::GatePlace> place, std::int64_t limit) = 0;
+    // cursor_not_found for a `before` that names none.
+    virtual base::Result<Listed<domain::GateDocument>> list(std::optional<domain::GatePlace> place,
+                                                            const ListQuery& query) = 0;
     virtual base::Result<GateView> show(const std::string& document_id) = 0;
 
     // Lets a rejected document in. The reason is recorded and must not be blank.

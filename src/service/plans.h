@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "domain/plan_views.h"
+#include "service/list.h"
 
 namespace service {
 
@@ -123,8 +124,8 @@ public:
     virtual base::Result<bool> is_executing(const std::string& run) = 0;
     // True when the run is not open and no process is about to begin another pass over it.
     base::Result<bool> has_ended(const std::string& run);
-    // At most `limit` runs, newest first.
-    virtual base::Result<std::vector<domain::PlanRun>> runs(std::int64_t limit) = 0;
+    // Newest first. cursor_not_found for a `before` that names none.
+    virtual base::Result<Listed<domain::PlanRun>> runs(const ListQuery& query) = 0;
     // {run, plan, calls, results, events} in the wire form, whole.
     virtual base::Result<json::object> show(const std::string& run) = 0;
     // At most `limit` lines of the run's journal behind `after_seq`, in order.

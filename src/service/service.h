@@ -29,6 +29,7 @@
 #include "domain/turn.h"
 #include "domain/waiting.h"
 #include "domain/work.h"
+#include "service/list.h"
 
 namespace service {
 
@@ -345,9 +346,9 @@ public:
     // The active tasks, last changed first, at most `limit`.
     virtual base::Result<std::vector<domain::Task>> tasks(const std::string& agent,
                                                           std::int64_t limit) = 0;
-    // All timers, newest first, at most `limit`.
-    virtual base::Result<std::vector<domain::Timer>> timers(const std::string& agent,
-                                                            std::int64_t limit) = 0;
+    // All timers, newest first. Here and below cursor_not_found for a `before` that names nothing.
+    virtual base::Result<Listed<domain::Timer>> timers(const std::string& agent,
+                                                       const ListQuery& query) = 0;
     // A page of the agent's work items, in the WorkItemView shape. InvalidInput for an `after` that
     // no page gave.
     virtual base::Result<WorkItemsPage> work_items(const std::string& agent,
@@ -375,12 +376,12 @@ public:
                                                  const std::string& model_ref) = 0;
     // Returns the agent to the default model and its fallbacks, in the same way.
     virtual base::Result<json::object> clear_model(const std::string& agent) = 0;
-    // The newest `limit` entries, oldest first.
-    virtual base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string& agent,
-                                                                          std::int64_t limit) = 0;
-    // The newest `limit` briefs, oldest first.
-    virtual base::Result<std::vector<domain::Brief>> briefs(const std::string& agent,
-                                                            std::int64_t limit) = 0;
+    // A part of the conversation, oldest first.
+    virtual base::Result<Listed<domain::TranscriptEntry>> transcript(const std::string& agent,
+                                                                     const ListQuery& query) = 0;
+    // A part of the briefs, oldest first.
+    virtual base::Result<Listed<domain::Brief>> briefs(const std::string& agent,
+                                                       const ListQuery& query) = 0;
     // Events after `after_seq`, oldest first, at most `limit`. cursor_not_found, with `oldest_seq`,
     // when some of them are no longer kept; 0 begins with the oldest that is kept.
     virtual base::Result<std::vector<domain::Event>> events(const std::string& agent,

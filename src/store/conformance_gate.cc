@@ -37,16 +37,19 @@ TEST_P(StoreConformance, GateDocumentsAreListedByPlaceNewestFirst) {
     auto c = document("TS-c", GatePlace::Outbox);
     write([&](Tx& tx) -> Status {
         for (const auto& one : {c, b, a}) TRY(tx.put_gate_document(one));
-        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 9)), ElementsAre(a, b, c));
-        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 2)), ElementsAre(a, b));
-        EXPECT_THAT(TRY(tx.gate_documents(GatePlace::Outbox, 9)), ElementsAre(a, c));
+        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 9, {})), ElementsAre(a, b, c));
+        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 2, {})), ElementsAre(a, b));
+        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 2, b.document_id)), ElementsAre(c));
+        EXPECT_THAT(TRY(tx.gate_documents(GatePlace::Outbox, 9, b.document_id)), ElementsAre(c));
+        EXPECT_EQ(tx.gate_documents(std::nullopt, 2, "TS-0").error().kind, "cursor_not_found");
+        EXPECT_THAT(TRY(tx.gate_documents(GatePlace::Outbox, 9, {})), ElementsAre(a, c));
         c.place = GatePlace::Purged;
         return tx.put_gate_document(c);
     });
     read([&](Tx& tx) -> Status {
-        EXPECT_THAT(TRY(tx.gate_documents(GatePlace::Outbox, 9)), ElementsAre(a));
-        EXPECT_THAT(TRY(tx.gate_documents(GatePlace::Purged, 9)), ElementsAre(c));
-        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 9)), ElementsAre(a, b, c));
+        EXPECT_THAT(TRY(tx.gate_documents(GatePlace::Outbox, 9, {})), ElementsAre(a));
+        EXPECT_THAT(TRY(tx.gate_documents(GatePlace::Purged, 9, {})), ElementsAre(c));
+        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 9, {})), ElementsAre(a, b, c));
         return {};
     });
 }
@@ -55,7 +58,7 @@ TEST_P(StoreConformance, GateDocumentsOutliveTheirAgent) {
     write([](Tx& tx) -> Status {
         TRY(tx.put_gate_document(document("TS-1", GatePlace::Inbound)));
         TRY(tx.erase_agent({"ada"}));
-        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 9)), testing::SizeIs(1));
+        EXPECT_THAT(TRY(tx.gate_documents(std::nullopt, 9, {})), testing::SizeIs(1));
         return {};
     });
 }

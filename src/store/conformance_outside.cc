@@ -141,7 +141,10 @@ TEST_P(StoreConformance, TimersAreCountedAndListedNewestFirst) {
         done.status = domain::TimerStatus::Completed;
         TRY(tx.put_timer(done));
         EXPECT_EQ(TRY(tx.active_timer_count({"ada"})), 2);
-        EXPECT_THAT(ids(TRY(tx.timers({"ada"}, 2))), ElementsAre("t3", "t2"));
+        EXPECT_THAT(ids(TRY(tx.timers({"ada"}, 2, {}))), ElementsAre("t3", "t2"));
+        EXPECT_THAT(ids(TRY(tx.timers({"ada"}, 2, {"t2"}))), ElementsAre("t1"));
+        EXPECT_THAT(ids(TRY(tx.timers({"ada"}, 2, {"t1"}))), IsEmpty());
+        EXPECT_EQ(tx.timers({"ben"}, 2, {"t2"}).error().kind, "cursor_not_found");
         EXPECT_THAT(ids(TRY(tx.active_timers({"ada"}, 1))), ElementsAre("t1"));
         return {};
     });

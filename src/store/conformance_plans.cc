@@ -100,9 +100,12 @@ TEST_P(StoreConformance, PlanRunsAreListedNewestFirstAndOpenOnesOldestFirst) {
         return tx.put_plan_run(run("p4", 40, PlanRunStatus::Cancelled));
     });
     read([](Tx& tx) -> Status {
-        EXPECT_THAT(names(TRY(tx.plan_runs(9))), ElementsAre("p4", "p2", "p3", "p1"));
-        EXPECT_THAT(names(TRY(tx.plan_runs(1))), ElementsAre("p4"));
-        EXPECT_THAT(names(TRY(tx.plan_runs(-1))), IsEmpty());
+        EXPECT_THAT(names(TRY(tx.plan_runs(9, {}))), ElementsAre("p4", "p2", "p3", "p1"));
+        EXPECT_THAT(names(TRY(tx.plan_runs(1, {}))), ElementsAre("p4"));
+        EXPECT_THAT(names(TRY(tx.plan_runs(2, {"p2"}))), ElementsAre("p3", "p1"));
+        EXPECT_THAT(names(TRY(tx.plan_runs(2, {"p1"}))), IsEmpty());
+        EXPECT_EQ(tx.plan_runs(2, {"p9"}).error().kind, "cursor_not_found");
+        EXPECT_THAT(names(TRY(tx.plan_runs(-1, {}))), IsEmpty());
         EXPECT_THAT(names(TRY(tx.open_plan_runs(9))), ElementsAre("p1", "p2"));
         return {};
     });
@@ -125,7 +128,7 @@ TEST_P(StoreConformance, ADroppedPlanRunIsGoneAtOnceAndItsRowsBitByBit) {
     reopen();
     read([](Tx& tx) -> Status {
         EXPECT_EQ(TRY(tx.plan_run({"p1"})), std::nullopt);
-        EXPECT_THAT(names(TRY(tx.plan_runs(9))), ElementsAre("p2", "p3"));
+        EXPECT_THAT(names(TRY(tx.plan_runs(9, {}))), ElementsAre("p2", "p3"));
         EXPECT_THAT(names(TRY(tx.ended_plan_runs(9))), ElementsAre("p2"));
         return {};
     });

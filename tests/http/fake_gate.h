@@ -15,10 +15,10 @@ public:
         note("check " + file);
         return service::GateVerdict{.document_sha256 = "ab", .reasons = document().reasons};
     }
-    base::Result<std::vector<domain::GateDocument>> list(std::optional<domain::GatePlace> place,
-                                                         std::int64_t limit) override {
-        note(fmt::format("list {} {}", place ? base::enum_name(*place) : "all", limit));
-        return std::vector{document()};
+    base::Result<service::Listed<domain::GateDocument>> list(
+        std::optional<domain::GatePlace> place, const service::ListQuery& query) override {
+        note(fmt::format("list {} {}", place ? base::enum_name(*place) : "all", query.limit));
+        return service::Listed<domain::GateDocument>{.items = {document()}};
     }
     base::Result<service::GateView> show(const std::string& id) override {
         note("show " + id);
@@ -35,7 +35,7 @@ public:
         const service::PurgeRequest& request) override {
         note(fmt::format("purge {} {}", request.document_id.value_or("-"),
                          request.older_than_days.value_or(-1)));
-        return std::vector{document()};
+        return service::Listed<domain::GateDocument>{.items = {document()}};
     }
 
     static domain::GateDocument document() {

@@ -174,10 +174,10 @@ base::Result<std::vector<domain::Task>> FakeService::tasks(const std::string& ag
     return std::vector<domain::Task>{{.id = {"task-1"}, .agent_id = {agent}}};
 }
 
-base::Result<std::vector<domain::Timer>> FakeService::timers(const std::string& agent,
-                                                             std::int64_t limit) {
-    TRY(note(agent, fmt::format("timers {} {}", agent, limit)));
-    return std::vector<domain::Timer>{{.id = {"timer-1"}, .agent_id = {agent}}};
+base::Result<service::Listed<domain::Timer>> FakeService::timers(const std::string& agent,
+                                                                 const service::ListQuery& query) {
+    TRY(note(agent, fmt::format("timers {} {}{}", agent, query.limit, query.before)));
+    return service::Listed<domain::Timer>{.items = {{.id = {"timer-1"}, .agent_id = {agent}}}};
 }
 
 base::Result<json::object> FakeService::activity() {
@@ -211,17 +211,20 @@ base::Result<json::object> FakeService::clear_model(const std::string& agent) {
     return json::object{{"effective_model", "a/b"}};
 }
 
-base::Result<std::vector<domain::TranscriptEntry>> FakeService::transcript(const std::string& agent,
-                                                                           std::int64_t limit) {
-    TRY(note(agent, fmt::format("transcript {} {}", agent, limit)));
-    return std::vector<domain::TranscriptEntry>{
-        {.id = "entry-1", .agent_id = {agent}, .run_id = {"run-1"}, .data = json::object{}}};
+base::Result<service::Listed<domain::TranscriptEntry>> FakeService::transcript(
+    const std::string& agent, const service::ListQuery& query) {
+    TRY(note(agent, fmt::format("transcript {} {}{}", agent, query.limit, query.before)));
+    return service::Listed<domain::TranscriptEntry>{
+        .items = {
+            {.id = "entry-1", .agent_id = {agent}, .run_id = {"run-1"}, .data = json::object{}}}};
 }
 
-base::Result<std::vector<domain::Brief>> FakeService::briefs(const std::string& agent,
-                                                             std::int64_t limit) {
-    TRY(note(agent, fmt::format("briefs {} {}", agent, limit)));
-    return std::vector<domain::Brief>{{.id = {"brief-1"}, .agent_id = {agent}, .text = "done"}};
+base::Result<service::Listed<domain::Brief>> FakeService::briefs(const std::string& agent,
+                                                                 const service::ListQuery& query) {
+    TRY(note(agent, fmt::format("briefs {} {}{}", agent, query.limit, query.before)));
+    return service::Listed<domain::Brief>{
+        .items = {{.id = {"brief-1"}, .agent_id = {agent}, .text = "done"}},
+        .next = query.before.empty() ? std::string(kNextBriefs) : std::string()};
 }
 
 base::Result<std::vector<domain::Event>> FakeService::events(const std::string& agent,

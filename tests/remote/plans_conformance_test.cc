@@ -169,14 +169,21 @@ TEST_P(PlansConformance, KeepsActions) {
 }
 
 TEST_P(PlansConformance, NamesRunsAndTools) {
-    EXPECT_THAT(subject().runs(10).value(), IsEmpty());
+    EXPECT_THAT(subject().runs({.limit = 10}).value().items, IsEmpty());
     const std::string first = create(loop_plan("test.slow", 1));
     const std::string second = create(loop_plan("test.slow", 1));
     EXPECT_EQ(subject().run("last")->run_id.value, second);
     EXPECT_EQ(subject().run(first)->run_id.value, first);
     EXPECT_EQ(subject().run("nope").error().code, ErrorCode::NotFound);
-    EXPECT_THAT(subject().runs(10).value(), SizeIs(2));
-    EXPECT_THAT(subject().runs(1).value(), SizeIs(1));
+    EXPECT_THAT(subject().runs({.limit = 10}).value().items, SizeIs(2));
+    const auto newest = subject().runs({.limit = 1}).value();
+    ASSERT_THAT(newest.items, SizeIs(1));
+    EXPECT_EQ(newest.items[0].run_id.value, second);
+    const auto oldest = subject().runs({.limit = 1, .before = newest.next}).value();
+    ASSERT_THAT(oldest.items, SizeIs(1));
+    EXPECT_EQ(oldest.items[0].run_id.value, first);
+    EXPECT_EQ(oldest.next, "");
+    EXPECT_EQ(subject().runs({.before = "nope"}).error().kind, "cursor_not_found");
     const auto tools = subject().tools().value();
     const auto here = plans().tools().value();
     ASSERT_EQ(tools.size(), here.size());

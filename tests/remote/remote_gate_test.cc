@@ -22,8 +22,9 @@ protected:
 TEST_F(RemoteGateTest, RequestsReachTheGateAndAnswersReturnWhole) {
     RemoteGate gate({.socket = socket_path()});
     const auto document = test_http::FakeGate::document();
-    EXPECT_EQ(gate.list(domain::GatePlace::Quarantine, 3).value(), std::vector{document});
-    EXPECT_EQ(gate.list(std::nullopt, 50).value(), std::vector{document});
+    EXPECT_EQ(gate.list(domain::GatePlace::Quarantine, {.limit = 3}).value().items,
+              std::vector{document});
+    EXPECT_EQ(gate.list(std::nullopt, {.limit = 50}).value().items, std::vector{document});
     EXPECT_EQ(gate.show("TS-1")->document, document);
     EXPECT_EQ(gate.release("TS-1", "it is a \"dummy\"").value(), document);
     EXPECT_EQ(gate.purge({.document_id = "TS-1"}).value(), std::vector{document});
@@ -38,7 +39,7 @@ TEST_F(RemoteGateTest, FailuresKeepTheirCode) {
     EXPECT_EQ(gate.show("../x").error().code, base::ErrorCode::NotFound);
     EXPECT_EQ(gate.release("TS-9", "r").error().code, base::ErrorCode::Conflict);
     RemoteGate nobody({.socket = folder_ / "nobody"});
-    EXPECT_EQ(nobody.list(std::nullopt, 1).error().code, base::ErrorCode::Unavailable);
+    EXPECT_EQ(nobody.list(std::nullopt, {.limit = 1}).error().code, base::ErrorCode::Unavailable);
 }
 
 }  // namespace

@@ -99,10 +99,15 @@ TEST_P(RemoteTest, AnswersReachTheCaller) {
     EXPECT_THAT(there.agents().value(), ElementsAre("main", "other"));
     EXPECT_EQ(there.model("main").value(), service_.model("main").value());
     EXPECT_EQ(there.activity().value(), service_.activity().value());
-    EXPECT_EQ(there.transcript("main", 7).value(), service_.transcript("main", 7).value());
-    EXPECT_EQ(there.briefs("main", 7).value(), service_.briefs("main", 7).value());
+    EXPECT_EQ(there.transcript("main", {.limit = 7}).value(),
+              service_.transcript("main", {.limit = 7}).value());
+    EXPECT_EQ(there.briefs("main", {.limit = 7}).value(),
+              service_.briefs("main", {.limit = 7}).value());
+    EXPECT_EQ(there.briefs("main", {.limit = 7}).value().next, test_http::kNextBriefs);
+    EXPECT_EQ(there.briefs("main", {.before = "7"}).value().next, "");
     EXPECT_EQ(there.tasks("main", 7).value(), service_.tasks("main", 7).value());
-    EXPECT_EQ(there.timers("main", 7).value(), service_.timers("main", 7).value());
+    EXPECT_EQ(there.timers("main", {.limit = 7}).value(),
+              service_.timers("main", {.limit = 7}).value());
     EXPECT_EQ(there.work_item("main", "w").value(), service_.work_item("main", "w").value());
     const service::WorkItemsQuery open_items{.filter = service::WorkFilter::Open, .after = "5:w"};
     const auto page = there.work_items("main", open_items);

@@ -339,7 +339,7 @@ private:
     }
 
     base::Status check_timers(const domain::AgentId& agent) {
-        for (const auto& timer : TRY(tx_.timers(agent, kAll))) {
+        for (const auto& timer : TRY(tx_.timers(agent, kAll, {}))) {
             // A reminder that was cancelled with its blocker does not fire.
             if (timer.work_item_id && timer.status != domain::TimerStatus::Active) continue;
             if (timer.status != domain::TimerStatus::Completed || timer.fire_count != 1)

@@ -26,7 +26,8 @@ public:
     base::Result<std::vector<domain::Task>> tasks(const std::string&, std::int64_t) override {
         return no();
     }
-    base::Result<std::vector<domain::Timer>> timers(const std::string&, std::int64_t) override {
+    base::Result<service::Listed<domain::Timer>> timers(const std::string&,
+                                                        const service::ListQuery&) override {
         return no();
     }
     Json activity() override { return no(); }
@@ -37,11 +38,12 @@ public:
     Json model(const std::string&) override { return no(); }
     Json set_model(const std::string&, const std::string&) override { return no(); }
     Json clear_model(const std::string&) override { return no(); }
-    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string&,
-                                                                  std::int64_t) override {
+    base::Result<service::Listed<domain::TranscriptEntry>> transcript(
+        const std::string&, const service::ListQuery&) override {
         return no();
     }
-    base::Result<std::vector<domain::Brief>> briefs(const std::string&, std::int64_t) override {
+    base::Result<service::Listed<domain::Brief>> briefs(const std::string&,
+                                                        const service::ListQuery&) override {
         return no();
     }
     base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t,

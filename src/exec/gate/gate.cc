@@ -308,7 +308,7 @@ base::Status Gate::settle_abandoned() {
     }
     std::vector<GateDocument> waiting;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        waiting = TRY(tx.gate_documents(GatePlace::Outbox, kSettledMax));
+        waiting = TRY(tx.gate_documents(GatePlace::Outbox, kSettledMax, {}));
         return {};
     }));
     for (auto& row : waiting) {

@@ -129,7 +129,7 @@ base::Result<domain::RunId> Plans::name_run(const std::string& run) {
         else if (run != "last" && !run.empty())
             fitting = TRY(tx.plan_run_ids(run, 2));
         else if (run == "last")
-            for (const auto& newest : TRY(tx.plan_runs(1))) fitting.push_back(newest.run_id);
+            for (const auto& newest : TRY(tx.plan_runs(1, {}))) fitting.push_back(newest.run_id);
         return {};
     }));
     if (fitting.size() == 1) return fitting.front();

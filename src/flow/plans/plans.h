@@ -59,7 +59,8 @@ public:
 
     base::Result<domain::PlanRun> run(const std::string& run);
     base::Result<bool> is_executing(const std::string& run);
-    base::Result<std::vector<domain::PlanRun>> runs(std::int64_t limit);  // Newest first.
+    base::Result<std::vector<domain::PlanRun>> runs(
+        std::int64_t limit, const domain::RunId& before);  // Newest first, those before `before`.
     base::Result<json::object> show(const std::string& run);
     base::Result<std::vector<domain::PlanRecord>> records(const std::string& run,
                                                           std::int64_t after_seq,

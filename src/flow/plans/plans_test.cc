@@ -223,7 +223,7 @@ TEST_F(PlansTest, ARefusedPlanLeavesNoTrace) {
                              .value();
     EXPECT_FALSE(refused.run);
     EXPECT_THAT(refused.faults, SizeIs(2));
-    EXPECT_THAT(life.plans().runs(9).value(), IsEmpty());
+    EXPECT_THAT(life.plans().runs(9, {}).value(), IsEmpty());
     EXPECT_THAT(world.tools.ran, IsEmpty());
     EXPECT_THAT(world.files(), IsEmpty());
     EXPECT_FALSE(std::filesystem::exists(world.home() / "plans"));

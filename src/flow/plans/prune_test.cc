@@ -34,7 +34,7 @@ protected:
     std::vector<std::string> kept() {
         Life life(world);
         std::vector<std::string> ids;
-        for (const auto& run : life.plans().runs(100).value()) ids.push_back(run.run_id.value);
+        for (const auto& run : life.plans().runs(100, {}).value()) ids.push_back(run.run_id.value);
         std::ranges::reverse(ids);
         return ids;
     }

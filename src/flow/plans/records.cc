@@ -29,10 +29,10 @@ base::Result<bool> Plans::is_executing(const std::string& run) {
     return host_.is_executing(id) || TRY(identity::is_locked(parts_.folder(id)));
 }
 
-base::Result<std::vector<PlanRun>> Plans::runs(std::int64_t limit) {
+base::Result<std::vector<PlanRun>> Plans::runs(std::int64_t limit, const domain::RunId& before) {
     std::vector<PlanRun> list;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        list = TRY(tx.plan_runs(limit));
+        list = TRY(tx.plan_runs(limit, before));
         return {};
     }));
     return list;

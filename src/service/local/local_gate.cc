@@ -60,15 +60,16 @@ base::Result<GateVerdict> LocalGate::check(const std::string& file) {
                        std::move(verdict.reasons)};
 }
 
-base::Result<std::vector<GateDocument>> LocalGate::list(std::optional<GatePlace> place,
-                                                        std::int64_t limit) {
+base::Result<Listed<GateDocument>> LocalGate::list(std::optional<GatePlace> place,
+                                                   const ListQuery& query) {
     TRY(gate_.settle());
     std::vector<GateDocument> documents;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        documents = TRY(tx.gate_documents(place, limit));
+        documents = TRY(tx.gate_documents(place, rows_for(query), query.before));
         return {};
     }));
-    return documents;
+    return listed(std::move(documents), query,
+                  [](const GateDocument& document) { return document.document_id; });
 }
 
 base::Result<GateView> LocalGate::show(const std::string& document_id) {
@@ -106,7 +107,8 @@ base::Result<std::vector<GateDocument>> LocalGate::purge(const PurgeRequest& req
     if (!request.older_than_days)
         return base::fail(ErrorCode::InvalidInput, "say which document, or how old they are");
     const base::Time limit = parts_.clock.now() - std::chrono::hours(24 * *request.older_than_days);
-    for (const auto& document : TRY(list(GatePlace::Quarantine, kPurgedMax)))
+    const auto quarantined = TRY(list(GatePlace::Quarantine, {.limit = kPurgedMax}));
+    for (const auto& document : quarantined.items)
         if (document.decided_at.value_or(document.created_at) <= limit)
             purged.push_back(TRY(gate_.purge(document.document_id)));
     return purged;

@@ -52,8 +52,9 @@ public:
     base::Result<bool> is_executing(const std::string& run) override {
         return plans_.is_executing(run);
     }
-    base::Result<std::vector<domain::PlanRun>> runs(std::int64_t limit) override {
-        return plans_.runs(limit);
+    base::Result<Listed<domain::PlanRun>> runs(const ListQuery& query) override {
+        return listed(TRY(plans_.runs(rows_for(query), {query.before})), query,
+                      [](const domain::PlanRun& run) { return run.run_id.value; });
     }
     base::Result<json::object> show(const std::string& run) override { return plans_.show(run); }
     base::Result<std::vector<domain::PlanRecord>> records(const std::string& run,

@@ -85,9 +85,9 @@ public:
                                                   std::int64_t limit) override {
         return reads_.tasks(agent, limit);
     }
-    base::Result<std::vector<domain::Timer>> timers(const std::string& agent,
-                                                    std::int64_t limit) override {
-        return reads_.timers(agent, limit);
+    base::Result<Listed<domain::Timer>> timers(const std::string& agent,
+                                               const ListQuery& query) override {
+        return reads_.timers(agent, query);
     }
     base::Result<json::object> activity() override { return reads_.activity(); }
     base::Status ready() override { return health_.check(); }
@@ -107,13 +107,13 @@ public:
     base::Result<json::object> clear_model(const std::string& agent) override {
         return control_.clear_model(agent);
     }
-    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string& agent,
-                                                                  std::int64_t limit) override {
-        return reads_.transcript(agent, limit);
+    base::Result<Listed<domain::TranscriptEntry>> transcript(const std::string& agent,
+                                                             const ListQuery& query) override {
+        return reads_.transcript(agent, query);
     }
-    base::Result<std::vector<domain::Brief>> briefs(const std::string& agent,
-                                                    std::int64_t limit) override {
-        return reads_.briefs(agent, limit);
+    base::Result<Listed<domain::Brief>> briefs(const std::string& agent,
+                                               const ListQuery& query) override {
+        return reads_.briefs(agent, query);
     }
     base::Result<std::vector<domain::Event>> events(const std::string& agent,
                                                     std::int64_t after_seq,

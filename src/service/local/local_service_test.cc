@@ -21,7 +21,7 @@ TEST_F(ServiceTest, APromptIsQueuedAndAnswered) {
     EXPECT_EQ(message.message.priority, domain::Priority::Interject);
     EXPECT_EQ(message.message.delivery_surface, domain::DeliverySurface::HttpControlPrompt);
     EXPECT_EQ(message.entry.status, domain::QueueStatus::Processed);
-    EXPECT_EQ(service.briefs("main", 1).value().at(0).text, "hello");
+    EXPECT_EQ(service.briefs("main", {.limit = 1}).value().items.at(0).text, "hello");
 }
 
 TEST_F(ServiceTest, ABudgetOfATurnEndsItWithABriefThatSaysWhich) {
@@ -39,7 +39,7 @@ TEST_F(ServiceTest, ABudgetOfATurnEndsItWithABriefThatSaysWhich) {
         ASSERT_TRUE(service.prompt("main", "go", operator_));
         loop_.run();
         EXPECT_EQ(model_->requests.size(), row.requests);
-        const auto brief = service.briefs("main", 1).value().at(0);
+        const auto brief = service.briefs("main", {.limit = 1}).value().items.at(0);
         EXPECT_EQ(brief.kind, domain::BriefKind::Failure);
         EXPECT_THAT(brief.text, HasSubstr(row.text));
         EXPECT_EQ(pending(), 0);
@@ -54,7 +54,7 @@ TEST_F(ServiceTest, ATurnThatTakesTooLongIsEndedWhileItWaits) {
     const auto begun = loop_.now();
     loop_.run_until([&] { return !events_of("turn_terminal").empty(); });
     EXPECT_EQ(loop_.now() - begun, std::chrono::seconds(1));
-    const auto brief = service.briefs("main", 1).value().at(0);
+    const auto brief = service.briefs("main", {.limit = 1}).value().items.at(0);
     EXPECT_THAT(brief.text, HasSubstr("limit of 1000 ms"));
     EXPECT_EQ(base::string_at(events_of("turn_terminal").at(0).data, "reason"),
               domain::kReasonTimeLimit);
@@ -69,7 +69,7 @@ TEST_F(ServiceTest, AnAgentThatHasUsedUpItsBudgetIsPausedAndItsInputKept) {
     EXPECT_EQ(model_->requests.size(), 1U);
     EXPECT_EQ(status(), "paused");
     EXPECT_EQ(pending(), 1);
-    const auto brief = service.briefs("main", 1).value().at(0);
+    const auto brief = service.briefs("main", {.limit = 1}).value().items.at(0);
     EXPECT_THAT(brief.text, HasSubstr("runtime.max_agent_rounds"));
     EXPECT_EQ(brief.visibility, domain::BriefVisibility::ActionRequired);
 }
@@ -83,7 +83,7 @@ TEST_F(ServiceTest, ABriefThatEndsATurnIsATurnResult) {
         auto& service = serve_main(scenario);
         ASSERT_TRUE(service.prompt("main", "one", operator_));
         loop_.run();
-        const auto briefs = service.briefs("main", 2).value();
+        const auto briefs = service.briefs("main", {.limit = 2}).value().items;
         EXPECT_EQ(briefs.at(1).kind, kind);
         EXPECT_EQ(briefs.at(1).visibility, domain::BriefVisibility::TurnResult);
         EXPECT_EQ(briefs.at(0).kind, domain::BriefKind::Ack);
@@ -102,7 +102,7 @@ TEST_F(ServiceTest, ABriefOfAnAgentThatAwaitsItsOperatorAsksForAction) {
                             .waiting_for = "a decision"});
     }));
     loop_.run();
-    EXPECT_EQ(service.briefs("main", 1).value().at(0).visibility,
+    EXPECT_EQ(service.briefs("main", {.limit = 1}).value().items.at(0).visibility,
               domain::BriefVisibility::ActionRequired);
     EXPECT_EQ(views::present(events_of("brief_created").back()).visibility,
               views::Visibility::ActionRequired);

@@ -50,9 +50,9 @@ TEST(ServiceThreads, PromptsFromManyThreadsToManyAgentsAreAllAnswered) {
         ASSERT_TRUE(service.create_agent(agent, std::nullopt, kOperator));
         tokens.push_back(service.watch(agent, [&, agent](std::int64_t) {
             int answered = 0;
-            const auto briefs = service.briefs(agent, 100);
+            const auto briefs = service.briefs(agent, {.limit = 100});
             if (!briefs) return;
-            for (const auto& brief : *briefs)
+            for (const auto& brief : briefs->items)
                 if (brief.kind == domain::BriefKind::Result) ++answered;
             const auto index = static_cast<std::size_t>(agent[1] - '0');
             const int before = done[index].exchange(answered);
@@ -89,13 +89,15 @@ TEST(ServiceThreads, ATimerFiresInARuntimeThatStays) {
     auto& service = daemon.service();
     ASSERT_TRUE(service.create_agent("main", std::nullopt, kOperator));
     const auto token = service.watch("main", [&](std::int64_t) {
-        const auto briefs = service.briefs("main", 1);
-        if (briefs && !briefs->empty() && briefs->front().kind == domain::BriefKind::Result)
+        const auto briefs = service.briefs("main", {.limit = 1});
+        if (briefs && !briefs->items.empty() &&
+            briefs->items.front().kind == domain::BriefKind::Result)
             answered.release();
     });
     ASSERT_TRUE(service.create_timer("main", {.duration_ms = 20}, kOperator));
     answered.acquire();
-    EXPECT_EQ(service.timers("main", 1).value().at(0).status, domain::TimerStatus::Completed);
+    EXPECT_EQ(service.timers("main", {.limit = 1}).value().items.at(0).status,
+              domain::TimerStatus::Completed);
 }
 
 }  // namespace

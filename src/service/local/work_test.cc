@@ -68,7 +68,7 @@ protected:
     }
     json::object closure() { return service_->status("main").value().at("closure").as_object(); }
     std::vector<domain::Brief> briefs(domain::BriefVisibility visibility) {
-        auto list = service_->briefs("main", 100).value();
+        auto list = service_->briefs("main", {.limit = 100}).value().items;
         std::erase_if(list, [&](const auto& brief) { return brief.visibility != visibility; });
         return list;
     }
@@ -391,7 +391,7 @@ TEST_F(WorkTest, TheNextPromptShowsTheFocusAndWhatWasDoneForIt) {
                              "## current_work_item_process_trace", "brief: Half done.",
                              "tool UpdateWorkItem (ok)", "assistant: I look around first."})
         EXPECT_THAT(prompt, HasSubstr(part));
-    for (const auto& brief : service_->briefs("main", 10).value())
+    for (const auto& brief : service_->briefs("main", {.limit = 10}).value().items)
         if (brief.kind == domain::BriefKind::Result) EXPECT_EQ(brief.work_item_id->value, id);
 }
 
@@ -521,7 +521,7 @@ TEST_F(WorkTest, ALongTurnIsRemindedOfItsItemInOneRequestOnly) {
         if (is_reminded) EXPECT_THAT(last->blocks[0].text, HasSubstr("the long one"));
     }
     EXPECT_THAT(events_of("work_item_stale_reminder_injected"), SizeIs(1));
-    for (const auto& entry : service_->transcript("main", 100).value())
+    for (const auto& entry : service_->transcript("main", {.limit = 100}).value().items)
         EXPECT_THAT(base::json_text(entry.data), Not(HasSubstr("work item reminder")));
 }
 

@@ -48,11 +48,28 @@ base::Error broken(const Request& request, const std::string& why) {
             request.path, why)};
 }
 
+std::string percent_decoded(std::string_view text) {
+    int length = 0;
+    const std::unique_ptr<char, decltype(&curl_free)> decoded(
+        curl_easy_unescape(nullptr, text.data(), static_cast<int>(text.size()), &length),
+        curl_free);
+    return decoded ? std::string(decoded.get(), static_cast<std::size_t>(length)) : std::string();
+}
+
+// Where the next part of a list begins: what its Link header says of `before`.
+std::string next_of(std::string_view link) {
+    constexpr std::string_view kBefore = "before=";
+    const auto begin = link.find(kBefore);
+    if (begin == std::string_view::npos || !link.contains("rel=\"next\"")) return {};
+    link.remove_prefix(begin + kBefore.size());
+    return percent_decoded(link.substr(0, link.find_first_of("&>")));
+}
+
 }  // namespace
 
 Client::Client(Address address) : address_(std::move(address)) {}
 
-base::Result<json::value> Client::ask(const Request& request) const {
+base::Result<Answer> Client::answer(const Request& request) const {
     std::string unreached;
     for (const bool over_socket : {true, false}) {
         if (over_socket ? !address_.socket : address_.url.empty()) continue;
@@ -74,9 +91,20 @@ base::Result<json::value> Client::ask(const Request& request) const {
                               "{} was answered with something that is not JSON: is another program "
                               "listening at {}?",
                               request.path, over_socket ? address_.socket->string() : address_.url);
-        return *body;
+        return Answer{.body = std::move(*body), .next = next_of(transfer.header("link"))};
     }
     return std::unexpected(unreachable(address_, unreached));
+}
+
+base::Result<json::value> Client::ask(const Request& request) const {
+    return TRY(answer(request)).body;
+}
+
+base::Result<Answer> Client::list(std::string path, const ListQuery& query,
+                                  std::chrono::milliseconds timeout) const {
+    path += fmt::format("{}limit={}", path.contains('?') ? '&' : '?', query.limit);
+    if (!query.before.empty()) path += "&before=" + base::percent_encoded(query.before);
+    return answer({.path = std::move(path), .timeout = timeout});
 }
 
 base::Result<json::value> Client::get(std::string path) const {
@@ -119,19 +147,6 @@ std::unexpected<base::Error> unreadable_answer(std::string_view what, const std:
                       "the runtime's answer for {} cannot be read ({}); is it of another version? "
                       "Compare holon --version with holon daemon status",
                       what, why);
-}
-
-std::string percent_encoded(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
-        if (plain)
-            out += c;
-        else
-            out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-    return out;
 }
 
 }  // namespace service

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "service/list.h"
 
 namespace service {
 
@@ -38,6 +39,11 @@ struct Request {
     std::chrono::milliseconds timeout{kAnswerTimeout};
 };
 
+struct Answer {
+    json::value body;
+    std::string next{};  // Of a list: where its next part begins, see list.h.
+};
+
 // Any thread may use one; a call blocks for the answer. Each request goes out once: TCP is tried
 // only when the socket could not be reached, and never after a byte was sent there.
 class Client {
@@ -47,12 +53,17 @@ public:
     // The body of a 2xx answer. No daemon is Unavailable (kind runtime_unreachable); any other
     // answer is the error that it names, with its code as kind and its members as details.
     base::Result<json::value> ask(const Request& request) const;
+    // A part of the list at `path`, which may have a query.
+    base::Result<Answer> list(std::string path, const ListQuery& query,
+                              std::chrono::milliseconds timeout = kAnswerTimeout) const;
     base::Result<json::value> get(std::string path) const;
     base::Result<json::value> post(std::string path, const json::value& body) const;
 
     const Address& address() const { return address_; }
 
 private:
+    base::Result<Answer> answer(const Request& request) const;
+
     Address address_;
 };
 
@@ -65,8 +76,5 @@ base::Error answer_error(long status, std::string_view body, bool token_was_sent
 
 // The error for a 2xx answer that cannot be decoded: `what` was requested, `why` it failed.
 std::unexpected<base::Error> unreadable_answer(std::string_view what, const std::string& why);
-
-// "a b" as a part of a path or query: "a%20b".
-std::string percent_encoded(std::string_view text);
 
 }  // namespace service

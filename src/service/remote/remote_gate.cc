@@ -1,5 +1,6 @@
 #include "service/remote/remote_gate.h"
 
+#include "base/text.h"
 namespace service {
 namespace {
 
@@ -8,7 +9,7 @@ constexpr std::chrono::milliseconds kJudgeTimeout = 10min;
 constexpr std::string_view kDocuments = "/control/gate/documents";
 
 std::string path_of(const std::string& document_id, std::string_view rest) {
-    return fmt::format("{}/{}{}", kDocuments, percent_encoded(document_id), rest);
+    return fmt::format("{}/{}{}", kDocuments, base::percent_encoded(document_id), rest);
 }
 
 template <class T>
@@ -35,12 +36,14 @@ base::Result<GateVerdict> RemoteGate::check(const std::string& file) {
     return decode<GateVerdict>(TRY(post("/control/gate/check", json::object{{"file", file}})));
 }
 
-base::Result<std::vector<domain::GateDocument>> RemoteGate::list(
-    std::optional<domain::GatePlace> place, std::int64_t limit) {
-    std::string path = fmt::format("{}?limit={}", kDocuments, limit);
-    if (place) path += fmt::format("&place={}", base::enum_name(*place));
-    return decode<std::vector<domain::GateDocument>>(
-        TRY(client_.ask({.path = std::move(path), .timeout = kJudgeTimeout})));
+base::Result<Listed<domain::GateDocument>> RemoteGate::list(std::optional<domain::GatePlace> place,
+                                                            const ListQuery& query) {
+    std::string path(kDocuments);
+    if (place) path += fmt::format("?place={}", base::enum_name(*place));
+    auto answer = TRY(client_.list(std::move(path), query, kJudgeTimeout));
+    return Listed<domain::GateDocument>{
+        .items = TRY(decode<std::vector<domain::GateDocument>>(answer.body)),
+        .next = std::move(answer.next)};
 }
 
 base::Result<GateView> RemoteGate::show(const std::string& document_id) {

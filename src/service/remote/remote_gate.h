@@ -12,8 +12,8 @@ public:
 
     // The daemon reads `file`.
     base::Result<GateVerdict> check(const std::string& file) override;
-    base::Result<std::vector<domain::GateDocument>> list(std::optional<domain::GatePlace> place,
-                                                         std::int64_t limit) override;
+    base::Result<Listed<domain::GateDocument>> list(std::optional<domain::GatePlace> place,
+                                                    const ListQuery& query) override;
     base::Result<GateView> show(const std::string& document_id) override;
     base::Result<domain::GateDocument> release(const std::string& document_id,
                                                const std::string& reason) override;

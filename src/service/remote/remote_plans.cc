@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/text.h"
 #include "service/plans_json.h"
 #include "service/remote/watch.h"
 
@@ -21,7 +22,7 @@ constexpr std::chrono::milliseconds kCheckAgain = 2s;
 constexpr int kChecksWithoutExecutorMax = 5;
 
 std::string run_path(const std::string& run, std::string_view rest = "") {
-    return fmt::format("/plans/runs/{}{}", percent_encoded(run), rest);
+    return fmt::format("/plans/runs/{}{}", base::percent_encoded(run), rest);
 }
 
 template <class T>
@@ -267,8 +268,10 @@ void RemotePlans::start_cancelling() {
     });
 }
 
-base::Result<std::vector<PlanRun>> RemotePlans::runs(std::int64_t limit) {
-    return decode_list<PlanRun>(client_.get(fmt::format("/plans/runs?limit={}", limit)), "runs");
+base::Result<Listed<PlanRun>> RemotePlans::runs(const ListQuery& query) {
+    auto answer = TRY(client_.list("/plans/runs", query));
+    return Listed<PlanRun>{.items = TRY(decode_list<PlanRun>(answer.body, "runs")),
+                           .next = std::move(answer.next)};
 }
 
 base::Result<json::object> RemotePlans::show(const std::string& run) {
@@ -316,12 +319,12 @@ base::Result<std::vector<domain::PlanAction>> RemotePlans::actions() {
 }
 
 base::Result<domain::PlanAction> RemotePlans::action(const std::string& name) {
-    return decode<domain::PlanAction>(client_.get("/plans/actions/" + percent_encoded(name)),
+    return decode<domain::PlanAction>(client_.get("/plans/actions/" + base::percent_encoded(name)),
                                       "action");
 }
 
 base::Status RemotePlans::remove_action(const std::string& name) {
-    TRY(post("/plans/actions/" + percent_encoded(name) + "/remove", {}));
+    TRY(post("/plans/actions/" + base::percent_encoded(name) + "/remove", {}));
     return {};
 }
 

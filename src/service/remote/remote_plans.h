@@ -41,7 +41,7 @@ public:
                                          const std::string& reason) override;
     base::Result<domain::PlanRun> run(const std::string& run) override;
     base::Result<bool> is_executing(const std::string& run) override;
-    base::Result<std::vector<domain::PlanRun>> runs(std::int64_t limit) override;
+    base::Result<Listed<domain::PlanRun>> runs(const ListQuery& query) override;
     base::Result<json::object> show(const std::string& run) override;
     base::Result<std::vector<domain::PlanRecord>> records(const std::string& run,
                                                           std::int64_t after_seq,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "service/remote/held_run.h"
 #include "service/remote/watch.h"
 
@@ -15,11 +16,11 @@ constexpr std::int64_t kEventPageMax = 512;
 constexpr std::chrono::milliseconds kTaskYieldDefault = 10s;
 
 std::string agent_path(const std::string& agent, std::string_view rest) {
-    return fmt::format("/agents/{}{}", percent_encoded(agent), rest);
+    return fmt::format("/agents/{}{}", base::percent_encoded(agent), rest);
 }
 
 std::string run_path(const std::string& run_id) {
-    return "/control/runs/" + percent_encoded(run_id);
+    return "/control/runs/" + base::percent_encoded(run_id);
 }
 
 base::Result<json::object> as_object(json::value value, std::string_view what) {
@@ -40,6 +41,14 @@ base::Result<std::vector<T>> decode_list(const json::value& value, std::string_v
     std::vector<T> list;
     for (const auto& item : value.get_array()) list.push_back(TRY(decode<T>(item, what)));
     return list;
+}
+
+template <class T>
+base::Result<Listed<T>> listed_at(const Client& client, const std::string& path,
+                                  const ListQuery& query) {
+    auto answer = TRY(client.list(path, query));
+    return Listed<T>{.items = TRY(decode_list<T>(answer.body, path)),
+                     .next = std::move(answer.next)};
 }
 
 // An event as the stream has it, as the record has it.
@@ -136,10 +145,9 @@ base::Result<std::vector<domain::Task>> RemoteService::tasks(const std::string& 
         TRY(client_.get(agent_path(agent, fmt::format("/tasks?limit={}", limit)))), "tasks");
 }
 
-base::Result<std::vector<domain::Timer>> RemoteService::timers(const std::string& agent,
-                                                               std::int64_t limit) {
-    return decode_list<domain::Timer>(
-        TRY(client_.get(agent_path(agent, fmt::format("/timers?limit={}", limit)))), "timers");
+base::Result<Listed<domain::Timer>> RemoteService::timers(const std::string& agent,
+                                                          const ListQuery& query) {
+    return listed_at<domain::Timer>(client_, agent_path(agent, "/timers"), query);
 }
 
 base::Result<json::object> RemoteService::activity() {
@@ -176,17 +184,14 @@ base::Result<json::object> RemoteService::clear_model(const std::string& agent) 
     return as_object(answer["model"], "model");
 }
 
-base::Result<std::vector<domain::TranscriptEntry>> RemoteService::transcript(
-    const std::string& agent, std::int64_t limit) {
-    return decode_list<domain::TranscriptEntry>(
-        TRY(client_.get(agent_path(agent, fmt::format("/transcript?limit={}", limit)))),
-        "transcript");
+base::Result<Listed<domain::TranscriptEntry>> RemoteService::transcript(const std::string& agent,
+                                                                        const ListQuery& query) {
+    return listed_at<domain::TranscriptEntry>(client_, agent_path(agent, "/transcript"), query);
 }
 
-base::Result<std::vector<domain::Brief>> RemoteService::briefs(const std::string& agent,
-                                                               std::int64_t limit) {
-    return decode_list<domain::Brief>(
-        TRY(client_.get(agent_path(agent, fmt::format("/briefs?limit={}", limit)))), "briefs");
+base::Result<Listed<domain::Brief>> RemoteService::briefs(const std::string& agent,
+                                                          const ListQuery& query) {
+    return listed_at<domain::Brief>(client_, agent_path(agent, "/briefs"), query);
 }
 
 base::Result<std::vector<domain::Event>> RemoteService::events(const std::string& agent,
@@ -263,8 +268,8 @@ base::Result<json::object> RemoteService::wake(const std::string& agent, const W
 }
 
 base::Result<json::object> RemoteService::callback(const CallbackRequest& request) {
-    const std::string path = fmt::format("/callbacks/{}/{}", percent_encoded(request.mode),
-                                         percent_encoded(request.token));
+    const std::string path = fmt::format("/callbacks/{}/{}", base::percent_encoded(request.mode),
+                                         base::percent_encoded(request.token));
     Request sent{.method = Method::Post, .path = path};
     if (request.body) {
         if (const auto* value = std::get_if<domain::JsonBody>(&*request.body)) {
@@ -323,13 +328,13 @@ base::Result<WorkItemsPage> RemoteService::work_items(const std::string& agent,
                                                       const WorkItemsQuery& query) {
     std::string path =
         fmt::format("/work-items?limit={}&filter={}", query.limit, base::enum_name(query.filter));
-    if (query.after) path += "&after=" + percent_encoded(*query.after);
+    if (query.after) path += "&after=" + base::percent_encoded(*query.after);
     return decode<WorkItemsPage>(TRY(client_.get(agent_path(agent, path))), "work items");
 }
 
 base::Result<json::object> RemoteService::work_item(const std::string& agent,
                                                     const std::string& id) {
-    return get_object(agent_path(agent, "/work-items/" + percent_encoded(id)));
+    return get_object(agent_path(agent, "/work-items/" + base::percent_encoded(id)));
 }
 
 base::Result<domain::WorkItem> RemoteService::create_work_item(const std::string& agent,
@@ -351,11 +356,12 @@ base::Result<json::object> RemoteService::change_work_item(const std::string& ag
         body["blocked_by"] = change.text;
         put(body, "recheck_after", change.recheck_after_ms);
     }
-    return decode<json::object>(TRY(control(agent,
-                                            fmt::format("/work-items/{}/{}", percent_encoded(id),
-                                                        base::enum_name(change.action)),
-                                            body)),
-                                "work item");
+    return decode<json::object>(
+        TRY(control(agent,
+                    fmt::format("/work-items/{}/{}", base::percent_encoded(id),
+                                base::enum_name(change.action)),
+                    body)),
+        "work item");
 }
 
 base::Result<domain::Timer> RemoteService::create_timer(const std::string& agent,
@@ -372,7 +378,8 @@ base::Result<domain::Timer> RemoteService::cancel_timer(const std::string& agent
                                                         const std::string& timer,
                                                         const Caller& /*caller*/) {
     return decode<domain::Timer>(
-        TRY(control(agent, fmt::format("/timers/{}/cancel", percent_encoded(timer)), {})), "timer");
+        TRY(control(agent, fmt::format("/timers/{}/cancel", base::percent_encoded(timer)), {})),
+        "timer");
 }
 
 base::Result<json::object> RemoteService::external_trigger(const std::string& agent, bool rotate,
@@ -408,7 +415,8 @@ base::Result<WebhookView> RemoteService::rotate_webhook(const std::string& agent
     json::object body;
     put(body, "secret", secret);
     return decode<WebhookView>(
-        TRY(control(agent, fmt::format("/webhooks/{}/rotate", percent_encoded(webhook)), body)),
+        TRY(control(agent, fmt::format("/webhooks/{}/rotate", base::percent_encoded(webhook)),
+                    body)),
         "webhook");
 }
 
@@ -416,7 +424,7 @@ base::Result<WebhookView> RemoteService::revoke_webhook(const std::string& agent
                                                         const std::string& webhook,
                                                         const Caller& /*caller*/) {
     return decode<WebhookView>(
-        TRY(control(agent, fmt::format("/webhooks/{}/revoke", percent_encoded(webhook)), {})),
+        TRY(control(agent, fmt::format("/webhooks/{}/revoke", base::percent_encoded(webhook)), {})),
         "webhook");
 }
 

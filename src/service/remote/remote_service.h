@@ -32,8 +32,8 @@ public:
     base::Result<json::object> state(const std::string& agent) override;
     base::Result<std::vector<domain::Task>> tasks(const std::string& agent,
                                                   std::int64_t limit) override;
-    base::Result<std::vector<domain::Timer>> timers(const std::string& agent,
-                                                    std::int64_t limit) override;
+    base::Result<Listed<domain::Timer>> timers(const std::string& agent,
+                                               const ListQuery& query) override;
     base::Result<json::object> activity() override;
     base::Result<std::string> debug_prompt(const std::string& agent, const std::string& text,
                                            domain::TrustLevel trust) override;
@@ -41,10 +41,10 @@ public:
     base::Result<json::object> set_model(const std::string& agent,
                                          const std::string& model_ref) override;
     base::Result<json::object> clear_model(const std::string& agent) override;
-    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string& agent,
-                                                                  std::int64_t limit) override;
-    base::Result<std::vector<domain::Brief>> briefs(const std::string& agent,
-                                                    std::int64_t limit) override;
+    base::Result<Listed<domain::TranscriptEntry>> transcript(const std::string& agent,
+                                                             const ListQuery& query) override;
+    base::Result<Listed<domain::Brief>> briefs(const std::string& agent,
+                                               const ListQuery& query) override;
     base::Result<std::vector<domain::Event>> events(const std::string& agent,
                                                     std::int64_t after_seq,
                                                     std::int64_t limit) override;

@@ -80,6 +80,13 @@ long Transfer::status() const {
     return status;
 }
 
+std::string Transfer::header(const char* name) const {
+    curl_header* found = nullptr;
+    if (!easy_ || curl_easy_header(easy_, name, 0, CURLH_HEADER, -1, &found) != CURLHE_OK)
+        return {};
+    return found->value;
+}
+
 std::string Transfer::failure_text(CURLcode code) const {
     return error_.empty() || error_[0] == '\0' ? curl_easy_strerror(code) : error_.c_str();
 }

@@ -27,6 +27,7 @@ public:
     bool is_ready() const { return ready_; }
     long status() const;
     const std::string& body() const { return body_; }  // Empty when it went out in pieces.
+    std::string header(const char* name) const;        // Of the answer; empty without it.
     bool sends_token() const { return sends_token_; }
     // The message of libcurl for a failure.
     std::string failure_text(CURLcode code) const;

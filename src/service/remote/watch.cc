@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/text.h"
 #include "provider/http/sse.h"
 #include "service/remote/transfer.h"
 
@@ -139,7 +140,7 @@ std::shared_ptr<void> follow(const Address& address, Followed followed, WatchCal
 }
 
 std::shared_ptr<void> follow(const Address& address, const std::string& agent, WatchCalls calls) {
-    const std::string path = "/agents/" + percent_encoded(agent);
+    const std::string path = "/agents/" + base::percent_encoded(agent);
     const std::string stream =
         path + (calls.delta ? "/events/stream?deltas=true" : "/events/stream");
     return follow(address,

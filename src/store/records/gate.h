@@ -13,9 +13,10 @@ public:
     virtual Status put_gate_document(const domain::GateDocument& document) = 0;  // Or replaces.
     virtual Result<std::optional<domain::GateDocument>> gate_document(
         const std::string& document_id) = 0;
-    // Newest first; those of one place when it is given.
+    // Newest first; those of one place when it is given; those before `before` unless it is empty.
+    // cursor_not_found (NotFound) when there is no such document.
     virtual Result<std::vector<domain::GateDocument>> gate_documents(
-        std::optional<domain::GatePlace> place, std::int64_t limit) = 0;
+        std::optional<domain::GatePlace> place, std::int64_t limit, const std::string& before) = 0;
 };
 
 }  // namespace store

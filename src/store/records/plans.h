@@ -18,8 +18,10 @@ public:
     virtual Status put_plan_run(const domain::PlanRun& run) = 0;  // NotFound unless added before.
     virtual Result<std::optional<domain::PlanRun>> plan_run(const RunId& id) = 0;
     virtual Result<std::optional<std::string>> plan_document(const RunId& id) = 0;
-    // All runs, newest first. Lists of runs leave out those that cannot be read, and log them.
-    virtual Result<std::vector<domain::PlanRun>> plan_runs(std::int64_t limit) = 0;
+    // All runs, newest first; those before `before` unless it is empty, cursor_not_found (NotFound)
+    // when there is no such run. Lists of runs leave out those that cannot be read, and log them.
+    virtual Result<std::vector<domain::PlanRun>> plan_runs(std::int64_t limit,
+                                                           const RunId& before) = 0;
     // Runs that take back what `run` did, oldest first; all of them, by an index.
     virtual Result<std::vector<domain::PlanRun>> plan_runs_reverting(const RunId& run) = 0;
     // Ids of runs that begin with `start`, in order.

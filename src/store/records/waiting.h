@@ -35,8 +35,10 @@ public:
     virtual Result<std::vector<domain::Timer>> active_timers(const AgentId& agent,
                                                              std::int64_t limit) = 0;
     virtual Result<std::int64_t> active_timer_count(const AgentId& agent) = 0;
-    // All timers of the agent, newest first.
-    virtual Result<std::vector<domain::Timer>> timers(const AgentId& agent, std::int64_t limit) = 0;
+    // All timers of the agent, newest first; those before `before` unless it is empty.
+    // cursor_not_found (NotFound) when the agent has no timer of this id.
+    virtual Result<std::vector<domain::Timer>> timers(const AgentId& agent, std::int64_t limit,
+                                                      const domain::TimerId& before) = 0;
     // Active timers of all agents that are not set aside, whose next_fire_at is not after `now`,
     // earliest first, at most `limit` rows. One that cannot be read does not hide the others.
     virtual Result<DueTimers> due_timers(base::Time now, std::int64_t limit) = 0;

@@ -20,6 +20,22 @@ Result<std::int64_t> SqlTx::number(std::string_view statement, Params params) {
     return value;
 }
 
+Result<std::int64_t> SqlTx::place_in_list(std::string_view before, std::string_view statement,
+                                          Params params) {
+    if (before.empty()) return std::numeric_limits<std::int64_t>::max();
+    std::optional<std::int64_t> place;
+    TRY(connection_.query(statement, params, [&](const Row& row) -> Status {
+        place = row.integer(0);
+        return {};
+    }));
+    if (place) return *place;
+    return std::unexpected(base::Error{
+        ErrorCode::NotFound,
+        fmt::format("'{}' is not in this list, or no longer; begin with the newest again",
+                    base::printable(base::ellipsize(before, 64))),
+        "cursor_not_found"});
+}
+
 Result<std::int64_t> SqlTx::next_seq(const AgentId& agent, std::string_view stream) {
     if (access_ == Access::Read)
         return fail(ErrorCode::Refused, "a read cannot change anything; use write()");

@@ -28,13 +28,18 @@ Result<std::optional<GateDocument>> SqlTx::gate_document(const std::string& docu
 }
 
 Result<std::vector<GateDocument>> SqlTx::gate_documents(std::optional<domain::GatePlace> place,
-                                                        std::int64_t limit) {
+                                                        std::int64_t limit,
+                                                        const std::string& before) {
+    const auto end = TRY(
+        place_in_list(before, "SELECT seq FROM gate_documents WHERE document_id = $1", {before}));
     if (!place)
-        return records<GateDocument>("SELECT record FROM gate_documents ORDER BY seq DESC LIMIT $1",
-                                     {bounded(limit)});
+        return records<GateDocument>(
+            "SELECT record FROM gate_documents WHERE seq < $1 ORDER BY seq DESC LIMIT $2",
+            {end, bounded(limit)});
     return records<GateDocument>(
-        "SELECT record FROM gate_documents WHERE place = $1 ORDER BY seq DESC LIMIT $2",
-        {base::enum_name(*place), bounded(limit)});
+        "SELECT record FROM gate_documents WHERE place = $1 AND seq < $2 ORDER BY seq DESC LIMIT "
+        "$3",
+        {base::enum_name(*place), end, bounded(limit)});
 }
 
 }  // namespace sql

@@ -38,24 +38,35 @@ Result<std::optional<std::string>> SqlTx::plan_document(const RunId& id) {
     return record<std::string>("SELECT plan FROM plan_documents WHERE run_id = $1", {id});
 }
 
-Result<std::vector<PlanRun>> SqlTx::readable_runs(std::string_view statement, Params params) {
-    std::vector<PlanRun> list;
+Result<SqlTx::ReadableRuns> SqlTx::readable_runs(std::string_view statement, Params params) {
+    ReadableRuns list;
     TRY(connection_.query(statement, params, [&](const Row& row) -> Status {
         if (auto run = decode<PlanRun>(row.text(1)))
-            list.push_back(std::move(*run));
-        else
+            list.runs.push_back(std::move(*run));
+        else {
+            ++list.left_out;
             base::log_warn("plan run {} is left out: {}; see: holon store check", row.text(0),
                            run.error().message);
+        }
         return {};
     }));
     return list;
 }
 
-Result<std::vector<PlanRun>> SqlTx::plan_runs(std::int64_t limit) {
-    return readable_runs(
-        "SELECT run_id, record FROM plan_runs WHERE is_open >= 0 "
-        "ORDER BY created_at DESC, run_id DESC LIMIT $1",
-        {bounded(limit)});
+Result<std::vector<PlanRun>> SqlTx::plan_runs(std::int64_t limit, const RunId& before) {
+    const auto end = TRY(place_in_list(
+        before.value, "SELECT created_at FROM plan_runs WHERE run_id = $1 AND is_open >= 0",
+        {before}));
+    // One that cannot be read neither shortens a part nor ends the list.
+    for (std::int64_t rows = bounded(limit);;) {
+        auto list = TRY(readable_runs(
+            "SELECT run_id, record FROM plan_runs WHERE is_open >= 0 "
+            "AND (created_at, run_id) < ($1, $2) ORDER BY created_at DESC, run_id DESC LIMIT $3",
+            {end, before, rows}));
+        const bool is_last = std::ssize(list.runs) + list.left_out < rows;
+        if (is_last || rows == bounded(limit) + list.left_out) return std::move(list.runs);
+        rows = bounded(limit) + list.left_out;
+    }
 }
 
 Result<std::vector<PlanRun>> SqlTx::plan_runs_reverting(const RunId& run) {
@@ -78,10 +89,11 @@ Result<std::vector<RunId>> SqlTx::plan_run_ids(const std::string& start, std::in
 }
 
 Result<std::vector<PlanRun>> SqlTx::open_plan_runs(std::int64_t limit) {
-    return readable_runs(
+    auto list = TRY(readable_runs(
         "SELECT run_id, record FROM plan_runs WHERE is_open = 1 ORDER BY created_at, run_id LIMIT "
         "$1",
-        {bounded(limit)});
+        {bounded(limit)}));
+    return std::move(list.runs);
 }
 
 Result<std::int64_t> SqlTx::plan_run_count() {
@@ -89,10 +101,11 @@ Result<std::int64_t> SqlTx::plan_run_count() {
 }
 
 Result<std::vector<PlanRun>> SqlTx::ended_plan_runs(std::int64_t limit) {
-    return readable_runs(
+    auto list = TRY(readable_runs(
         "SELECT run_id, record FROM plan_runs WHERE is_open = 0 ORDER BY created_at, run_id LIMIT "
         "$1",
-        {bounded(limit)});
+        {bounded(limit)}));
+    return std::move(list.runs);
 }
 
 // is_open is -1 from now on.

@@ -106,8 +106,8 @@ public:
     Result<std::vector<domain::Timer>> active_timers(const domain::AgentId& agent,
                                                      std::int64_t limit) override;
     Result<std::int64_t> active_timer_count(const domain::AgentId& agent) override;
-    Result<std::vector<domain::Timer>> timers(const domain::AgentId& agent,
-                                              std::int64_t limit) override;
+    Result<std::vector<domain::Timer>> timers(const domain::AgentId& agent, std::int64_t limit,
+                                              const domain::TimerId& before) override;
     Result<store::DueTimers> due_timers(base::Time now, std::int64_t limit) override;
     Status shelve_timer(const domain::TimerId& id) override;
     Result<std::optional<base::Time>> next_due() override;
@@ -167,7 +167,8 @@ public:
     Status put_plan_run(const domain::PlanRun& run) override;
     Result<std::optional<domain::PlanRun>> plan_run(const domain::RunId& id) override;
     Result<std::optional<std::string>> plan_document(const domain::RunId& id) override;
-    Result<std::vector<domain::PlanRun>> plan_runs(std::int64_t limit) override;
+    Result<std::vector<domain::PlanRun>> plan_runs(std::int64_t limit,
+                                                   const domain::RunId& before) override;
     Result<std::vector<domain::PlanRun>> plan_runs_reverting(const domain::RunId& run) override;
     Result<std::vector<domain::RunId>> plan_run_ids(const std::string& start,
                                                     std::int64_t limit) override;
@@ -192,7 +193,8 @@ public:
     Result<std::optional<domain::GateDocument>> gate_document(
         const std::string& document_id) override;
     Result<std::vector<domain::GateDocument>> gate_documents(std::optional<domain::GatePlace> place,
-                                                             std::int64_t limit) override;
+                                                             std::int64_t limit,
+                                                             const std::string& before) override;
 
     Result<store::RetentionState> retention() override;
     Status put_retention(const store::RetentionState& state) override;
@@ -227,6 +229,11 @@ private:
     // The number in the first column of the first row, or 0.
     Result<std::int64_t> number(std::string_view statement, Params params);
 
+    // The number by which a list is ordered, of the entry `before`, which the statement selects.
+    // Above all of them when `before` is empty; cursor_not_found when there is no such entry.
+    Result<std::int64_t> place_in_list(std::string_view before, std::string_view statement,
+                                       Params params);
+
     // The records in the first column.
     template <class T>
     Result<std::vector<T>> records(std::string_view statement, Params params);
@@ -235,8 +242,13 @@ private:
     // Rows of HOLON_QUEUED_COLUMNS (queue.cc).
     Result<std::vector<store::Numbered<store::QueuedMessage>>> queued_messages(
         std::string_view statement, Params params);
-    // The runs in column 1, without those that cannot be read; column 0 is the id.
-    Result<std::vector<domain::PlanRun>> readable_runs(std::string_view statement, Params params);
+    // The runs in column 1, without those that cannot be read, which are counted; column 0 is the
+    // id.
+    struct ReadableRuns {
+        std::vector<domain::PlanRun> runs;
+        std::int64_t left_out{0};
+    };
+    Result<ReadableRuns> readable_runs(std::string_view statement, Params params);
     // Column 0 is the seq, column 1 the record. `ascending` and `descending` differ in order only.
     template <class T>
     Result<std::vector<store::Numbered<T>>> page_of(std::string_view ascending,

@@ -94,10 +94,13 @@ Result<std::int64_t> SqlTx::active_timer_count(const AgentId& agent) {
     return number("SELECT COUNT(*) FROM timers WHERE agent_id = $1 AND is_active = 1", {agent});
 }
 
-Result<std::vector<Timer>> SqlTx::timers(const AgentId& agent, std::int64_t limit) {
+Result<std::vector<Timer>> SqlTx::timers(const AgentId& agent, std::int64_t limit,
+                                         const TimerId& before) {
+    const auto end = TRY(place_in_list(
+        before.value, "SELECT seq FROM timers WHERE id = $1 AND agent_id = $2", {before, agent}));
     return records<Timer>(
-        "SELECT record FROM timers WHERE agent_id = $1 ORDER BY seq DESC LIMIT $2",
-        {agent, bounded(limit)});
+        "SELECT record FROM timers WHERE agent_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3",
+        {agent, end, bounded(limit)});
 }
 
 // Timers of agents that are set aside stay due, and fire when the agent is recovered.

@@ -24,6 +24,7 @@ public:
     std::string gone{};
     base::Result<service::RunResponse> response{};
     std::vector<domain::TranscriptEntry> entries{};
+    service::ListQuery last_list{};
     std::vector<domain::Event> history{};
     json::object model_state{kDefaultModel};
 
@@ -63,12 +64,14 @@ public:
         model_state = kDefaultModel;
         return model_state;
     }
-    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string&,
-                                                                  std::int64_t) override {
-        return entries;
+    base::Result<service::Listed<domain::TranscriptEntry>> transcript(
+        const std::string&, const service::ListQuery& query) override {
+        last_list = query;
+        return service::Listed<domain::TranscriptEntry>{.items = entries, .next = "17"};
     }
-    base::Result<std::vector<domain::Brief>> briefs(const std::string&, std::int64_t) override {
-        return {};
+    base::Result<service::Listed<domain::Brief>> briefs(const std::string&,
+                                                        const service::ListQuery&) override {
+        return service::Listed<domain::Brief>{};
     }
     base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t,
                                                     std::int64_t) override {
@@ -172,6 +175,10 @@ TEST_F(Cli, ATranscriptShowsWhoSaidWhatWithoutItsEscapes) {
               "    error  no\n");
     EXPECT_EQ(run(TranscriptCommand{}, piped), Exit::Success);
     EXPECT_EQ(base::parse_json(piped.out()).value().as_array().size(), 3U);
+    EXPECT_EQ(run(TranscriptCommand{.limit = 2, .before = "17"}, piped), Exit::Success);
+    EXPECT_EQ(service.last_list.limit, 2);
+    EXPECT_EQ(service.last_list.before, "17");
+    EXPECT_THAT(shown.err(), testing::HasSubstr("the same command with --before 17"));
 }
 
 TEST_F(Cli, TheModelOfAnAgentIsShownSetAndCleared) {

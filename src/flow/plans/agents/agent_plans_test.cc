@@ -229,7 +229,7 @@ TEST_F(AgentPlansTest, TheSameCallAfterACrashContinuesTheRunItHadMade) {
     EXPECT_TRUE(std::holds_alternative<plan::PlanContinues>(*answer));
     pass(300s);
     EXPECT_EQ(run("c1").status, PlanRunStatus::Succeeded);
-    EXPECT_THAT(life->plans().runs(9).value(), SizeIs(1));
+    EXPECT_THAT(life->plans().runs(9, {}).value(), SizeIs(1));
 }
 
 TEST_F(AgentPlansTest, AProposedCallIsOneRunOfExactlyThisCallMadeOnceAfterApproval) {
@@ -238,7 +238,7 @@ TEST_F(AgentPlansTest, AProposedCallIsOneRunOfExactlyThisCallMadeOnceAfterApprov
     auto asked = call("p1", "test.write", args, AuthorityClass::ExternalEvidence);
     EXPECT_EQ(life->agent_plans().propose(asked, place()).value(), "p1");
     EXPECT_EQ(life->agent_plans().propose(asked, place()).value(), "p1");
-    EXPECT_THAT(life->plans().runs(9).value(), SizeIs(1));
+    EXPECT_THAT(life->plans().runs(9, {}).value(), SizeIs(1));
     EXPECT_EQ(run("p1").status, PlanRunStatus::AwaitingApproval);
     EXPECT_FALSE(life->plans().execute("p1").has_value()) << "not without approval";
     EXPECT_TRUE(world.files().empty());

@@ -96,7 +96,8 @@ TEST_F(ServiceTest, AbortingEndsTheRunForGoodAndLeavesTheAgentStopped) {
     ASSERT_TRUE(service.set_lifecycle("main", LifecycleAction::Start, operator_));
     loop_.run();
     EXPECT_EQ(model_->requests.size(), 1U);  // It does not come back.
-    EXPECT_EQ(service.briefs("main", 1).value().at(0).kind, domain::BriefKind::Failure);
+    EXPECT_EQ(service.briefs("main", {.limit = 1}).value().items.at(0).kind,
+              domain::BriefKind::Failure);
 }
 
 TEST_F(ServiceTest, AnAbortThatACrashCutOffIsCarriedOutByTheNextProcess) {
@@ -168,7 +169,7 @@ TEST_F(ServiceTest, TimersAreMadeListedAndCancelled) {
     auto& service = serve_main();
     const auto timer =
         service.create_timer("main", {.duration_ms = 500, .summary = "tea"}, operator_).value();
-    EXPECT_EQ(service.timers("main", 5).value().at(0), timer);
+    EXPECT_EQ(service.timers("main", {.limit = 5}).value().items.at(0), timer);
     const auto cancelled = service.cancel_timer("main", timer.id.value, operator_).value();
     EXPECT_EQ(cancelled.status, domain::TimerStatus::Cancelled);
     loop_.run();

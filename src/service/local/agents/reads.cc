@@ -1,6 +1,8 @@
 #include "service/local/agents/reads.h"
 
 #include <algorithm>
+#include <charconv>
+#include <ranges>
 
 #include "agent/identity/closure.h"
 #include "agent/workspace/workspace.h"
@@ -55,6 +57,20 @@ base::Status check_cursor(store::Tx& tx, const domain::AgentId& agent, std::int6
                     after, oldest_seq),
         "cursor_not_found",
         {{"after_seq", after}, {"oldest_seq", oldest_seq}, {"event_seq", newest}}});
+}
+
+// 0 for the newest.
+base::Result<std::int64_t> cursor_of(const ListQuery& query) {
+    if (query.before.empty()) return 0;
+    const auto& text = query.before;
+    std::int64_t seq = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seq);
+    if (failure == std::errc() && end == text.data() + text.size() && seq > 0) return seq;
+    return std::unexpected(
+        base::Error{base::ErrorCode::NotFound,
+                    fmt::format("'{}' is no part of this list; begin with the newest again",
+                                base::printable(base::ellipsize(text, 64))),
+                    "cursor_not_found"});
 }
 
 }  // namespace
@@ -131,32 +147,33 @@ base::Result<std::vector<std::string>> LocalReads::agents() const {
     return list;
 }
 
-base::Result<std::vector<domain::TranscriptEntry>> LocalReads::transcript(
-    const std::string& agent, std::int64_t limit) const {
-    std::vector<domain::TranscriptEntry> list;
+// A part of one of the agent's histories, oldest first. Its cursor is the number of the oldest.
+template <class T>
+base::Result<Listed<T>> LocalReads::history(const std::string& agent, const ListQuery& query,
+                                            HistoryRead<T> read) const {
+    const store::Page page{
+        .before_seq = TRY(cursor_of(query)), .limit = rows_for(query), .newest_first = true};
+    std::vector<store::Numbered<T>> rows;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
-        for (auto& entry :
-             TRY(tx.transcript(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
-            list.push_back(std::move(entry.record));
+        rows = TRY((tx.*read)(domain::AgentId{agent}, page));
         return {};
     }));
-    std::ranges::reverse(list);
+    auto part = listed(std::move(rows), query,
+                       [](const store::Numbered<T>& row) { return std::to_string(row.seq); });
+    Listed<T> list{.next = std::move(part.next)};
+    for (auto& row : std::views::reverse(part.items)) list.items.push_back(std::move(row.record));
     return list;
 }
 
-base::Result<std::vector<domain::Brief>> LocalReads::briefs(const std::string& agent,
-                                                            std::int64_t limit) const {
-    std::vector<domain::Brief> list;
-    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
-        TRY(known_agent(tx, domain::AgentId{agent}));
-        for (auto& entry :
-             TRY(tx.briefs(domain::AgentId{agent}, {.limit = limit, .newest_first = true})))
-            list.push_back(std::move(entry.record));
-        return {};
-    }));
-    std::ranges::reverse(list);
-    return list;
+base::Result<Listed<domain::TranscriptEntry>> LocalReads::transcript(const std::string& agent,
+                                                                     const ListQuery& query) const {
+    return history<domain::TranscriptEntry>(agent, query, &store::HistoryRecords::transcript);
+}
+
+base::Result<Listed<domain::Brief>> LocalReads::briefs(const std::string& agent,
+                                                       const ListQuery& query) const {
+    return history<domain::Brief>(agent, query, &store::HistoryRecords::briefs);
 }
 
 base::Result<std::vector<domain::Event>> LocalReads::events(const std::string& agent,
@@ -211,15 +228,16 @@ base::Result<std::vector<domain::Task>> LocalReads::tasks(const std::string& age
     return newest_changed(std::move(list), limit);
 }
 
-base::Result<std::vector<domain::Timer>> LocalReads::timers(const std::string& agent,
-                                                            std::int64_t limit) const {
+base::Result<Listed<domain::Timer>> LocalReads::timers(const std::string& agent,
+                                                       const ListQuery& query) const {
     std::vector<domain::Timer> list;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         TRY(known_agent(tx, domain::AgentId{agent}));
-        list = TRY(tx.timers(domain::AgentId{agent}, std::min(limit, kListMax)));
+        list = TRY(tx.timers(domain::AgentId{agent}, rows_for(query), {query.before}));
         return {};
     }));
-    return list;
+    return listed(std::move(list), query,
+                  [](const domain::Timer& timer) { return timer.id.value; });
 }
 
 base::Result<json::object> LocalReads::activity() const {

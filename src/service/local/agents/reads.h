@@ -31,16 +31,16 @@ public:
     base::Result<json::object> state(const std::string& agent) const;
     base::Result<std::vector<domain::Task>> tasks(const std::string& agent,
                                                   std::int64_t limit) const;
-    base::Result<std::vector<domain::Timer>> timers(const std::string& agent,
-                                                    std::int64_t limit) const;
+    base::Result<Listed<domain::Timer>> timers(const std::string& agent,
+                                               const ListQuery& query) const;
     base::Result<json::object> activity() const;
     base::Result<std::string> debug_prompt(const std::string& agent, const std::string& text,
                                            domain::TrustLevel trust) const;
     base::Result<json::object> model(const std::string& agent) const;
-    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string& agent,
-                                                                  std::int64_t limit) const;
-    base::Result<std::vector<domain::Brief>> briefs(const std::string& agent,
-                                                    std::int64_t limit) const;
+    base::Result<Listed<domain::TranscriptEntry>> transcript(const std::string& agent,
+                                                             const ListQuery& query) const;
+    base::Result<Listed<domain::Brief>> briefs(const std::string& agent,
+                                               const ListQuery& query) const;
     base::Result<std::vector<domain::Event>> events(const std::string& agent,
                                                     std::int64_t after_seq,
                                                     std::int64_t limit) const;
@@ -52,6 +52,12 @@ public:
 
 private:
     struct Watcher;
+    template <class T>
+    using HistoryRead = base::Result<std::vector<store::Numbered<T>>> (store::HistoryRecords::*)(
+        const domain::AgentId& agent, const store::Page& page);
+    template <class T>
+    base::Result<Listed<T>> history(const std::string& agent, const ListQuery& query,
+                                    HistoryRead<T> read) const;
     void notify(const events::Committed& committed);
 
     Parts parts_;

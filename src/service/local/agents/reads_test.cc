@@ -6,6 +6,7 @@
 namespace service {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -47,6 +48,38 @@ TEST_F(ServiceTest, EveryAgentIsInAListHoweverManyThereAre) {
     const auto last = service.agent_list({.after = "a02000"}).value();
     ASSERT_EQ(last.size(), 1U);
     EXPECT_EQ(base::string_at(last[0].at("identity"), "agent_id"), "main");
+}
+
+TEST_F(ServiceTest, LongListsAreReadInPartsFromTheNewestToTheOldest) {
+    auto& service = serve_main();
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        for (int i = 1; i <= 5; ++i) {
+            const auto id = std::to_string(i);
+            TRY(tx.append_brief({.id = {id}, .agent_id = {"main"}, .text = id}));
+            TRY(tx.append_transcript({.id = id, .agent_id = {"main"}, .data = json::object{}}));
+            TRY(tx.put_timer({.id = {id}, .agent_id = {"main"}}));
+        }
+        return {};
+    }));
+    const auto read_all = [&](auto read) {
+        std::vector<std::string> parts;
+        ListQuery query{.limit = 2};
+        do {
+            auto part = (service.*read)("main", query).value();
+            auto& ids = parts.emplace_back();
+            for (const auto& item : part.items) ids += fmt::format("{} ", item.id);
+            query.before = std::move(part.next);
+        } while (!query.before.empty());
+        return parts;
+    };
+    EXPECT_THAT(read_all(&Service::briefs), ElementsAre("4 5 ", "2 3 ", "1 "));
+    EXPECT_THAT(read_all(&Service::transcript), ElementsAre("4 5 ", "2 3 ", "1 "));
+    EXPECT_THAT(read_all(&Service::timers), ElementsAre("5 4 ", "3 2 ", "1 "));
+    for (const auto* before : {"x", "-1", "99999999999999999999", "1x"}) {
+        EXPECT_EQ(service.briefs("main", {.before = before}).error().kind, "cursor_not_found");
+        EXPECT_EQ(service.timers("main", {.before = before}).error().kind, "cursor_not_found");
+    }
+    EXPECT_TRUE(service.briefs("main", {.limit = 0}).value().next.empty());
 }
 
 // The client would otherwise miss the events in between without a word.
@@ -138,7 +171,7 @@ TEST_F(ServiceTest, ReadingStartsNothing) {
     const auto newest = service.newest_event("main").value();
     EXPECT_TRUE(service.status("main") && service.state("main") && service.agent_list({}) &&
                 service.debug_prompt("main", "x", domain::TrustLevel::TrustedOperator) &&
-                service.transcript("main", 5) && service.timers("main", 5));
+                service.transcript("main", {.limit = 5}) && service.timers("main", {.limit = 5}));
     loop_.run();
     EXPECT_EQ(service.newest_event("main").value(), newest);
     EXPECT_TRUE(model_->requests.empty());

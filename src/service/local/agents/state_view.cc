@@ -152,7 +152,7 @@ base::Result<json::object> state_view(store::Tx& tx, const domain::AgentId& agen
     const auto* execution = base::find(summary, "execution");
     json::object view{{"session", session_view(facts)},
                       {"tasks", tasks_view(facts.active_tasks)},
-                      {"timers", base::to_json(TRY(tx.timers(agent, kTimersShown)))},
+                      {"timers", base::to_json(TRY(tx.timers(agent, kTimersShown, {})))},
                       {"work_items", TRY(work_items_view(tx, agent))},
                       {"waiting_intents", json::array{}},
                       {"external_triggers", std::move(triggers)},

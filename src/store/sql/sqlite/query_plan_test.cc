@@ -61,7 +61,8 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.timer({"t"}));
     TRY(tx.active_timers({"a"}, 1));
     TRY(tx.active_timer_count({"a"}));
-    TRY(tx.timers({"a"}, 1));
+    TRY(tx.timers({"a"}, 1, {}));
+    (void)tx.timers({"a"}, 1, {"t"});
     TRY(tx.due_timers({}, 1));
     TRY(tx.shelve_timer({"t"}));
     TRY(tx.put_fault({.agent_id = {"a"}}));
@@ -111,7 +112,8 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.put_plan_run({.run_id = {"p"}}));
     TRY(tx.plan_run({"p"}));
     TRY(tx.plan_document({"p"}));
-    TRY(tx.plan_runs(1));
+    TRY(tx.plan_runs(1, {}));
+    (void)tx.plan_runs(1, {"p"});
     TRY(tx.plan_runs_reverting({"p"}));
     TRY(tx.plan_run_ids("p", 1));
     TRY(tx.open_plan_runs(1));
@@ -129,8 +131,9 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.erase_plan_action("n"));
     TRY(tx.put_gate_document({.document_id = "TS-1"}));
     TRY(tx.gate_document("TS-1"));
-    TRY(tx.gate_documents(std::nullopt, 1));
-    TRY(tx.gate_documents(domain::GatePlace::Outbox, 1));
+    TRY(tx.gate_documents(std::nullopt, 1, {}));
+    (void)tx.gate_documents(std::nullopt, 1, "d");
+    TRY(tx.gate_documents(domain::GatePlace::Outbox, 1, {}));
     TRY(tx.put_retention({}));
     TRY(tx.retention());
     TRY(tx.row_counts());

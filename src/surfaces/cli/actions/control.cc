@@ -23,14 +23,14 @@ Exit list_tasks(const std::string& agent, bool json, const Context& context) {
 }
 
 Exit list_timers(const std::string& agent, bool json, const Context& context) {
-    const auto timers = context.service.timers(agent, kShownMax);
+    const auto timers = context.service.timers(agent, {.limit = kShownMax});
     if (!timers) return report(context.terminal, timers.error());
-    if (wants_json(context, json)) return answer(context, json, json_list(*timers), "");
-    for (const auto& timer : *timers)
+    if (wants_json(context, json)) return answer(context, json, json_list(timers->items), "");
+    for (const auto& timer : timers->items)
         context.terminal.print_line(fmt::format("{:<36} {:<10} {:<27} {}", timer.id,
                                                 base::enum_name(timer.status), next_fire(timer),
                                                 base::printable(timer.summary.value_or(""))));
-    if (timers->empty()) context.terminal.note("There are no timers.");
+    if (timers->items.empty()) context.terminal.note("There are no timers.");
     return Exit::Success;
 }
 

@@ -63,8 +63,9 @@ Answered on(const GateCheckCommand& command, const GateContext& context) {
 }
 
 Answered on(const GateListCommand& command, const GateContext& context) {
-    const auto documents = TRY(context.gate.list(command.place, command.limit));
-    return Answer{json_list(documents), lines_of(documents, "No documents.")};
+    const auto documents = TRY(context.gate.list(command.place, {command.limit, command.before}));
+    tell_next(context.terminal, documents.next);
+    return Answer{json_list(documents.items), lines_of(documents.items, "No documents.")};
 }
 
 Answered on(const GateShowCommand& command, const GateContext& context) {

@@ -118,13 +118,14 @@ Exit on(const StatusCommand& command, const Context& context) {
 }
 
 Exit on(const TranscriptCommand& command, const Context& context) {
-    const auto entries =
-        context.service.transcript(command.agent.value_or(context.default_agent), command.limit);
+    const auto entries = context.service.transcript(command.agent.value_or(context.default_agent),
+                                                    {command.limit, command.before});
     if (!entries) return report(context.terminal, entries.error());
     if (command.json || !context.terminal.out_is_terminal)
-        context.terminal.print_line(base::pretty_json(json_list(*entries)));
+        context.terminal.print_line(base::pretty_json(json_list(entries->items)));
     else
-        for (const auto& entry : *entries) print_entry(entry, context.terminal);
+        for (const auto& entry : entries->items) print_entry(entry, context.terminal);
+    tell_next(context.terminal, entries->next);
     return Exit::Success;
 }
 

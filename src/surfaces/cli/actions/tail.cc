@@ -83,17 +83,19 @@ Exit follow_rows(const std::string& agent, const TailCommand& command, const Con
 Exit on(const TailCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     if (command.follow) return follow_rows(agent, command, context);
-    const auto briefs = context.service.briefs(agent, command.limit);
+    const auto briefs = context.service.briefs(agent, {command.limit, command.before});
     if (!briefs) return report(context.terminal, briefs.error());
     if (command.json || !context.terminal.out_is_terminal) {
-        context.terminal.print_line(base::pretty_json(json_list(*briefs)));
+        context.terminal.print_line(base::pretty_json(json_list(briefs->items)));
+        tell_next(context.terminal, briefs->next);
         return Exit::Success;
     }
-    for (const auto& brief : *briefs)
+    for (const auto& brief : briefs->items)
         context.terminal.print_line(fmt::format("{:<9} {:<8} {}", age_of(brief.created_at, context),
                                                 base::enum_name(brief.kind),
                                                 base::printable(brief.text, true)));
-    if (briefs->empty() && context.terminal.err_is_terminal)
+    tell_next(context.terminal, briefs->next);
+    if (briefs->items.empty() && context.terminal.err_is_terminal)
         context.terminal.note("Nothing yet. Show what the agent is doing with: holon status");
     return Exit::Success;
 }

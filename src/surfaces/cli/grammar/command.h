@@ -40,11 +40,13 @@ struct StatusCommand {
 struct TranscriptCommand {
     std::optional<std::string> agent{};
     std::int64_t limit{50};
+    std::string before{};
     bool json{false};
 };
 struct TailCommand {
     std::optional<std::string> agent{};
     std::int64_t limit{20};
+    std::string before{};
     bool json{false};
     bool follow{false};
     views::DisplayMode display{views::DisplayMode::Info};
@@ -304,6 +306,7 @@ struct PlanStatusCommand {
 };
 struct PlanListCommand {
     std::int64_t limit{20};
+    std::string before{};
 };
 struct PlanShowCommand {
     std::string run;
@@ -361,6 +364,7 @@ struct GateCheckCommand {
 struct GateListCommand {
     std::optional<domain::GatePlace> place{};
     std::int64_t limit{50};
+    std::string before{};
 };
 struct GateShowCommand {
     std::string document_id;

@@ -37,6 +37,7 @@ void add_gate(CLI::App& app, Invocation& invocation) {
     list.sub->add_option("--limit", list.action->limit, "How many at most")
         ->check(CLI::Range(std::int64_t{1}, kListMax))
         ->capture_default_str();
+    list.sub->add_option("--before", list.action->before, kBeforeHelp);
     const auto show =
         add<GateShowCommand>(*group, invocation, "show", "Show one document, with all reasons");
     show.sub->add_option("document", show.action->document_id, "Its id")->required();

@@ -14,10 +14,11 @@ inline constexpr const char* kAgentHelp = "The agent (default: HOLON_AGENT_ID, e
 inline constexpr const char* kJsonHelp = "Print JSON, also on a terminal";
 inline constexpr const char* kSandboxHelp =
     "What confines commands: bubblewrap, or none (default: as the settings say)";
+inline constexpr const char* kBeforeHelp = "Older ones than those shown before (as it said)";
 inline constexpr const char* kHomeHelp = "Use this folder instead of HOLON_HOME";
 
 // A command and what its options fill. The options that many commands share are there already:
-// those of --agent, --limit and --json that T has a member for.
+// those of --agent, --limit, --before and --json that T has a member for.
 template <class T>
 struct Added {
     CLI::App* sub;
@@ -37,6 +38,8 @@ Added<T> add_command(CLI::App& group, Invocation& invocation, const char* name, 
         sub->add_option("--limit", action->limit, "How many at most")
             ->check(CLI::Range(std::int64_t{1}, kListMax))
             ->capture_default_str();
+    if constexpr (requires { action->before; })
+        sub->add_option("--before", action->before, kBeforeHelp);
     if constexpr (requires { action->json; }) sub->add_flag("--json", action->json, kJsonHelp);
     sub->add_option("--home", invocation.home, kHomeHelp);
     sub->callback([&invocation, action] { invocation.command = Command(*action); });

@@ -94,6 +94,7 @@ void add_runs(CLI::App& plan, Invocation& invocation) {
     list.sub->add_option("--limit", list.action->limit, "How many at most")
         ->check(CLI::Range(std::int64_t{1}, kRunsListedMax))
         ->capture_default_str();
+    list.sub->add_option("--before", list.action->before, kBeforeHelp);
     add<PlanShowCommand>(plan, invocation, "show", "Show all records of a run");
     add<PlanVerifyCommand>(plan, invocation, "verify",
                            "Verify order, pairing, approval and integrity of a run's files");

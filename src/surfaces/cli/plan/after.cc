@@ -25,9 +25,9 @@ base::Result<Exit> on(const PlanStatusCommand& command, const PlanCall& call) {
 }
 
 base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call) {
-    const auto runs = TRY(call.context.plans.runs(command.limit));
+    const auto runs = TRY(call.context.plans.runs({command.limit, command.before}));
     json::array list;
-    for (const auto& run : runs) {
+    for (const auto& run : runs.items) {
         if (call.wants_json()) {
             list.push_back(service::plan_run_json(run));
             continue;
@@ -41,6 +41,7 @@ base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call) {
                 (run.owner ? " (agent " + base::printable(run.owner->agent_id.value) + ")" : "")));
     }
     if (call.wants_json()) call.context.terminal.print_line(base::pretty_json(list));
+    tell_next(call.context.terminal, runs.next);
     return Exit::Success;
 }
 

@@ -150,6 +150,11 @@ void Terminal::print_line(std::string_view text) const {
     std::fflush(out);
 }
 
+void tell_next(const Terminal& terminal, const std::string& next) {
+    if (!next.empty() && terminal.err_is_terminal)
+        terminal.note("Older ones: the same command with --before " + base::printable(next));
+}
+
 void Terminal::note(std::string_view text) const {
     std::fwrite(text.data(), 1, text.size(), err);
     std::fputc('\n', err);

@@ -37,6 +37,9 @@ struct Terminal {
 };
 
 enum class Style { Plain, Dim, Bold, Green, Red, Yellow };
+// How to see the next part of a list; nothing after the last part.
+void tell_next(const Terminal& terminal, const std::string& next);
+
 std::string styled(const Terminal& terminal, Style style, std::string_view text);
 
 // "0.4s", "12s", "3m 04s"

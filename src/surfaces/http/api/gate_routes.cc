@@ -32,15 +32,18 @@ const std::string& id_of(const Request& request) {
 }  // namespace
 
 Answer list(const Context& context, const Request& request) {
-    TRY(only_keys(request, {"place", "limit"}));
+    TRY(only_keys(request, {"place", "limit", "before"}));
     std::optional<domain::GatePlace> place;
     if (const auto named = request.query.find("place"); named != request.query.end()) {
         place = base::enum_from<domain::GatePlace>(named->second);
         if (!place)
             return invalid("invalid_query", "place must be outbox, inbound, quarantine or purged");
     }
-    const auto limit = std::min(TRY(number_of(request, "limit", kListDefault)), kListMax);
-    return answer_with(TRY(TRY(gate_of(context))->list(place, limit)));
+    const auto query = TRY(list_query(request, kListDefault, kListMax));
+    const auto list = TRY(TRY(gate_of(context))->list(place, query));
+    auto response = json_response(base::to_json(list.items));
+    add_next_link(response, request, list.next);
+    return response;
 }
 
 Answer show(const Context& context, const Request& request) {

@@ -69,6 +69,24 @@ base::Status only_keys(const Request& request, std::initializer_list<std::string
     return {};
 }
 
+base::Result<service::ListQuery> list_query(const Request& request, std::int64_t limit,
+                                            std::int64_t limit_max) {
+    service::ListQuery query{.limit = std::min(TRY(number_of(request, "limit", limit)), limit_max)};
+    if (const auto before = request.query.find("before"); before != request.query.end())
+        query.before = before->second;
+    return query;
+}
+
+void add_next_link(Response& response, const Request& request, const std::string& next) {
+    if (next.empty()) return;
+    std::string link = "<?";
+    for (const auto& [key, value] : request.query)
+        if (key != "before")
+            link += fmt::format("{}={}&", base::percent_encoded(key), base::percent_encoded(value));
+    response.headers.emplace_back(
+        "Link", fmt::format("{}before={}>; rel=\"next\"", link, base::percent_encoded(next)));
+}
+
 service::Caller caller_of(const Request& request) {
     return {.admission = request.rights.admission, .actor_id = "control"};
 }

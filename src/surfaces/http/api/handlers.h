@@ -36,6 +36,12 @@ base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request);
 // Fails when the query has other keys than these.
 base::Status only_keys(const Request& request, std::initializer_list<std::string_view> known);
 
+// The part of a list that the query asks for by `limit` and `before`.
+base::Result<service::ListQuery> list_query(const Request& request, std::int64_t limit,
+                                            std::int64_t limit_max);
+// The same list's next part, as a Link header (RFC 8288); none after the last part.
+void add_next_link(Response& response, const Request& request, const std::string& next);
+
 service::Caller caller_of(const Request& request);
 
 namespace reads {

@@ -116,9 +116,12 @@ Answer create(const Context& context, const Request& request) {
 }
 
 Answer list(const Context& context, const Request& request) {
-    TRY(only_keys(request, {"limit"}));
-    const auto limit = std::min(TRY(number_of(request, "limit", kRunsShown)), kRunsShownMax);
-    return answer_with_list(TRY(TRY(plans_of(context))->runs(limit)));
+    TRY(only_keys(request, {"limit", "before"}));
+    const auto query = TRY(list_query(request, kRunsShown, kRunsShownMax));
+    const auto list = TRY(TRY(plans_of(context))->runs(query));
+    auto response = answer_with_list(list.items);
+    add_next_link(response, request, list.next);
+    return response;
 }
 
 Answer status(const Context& context, const Request& request) {
@@ -309,7 +312,9 @@ json::object shown_list() {
 
 constexpr QueryDoc kRunsQuery[] = {
     {"limit", "How many, the newest.",
-     R"({"type":"integer","minimum":0,"maximum":1000,"default":20})"}};
+     R"({"type":"integer","minimum":0,"maximum":1000,"default":20})"},
+    {"before", "The next part: the value that the Link header of this one has.",
+     R"({"type":"string"})"}};
 constexpr QueryDoc kRecordsQuery[] = {
     {"after_seq", "Only lines after this one.", R"({"type":"integer","minimum":0,"default":0})"},
     {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":512,"default":128})"}};

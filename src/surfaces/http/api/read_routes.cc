@@ -7,18 +7,17 @@ namespace {
 
 constexpr std::int64_t kBriefsShown = 20;
 constexpr std::int64_t kRecordsShown = 50;
-constexpr std::int64_t kRecordsShownMax = 10'000;
 constexpr std::int64_t kEventsShown = 128;
 constexpr std::int64_t kEventsShownMax = 512;
 
 // The reference has no upper bound here; ours keeps one answer from taking all memory.
-base::Result<std::int64_t> limit_of(const Request& request, std::int64_t fallback) {
-    return std::min(TRY(number_of(request, "limit", fallback)), kRecordsShownMax);
-}
+constexpr std::int64_t kRecordsShownMax = service::kListedMax;
 
 template <class T>
-Response list_response(const std::vector<T>& records) {
-    return json_response(base::to_json(records));
+Response list_response(const Request& request, const service::Listed<T>& list) {
+    auto response = json_response(base::to_json(list.items));
+    add_next_link(response, request, list.next);
+    return response;
 }
 
 json::array objects(std::vector<json::object> list) {
@@ -126,23 +125,27 @@ Answer state(const Context& context, const Request& request) {
 }
 
 Answer briefs(const Context& context, const Request& request) {
-    const auto limit = TRY(limit_of(request, kBriefsShown));
-    return list_response(TRY(context.service.briefs(TRY(agent_of(context, request)), limit)));
+    const auto query = TRY(list_query(request, kBriefsShown, kRecordsShownMax));
+    return list_response(request,
+                         TRY(context.service.briefs(TRY(agent_of(context, request)), query)));
 }
 
 Answer transcript(const Context& context, const Request& request) {
-    const auto limit = TRY(limit_of(request, kRecordsShown));
-    return list_response(TRY(context.service.transcript(TRY(agent_of(context, request)), limit)));
+    const auto query = TRY(list_query(request, kRecordsShown, kRecordsShownMax));
+    return list_response(request,
+                         TRY(context.service.transcript(TRY(agent_of(context, request)), query)));
 }
 
 Answer tasks(const Context& context, const Request& request) {
-    const auto limit = TRY(limit_of(request, kRecordsShown));
-    return list_response(TRY(context.service.tasks(TRY(agent_of(context, request)), limit)));
+    const auto limit = std::min(TRY(number_of(request, "limit", kRecordsShown)), kRecordsShownMax);
+    return json_response(
+        base::to_json(TRY(context.service.tasks(TRY(agent_of(context, request)), limit))));
 }
 
 Answer timers(const Context& context, const Request& request) {
-    const auto limit = TRY(limit_of(request, kRecordsShown));
-    return list_response(TRY(context.service.timers(TRY(agent_of(context, request)), limit)));
+    const auto query = TRY(list_query(request, kRecordsShown, kRecordsShownMax));
+    return list_response(request,
+                         TRY(context.service.timers(TRY(agent_of(context, request)), query)));
 }
 
 Answer events(const Context& context, const Request& request) {

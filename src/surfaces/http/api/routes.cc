@@ -44,10 +44,15 @@ constexpr QueryDoc kLimit20[] = {
     {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":20})"}};
 constexpr QueryDoc kLimit50[] = {
     {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":50})"}};
-constexpr QueryDoc kGateQuery[] = {
-    {"place", "Only documents in this place.",
-     R"({"enum":["outbox","inbound","quarantine","purged"]})"},
-    {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":50})"}};
+constexpr QueryDoc kBefore{"before",
+                           "The next part: the value that the Link header of this one has.",
+                           R"({"type":"string"})"};
+constexpr QueryDoc kBriefsQuery[] = {kLimit20[0], kBefore};
+constexpr QueryDoc kHistoryQuery[] = {kLimit50[0], kBefore};
+constexpr QueryDoc kGateQuery[] = {{"place", "Only documents in this place.",
+                                    R"({"enum":["outbox","inbound","quarantine","purged"]})"},
+                                   kLimit50[0],
+                                   kBefore};
 constexpr QueryDoc kWorkQuery[] = {
     {"filter", "Which of them.",
      R"({"enum":["all","open","runnable","blocked","waiting_for_operator","completed"],"default":"all"})"},
@@ -125,16 +130,17 @@ constexpr Route kRoutes[] = {
         reads::state, kState),
     get("/state", "The same for the default agent.", reads::state, kState),
     of_history(get(AGENT "/briefs", "The agent's messages to its operator, oldest first.",
-                   reads::briefs, kBriefs, kLimit20)),
-    of_history(get("/briefs", "The same for the default agent.", reads::briefs, kBriefs, kLimit20)),
+                   reads::briefs, kBriefs, kBriefsQuery)),
+    of_history(
+        get("/briefs", "The same for the default agent.", reads::briefs, kBriefs, kBriefsQuery)),
     of_history(get(AGENT "/transcript", "The conversation, oldest first.", reads::transcript,
-                   kTranscript, kLimit50)),
+                   kTranscript, kHistoryQuery)),
     of_history(get("/transcript", "The same for the default agent.", reads::transcript, kTranscript,
-                   kLimit50)),
+                   kHistoryQuery)),
     get(AGENT "/tasks", "Active tasks, newest change first.", reads::tasks,
         answer_schema<std::vector<domain::Task>>, kLimit50),
     get(AGENT "/timers", "Timers, newest first.", reads::timers,
-        answer_schema<std::vector<domain::Timer>>, kLimit50),
+        answer_schema<std::vector<domain::Timer>>, kHistoryQuery),
     of_history(get(AGENT "/work-items", "A page of work items, newest change first.", work::list,
                    answer_schema<service::WorkItemsPage>, kWorkQuery)),
     of_history(get(AGENT "/work-items/{work_item_id}", "One work item.", work::show, any_json)),

@@ -100,6 +100,14 @@ TEST_P(Routes, ListsTakeALimitWithTheDefaultsOfTheReference) {
     EXPECT_EQ(refusal(get("/briefs?limit=1&limit=2")), (Refusal{400, "invalid_query"}));
 }
 
+TEST_P(Routes, ALinkLeadsToTheNextPartOfAList) {
+    const auto first = ask(get("/agents/main/briefs?limit=3"));
+    EXPECT_EQ(first.headers.at("link"), "<?limit=3&before=a%20%26b>; rel=\"next\"");
+    const auto last = ask(get("/agents/main/briefs?limit=3&before=a%20%26b"));
+    EXPECT_FALSE(last.headers.contains("link"));
+    EXPECT_THAT(service_.calls(), ElementsAre("briefs main 3", "briefs main 3a &b"));
+}
+
 TEST_P(Routes, EventPagesHaveTheFieldsOfTheReference) {
     service_.add_events("main", 10);
     const auto page = ask(get("/agents/main/events?limit=4")).json();
