@@ -87,6 +87,12 @@ struct SleepRequest {
 };
 BOOST_DESCRIBE_STRUCT(SleepRequest, (), (reason, duration_ms))
 
+// An agent that wakes itself so soon feeds itself: it counts as a follow-up.
+inline constexpr std::int64_t kShortSleepMs = 60'000;
+inline bool is_short(const SleepRequest& request) {
+    return request.duration_ms && *request.duration_ms < kShortSleepMs;
+}
+
 // One try at answering one message. An agent has at most one that is open.
 struct Attempt {
     RunId run_id;

@@ -14,6 +14,11 @@ constexpr std::string_view kSelfFeeding =
 constexpr std::string_view kFanningOut =
     R"({"rounds":[{"tool_calls":[{"name":"Enqueue","input":{"text":"a"}},{"name":"Enqueue","input":{"text":"b"}}]},{"text":"ok"}],"loop":true})";
 
+constexpr std::string_view kDozing =
+    R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{"duration_ms":5}}]}],"loop":true})";
+constexpr std::string_view kResting =
+    R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{"duration_ms":60000}}]}],"loop":true})";
+
 class SelfFeedingTest : public FlowTest {
 protected:
     std::size_t count(std::string_view kind) {
@@ -69,6 +74,30 @@ TEST_F(SelfFeedingTest, IsBoundedUnlessTheOperatorSaysOtherwise) {
     send_webhook();
     run();
     EXPECT_EQ(count("turn_started"), static_cast<std::size_t>(config::FollowUpLimits{}.depth) + 1);
+}
+
+TEST_F(SelfFeedingTest, AnAgentThatWakesItselfAtOnceEndsAtItsRate) {
+    start_limited(kDozing, {.depth = 1000, .per_hour = 10});
+    scheduler_->start();
+    send_webhook();
+    scheduler_->wake(agent_);
+    loop_.run_until([&] { return count("tool_execution_failed") == 1; });
+    EXPECT_EQ(count("turn_started"), 11u);
+    EXPECT_EQ(statistics().follow_ups, 10);
+    EXPECT_EQ(base::string_at(last_event("tool_execution_failed"), "error_kind"),
+              "follow_up_refused");
+    EXPECT_THAT(failure_briefs(),
+                testing::ElementsAre(HasSubstr("runtime.max_follow_ups_per_hour")));
+}
+
+TEST_F(SelfFeedingTest, ARestOfAMinuteIsNoFollowUp) {
+    start_limited(kResting, {.depth = 1000, .per_hour = 1});
+    scheduler_->start();
+    send_webhook();
+    scheduler_->wake(agent_);
+    loop_.run_until([&] { return count("turn_started") == 5; });
+    EXPECT_EQ(statistics().follow_ups, 0);
+    EXPECT_EQ(count("tool_execution_failed"), 0u);
 }
 
 // A new message of somebody else begins a chain of its own.

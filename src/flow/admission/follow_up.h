@@ -29,7 +29,7 @@ std::optional<std::string> refuse_follow_up(const domain::Message& cause,
                                             const domain::AgentStatistics& statistics,
                                             const config::FollowUpLimits& limits, base::Time now);
 
-// Counts one that was queued. Pure.
+// Counts one that was queued, or a short sleep. Pure.
 inline constexpr std::chrono::hours kFollowUpWindow{1};
 void count_follow_up(domain::AgentStatistics& statistics, base::Time now);
 

@@ -48,7 +48,7 @@ class Sleep final : public tools::Tool {
 public:
     const tools::ToolSpec& spec() const override { return spec_; }
 
-    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place&,
+    std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
         const auto args = base::from_json<SleepArgs>(call.args).value();
         auto output = std::make_unique<SleepOutput>();
@@ -57,6 +57,16 @@ public:
             base::ellipsize(reason.empty() ? kDefaultReason : reason, kReasonCharsMax);
         // Zero is taken for "not given": models send it when they mean plain rest.
         if (args.duration_ms.value_or(0) > 0) output->request.duration_ms = args.duration_ms;
+        if (domain::is_short(output->request) && place.follow_up_refusal) {
+            done({.completed = std::unexpected(domain::ToolError{
+                      .kind = std::string(tools::kFollowUpRefused),
+                      .message = "A rest of less than a minute is a follow-up: " +
+                                 *place.follow_up_refusal + ".",
+                      .recovery_hint = "Rest for a minute or longer, or leave out duration_ms and "
+                                       "rest until something happens.",
+                      .retryable = false})});
+            return nullptr;
+        }
         tools::Outcome outcome{.completed = nullptr, .mutations = {output->request}};
         outcome.completed = std::move(output);
         done(std::move(outcome));

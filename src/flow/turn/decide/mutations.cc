@@ -12,7 +12,9 @@ namespace turn {
 namespace {
 
 void keep_sleep_request(Decided& step, const tools::Mutation& mutation) {
-    step.attempt.sleep_request = *mutation.as<domain::SleepRequest>();
+    const auto& request = *mutation.as<domain::SleepRequest>();
+    step.attempt.sleep_request = request;
+    if (domain::is_short(request)) admission::count_follow_up(step.statistics, step.now);
 }
 
 void count_follow_up(Decided& step, const tools::Mutation&) {
