@@ -86,10 +86,11 @@ function(holon_module name)
   endif()
 endfunction()
 
-# holon_test(NAME SOURCES ... DEPS ... [LABELS ...] [SHARDS n]): one GoogleTest program, one CTest entry;
-# with SHARDS, n entries NAME.1 to NAME.n that share its tests, so that none of them takes long.
+# holon_test(NAME SOURCES ... DEPS ... [LABELS ...] [SHARDS n] [COST n]): one GoogleTest program, one CTest
+# entry; with SHARDS, n entries NAME.1 to NAME.n that share its tests, so that none of them takes long. Those
+# of the highest COST start first, so that no core waits for a long one at the end.
 function(holon_test name)
-  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS;COST" "SOURCES;DEPS;LABELS" ${ARGN})
   if(HOLON_FUZZ)
     return()
   endif()
@@ -112,6 +113,9 @@ function(holon_test name)
   endif()
   if(ARG_LABELS)
     set_tests_properties(${entries} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+  if(ARG_COST)
+    set_tests_properties(${entries} PROPERTIES COST ${ARG_COST})
   endif()
 endfunction()
 
