@@ -199,6 +199,8 @@ protected:
     Program program;
 };
 
+// Ruling 27 replaces PROV-32: a malformed answer may pass, and is asked for again.
+// contract: PROV-32
 TEST_P(Faults, ATurnSurvivesWhatMayPass) {
     const auto& [wire, fault] = GetParam();
     const bool hangs = fault.name.starts_with("Hang");

@@ -29,6 +29,7 @@ ToolError full_error() {
             .retryable = true};
 }
 
+// Ruling 16: the wider envelope is in force. contract: TERR-21
 TEST(Envelope, OfASuccessHasFiveFieldsInOrderAndANullError) {
     EXPECT_EQ(base::json_text(Envelope::success("Sleep", "Rests", {{"reason", "tired"}}).to_json()),
               R"({"tool_name":"Sleep","status":"success","summary_text":"Rests",)"

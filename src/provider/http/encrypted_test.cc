@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "provider/http/http_client.h"
+#include "tests/support/eventually.h"
 #include "tests/support/fake_model_server.h"
 #include "tests/support/relays.h"
 #include "tests/support/run_until.h"
@@ -153,11 +154,10 @@ TEST_F(EncryptedTest, Http2IsSpokenWhereItIsOffered) {
     const HttpOptions options{.proxy = "", .ca_file = certificate.certificate().string()};
     // It listens a moment after it was started; there is no event to wait for.
     std::optional<HttpOutcome> outcome;
-    for (int tries = 0; tries < 200 && !(outcome && *outcome); ++tries) {
-        if (outcome) usleep(50'000);
+    ASSERT_TRUE(test_support::eventually([&] {
         outcome = send(front.base_url() + "/v1", options);
-    }
-    ASSERT_TRUE(outcome->has_value()) << outcome->error().message;
+        return outcome->has_value();
+    })) << outcome->error().message;
     EXPECT_EQ((*outcome)->status, 200);
     EXPECT_THAT((*outcome)->body, HasSubstr("hello"));
     // nghttpx says which version the client spoke.

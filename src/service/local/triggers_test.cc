@@ -218,7 +218,8 @@ TEST_F(TriggersTest, AnAgentThatCannotRunHasNothingStoredForIt) {
     }));
 }
 
-// contract: TRIG-29, HINT-05
+// Ruling 5 replaces HINT-06: the old URL is answered as a hint.
+// contract: TRIG-29, HINT-05, HINT-06
 TEST_F(TriggersTest, AnOldEnqueueCapabilityIsAHintAndMarkedAsOld) {
     auto& service = serve_main();
     ASSERT_TRUE(service.revoke_trigger("main", operator_));

@@ -1,5 +1,6 @@
 #include "exec/tools/builtin/login/login_environment.h"
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,7 +45,10 @@ std::string output_of(const base::ProcessSpec& spec) {
         const ssize_t count = ::read(pipe.read.get(), buffer.data(), buffer.size());
         if (count > 0) text.append(buffer.data(), static_cast<std::size_t>(count));
         if (count == 0) break;
-        if (count < 0 && errno == EAGAIN) ::usleep(1000);
+        if (count < 0 && errno == EAGAIN) {
+            pollfd readable{.fd = pipe.read.get(), .events = POLLIN, .revents = 0};
+            ::poll(&readable, 1, -1);
+        }
     }
     ::waitpid(pid, &status, 0);
     return text;
