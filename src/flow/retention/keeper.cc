@@ -82,9 +82,26 @@ base::Result<store::Removed> prune(const Parts& parts, bool dry_run) {
 
 // What the next pass is to be, or when.
 struct Keeper::Plan {
-    bool is_notice{false};
+    bool begins_notice{false};           // The operator has not been told yet.
+    bool is_notice{false};               // Only counts what a pass would remove.
     std::chrono::microseconds delay{0};  // 0: now.
 };
+
+namespace {
+
+// The notice runs from the first start on, however short that process lives; how much would go is
+// counted when one lives long enough.
+base::Status begin_notice(store::Store& store, base::Time now) {
+    return store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        auto state = TRY(tx.retention());
+        if (state.deletes_from) return {};
+        state.announced_at = now;
+        state.deletes_from = now + kNotice;
+        return tx.put_retention(state);
+    });
+}
+
+}  // namespace
 
 Keeper::Keeper(Parts parts, base::Loop& loop) : parts_(std::move(parts)), loop_(loop) {}
 
@@ -111,7 +128,11 @@ void Keeper::check() {
         [&store = parts_.store, now = parts_.clock.now()]() -> base::Result<Plan> {
             const auto report = TRY(load_report(store, now));
             const auto& state = report.state;
-            if (state.existed_before && !state.deletes_from) return Plan{.is_notice = true};
+            if (state.existed_before && !state.deletes_from) {
+                TRY(begin_notice(store, now));
+                return Plan{.begins_notice = true, .is_notice = true};
+            }
+            if (report.waits_until && !state.announced) return Plan{.is_notice = true};
             if (report.waits_until) return Plan{.delay = *report.waits_until - now};
             // A clock that was set back does not put the next pass off for longer than the pause.
             if (state.last_pass_at && *state.last_pass_at <= now &&
@@ -127,6 +148,12 @@ void Keeper::check() {
 
 // A long wait is checked in between: timers follow the wall clock, which may be set.
 void Keeper::planned(const Plan& plan) {
+    if (plan.begins_notice)
+        base::log_warn(
+            "this home was made by an older version, which kept everything. In {} days holon "
+            "begins to remove records older than {} days and beyond {} bytes. See: holon store "
+            "status. To keep everything: holon config set retention.enabled false",
+            kNotice.count(), parts_.settings.max_age_days, parts_.settings.max_bytes);
     if (plan.delay.count() > 0)
         return check_later(std::min<std::chrono::microseconds>(plan.delay, kPassPause));
     continue_with(std::make_shared<Pruning>(parts_, plan.is_notice), plan.is_notice);
@@ -148,17 +175,14 @@ void Keeper::continue_with(std::shared_ptr<Pruning> pruning, bool is_notice) {
         });
 }
 
-// What is announced is durable: a restart does not begin the notice anew.
+// Durable: a restart does not count again.
 void Keeper::announced(const store::Removed& removed) {
     struct Announced {};
     base::run_in_background<Announced>(
         loop_, lifetime_,
-        [&store = parts_.store, now = parts_.clock.now(), removed]() -> base::Result<Announced> {
+        [&store = parts_.store, removed]() -> base::Result<Announced> {
             TRY(store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
                 auto state = TRY(tx.retention());
-                if (state.deletes_from) return {};
-                state.announced_at = now;
-                state.deletes_from = now + kNotice;
                 state.announced = removed;
                 return tx.put_retention(state);
             }));
@@ -166,13 +190,8 @@ void Keeper::announced(const store::Removed& removed) {
         },
         [this, removed](const base::Result<Announced>& done) {
             if (!done) return failed(done.error());
-            base::log_warn(
-                "this home was made by an older version, which kept everything. In {} days holon "
-                "begins to remove records older than {} days and beyond {} bytes; today that "
-                "would be {}. See: holon store status. To keep everything: holon config set "
-                "retention.enabled false",
-                kNotice.count(), parts_.settings.max_age_days, parts_.settings.max_bytes,
-                text_of(removed));
+            base::log_warn("today holon would remove as old: {}. See: holon store status",
+                           text_of(removed));
             check_later(kPassPause);
         });
 }
