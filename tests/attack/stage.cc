@@ -21,10 +21,20 @@
 
 namespace attack {
 
+namespace {
+
+// Holds the cases and the stage where as_user has made one.
+fs::path room() {
+    const char* folder = std::getenv("HOLON_ATTACK_ROOM");
+    return folder ? fs::path(folder) : fs::path(HOLON_ATTACK_CASES).parent_path();
+}
+
+}  // namespace
+
 std::vector<Case> read_cases() {
     std::vector<Case> cases;
     std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(HOLON_ATTACK_CASES))
+    for (const auto& entry : fs::directory_iterator(room() / "cases"))
         files.push_back(entry.path());
     std::ranges::sort(files);
     for (const auto& file : files) {
@@ -131,8 +141,10 @@ private:
 // when there is none to write in.
 fs::path stage() {
     const char* home = std::getenv("HOME");
-    for (const fs::path& folder : {fs::path(HOLON_ATTACK_FOLDER), fs::path("/var/lib/holon-attack"),
-                                   fs::path(home ? home : "/") / "holon-attack"}) {
+    const bool is_given = std::getenv("HOLON_ATTACK_ROOM") != nullptr;
+    for (const fs::path& folder :
+         {is_given ? room() / "stage" : fs::path(HOLON_ATTACK_FOLDER),
+          fs::path("/var/lib/holon-attack"), fs::path(home ? home : "/") / "holon-attack"}) {
         const std::string text = folder.string();
         const bool is_private = std::ranges::any_of(
             std::initializer_list<std::string_view>{"/tmp/", "/var/tmp/", "/run/", "/dev/"},

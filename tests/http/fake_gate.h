@@ -35,7 +35,7 @@ public:
         const service::PurgeRequest& request) override {
         note(fmt::format("purge {} {}", request.document_id.value_or("-"),
                          request.older_than_days.value_or(-1)));
-        return service::Listed<domain::GateDocument>{.items = {document()}};
+        return std::vector{document()};
     }
 
     static domain::GateDocument document() {

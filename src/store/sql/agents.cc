@@ -1,5 +1,9 @@
 #include "store/sql/sql_tx_inl.h"
 
+#include <limits>
+
+#include "base/text.h"
+
 namespace sql {
 
 Result<std::int64_t> SqlTx::change(std::string_view statement, Params params) {

@@ -95,7 +95,7 @@ Result<std::int64_t> SqlTx::active_timer_count(const AgentId& agent) {
 }
 
 Result<std::vector<Timer>> SqlTx::timers(const AgentId& agent, std::int64_t limit,
-                                         const TimerId& before) {
+                                         const domain::TimerId& before) {
     const auto end = TRY(place_in_list(
         before.value, "SELECT seq FROM timers WHERE id = $1 AND agent_id = $2", {before, agent}));
     return records<Timer>(

@@ -32,12 +32,13 @@ public:
         return json::object{};
     }
     base::Result<json::object> clear_model(const std::string&) override { return json::object{}; }
-    base::Result<std::vector<domain::TranscriptEntry>> transcript(const std::string&,
-                                                                  std::int64_t) override {
-        return {};
+    base::Result<service::Listed<domain::TranscriptEntry>> transcript(
+        const std::string&, const service::ListQuery&) override {
+        return service::Listed<domain::TranscriptEntry>{};
     }
-    base::Result<std::vector<domain::Brief>> briefs(const std::string&, std::int64_t) override {
-        return {};
+    base::Result<service::Listed<domain::Brief>> briefs(const std::string&,
+                                                        const service::ListQuery&) override {
+        return service::Listed<domain::Brief>{};
     }
     base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t,
                                                     std::int64_t) override {
