@@ -40,7 +40,10 @@ base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call) {
             base::printable(base::ellipsize(run.goal, 60)) +
                 (run.owner ? " (agent " + base::printable(run.owner->agent_id.value) + ")" : "")));
     }
-    if (call.wants_json()) call.context.terminal.print_line(base::pretty_json(list));
+    if (call.wants_json())
+        call.context.terminal.print_line(base::pretty_json(list));
+    else if (runs.items.empty())
+        call.context.terminal.note("There are no runs.");
     tell_next(call.context.terminal, runs.next);
     return Exit::Success;
 }
