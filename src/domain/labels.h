@@ -35,6 +35,7 @@ enum class DeliverySurface {
     HttpCallbackEnqueue,
     HttpCallbackWake,
     HttpControlPrompt,
+    RemoteOperatorTransport,
     TimerScheduler,
     RuntimeSystem,
     TaskRejoin,
@@ -42,6 +43,7 @@ enum class DeliverySurface {
 enum class AdmissionContext {
     PublicUnauthenticated,
     ControlAuthenticated,
+    OperatorTransportAuthenticated,
     ExternalTriggerCapability,
     LocalProcess,
     RuntimeOwned,
@@ -67,10 +69,11 @@ BOOST_DESCRIBE_ENUM(TrustLevel, TrustedOperator, TrustedSystem, TrustedIntegrati
                     UntrustedExternal)
 BOOST_DESCRIBE_ENUM(Priority, Interject, Next, Normal, Background)
 BOOST_DESCRIBE_ENUM(DeliverySurface, CliPrompt, RunOnce, HttpPublicEnqueue, HttpWebhook,
-                    HttpCallbackEnqueue, HttpCallbackWake, HttpControlPrompt, TimerScheduler,
-                    RuntimeSystem, TaskRejoin)
+                    HttpCallbackEnqueue, HttpCallbackWake, HttpControlPrompt,
+                    RemoteOperatorTransport, TimerScheduler, RuntimeSystem, TaskRejoin)
 BOOST_DESCRIBE_ENUM(AdmissionContext, PublicUnauthenticated, ControlAuthenticated,
-                    ExternalTriggerCapability, LocalProcess, RuntimeOwned)
+                    OperatorTransportAuthenticated, ExternalTriggerCapability, LocalProcess,
+                    RuntimeOwned)
 BOOST_DESCRIBE_ENUM(TriggerKind, OperatorInput, TaskResult, ExternalEvent, TimerFire,
                     InternalFollowup, SystemTick, TaskStatus, Control, BriefDelivery)
 

@@ -29,20 +29,20 @@ void expect_exactly(const std::vector<std::string>& names) {
     }
 }
 
+// Ruling 27: the transport of an operator adds one name to each of the two.
 // contract: MSG-30
-TEST(Labels, DeliverySurfaceHasTenNamesAndNoEleventh) {
+TEST(Labels, DeliverySurfaceHasElevenNamesAndNoTwelfth) {
     expect_exactly<DeliverySurface>({"cli_prompt", "run_once", "http_public_enqueue",
                                      "http_webhook", "http_callback_enqueue", "http_callback_wake",
-                                     "http_control_prompt", "timer_scheduler", "runtime_system",
-                                     "task_rejoin"});
-    EXPECT_FALSE(base::from_json<DeliverySurface>(json::value("remote_operator_transport")));
+                                     "http_control_prompt", "remote_operator_transport",
+                                     "timer_scheduler", "runtime_system", "task_rejoin"});
 }
 
 // contract: MSG-31
-TEST(Labels, AdmissionContextHasFiveNames) {
-    expect_exactly<AdmissionContext>({"public_unauthenticated", "control_authenticated",
-                                      "external_trigger_capability", "local_process",
-                                      "runtime_owned"});
+TEST(Labels, AdmissionContextHasSixNames) {
+    expect_exactly<AdmissionContext>(
+        {"public_unauthenticated", "control_authenticated", "operator_transport_authenticated",
+         "external_trigger_capability", "local_process", "runtime_owned"});
 }
 
 // contract: MSG-32

@@ -93,6 +93,14 @@ inline bool is_short(const SleepRequest& request) {
     return request.duration_ms && *request.duration_ms < kShortSleepMs;
 }
 
+// The transport that the operator's message came by, so that an answer can return the same way.
+struct OperatorRoute {
+    std::string binding_id;
+    std::optional<std::string> reply_route_id{};
+    friend bool operator==(const OperatorRoute&, const OperatorRoute&) = default;
+};
+BOOST_DESCRIBE_STRUCT(OperatorRoute, (), (binding_id, reply_route_id))
+
 // One try at answering one message. An agent has at most one that is open.
 struct Attempt {
     RunId run_id;
@@ -112,6 +120,7 @@ struct Attempt {
     std::int64_t failed_passes{0};   // Passes over all candidates since the last reply.
     std::optional<Time> failing_since{};       // When the first of those passes failed.
     std::optional<WorkItemId> work_item_id{};  // The open item that the turn was begun for.
+    std::optional<OperatorRoute> operator_route{};
     // Rounds with calls since a work item was written in this turn, and since a reminder of that.
     std::int64_t rounds_without_work_update{0};
     std::int64_t rounds_since_reminder{0};
@@ -130,9 +139,9 @@ BOOST_DESCRIBE_STRUCT(Attempt, (),
                       (run_id, agent_id, message_id, turn_index, state, rounds_max, tokens_max,
                        deadline, is_aborted, output_limit_recoveries, restarts, parks,
                        empty_answers, unusable_calls, failed_passes, failing_since, work_item_id,
-                       rounds_without_work_update, rounds_since_reminder, progress_digest,
-                       model_ref, token_usage, sleep_request, last_assistant_message, opened_at,
-                       closed_at, terminal))
+                       operator_route, rounds_without_work_update, rounds_since_reminder,
+                       progress_digest, model_ref, token_usage, sleep_request,
+                       last_assistant_message, opened_at, closed_at, terminal))
 
 constexpr auto describe_fields(const Attempt*) {
     return std::to_array<base::FieldDoc>(

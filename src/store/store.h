@@ -15,6 +15,7 @@
 #include "store/records/gate.h"
 #include "store/records/history.h"
 #include "store/records/messages.h"
+#include "store/records/notifications.h"
 #include "store/records/plans.h"
 #include "store/records/retention.h"
 #include "store/records/tasks.h"
@@ -44,6 +45,7 @@ class Tx : public AgentRecords,
            public WakeRecords,
            public TaskRecords,
            public WorkRecords,
+           public NotificationRecords,
            public PlanRecords,
            public GateRecords,
            public RetentionRecords {

@@ -1,6 +1,7 @@
 #include "base/os/files.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +72,13 @@ bool write_all(int fd, std::string_view bytes) {
         bytes.remove_prefix(static_cast<std::size_t>(written));
     }
     return true;
+}
+
+Result<Fd> memory_file(std::string_view bytes) {
+    Fd file(::memfd_create("holon", MFD_CLOEXEC));
+    if (!file || !write_all(file.get(), bytes) || ::lseek(file.get(), 0, SEEK_SET) != 0)
+        return fail_errno("make a file in memory");
+    return file;
 }
 
 Status write_file_atomic(const std::filesystem::path& path, std::string_view bytes, mode_t mode) {

@@ -41,6 +41,9 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t byt
 // Writes all of `bytes` to `fd`, however many calls that takes. False with errno set on failure.
 bool write_all(int fd, std::string_view bytes);
 
+// An open file that holds `bytes`, is read from its start, and exists in memory only.
+Result<Fd> memory_file(std::string_view bytes);
+
 // Replaces or creates `path`: readers see the old content or all of the new, and when this returns,
 // so does a machine that loses power. The mode is exact, whatever the umask. A symbolic link at
 // `path` is replaced, not followed. The folder must exist.

@@ -26,6 +26,7 @@ struct ProcessSpec {
     // Open files that the program inherits as the descriptors 3, 4, ...; it inherits no others.
     // With kFirstFile as argv[0], the first of them is the program.
     std::vector<std::shared_ptr<const Fd>> files{};
+    std::shared_ptr<const Fd> input{};     // Its standard input; null: nothing.
     std::chrono::milliseconds timeout{0};  // 0: none. When it passes, the group is ended.
 
     // Each stream is held in memory up to this many bytes; past it, all bytes go to its spill file

@@ -313,7 +313,11 @@ Result<std::shared_ptr<ProcessRunner::Handle>> SystemProcessRunner::start(
     auto err_stream =
         TRY(make_stream(state_->loop, err.read, spec.memory_bytes_max, spec.stderr_spill));
     auto tree = ProcessTree::grow([&](pid_t& pid) {
-        return spawn(program, spec, {.out = out.write.get(), .err = err.write.get()}, pid);
+        return spawn(program, spec,
+                     {.in = spec.input ? spec.input->get() : -1,
+                      .out = out.write.get(),
+                      .err = err.write.get()},
+                     pid);
     });
     if (!tree) return spawn_failure(tree.error(), spec.argv[0]);
     auto command = std::make_shared<Command>(*state_, std::move(*tree), std::move(out_stream),

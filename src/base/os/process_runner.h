@@ -21,7 +21,8 @@ inline constexpr std::chrono::milliseconds kDrainMax{2000};
 // without it.
 inline constexpr std::chrono::milliseconds kKillMax{2000};
 
-// A command runs in a session of its own, without a terminal, standard input is empty, and no
+// A command runs in a session of its own, without a terminal, standard input is that of the spec or
+// empty, and no
 // descriptor, signal mask or handler of ours reaches it. When it has ended, for whatever reason, so
 // have all processes it started, whatever group or session they moved to: those left over get
 // SIGTERM and after kTermGrace SIGKILL before the exit is reported. base/os/process_tree.h says

@@ -124,6 +124,12 @@ protected:
 // A process that reports its number and then keeps running. "$1" of the scripts below.
 constexpr const char* kStay = "echo $$ > pids; exec sleep 1000";
 
+TEST_F(SystemProcessRunnerTest, StandardInputIsWhatTheSpecSays) {
+    auto wanted = shell("cat; cat");
+    wanted.input = std::make_shared<const Fd>(memory_file("first\nlast\n").value());
+    EXPECT_EQ(run(wanted).out.head, "first\nlast\n");
+}
+
 TEST_F(SystemProcessRunnerTest, ReportsOutputAndExitCode) {
     auto wanted = shell("pwd; cat; echo $NAME >&2; exit 3");
     wanted.environment.emplace_back("NAME", "a b");

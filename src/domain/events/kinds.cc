@@ -5,6 +5,7 @@
 
 #include "domain/events/control.h"
 #include "domain/events/messages.h"
+#include "domain/events/operators.h"
 #include "domain/events/scheduler.h"
 #include "domain/events/tasks.h"
 #include "domain/events/tools.h"
@@ -55,8 +56,12 @@ std::vector<Kind> all_kinds() {
         kind<MessageQuarantined>(Category::Trace),
         kind<OperatorInterjectionAdmitted>(Category::Message, kDebug),
         kind<BriefCreated>(Category::Brief, kByVisibility, Visibility::TurnResult),
+        // operators.h
         kind<OperatorNotificationRequested>(Category::OperatorNotification, kByVisibility,
                                             Visibility::ActionRequired),
+        kind<OperatorDeliverySubmitted>(Category::Trace, kDebug),
+        kind<OperatorDeliveryCompleted>(Category::Runtime, kDebug),
+        kind<OperatorTransportBindingUpserted>(Category::Trace, kDebug),
         // turn.h
         kind<TurnStarted>(Category::Message),
         kind<TurnContextBuilt>(Category::Runtime, kDebug),

@@ -104,24 +104,4 @@ struct BriefCreated : Brief {
 };
 BOOST_DESCRIBE_STRUCT(BriefCreated, (Brief), ())
 
-// Not emitted yet: the shape that clients of the reference decode.
-struct OperatorNotificationRequested {
-    static constexpr std::string_view kKind = "operator_notification_requested";
-    std::string notification_id;
-    AgentId agent_id;
-    AgentId requested_by_agent_id;
-    std::string target_operator_boundary;
-    std::optional<AgentId> target_parent_agent_id{};
-    std::string message;
-    std::string summary;
-    std::optional<WorkItemId> work_item_id{};
-    std::optional<std::string> correlation_id{};
-    std::optional<std::string> causation_id{};
-    Time created_at{};
-};
-BOOST_DESCRIBE_STRUCT(OperatorNotificationRequested, (),
-                      (notification_id, agent_id, requested_by_agent_id, target_operator_boundary,
-                       target_parent_agent_id, message, summary, work_item_id, correlation_id,
-                       causation_id, created_at))
-
 }  // namespace domain::events

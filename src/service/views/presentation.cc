@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "domain/events/messages.h"
+#include "domain/events/operators.h"
 #include "domain/events/tasks.h"
 #include "domain/events/tools.h"
 #include "domain/events/turn.h"
@@ -120,10 +121,18 @@ std::string work_item_summary(const WorkItemWritten& written) {
                        base::string_at(written.record, "objective"));
 }
 
+std::string delivery_summary(const OperatorDeliveryCompleted& over) {
+    if (over.status != domain::DeliveryStatus::FailedToSubmit)
+        return "The operator was notified by " + over.route_id;
+    return with_detail("The operator could not be notified by " + over.route_id,
+                       over.failure_summary.value_or(""));
+}
+
 std::string sentence(const domain::Event& event, Category category) {
     if (const auto brief = read<BriefCreated>(event)) return brief->text;
     if (const auto end = read<TurnTerminal>(event)) return turn_summary(*end);
     if (const auto written = read<WorkItemWritten>(event)) return work_item_summary(*written);
+    if (const auto over = read<OperatorDeliveryCompleted>(event)) return delivery_summary(*over);
     if (category == Category::AssistantProgress) return progress_summary(event);
     if (category == Category::Tool) return tool_summary(event);
     if (category == Category::Message) return message_summary(event);
@@ -171,6 +180,9 @@ Visibility visibility_of(const domain::Event& event) {
         return Visibility::WorkDone;
     if (const auto end = read<TurnTerminal>(event);
         end && end->kind != domain::TerminalKind::Completed)
+        return Visibility::TurnResult;
+    if (const auto over = read<OperatorDeliveryCompleted>(event);
+        over && over->status == domain::DeliveryStatus::FailedToSubmit)
         return Visibility::TurnResult;
     const auto* kind = find_kind(event.kind);
     return kind ? kind->visibility : Visibility::Trace;

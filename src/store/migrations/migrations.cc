@@ -20,6 +20,7 @@
 #include "store/migrations/0018_attempt_messages.h"
 #include "store/migrations/0019_bodies.h"
 #include "store/migrations/0020_webhooks.h"
+#include "store/migrations/0021_notifications.h"
 
 namespace migrations {
 
@@ -43,7 +44,8 @@ constexpr Step kSteps[] = {{1, "ground", kGround},
                            {17, "retention", kRetention},
                            {18, "attempt_messages", fill_attempt_messages},
                            {19, "bodies", kBodies},
-                           {20, "webhooks", kWebhooks}};
+                           {20, "webhooks", kWebhooks},
+                           {21, "notifications", kNotifications}};
 
 // The two tables of the steps. A number in schema_migrations is a step that was begun, which is all
 // that a program without this step needs to refuse the database. A row in migration_progress says

@@ -178,6 +178,10 @@ Status SqlTx::erase_agent(const AgentId& id) {
              "DELETE FROM external_triggers WHERE agent_id = $1",
              "DELETE FROM webhooks WHERE agent_id = $1",
              "DELETE FROM wake_hints WHERE agent_id = $1",
+             "DELETE FROM operator_notifications WHERE agent_id = $1",
+             "DELETE FROM operator_bindings WHERE agent_id = $1",
+             // What is still to reach the operator is sent although its agent is gone.
+             "DELETE FROM operator_deliveries WHERE agent_id = $1 AND due_at IS NULL",
              "DELETE FROM worktrees WHERE agent_id = $1",
              "DELETE FROM work_items WHERE agent_id = $1",
              "DELETE FROM delivery_summaries WHERE agent_id = $1",

@@ -39,6 +39,9 @@ constexpr Family kFamilies[] = {
     {"agent_statistics", "agent_id", "record", 11, decodes<domain::AgentStatistics>},
     {"agent_faults", "agent_id", "record", 12, decodes<domain::AgentFault>},
     {"webhooks", "id", "record", 20, decodes<domain::Webhook>},
+    {"operator_notifications", "id", "record", 21, decodes<domain::OperatorNotification>},
+    {"operator_bindings", "id", "record", 21, decodes<domain::OperatorBinding>},
+    {"operator_deliveries", "id", "record", 21, decodes<domain::OperatorDelivery>},
     {"retention", "id", "record", 17, decodes<store::RetentionState>},
     {"bodies", "hash", "body", 19, decodes<std::string>},
 };

@@ -1,7 +1,7 @@
 // The operations of store::Tx over any SQL engine, written once.
 //
 // The files group them as store.h does: agents.cc, queue.cc, attempts.cc, record.cc, waiting.cc,
-// outside.cc, work.cc, plans.cc, gate.cc, retention.cc, bodies.cc.
+// outside.cc, work.cc, notifications.cc, plans.cc, gate.cc, retention.cc, bodies.cc.
 #pragma once
 
 #include <algorithm>
@@ -134,6 +134,22 @@ public:
     Status erase_wake_hint(const domain::AgentId& agent) override;
     Result<std::vector<domain::AgentId>> agents_with_wake_hint(const domain::AgentId& after,
                                                                std::int64_t limit) override;
+
+    Status append_notification(const domain::OperatorNotification& notification) override;
+    Result<std::vector<domain::OperatorNotification>> notifications(const domain::AgentId& agent,
+                                                                    std::int64_t limit) override;
+    Status put_binding(const domain::OperatorBinding& binding) override;
+    Result<std::optional<domain::OperatorBinding>> binding(const std::string& id) override;
+    Result<std::vector<domain::OperatorBinding>> bindings(const domain::AgentId& agent,
+                                                          std::int64_t limit) override;
+    Status add_delivery(const domain::OperatorDelivery& delivery, const std::string& body) override;
+    Result<std::optional<domain::OperatorDelivery>> delivery(const std::string& id) override;
+    Status put_delivery(const domain::OperatorDelivery& delivery) override;
+    Result<store::DueDeliveries> due_deliveries(base::Time now, std::int64_t limit) override;
+    Status shelve_delivery(const std::string& id) override;
+    Result<std::optional<base::Time>> next_delivery_due() override;
+    Result<std::vector<domain::OperatorDelivery>> deliveries(const domain::AgentId& agent,
+                                                             std::int64_t limit) override;
 
     Status put_work_item(const domain::WorkItem& item) override;
     Result<std::optional<domain::WorkItem>> work_item(const domain::WorkItemId& id) override;

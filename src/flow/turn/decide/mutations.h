@@ -8,6 +8,7 @@
 #include "domain/agent.h"
 #include "domain/events/payload.h"
 #include "domain/message.h"
+#include "domain/record.h"
 #include "domain/turn.h"
 #include "exec/tools/mutation.h"
 #include "record/events/events.h"
@@ -22,6 +23,7 @@ struct Decided {
     domain::Attempt& attempt;
     std::vector<EventDraft>& events;
     domain::AgentStatistics& statistics;
+    std::vector<domain::Brief>& briefs;
     base::Time now{};
 };
 // What it may use when the step is written.

@@ -95,6 +95,18 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.put_webhook({.webhook_id = {"w"}, .target_agent_id = {"a"}, .name = "ci"}));
     TRY(tx.webhook_by_token("hash"));
     TRY(tx.webhooks({"a"}, 1));
+    TRY(tx.append_notification({.notification_id = "n", .agent_id = {"a"}}));
+    TRY(tx.notifications({"a"}, 1));
+    TRY(tx.put_binding({.binding_id = "b", .target_agent_id = {"a"}}));
+    TRY(tx.binding("b"));
+    TRY(tx.bindings({"a"}, 1));
+    TRY(tx.add_delivery({.delivery_intent_id = "d", .agent_id = {"a"}}, "{}"));
+    TRY(tx.put_delivery({.delivery_intent_id = "d", .agent_id = {"a"}}));
+    TRY(tx.delivery("d"));
+    TRY(tx.due_deliveries({}, 1));
+    TRY(tx.shelve_delivery("d"));
+    TRY(tx.next_delivery_due());
+    TRY(tx.deliveries({"a"}, 1));
     TRY(tx.put_wake_hint({.target_agent_id = {"a"}}));
     TRY(tx.wake_hint({"a"}));
     TRY(tx.erase_wake_hint({"a"}));
