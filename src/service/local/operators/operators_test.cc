@@ -150,7 +150,7 @@ TEST_F(OperatorsTest, ANotificationIsRecordedWithABriefAndLeavesByTheRouteOfItsT
     EXPECT_EQ(base::string_at(delivery, "route_id"), "thread-9");
     EXPECT_EQ(base::string_at(delivery, "binding_id"), "chat-1");
     std::vector<std::string> needed;
-    for (const auto& brief : service_->briefs("main", 99).value())
+    for (const auto& brief : service_->briefs("main", {.limit = 99}).value().items)
         if (brief.visibility == domain::BriefVisibility::ActionRequired)
             needed.push_back(brief.text);
     EXPECT_EQ(needed, std::vector<std::string>{"Which branch?\nmain or next"});
