@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <sstream>
 
+#include "app/fetch.h"
 #include "app/mcp.h"
 #include "app/models/credentials.h"
 #include "app/models/models.h"
@@ -400,7 +401,8 @@ private:
                 if (model.empty()) return std::nullopt;
                 return policy_of(config, model).prompt_budget_estimated_tokens;
             },
-            .execution_of = execution_of(config_)};
+            .execution_of = execution_of(config_),
+            .user_home = config_.user_home};
     }
 
     identity::ModelFacts model_facts() const {
@@ -443,7 +445,10 @@ private:
             .webhook_bounds = {.rate_per_minute = config_.webhooks.rate_per_minute,
                                .body_bytes_max = config_.webhooks.body_bytes_max,
                                .timestamp_tolerance =
-                                   std::chrono::seconds(config_.webhooks.timestamp_tolerance_s)}});
+                                   std::chrono::seconds(config_.webhooks.timestamp_tolerance_s)},
+            .holon_home = config_.home,
+            .fetch = fetch_of(config_),
+            .github_api = config_.github_api});
     }
 
     void build_plans() {
