@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <sstream>
 
+#include "app/fetch.h"
 #include "app/mcp.h"
 #include "app/models/credentials.h"
 #include "app/models/models.h"
@@ -436,7 +437,8 @@ private:
             },
             .execution_of = execution_of(config_),
             .brief_channels = {.command = !config_.notify.command.empty(),
-                               .webhook = !config_.notify.webhook.empty()}};
+                               .webhook = !config_.notify.webhook.empty()},
+            .user_home = config_.user_home};
     }
 
     identity::ModelFacts model_facts() const {
@@ -479,7 +481,10 @@ private:
             .webhook_bounds = {.rate_per_minute = config_.webhooks.rate_per_minute,
                                .body_bytes_max = config_.webhooks.body_bytes_max,
                                .timestamp_tolerance =
-                                   std::chrono::seconds(config_.webhooks.timestamp_tolerance_s)}});
+                                   std::chrono::seconds(config_.webhooks.timestamp_tolerance_s)},
+            .holon_home = config_.home,
+            .fetch = fetch_of(config_),
+            .github_api = config_.github_api});
     }
 
     void build_plans() {

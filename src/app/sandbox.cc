@@ -23,6 +23,19 @@ std::vector<std::filesystem::path> homes_of(const config::Config& config) {
     return homes;
 }
 
+// What the operator made readable, and the user's skills, which are there for agents to read.
+std::vector<std::string> readable_of(const config::Config& config, const config::Sandbox& sandbox) {
+    auto list = sandbox.readable_roots;
+    if (config.user_home.empty()) return list;
+    for (const char* root : {".agents/skills", ".codex/skills", ".claude/skills"}) {
+        std::error_code failed;
+        const auto path = config.user_home / root;
+        if (std::filesystem::is_directory(std::filesystem::symlink_status(path, failed)))
+            list.push_back(path.string());
+    }
+    return list;
+}
+
 std::string root_note() {
     return "holon runs as root: commands of agents are confined, but own every file that they see, "
            "and a fault of the kernel gives them the machine. Run holon as an ordinary user";
@@ -61,7 +74,7 @@ json::object report_of(const config::Config& config, const config::Sandbox& sand
 }  // namespace
 
 sandbox::Boundary boundary_of(const config::Config& config, const config::Sandbox& sandbox) {
-    return {sandbox.settings, homes_of(config), config.home, sandbox.readable_roots};
+    return {sandbox.settings, homes_of(config), config.home, readable_of(config, sandbox)};
 }
 
 base::Result<std::vector<std::string>> choose_sandbox(config::Config& config,

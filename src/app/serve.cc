@@ -203,6 +203,7 @@ base::Status Serving::open() {
                      [this](int number) { on_signal(number); });
     runtime_->service().set_callback_base_url(plan_.callback_base_url);
     runtime_->plans().sweep();
+    runtime_->service().prepare_homes();
     // Whoever names no agent means this one, so it is there from the start.
     TRY(runtime_->service().create_agent(parts_.config.default_agent, std::nullopt, {}));
     TRY(runtime_->plans().host().stay());

@@ -339,6 +339,16 @@ std::filesystem::path user_home(const Environment& environment) {
     return account && account->pw_dir ? account->pw_dir : "";
 }
 
+// The address of an API, without a slash at its end.
+base::Result<std::string> api_base(std::string url) {
+    if (!url.starts_with("https://") && !url.starts_with("http://"))
+        return fail(ErrorCode::InvalidInput,
+                    "HOLON_TEMPLATE_GITHUB_API_BASE must be an http or https address, not {}",
+                    base::printable(url));
+    while (url.ends_with('/')) url.pop_back();
+    return url;
+}
+
 Environment without_secrets(Environment environment, const Config& config) {
     // Commands do not get the variables between this process and its parent either.
     for (const char* name :
@@ -470,6 +480,8 @@ Result<Config> load(const Flags& flags, const Environment& environment,
         }
     }
     config.user_home = user_home(environment);
+    if (const auto base = lookup(environment, "HOLON_TEMPLATE_GITHUB_API_BASE"))
+        config.github_api = TRY(api_base(*base));
     config.sandboxes = TRY(load_sandboxes(file, config.home));
     return config;
 }

@@ -152,6 +152,7 @@ struct Config {
     std::vector<McpServer> mcp_servers{};
     Server server{};
     Telemetry telemetry{};
+    std::string github_api{"https://api.github.com"};  // For templates and skills.
     std::filesystem::path user_home{};  // It holds the user's secrets; empty when unknown.
     Sandboxes sandboxes{};
     Plans plans{};

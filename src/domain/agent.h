@@ -11,6 +11,7 @@
 #include "domain/ids.h"
 #include "domain/labels.h"
 #include "domain/provider.h"
+#include "domain/skill.h"
 #include "domain/turn.h"
 #include "domain/workspace.h"
 
@@ -123,15 +124,17 @@ struct Agent {
     std::optional<std::string> model_override{};
     std::optional<WorkItemId> current_work_item_id{};
     Execution execution{};
+    std::vector<ActiveSkill> active_skills{};  // In the order of their last use.
     friend bool operator==(const Agent&, const Agent&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Agent, (),
                       (agent_id, identity, booting, paused, stopped, sleep, turn_index,
                        attached_workspaces, active_workspace_entry, model_override,
-                       current_work_item_id, execution))
+                       current_work_item_id, execution, active_skills))
 constexpr auto describe_fields(const Agent*) {
-    return std::to_array<base::FieldDoc>(
-        {{.field = "booting", .has_default = true}, {.field = "execution", .has_default = true}});
+    return std::to_array<base::FieldDoc>({{.field = "booting", .has_default = true},
+                                          {.field = "execution", .has_default = true},
+                                          {.field = "active_skills", .has_default = true}});
 }
 
 // What keeps an agent from running until its operator has it recovered. Stored apart from the

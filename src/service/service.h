@@ -40,6 +40,7 @@ struct RunRequest {
     std::string text;
     std::optional<std::string> agent{};
     bool create_agent{false};
+    std::optional<std::string> template_{};  // What a new agent is made from; see create_agent().
     // Resumes what an earlier run of `agent` left open or interrupted; `text` may be empty.
     bool resume{false};
     domain::TrustLevel trust{domain::TrustLevel::TrustedOperator};
@@ -54,8 +55,8 @@ struct RunRequest {
     std::optional<std::string> client_cwd{};
 };
 BOOST_DESCRIBE_STRUCT(RunRequest, (),
-                      (text, agent, create_agent, resume, trust, max_turns, workspace_root, cwd,
-                       wait_for_tasks, client_workspace, client_cwd))
+                      (text, agent, create_agent, template_, resume, trust, max_turns,
+                       workspace_root, cwd, wait_for_tasks, client_workspace, client_cwd))
 constexpr auto describe_fields(const RunRequest*) {
     return std::to_array<base::FieldDoc>({{.field = "text", .has_default = true},
                                           {.field = "create_agent", .has_default = true},
@@ -333,6 +334,25 @@ struct WorkItemChange {
     std::optional<std::int64_t> recheck_after_ms{};  // Of Block.
 };
 
+// A skill to install for an agent. Builtin: one that comes with the program, by `name`. Named: a
+// builtin one, or one of the user's own skills, by `name`. Local: the folder at the absolute
+// `path`. Remote: from a repository on GitHub, see skills::read_remote. A linked skill stays where
+// it is; where commands of the agent could not see it there, and for remote ones, it is copied.
+enum class SkillInstallKind { Builtin, Named, Local, Remote };
+BOOST_DESCRIBE_ENUM(SkillInstallKind, Builtin, Named, Local, Remote)
+enum class SkillInstallMode { Linked, Copied };
+BOOST_DESCRIBE_ENUM(SkillInstallMode, Linked, Copied)
+struct SkillInstall {
+    SkillInstallKind kind{SkillInstallKind::Named};
+    std::optional<std::string> name{};
+    std::optional<std::string> path{};
+    std::optional<std::string> package{};
+    std::optional<std::string> skill{};  // Of a package that has several.
+    std::optional<SkillInstallMode> mode{};
+    friend bool operator==(const SkillInstall&, const SkillInstall&) = default;
+};
+BOOST_DESCRIBE_STRUCT(SkillInstall, (), (kind, name, path, package, skill, mode))
+
 struct EventsQuery {
     std::optional<std::int64_t> after_seq{};
     std::optional<std::int64_t> before_seq{};
@@ -466,10 +486,27 @@ public:
 
     // Control. Each is recorded with its caller. --------------------------------------------------
 
-    // Makes an agent and returns its identity record. An agent that exists is returned as it is.
+    // Makes an agent and returns its identity record. An agent that exists is returned as it is,
+    // unless a template is named (Conflict). The template is an id, the absolute path of a folder,
+    // or the URL of one on GitHub. When it or one of its skills cannot be had, nothing is made.
     virtual base::Result<domain::AgentIdentity> create_agent(
         const std::string& agent, const std::optional<std::string>& template_name,
         const Caller& caller) = 0;
+    // What agents can be made from, in the shape of homes::CatalogueEntry.
+    virtual base::Result<std::vector<json::object>> templates() = 0;
+    // The agent's own skills, in the shape of skills::InstalledSkill.
+    virtual base::Result<std::vector<json::object>> skills(const std::string& agent) = 0;
+    // A skill that the agent can discover, by its id or name, with the `text` of its SKILL.md.
+    virtual base::Result<json::object> skill(const std::string& agent, const std::string& name) = 0;
+    // Installs a skill and returns its name. Conflict (skill_already_installed) when the agent has
+    // one of that name; remote_skill_install_failed when it could not be fetched.
+    virtual base::Result<std::string> install_skill(const std::string& agent,
+                                                    const SkillInstall& request,
+                                                    const Caller& caller) = 0;
+    // Removes one of the agent's own skills by the name of its folder, and returns the name.
+    virtual base::Result<std::string> uninstall_skill(const std::string& agent,
+                                                      const std::string& name,
+                                                      const Caller& caller) = 0;
     // Pauses, resumes, starts or stops an agent. An open turn of a paused or stopped agent is
     // interrupted after the commit. The same action again changes nothing. RecoverDropMessage is a
     // Conflict for an agent that is not set aside, so that no message is dropped by mistake.

@@ -134,7 +134,7 @@ TEST_F(Workspaces, HaveASnapshotOfTheSameKeysWhicheverTheProjection) {
     EXPECT_EQ(snapshot().at("profile").at("supports_managed_worktrees"), true);
 }
 
-// contract: EXEC-10, WT-01, WT-03, WT-04, WT-05, WT-06, WT-13, WT-19, WT-23
+// contract: EXEC-10, IDENT-16, INSTR-08, WT-01, WT-03, WT-04, WT-05, WT-06, WT-13, WT-19, WT-23
 TEST_F(Workspaces, InIsolationLeaveTheProjectAloneAndOutliveTheProgram) {
     const std::string head = git(project(), "rev-parse main");
     run({use({{"path", project().string()}})}, true);

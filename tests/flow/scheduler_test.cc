@@ -197,7 +197,7 @@ TEST_F(SchedulerTest, TheToolsOfferedDoNotDependOnWhoSentTheMessage) {
     EXPECT_THAT(opening(0), Not(HasSubstr("external_evidence")));
 }
 
-// contract: SLEEP-03
+// contract: IDENT-41, SLEEP-03
 TEST_F(SchedulerTest, AChannelEventWakesASleepingAgent) {
     start(R"({"rounds":[{"tool_calls":[{"name":"Sleep","input":{}}]}],"loop":true})");
     send("rest");

@@ -393,6 +393,34 @@ base::Result<domain::AgentIdentity> FakeService::create_agent(
     return domain::AgentIdentity{.agent_id = {agent}};
 }
 
+base::Result<std::vector<json::object>> FakeService::templates() {
+    return std::vector<json::object>{{{"template_id", "holon-default"}}};
+}
+
+base::Result<std::vector<json::object>> FakeService::skills(const std::string& agent) {
+    TRY(note(agent, "skills " + agent));
+    return std::vector<json::object>{{{"skill_id", "agent:ghx"}, {"name", "ghx"}}};
+}
+
+base::Result<json::object> FakeService::skill(const std::string& agent, const std::string& name) {
+    TRY(note(agent, "skills " + agent));
+    return json::object{{"name", name}, {"text", "how to"}};
+}
+
+base::Result<std::string> FakeService::install_skill(const std::string& agent,
+                                                     const service::SkillInstall& request,
+                                                     const service::Caller& caller) {
+    TRY(note(agent, "install " + base::json_text(base::to_json(request)), caller));
+    return request.name.value_or("made");
+}
+
+base::Result<std::string> FakeService::uninstall_skill(const std::string& agent,
+                                                       const std::string& name,
+                                                       const service::Caller& caller) {
+    TRY(note(agent, "uninstall " + name, caller));
+    return name;
+}
+
 base::Status FakeService::set_lifecycle(const std::string& agent, service::LifecycleAction action,
                                         const service::Caller& caller) {
     return note(agent, fmt::format("lifecycle {} {}", agent, base::enum_name(action)), caller);

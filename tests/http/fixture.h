@@ -66,6 +66,14 @@ public:
     base::Result<domain::AgentIdentity> create_agent(
         const std::string& agent, const std::optional<std::string>& template_name,
         const service::Caller& caller) override;
+    base::Result<std::vector<json::object>> templates() override;
+    base::Result<std::vector<json::object>> skills(const std::string& agent) override;
+    base::Result<json::object> skill(const std::string& agent, const std::string& name) override;
+    base::Result<std::string> install_skill(const std::string& agent,
+                                            const service::SkillInstall& request,
+                                            const service::Caller& caller) override;
+    base::Result<std::string> uninstall_skill(const std::string& agent, const std::string& name,
+                                              const service::Caller& caller) override;
     base::Status set_lifecycle(const std::string& agent, service::LifecycleAction action,
                                const service::Caller& caller) override;
     base::Result<json::object> abort_run(const std::string& agent,

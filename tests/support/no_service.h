@@ -78,6 +78,17 @@ public:
                                                      const Caller&) override {
         return no();
     }
+    base::Result<std::vector<json::object>> templates() override { return no(); }
+    base::Result<std::vector<json::object>> skills(const std::string&) override { return no(); }
+    Json skill(const std::string&, const std::string&) override { return no(); }
+    base::Result<std::string> install_skill(const std::string&, const service::SkillInstall&,
+                                            const Caller&) override {
+        return no();
+    }
+    base::Result<std::string> uninstall_skill(const std::string&, const std::string&,
+                                              const Caller&) override {
+        return no();
+    }
     base::Status set_lifecycle(const std::string&, service::LifecycleAction,
                                const Caller&) override {
         return no();

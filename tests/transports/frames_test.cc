@@ -21,7 +21,7 @@ context::Frame frame_for(const std::string& text) {
         {.agent = {.agent_id = {"main"}},
          .workspace = {.workspace_id = "ws-1", .execution_root = "/p", .cwd = "/p"},
          .message = {.id = {text}, .agent_id = {"main"}, .body = domain::TextBody{text}},
-         .guidance = {{"agent_agents_md", "Be brief."}}});
+         .guidance = {{{.path = "/h/AGENTS.md"}, "Be brief."}}});
 }
 
 class Frames : public testing::Test {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ranges>
 
 #include "agent/context/prompt_text.h"
 #include "base/hash.h"
@@ -67,16 +68,76 @@ std::string boundary_lines(const domain::Execution& execution) {
         base::enum_name(execution.network_confinement));
 }
 
-std::string environment_lines(const domain::Agent& agent, const domain::WorkspaceEntry& place) {
-    std::string lines =
-        fmt::format("agent: {}\nworkspace: {}\nworkspace_anchor: {}\nexecution_root: {}\ncwd: {}\n",
-                    agent.agent_id, place.workspace_id, place.workspace_anchor,
-                    place.execution_root, place.cwd);
+std::string environment_lines(const FrameInput& input) {
+    const auto& agent = input.agent;
+    const auto& place = input.workspace;
+    std::string lines = fmt::format(
+        "agent: {}\nagent_home: {}\nworkspace_id: {}\nworkspace_anchor: {}\nexecution_root: "
+        "{}\ncwd: {}\n",
+        agent.agent_id, input.agent_home, place.workspace_id, place.workspace_anchor,
+        place.execution_root, place.cwd);
     if (const auto session = domain::worktree_session(place))
         lines += fmt::format("isolated: on branch {}, from {}\n", session->worktree_branch,
                              session->original_branch);
-    return lines + fmt::format("backend: {}\n{}", base::enum_name(agent.execution.backend),
+    return lines + fmt::format("execution_policy: backend {}. {}",
+                               base::enum_name(agent.execution.backend),
                                boundary_lines(agent.execution));
+}
+
+std::string guidance_text(const Guidance& guidance) {
+    const std::string text = base::to_utf8(guidance.text);
+    const bool is_cut = base::char_count(text) > kGuidanceCharsMax;
+    return fmt::format("From {} ({}).{}\n\n{}", base::printable(guidance.source.path),
+                       base::enum_name(guidance.source.kind),
+                       is_cut ? fmt::format(" Only its first {} characters are shown; read the "
+                                            "file for the rest.",
+                                            kGuidanceCharsMax)
+                              : "",
+                       base::first_chars(text, kGuidanceCharsMax));
+}
+
+// What is known of skills; never a word of what a SKILL.md tells the agent to do.
+std::string skills_lines(const std::vector<domain::Skill>& skills) {
+    std::string lines;
+    for (const auto& skill : skills | std::views::take(kSkillsShown))
+        lines += fmt::format(
+            "{}- [{}] {} :: {}{}", lines.empty() ? "" : "\n", base::enum_name(skill.scope),
+            skill.name, base::printable(skill.path),
+            skill.description ? " (" + base::ellipsize(*skill.description, kSkillChars) + ")" : "");
+    if (skills.size() > kSkillsShown)
+        lines += fmt::format("\n- and {} more in the same folders", skills.size() - kSkillsShown);
+    return lines;
+}
+
+std::string active_lines(const std::vector<domain::ActiveSkill>& skills) {
+    std::string lines;
+    for (const auto& skill : skills)
+        lines += fmt::format("{}- [{}][{}][{}] {} :: {}", lines.empty() ? "" : "\n",
+                             base::enum_name(skill.scope), base::enum_name(skill.activation_source),
+                             base::enum_name(skill.activation_state), skill.skill_id,
+                             base::printable(skill.path));
+    return lines;
+}
+
+std::vector<PromptBlock> system_blocks(const FrameInput& input) {
+    std::vector<PromptBlock> blocks;
+    for (const auto& [name, text, tool] : kPolicySections)
+        blocks.push_back(section(Stability::Stable, name, text));
+    const auto& identity = input.agent.identity;
+    if (identity.kind == domain::AgentKind::Child && identity.parent_agent_id)
+        blocks.push_back(section(Stability::AgentScoped, kDelegatedTask.name, kDelegatedTask.text));
+    for (const auto& guidance : input.guidance)
+        blocks.push_back(
+            section(Stability::AgentScoped,
+                    fmt::format("{}_agents_md", base::enum_name(guidance.source.scope)),
+                    guidance_text(guidance)));
+    if (!input.skills.empty())
+        blocks.push_back(section(Stability::AgentScoped, kSkillUsage.name, kSkillUsage.text));
+    for (const auto& [name, text, tool] : kToolSections)
+        if (std::ranges::find(input.tools, tool, &provider::ToolDeclaration::name) !=
+            input.tools.end())
+            blocks.push_back(section(Stability::AgentScoped, name, text));
+    return blocks;
 }
 
 std::string recent_lines(const std::vector<domain::Message>& messages) {
@@ -125,17 +186,18 @@ std::string message_labels(const domain::Message& message) {
 
 Frame build_frame(const FrameInput& input) {
     Frame frame;
-    for (const auto& [name, text] : kSystemSections)
-        frame.system_blocks.push_back(section(Stability::Stable, name, text));
-    for (const auto& guidance : input.guidance)
-        frame.system_blocks.push_back(
-            section(Stability::AgentScoped, guidance.name,
-                    base::ellipsize(base::to_utf8(guidance.text), kGuidanceCharsMax)));
-    frame.context_blocks.push_back(section(Stability::AgentScoped, "execution_environment",
-                                           environment_lines(input.agent, input.workspace)));
+    frame.system_blocks = system_blocks(input);
+    frame.context_blocks.push_back(
+        section(Stability::AgentScoped, "execution_environment", environment_lines(input)));
     if (input.capability)
         frame.context_blocks.push_back(section(Stability::AgentScoped, kCapabilitySection,
                                                capability_text(*input.capability)));
+    if (!input.skills.empty())
+        frame.context_blocks.push_back(
+            section(Stability::AgentScoped, "skills_catalog", skills_lines(input.skills)));
+    if (!input.active_skills.empty())
+        frame.context_blocks.push_back(
+            section(Stability::AgentScoped, "active_skills", active_lines(input.active_skills)));
     const auto work = work_sections(input.work);
     for (const auto& [name, text] : {std::pair("current_work_item", &work.current),
                                      std::pair("current_work_item_process_trace", &work.trace),

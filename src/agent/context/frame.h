@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/context/capability.h"
+#include "agent/context/guidance.h"
 #include "agent/context/work_section.h"
 #include "base/typed.h"
 #include "domain/agent.h"
@@ -20,18 +21,16 @@ inline constexpr std::size_t kRecentMessages = 12;
 inline constexpr std::size_t kRecentBriefs = 8;
 inline constexpr std::size_t kPreviewChars = 160;
 inline constexpr std::size_t kResultChars = 4'000;
+inline constexpr std::size_t kSkillsShown = 64;
+inline constexpr std::size_t kSkillChars = 300;
 
 using Frame = provider::PromptFrame;
-
-struct Guidance {
-    std::string name;  // agent_agents_md, workspace_agents_md
-    std::string text;
-};
 
 struct FrameInput {
     domain::Agent agent;
     domain::WorkspaceEntry workspace;
     domain::Message message;
+    std::string agent_home{};
     std::vector<domain::Message> recent_messages{};  // Oldest first, without `message`.
     std::vector<domain::Brief> recent_briefs{};      // Oldest first.
     std::vector<Guidance> guidance{};
@@ -40,11 +39,14 @@ struct FrameInput {
     std::int64_t compression_epoch{0};
     std::optional<Capability> capability{};
     Work work{};
+    std::vector<domain::Skill> skills{};
+    std::vector<domain::ActiveSkill> active_skills{};
     std::string workspace_notice{};  // Changes of its workspace that the agent did not make.
 };
 
-// Equal inputs give equal bytes. The system part does not depend on the message. Breakpoints are
-// where one stability ends and the next begins.
+// Equal inputs give equal bytes. The system part does not depend on the message; its order is
+// policy, mode of the turn, guidance of the user, the agent and the workspace, skills, tools.
+// Breakpoints are where one stability ends and the next begins.
 Frame build_frame(const FrameInput& input);
 
 // The bracketed labels that go before a message's text: origin, surface, admission, trigger,

@@ -80,6 +80,24 @@ json::object posture(const AgentFacts& facts) {
     return {{"posture", waiting_posture(*closure.waiting_reason)}, {"reason", reason}};
 }
 
+// Nothing is compressed yet: the numbers are those of a prompt's cache.
+json::object working_memory() {
+    return {{"working_memory_revision", 0},
+            {"compression_epoch", 0},
+            {"current_working_memory", json::object{}},
+            {"archived_episode_count", 0}};
+}
+
+json::array latency_view(const std::vector<domain::ToolLatency>& latency) {
+    json::array list;
+    for (const auto& tool : latency)
+        list.push_back(json::object{{"tool_name", tool.tool_name},
+                                    {"total_calls", tool.calls},
+                                    {"total_duration_ms", tool.total_ms},
+                                    {"max_duration_ms", tool.max_ms}});
+    return list;
+}
+
 }  // namespace
 
 json::object agent_state(const AgentFacts& facts) {
@@ -99,13 +117,15 @@ json::object agent_state(const AgentFacts& facts) {
         {"last_brief_at", or_null(statistics.last_brief_at)},
         {"turn_index", agent.turn_index},
         {"last_continuation", or_null(statistics.last_continuation)},
+        {"working_memory", working_memory()},
         {"context_summary", nullptr},
         {"compacted_message_count", statistics.compacted_message_count},
         {"total_message_count", statistics.total_message_count},
         {"total_input_tokens", statistics.total_input_tokens},
         {"total_output_tokens", statistics.total_output_tokens},
         {"total_model_rounds", statistics.total_model_rounds},
-        {"tool_latency", base::to_json(statistics.tool_latency)},
+        {"tool_latency", latency_view(statistics.tool_latency)},
+        {"active_skills", base::to_json(agent.active_skills)},
         {"execution_profile", workspace::execution_profile(agent.execution)},
         {"attached_workspaces", base::to_json(agent.attached_workspaces)},
         {"active_workspace_entry", or_null(agent.active_workspace_entry)},

@@ -66,6 +66,8 @@ const std::vector<std::string> kKeys{"id",
                                      "total_output_tokens",
                                      "total_model_rounds",
                                      "tool_latency",
+                                     "active_skills",
+                                     "working_memory",
                                      "execution_profile",
                                      "attached_workspaces",
                                      "active_workspace_entry",
@@ -107,7 +109,10 @@ TEST(Views, AFullAgentsStateShowsEveryFact) {
     EXPECT_EQ(state.at("total_output_tokens"), 8);
     EXPECT_EQ(state.at("total_model_rounds"), 3);
     EXPECT_EQ(state.at("last_turn_token_usage"), base::to_json(domain::TokenUsage{1, 2, 3}));
-    EXPECT_EQ(state.at("tool_latency"), base::to_json(facts.statistics.tool_latency));
+    EXPECT_EQ(state.at("tool_latency"), (json::value{{{"tool_name", "ExecCommand"},
+                                                      {"total_calls", 1},
+                                                      {"total_duration_ms", 2},
+                                                      {"max_duration_ms", 2}}}));
     EXPECT_EQ(state.at("attached_workspaces"), (json::value(json::array{"ws-1"})));
     EXPECT_EQ(state.at("active_workspace_entry"),
               base::to_json(*facts.agent.active_workspace_entry));

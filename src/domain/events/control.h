@@ -32,6 +32,21 @@ struct AgentCreated {
 };
 BOOST_DESCRIBE_STRUCT(AgentCreated, (), (target_agent_id, admission_context, boundary))
 
+struct SkillInstalled {
+    static constexpr std::string_view kKind = "skill_installed";
+    AgentId target_agent_id;
+    std::string skill_name;
+    std::string kind;  // builtin, named, local, remote
+};
+BOOST_DESCRIBE_STRUCT(SkillInstalled, (), (target_agent_id, skill_name, kind))
+
+struct SkillUninstalled {
+    static constexpr std::string_view kKind = "skill_uninstalled";
+    AgentId target_agent_id;
+    std::string skill_name;
+};
+BOOST_DESCRIBE_STRUCT(SkillUninstalled, (), (target_agent_id, skill_name))
+
 struct ModelOverride {
     AgentId agent_id;
     std::string model;              // The one that the agent now uses.

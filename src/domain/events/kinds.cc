@@ -149,6 +149,8 @@ std::vector<Kind> all_kinds() {
         kind<ControlApplied>(Category::Runtime, kVerbose),
         kind<RunAbortRequested>(Category::Trace),
         kind<AgentCreated>(Category::Runtime, kVerbose),
+        kind<SkillInstalled>(Category::Runtime, kVerbose),
+        kind<SkillUninstalled>(Category::Runtime, kVerbose),
         kind<AgentModelOverrideSet>(Category::Runtime, kVerbose),
         kind<AgentModelOverrideCleared>(Category::Runtime, kVerbose),
         kind<GateAccepted>(Category::Trace),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "domain/events/payload.h"
+#include "domain/skill.h"
 #include "domain/tool.h"
 
 namespace domain::events {
@@ -140,7 +141,8 @@ struct TruncatedMutationToolCallRejected {
 BOOST_DESCRIBE_STRUCT(TruncatedMutationToolCallRejected, (),
                       (tool_call_id, tool_name, stop_reason, round, error_kind, tool_error))
 
-// Not emitted yet: skills have open contract rows that name it.
+// A command of the agent referred to a skill. `path` is what it referred to, `entrypoint_path` the
+// skill's SKILL.md.
 struct SkillActivated {
     static constexpr std::string_view kKind = "skill_activated";
     AgentId agent_id;
@@ -148,10 +150,10 @@ struct SkillActivated {
     std::string skill_name;
     std::string path;
     std::string entrypoint_path;
-    std::string scope;
-    std::string activation_source;
-    std::string activation_state;
-    std::string load_reason;
+    SkillScope scope{SkillScope::Agent};
+    ActivationSource activation_source{ActivationSource::ImplicitFromCatalog};
+    ActivationState activation_state{ActivationState::TurnActive};
+    LoadReason load_reason{LoadReason::ReadSkillMd};
     std::int64_t turn_index{0};
     RunId run_id;
     bool repeated{false};

@@ -32,7 +32,7 @@ base::Result<bool> Plans::is_executing(const std::string& run) {
 base::Result<std::vector<PlanRun>> Plans::runs(std::int64_t limit, const domain::RunId& before) {
     std::vector<PlanRun> list;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-        list = TRY(tx.plan_runs(limit, before, {}));
+        list = TRY(tx.plan_runs(limit, before));
         return {};
     }));
     return list;

@@ -4,6 +4,7 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
+#include "agent/skills/activation.h"
 #include "agent/workspace/moves.h"
 #include "base/text.h"
 #include "domain/events/messages.h"
@@ -229,12 +230,16 @@ base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
 
 base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agent,
                                         const domain::Message& message, const OpenInput& input) {
-    context::FrameInput facts{.agent = agent,
-                              .workspace = agent.active_workspace_entry.value(),
-                              .message = message,
-                              .guidance = input.guidance,
-                              .tools = input.tools,
-                              .workspace_notice = input.workspace_notice};
+    context::FrameInput facts{
+        .agent = agent,
+        .workspace = agent.active_workspace_entry.value(),
+        .message = message,
+        .agent_home = input.home.string(),
+        .guidance = input.guidance,
+        .tools = input.tools,
+        .skills = input.skills,
+        .active_skills = skills::at_turn_start(agent.active_skills, input.session),
+        .workspace_notice = input.workspace_notice};
     auto recent = TRY(tx.messages(
         agent.agent_id,
         {.limit = static_cast<std::int64_t>(context::kRecentMessages), .newest_first = true}));
@@ -340,6 +345,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
         here.workspace_notice = TRY(fall_back(log, agent, input));
     if (input.token_hash_of) TRY(provision(log, agent_id, input.token_hash_of));
     ++agent.turn_index;
+    agent.active_skills = skills::at_turn_start(std::move(agent.active_skills), input.session);
     turn::Facts opened{.agent = agent, .statistics = statistics, .message = message};
     opened.attempt = {.run_id = log.ids().fresh<domain::RunId>(),
                       .agent_id = agent_id,

@@ -47,6 +47,8 @@ struct OpenInput {
     RoundBudget budget{};
     std::string model_ref;
     std::vector<context::Guidance> guidance{};
+    std::vector<domain::Skill> skills{};             // Those that the agent can discover.
+    std::string session{};                           // See turn::Parts.
     std::vector<provider::ToolDeclaration> tools{};  // What the agent is offered.
     domain::Execution execution{};                   // What holds for its commands now.
     domain::WorkspaceEntry home_workspace;           // Used until a project is chosen.

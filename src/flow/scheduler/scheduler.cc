@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
+#include "agent/skills/catalogue.h"
 #include "agent/workspace/workspace.h"
 #include "base/os/crash/crash_marks.h"
-#include "base/os/files.h"
-#include "base/os/fs/open_path.h"
 #include "flow/scheduler/recovery.h"
 
 namespace scheduler {
 namespace {
 
-constexpr std::size_t kGuidanceBytesMax = 256 * 1024;
 constexpr std::string_view kShutdown = "runtime_shutdown";
 
 // The result of a step that has none.
@@ -23,26 +21,6 @@ std::string provider_of(const std::string& model_ref) {
 }
 
 }  // namespace
-
-std::vector<context::Guidance> read_guidance(
-    const std::filesystem::path& home, const std::optional<domain::WorkspaceEntry>& workspace) {
-    std::vector<context::Guidance> list;
-    // Never through a link: it could lead to a private key, which would be sent to the model.
-    const auto add = [&](std::string name, const std::filesystem::path& root, const char* file) {
-        auto text = base::read_file_beneath(root, file, kGuidanceBytesMax);
-        if (text && !text->empty()) list.push_back({std::move(name), std::move(*text)});
-        return text.has_value();
-    };
-    add("agent_agents_md", home, "AGENTS.md");
-    if (!workspace) return list;
-    const std::filesystem::path anchor(workspace->workspace_anchor);
-    // A folder that was replaced by a link is another one than the operator attached.
-    std::error_code failed;
-    if (std::filesystem::weakly_canonical(anchor, failed) != anchor) return list;
-    if (!add("workspace_agents_md", anchor, "AGENTS.md"))
-        add("workspace_agents_md", anchor, "CLAUDE.md");
-    return list;
-}
 
 Scheduler::Scheduler(turn::Parts parts, Options options)
     : parts_(parts),
@@ -228,7 +206,8 @@ void Scheduler::tick(const domain::AgentId& agent) {
         lifetime_,
         [agent, &store = parts_.store, &clock = parts_.clock,
          &registry = parts_.dispatcher.registry(), home_of = parts_.home_of,
-         execution_of = parts_.execution_of, options = options_, full = slots_.full(),
+         execution_of = parts_.execution_of, user_home = parts_.user_home, session = parts_.session,
+         options = options_, full = slots_.full(),
          is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
             const base::CrashMark mark(agent.value);
             Prepared found;
@@ -272,8 +251,15 @@ void Scheduler::tick(const domain::AgentId& agent) {
                 !workspace::is_there(*last))
                 input.vanished = last;
             if (input.vanished && options.boot) TRY(options.boot(agent));  // It needs its home.
-            input.guidance = read_guidance(
-                home, input.vanished ? input.home_workspace : found.agent.active_workspace_entry);
+            input.guidance = context::read_guidance(
+                {.user_home = user_home,
+                 .agent_home = home,
+                 .workspace =
+                     input.vanished ? input.home_workspace : found.agent.active_workspace_entry});
+            input.session = session;
+            auto here = found.agent;
+            if (input.vanished) here.active_workspace_entry = input.home_workspace;
+            input.skills = skills::discover(skills::places_of(here, user_home, home)).skills;
             input.execution = found.agent.execution = execution_of(agent);
             input.tools = turn::declarations(registry, found.agent);
             TRY(store.read([&](store::Tx& tx) -> base::Status {

@@ -53,10 +53,6 @@ struct Options {
     TokenHash token_hash_of{};
 };
 
-// Guidance files as they are now; one that is missing or unreadable is simply not there.
-std::vector<context::Guidance> read_guidance(
-    const std::filesystem::path& home, const std::optional<domain::WorkspaceEntry>& workspace);
-
 // Used on the loop's thread only. Nothing polls: an agent is looked at when it is woken and when a
 // turn of it has closed. Agents that want a turn get them in the order they asked.
 class Scheduler {

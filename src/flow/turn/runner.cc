@@ -9,6 +9,7 @@
 #include "flow/turn/apply.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/remind.h"
+#include "flow/turn/skill_uses.h"
 
 namespace turn {
 namespace {
@@ -438,16 +439,49 @@ void Runner::run_tool(const std::shared_ptr<Live>& live, const RunTool& run) {
                 lifetime_.guard([this, live, run, dispatched = std::move(dispatched)]() mutable {
                     guarded(live, [&] {
                         live->running_tool = nullptr;
-                        ToolFinished finished{run.call_id, std::move(dispatched)};
-                        if (!live->stop_request) return step(live, std::move(finished), run);
-                        Interrupted interrupted = *live->stop_request;
-                        interrupted.last = std::move(finished);
-                        step(live, std::move(interrupted), run);
+                        finished(live, run, std::move(dispatched));
                     });
                 }));
         }));
     live->running_tool_name = call.tool;
     watch_output(live);
+}
+
+void Runner::finished(const std::shared_ptr<Live>& live, const RunTool& run,
+                      tools::Dispatched dispatched) {
+    const auto found = std::ranges::find(live->facts.executions, run.call_id, call_id_of);
+    const auto* tool = parts_.dispatcher.registry().find(dispatched.result.tool);
+    const auto here = place(*live);
+    std::vector<Succeeded> commands;
+    if (found != live->facts.executions.end() && tool)
+        commands =
+            succeeded_commands(found->call, dispatched.result, &tool->spec(), here.workspace.cwd);
+    if (commands.empty()) return record(live, run, std::move(dispatched));
+    base::run_in_background<std::vector<skills::Use>>(
+        parts_.loop, lifetime_,
+        [commands = std::move(commands), agent = live->facts.agent, home = here.agent_home,
+         user_home = parts_.user_home]() -> base::Result<std::vector<skills::Use>> {
+            return find_uses(commands, skills::places_of(agent, user_home, home), user_home);
+        },
+        [this, live, run,
+         dispatched = std::move(dispatched)](base::Result<std::vector<skills::Use>> uses) mutable {
+            guarded(live, [&] {
+                if (uses)
+                    for (auto& use : *uses)
+                        dispatched.mutations.emplace_back(
+                            SkillUsed{std::move(use), parts_.session});
+                record(live, run, std::move(dispatched));
+            });
+        });
+}
+
+void Runner::record(const std::shared_ptr<Live>& live, const RunTool& run,
+                    tools::Dispatched dispatched) {
+    ToolFinished finished{run.call_id, std::move(dispatched)};
+    if (!live->stop_request) return step(live, std::move(finished), run);
+    Interrupted interrupted = *live->stop_request;
+    interrupted.last = std::move(finished);
+    step(live, std::move(interrupted), run);
 }
 
 void Runner::watch_output(const domain::AgentId& agent) {

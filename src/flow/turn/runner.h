@@ -52,6 +52,10 @@ struct Parts {
     context::UrlOf trigger_url_of{};
     // By which channels of the configuration briefs reach the operator.
     domain::BriefChannels brief_channels{};
+    // The user's own folder, whose guidance and skills agents get; empty: none.
+    std::filesystem::path user_home{};
+    // When this runtime started: a skill that an earlier one activated is a restored one.
+    std::string session{};
 };
 
 // Used on the loop's thread only.
@@ -108,6 +112,11 @@ private:
 
     void loaded(const std::shared_ptr<Live>& live, Left left,
                 std::optional<std::int64_t> rounds_more);
+    // The call has come back; what it used of skills is found out before it is recorded.
+    void finished(const std::shared_ptr<Live>& live, const RunTool& run,
+                  tools::Dispatched dispatched);
+    void record(const std::shared_ptr<Live>& live, const RunTool& run,
+                tools::Dispatched dispatched);
     void continue_call(const std::shared_ptr<Live>& live, const domain::ToolCall& call,
                        bool can_resume, Resumed resumed);
     void act(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);

@@ -219,13 +219,14 @@ bool HttpClient::Core::Transfer::prepare(const HttpOptions& options) {
         set(CURLOPT_PROTOCOLS_STR, "http,https") && set(CURLOPT_FOLLOWLOCATION, 0L) &&
         set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS)) &&
         set(CURLOPT_ACCEPT_ENCODING, "gzip") && set(CURLOPT_HTTPHEADER, header_list_) &&
-        set(CURLOPT_POST, 1L) && set(CURLOPT_POSTFIELDS, request_.body.data()) &&
-        set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size())) &&
         set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.timeouts.connect.count())) &&
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) && set(CURLOPT_TCP_KEEPALIVE, 1L) &&
         set(CURLOPT_HEADERFUNCTION, &Transfer::on_header) && set(CURLOPT_HEADERDATA, this) &&
         set(CURLOPT_WRITEFUNCTION, &Transfer::on_body) && set(CURLOPT_WRITEDATA, this) &&
         set(CURLOPT_ERRORBUFFER, error_text_.data());
+    if (request_.method == HttpMethod::Post)
+        good = good && set(CURLOPT_POST, 1L) && set(CURLOPT_POSTFIELDS, request_.body.data()) &&
+               set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
     // Cancelling must not wait for a name server.
     good = good && set(CURLOPT_QUICK_EXIT, 1L);
     if (options.proxy) good = good && set(CURLOPT_PROXY, options.proxy->c_str());

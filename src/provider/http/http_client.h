@@ -40,10 +40,13 @@ struct HttpTimeouts {
     std::optional<std::chrono::milliseconds> total{kTotalTimeout};  // Streams may have none.
 };
 
+enum class HttpMethod { Post, Get };
+
 struct HttpRequest {
     std::string url;  // http or https.
+    HttpMethod method{HttpMethod::Post};
     std::vector<HttpHeader> headers{};
-    std::string body{};  // Sent by POST.
+    std::string body{};  // Of a POST.
     HttpTimeouts timeouts{};
     std::size_t body_bytes_max{kBodyBytesMax};  // Of the response, after decompression.
     std::size_t header_bytes_max{kHeaderBytesMax};

@@ -14,10 +14,15 @@ turn::Parts with_urls(turn::Parts parts, context::UrlOf url_of) {
     return parts;
 }
 
+LocalParts with_session(LocalParts parts) {
+    parts.turn.session = base::to_text(parts.turn.clock.now());
+    return parts;
+}
+
 }  // namespace
 
 LocalService::LocalService(LocalParts parts)
-    : parts_(std::move(parts)),
+    : parts_(with_session(std::move(parts))),
       capabilities_(parts_.trigger_key, parts_.callback_base_url),
       transactions_({.store = parts_.turn.store,
                      .loop = parts_.turn.loop,
@@ -25,6 +30,14 @@ LocalService::LocalService(LocalParts parts)
                      .ids = parts_.turn.ids,
                      .feed = parts_.turn.feed,
                      .brief_channels = parts_.turn.brief_channels}),
+      homes_({.holon_home = parts_.holon_home,
+              .home_of = parts_.turn.home_of,
+              .templates = {.folder = parts_.turn.user_home.empty()
+                                          ? std::filesystem::path()
+                                          : parts_.turn.user_home / ".agents" / "templates",
+                            .fetch = parts_.fetch,
+                            .github_api = parts_.github_api},
+              .default_agent = parts_.default_agent}),
       health_(transactions_, parts_.turn.clock),
       scheduler_(with_urls(parts_.turn,
                            [this](const domain::ExternalTriggerId& id) {
@@ -46,7 +59,8 @@ LocalService::LocalService(LocalParts parts)
       reads_({.transactions = transactions_,
               .turn = parts_.turn,
               .models = parts_.models,
-              .capabilities = capabilities_}),
+              .capabilities = capabilities_,
+              .homes = homes_}),
       control_({.transactions = transactions_,
                 .turn = parts_.turn,
                 .tasks = parts_.tasks,
@@ -55,7 +69,12 @@ LocalService::LocalService(LocalParts parts)
                 .capabilities = capabilities_,
                 .name_model = parts_.name_model,
                 .task_of = parts_.task_of,
+                .homes = homes_,
                 .default_agent = parts_.default_agent}),
+      skills_({.transactions = transactions_,
+               .turn = parts_.turn,
+               .fetch = parts_.fetch,
+               .github_api = parts_.github_api}),
       work_({.transactions = transactions_, .turn = parts_.turn, .scheduler = scheduler_}),
       deliveries_({.transactions = transactions_,
                    .clock = parts_.turn.clock,

@@ -11,12 +11,14 @@
 #include <memory>
 #include <string>
 
+#include "agent/homes/homes.h"
 #include "agent/identity/agent_lock.h"
 #include "service/local/agents/control.h"
 #include "service/local/agents/deliveries.h"
 #include "service/local/agents/deltas.h"
 #include "service/local/agents/health.h"
 #include "service/local/agents/reads.h"
+#include "service/local/agents/skills.h"
 #include "service/local/agents/work.h"
 #include "service/local/operators/operators.h"
 #include "service/local/runs.h"
@@ -42,6 +44,10 @@ struct LocalParts {
     std::string trigger_key{};
     std::string callback_base_url{"http://127.0.0.1:7878"};
     WebhookBounds webhook_bounds{};
+    // Where homes are built before they are moved into place; see homes::Homes.
+    std::filesystem::path holon_home{};
+    skills::Fetch fetch{};
+    std::string github_api{skills::kGithubApi};
 };
 
 class LocalService final : public Service {
@@ -52,6 +58,9 @@ public:
     // A process died while it executed a step of each of these agents: counts that for them, before
     // anything of them is loaded. Blocks; before start() and run().
     void count_crashes(const std::vector<std::string>& agents);
+    // Writes the builtin templates and removes what interrupted creations of agents have left. The
+    // first call does it. Blocks.
+    void prepare_homes() { control_.prepare_homes(); }
     // Serves all agents from now on. The caller runs the loop. `ready` is called on the loop when
     // the scheduler has begun.
     void start(std::function<void()> ready = {});
@@ -159,6 +168,21 @@ public:
         const std::string& agent, const std::optional<std::string>& template_name,
         const Caller& caller) override {
         return control_.create_agent(agent, template_name, caller);
+    }
+    base::Result<std::vector<json::object>> templates() override { return control_.templates(); }
+    base::Result<std::vector<json::object>> skills(const std::string& agent) override {
+        return skills_.list(agent);
+    }
+    base::Result<json::object> skill(const std::string& agent, const std::string& name) override {
+        return skills_.show(agent, name);
+    }
+    base::Result<std::string> install_skill(const std::string& agent, const SkillInstall& request,
+                                            const Caller& caller) override {
+        return skills_.install(agent, request, caller);
+    }
+    base::Result<std::string> uninstall_skill(const std::string& agent, const std::string& name,
+                                              const Caller& caller) override {
+        return skills_.uninstall(agent, name, caller);
     }
     base::Status set_lifecycle(const std::string& agent, LifecycleAction action,
                                const Caller& caller) override {
@@ -268,10 +292,12 @@ private:
     Capabilities capabilities_;
     identity::AgentLocks locks_;
     Transactions transactions_;
+    homes::Homes homes_;
     Health health_;
     scheduler::Scheduler scheduler_;
     LocalReads reads_;
     LocalControl control_;
+    LocalSkills skills_;
     LocalWork work_;
     LocalDeliveries deliveries_;
     LocalWebhooks webhooks_;

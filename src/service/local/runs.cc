@@ -160,6 +160,25 @@ base::Result<domain::Message> LocalRuns::receive(const RunRequest& request, cons
     return ingress::receive(std::move(raw), parts_.turn.clock.now(), parts_.turn.ids);
 }
 
+// The home of a named agent that is to be made. A temporary one has a bare folder, and one that
+// exists has its home.
+base::Result<homes::Creation> LocalRuns::make_home(const RunRequest& request,
+                                                   const domain::AgentId& agent) const {
+    if (!request.agent) return homes::Creation();
+    bool is_known = false;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        is_known = TRY(tx.agent(agent)).has_value();
+        return {};
+    }));
+    if (!is_known) return parts_.control.make_home(agent, request.template_);
+    if (request.template_)
+        return fail(ErrorCode::Conflict,
+                    "agent {} exists already, and a template is applied to a new agent only",
+                    agent);
+    TRY(parts_.control.complete_default(agent));
+    return homes::Creation();
+}
+
 // Makes the agent if need be and puts it where it is to work. Only under its lock: another process
 // may be running it.
 base::Status LocalRuns::prepare_agent(events::Log& log, const RunRequest& request,
@@ -197,13 +216,16 @@ base::Result<RunHold> LocalRuns::start(const RunRequest& request, const Caller& 
                                                .ended = std::move(ended)});
     TRY(reserve(run));
     const auto admitted = [&]() -> base::Status {
+        auto home = TRY(make_home(request, agent));
         run->lock = TRY(parts_.locks.take(parts_.turn.home_of(agent), agent.value));
-        return parts_.transactions.write([&](events::Log& log) -> base::Status {
+        TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
             TRY(prepare_agent(log, request, agent, entry));
             if (message) TRY(LocalDeliveries::admit(log, *message, std::nullopt));
             run->baseline = TRY(load_baseline(log.tx(), agent));
             return {};
-        });
+        }));
+        home.keep();
+        return {};
     }();
     if (!admitted) {
         forget(run);

@@ -69,6 +69,8 @@ private:
         const RunRequest& request, const domain::AgentId& agent) const;
     base::Result<domain::Message> receive(const RunRequest& request, const Caller& caller,
                                           const domain::AgentId& agent) const;
+    base::Result<homes::Creation> make_home(const RunRequest& request,
+                                            const domain::AgentId& agent) const;
     base::Status prepare_agent(events::Log& log, const RunRequest& request,
                                const domain::AgentId& id,
                                const std::optional<domain::WorkspaceEntry>& entry);

@@ -14,6 +14,8 @@ using base::fail;
 
 constexpr std::int64_t kEventPageMax = 512;
 constexpr std::chrono::milliseconds kTaskYieldDefault = 10s;
+// A skill or a template may come from the network, file by file.
+constexpr std::chrono::milliseconds kInstallTimeout = 300s;
 
 std::string agent_path(const std::string& agent, std::string_view rest) {
     return fmt::format("/agents/{}{}", base::percent_encoded(agent), rest);
@@ -287,7 +289,37 @@ base::Result<domain::AgentIdentity> RemoteService::create_agent(
     const Caller& /*caller*/) {
     json::object body;
     put(body, "template", template_name);
-    return decode<domain::AgentIdentity>(TRY(control(agent, "/create", body)), "create");
+    return decode<domain::AgentIdentity>(TRY(control(agent, "/create", body, kInstallTimeout)),
+                                         "create");
+}
+
+base::Result<std::vector<json::object>> RemoteService::templates() {
+    return decode_list<json::object>(TRY(client_.get("/templates")), "templates");
+}
+
+base::Result<std::vector<json::object>> RemoteService::skills(const std::string& agent) {
+    const auto answer = TRY(get_object(agent_path(agent, "/skills")));
+    const auto* list = base::find(answer, "skills");
+    return decode_list<json::object>(list ? *list : json::value(nullptr), "skills");
+}
+
+base::Result<json::object> RemoteService::skill(const std::string& agent, const std::string& name) {
+    return get_object(agent_path(agent, "/skills/" + percent_encoded(name)));
+}
+
+base::Result<std::string> RemoteService::install_skill(const std::string& agent,
+                                                       const SkillInstall& request,
+                                                       const Caller& /*caller*/) {
+    const auto answer =
+        TRY(control(agent, "/skills/install", {{"kind", base::to_json(request)}}, kInstallTimeout));
+    return base::string_at(answer, "skill_name");
+}
+
+base::Result<std::string> RemoteService::uninstall_skill(const std::string& agent,
+                                                         const std::string& name,
+                                                         const Caller& /*caller*/) {
+    const auto answer = TRY(control(agent, "/skills/uninstall", {{"name", name}}));
+    return base::string_at(answer, "skill_name");
 }
 
 base::Status RemoteService::set_lifecycle(const std::string& agent, LifecycleAction action,

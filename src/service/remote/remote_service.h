@@ -67,6 +67,13 @@ public:
     base::Result<domain::AgentIdentity> create_agent(
         const std::string& agent, const std::optional<std::string>& template_name,
         const Caller& caller) override;
+    base::Result<std::vector<json::object>> templates() override;
+    base::Result<std::vector<json::object>> skills(const std::string& agent) override;
+    base::Result<json::object> skill(const std::string& agent, const std::string& name) override;
+    base::Result<std::string> install_skill(const std::string& agent, const SkillInstall& request,
+                                            const Caller& caller) override;
+    base::Result<std::string> uninstall_skill(const std::string& agent, const std::string& name,
+                                              const Caller& caller) override;
     base::Status set_lifecycle(const std::string& agent, LifecycleAction action,
                                const Caller& caller) override;
     base::Result<json::object> abort_run(const std::string& agent,

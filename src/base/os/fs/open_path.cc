@@ -55,7 +55,7 @@ int walk(int root, const fs::path& relative, int flags, mode_t mode) {
 }
 
 Result<Fd> open_in(int root, const fs::path& relative, const fs::path& shown, int flags,
-                   mode_t mode) {
+                   mode_t mode, Links links = Links::Refuse) {
     if (std::ranges::find(relative, "..") != relative.end() || relative.native().contains('\0') ||
         relative.is_absolute())
         return refused(shown);
@@ -63,7 +63,8 @@ Result<Fd> open_in(int root, const fs::path& relative, const fs::path& shown, in
     open_how how{};
     how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
     how.mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? mode : 0;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+    if (links == Links::Refuse) how.resolve |= RESOLVE_NO_SYMLINKS;
     long opened = ::syscall(SYS_openat2, root, name.c_str(), &how, sizeof how);
     if (opened < 0 && (errno == ENOSYS || errno == EPERM)) opened = walk(root, name, flags, mode);
     if (opened < 0) return open_failed(shown);
@@ -90,15 +91,20 @@ Result<Fd> open_beneath(int root, const fs::path& path, int flags, mode_t mode) 
     return open_in(root, path, path, flags, mode);
 }
 
-Result<std::string> read_file_beneath(const fs::path& root, const fs::path& path,
-                                      std::size_t bytes_max) {
+Result<Fd> open_file_beneath(const fs::path& root, const fs::path& path, Links links) {
     const Fd folder(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!folder) return open_failed(root);
-    const Fd file = TRY(open_in(folder.get(), path, root / path, O_RDONLY | O_NONBLOCK, 0));
+    Fd file = TRY(open_in(folder.get(), path, root / path, O_RDONLY | O_NONBLOCK, 0, links));
     struct stat info{};
     if (::fstat(file.get(), &info) != 0) return fail_errno("read " + path.string());
     if (!S_ISREG(info.st_mode))
         return fail(ErrorCode::InvalidInput, "{} is not a regular file", (root / path).string());
+    return file;
+}
+
+Result<std::string> read_file_beneath(const fs::path& root, const fs::path& path,
+                                      std::size_t bytes_max, Links links) {
+    const Fd file = TRY(open_file_beneath(root, path, links));
     std::string bytes;
     char piece[16 * 1024];
     for (;;) {

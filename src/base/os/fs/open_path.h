@@ -30,10 +30,18 @@ Result<Fd> open_without_links(const std::filesystem::path& path, int flags, mode
 // is the folder itself.
 Result<Fd> open_beneath(int root, const std::filesystem::path& path, int flags, mode_t mode = 0);
 
-// The content of a regular file beneath `root`, a folder path that may itself contain links; the
-// path beneath it may not. Fails as open_beneath() and read_file() do; a pipe or device is
-// InvalidInput and never blocks.
+// What happens at a symbolic link beneath the root: it is refused, or followed as long as it leads
+// to something beneath the root.
+enum class Links { Refuse, FollowBeneath };
+
+// Opens a regular file beneath `root`, a folder path that may itself contain links, for reading.
+// Fails as open_beneath() does; a folder, pipe or device is InvalidInput and never blocks.
+Result<Fd> open_file_beneath(const std::filesystem::path& root, const std::filesystem::path& path,
+                             Links links = Links::Refuse);
+
+// The content of such a file. Fails as open_file_beneath() and read_file() do.
 Result<std::string> read_file_beneath(const std::filesystem::path& root,
-                                      const std::filesystem::path& path, std::size_t bytes_max);
+                                      const std::filesystem::path& path, std::size_t bytes_max,
+                                      Links links = Links::Refuse);
 
 }  // namespace base

@@ -60,6 +60,16 @@ TEST_F(OpenPath, ReadsRegularFilesOnly) {
     EXPECT_EQ(read_file_beneath(top_ / "root", "link", 100).error().code, ErrorCode::Refused);
 }
 
+TEST_F(OpenPath, FollowsALinkThatStaysBeneathWhereThatIsAllowed) {
+    const auto read = [&](const char* path) {
+        return read_file_beneath(top_ / "root", path, 100, Links::FollowBeneath);
+    };
+    EXPECT_EQ(read("inside/file"), "text");
+    fs::create_symlink("/proc/self/environ", top_ / "root/magic");
+    for (const char* path : {"link", "folder/secret", "magic"})
+        EXPECT_EQ(read(path).error().code, ErrorCode::Refused) << path;
+}
+
 TEST_F(OpenPath, TheIdOfAFileIsNotItsName) {
     const auto before = open_without_links(top_ / "root/sub/file", O_PATH);
     fs::rename(top_ / "root/sub/file", top_ / "root/sub/moved");

@@ -4,9 +4,11 @@
 
 #include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
+#include "domain/events/tools.h"
 #include "flow/admission/follow_up.h"
 #include "flow/notify/notify.h"
 #include "flow/queue/read_results.h"
+#include "flow/turn/skill_uses.h"
 #include "flow/work_items/work_items.h"
 
 namespace turn {
@@ -99,6 +101,26 @@ base::Status request_notification(Written& step, const tools::Mutation& mutation
     return notify::request(step.log, notification, step.attempt.operator_route);
 }
 
+void activate_skill(Decided& step, const tools::Mutation& mutation) {
+    const auto& [use, session] = *mutation.as<SkillUsed>();
+    const bool was_active = skills::activate(step.agent.active_skills, use, step.agent.agent_id,
+                                             step.attempt.turn_index, session);
+    const auto& active = step.agent.active_skills.back();
+    step.events.push_back(
+        domain::events::SkillActivated{.agent_id = step.agent.agent_id,
+                                       .skill_id = use.skill.skill_id,
+                                       .skill_name = use.skill.name,
+                                       .path = use.path,
+                                       .entrypoint_path = use.skill.path,
+                                       .scope = use.skill.scope,
+                                       .activation_source = active.activation_source,
+                                       .activation_state = active.activation_state,
+                                       .load_reason = use.reason,
+                                       .turn_index = step.attempt.turn_index,
+                                       .run_id = step.attempt.run_id,
+                                       .repeated = was_active});
+}
+
 const std::map<std::type_index, MutationRules>& table() {
     static const std::map<std::type_index, MutationRules> rules{
         {typeid(domain::SleepRequest), {.decide = keep_sleep_request}},
@@ -112,6 +134,7 @@ const std::map<std::type_index, MutationRules>& table() {
         {typeid(work::Promote), {.write = promote_report}},
         {typeid(domain::OperatorNotification),
          {.decide = tell_operator, .write = request_notification}},
+        {typeid(SkillUsed), {.decide = activate_skill}},
     };
     return rules;
 }

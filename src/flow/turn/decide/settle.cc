@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/skills/activation.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "domain/events/turn.h"
@@ -83,6 +84,7 @@ void close(Step& step, const Facts& facts, domain::TerminalKind kind,
 }
 
 void complete(Step& step, const Facts& facts, base::Time now) {
+    skills::promote(step.agent.active_skills);
     close(step, facts, domain::TerminalKind::Completed, std::nullopt, now);
     statistics_of(step, facts).last_runtime_failure.reset();
     step.briefs.push_back({.kind = domain::BriefKind::Result,

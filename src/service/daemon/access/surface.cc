@@ -46,13 +46,12 @@ json::object runtime_surface(const config::Config& config) {
     for (const auto& fallback : config.fallbacks) fallbacks.emplace_back(fallback.text());
     json::array catalog;
     for (const auto& [ref, override_] : config.models.overrides) catalog.emplace_back(ref);
-    json::value output = nullptr;
-    if (config.models.max_output_tokens) output = *config.models.max_output_tokens;
+    const auto output = config.models.max_output_tokens.value_or(config::kMaxOutputTokens);
     return {{"model_default", config.model ? config.model->text() : ""},
             {"model_fallbacks", std::move(fallbacks)},
             {"model_catalog", std::move(catalog)},
             {"unknown_model_fallback_configured", config.models.unknown_fallback.has_value()},
-            {"runtime_max_output_tokens", std::move(output)},
+            {"runtime_max_output_tokens", output},
             {"default_tool_output_tokens", config.default_tool_output_tokens},
             {"max_tool_output_tokens", config.max_tool_output_tokens},
             {"disable_provider_fallback", config.disable_provider_fallback},

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "agent/homes/builtin_templates.h"
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
 #include "agent/workspace/choose.h"
 #include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
-#include "base/os/files.h"
 #include "domain/events/control.h"
 #include "domain/events/workspace.h"
 #include "flow/scheduler/lifecycle.h"
@@ -100,7 +100,42 @@ base::Result<domain::Agent> LocalControl::make_agent(events::Log& log, const dom
 }
 
 base::Status LocalControl::boot(const domain::AgentId& agent) const {
-    return base::make_folders(parts_.turn.home_of(agent), 0700);
+    return parts_.homes.complete(agent);
+}
+
+base::Status LocalControl::complete_default(const domain::AgentId& agent) {
+    if (agent.value != parts_.default_agent) return {};
+    prepare_homes();
+    return boot(agent);
+}
+
+void LocalControl::prepare_homes() {
+    parts_.homes.prepare([this](const domain::AgentId& agent) {
+        bool is_known = true;  // In doubt nothing is removed.
+        (void)parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+            is_known = TRY(tx.agent(agent)).has_value();
+            return {};
+        });
+        return is_known;
+    });
+}
+
+base::Result<homes::Creation> LocalControl::make_home(
+    const domain::AgentId& agent, const std::optional<std::string>& template_name) {
+    if (template_name && agent.value == parts_.default_agent)
+        return fail(ErrorCode::InvalidInput,
+                    "the default agent {} is made from the template {}; edit its AGENTS.md instead",
+                    agent, homes::kDefaultTemplate);
+    prepare_homes();
+    return parts_.homes.create(agent, template_name, parts_.turn.clock.now());
+}
+
+base::Result<std::vector<json::object>> LocalControl::templates() {
+    prepare_homes();
+    std::vector<json::object> list;
+    for (const auto& entry : parts_.homes.templates())
+        list.push_back(base::to_json(entry).as_object());
+    return list;
 }
 
 base::Result<domain::AgentIdentity> LocalControl::create_agent(
@@ -113,19 +148,32 @@ base::Result<domain::AgentIdentity> LocalControl::create_agent(
                     "'{}' is not an agent id: use letters, digits, '.', '-' and '_', at most 64 of "
                     "them, and do not start with tmp_",
                     agent);
-    if (template_name)
-        return fail(ErrorCode::Unavailable, "this build has no agent templates; leave it out");
-    domain::Agent made;
-    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
-        if (auto known = TRY(log.tx().agent(id))) {
-            made = std::move(*known);
-            return {};
-        }
-        made = TRY(make_agent(log, id, false, base::enum_name(caller.admission)));
-        made.booting = true;
-        return log.tx().put_agent(made);
-    }));
-    if (!made.booting) return made.identity;
+    std::optional<domain::Agent> made;
+    const auto find = [&](store::Tx& tx) -> base::Status {
+        made = TRY(tx.agent(id));
+        if (made && made->identity.status == domain::IdentityStatus::Archived)
+            return fail(ErrorCode::Conflict, "agent {} is archived; choose another id", id);
+        if (made && template_name)
+            return fail(ErrorCode::Conflict,
+                        "agent {} exists already, and a template is applied to a new agent only",
+                        id);
+        return {};
+    };
+    TRY(parts_.transactions.read(find));
+    if (!made) {
+        auto home = TRY(make_home(id, template_name));
+        TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
+            TRY(find(log.tx()));
+            if (made) return {};
+            made = TRY(make_agent(log, id, false, base::enum_name(caller.admission)));
+            made->booting = true;
+            return log.tx().put_agent(*made);
+        }));
+        home.keep();
+    } else if (!made->booting) {
+        TRY(complete_default(id));
+    }
+    if (!made->booting) return made->identity;
     // A crash before the second commit leaves it booting; the scheduler or the next caller
     // continues.
     TRY(boot(id));
@@ -136,7 +184,7 @@ base::Result<domain::AgentIdentity> LocalControl::create_agent(
         TRY(log.tx().put_agent(*known));
         return identity::record_state(log, id, domain::AgentStatus::Booting);
     }));
-    return made.identity;
+    return made->identity;
 }
 
 base::Status LocalControl::set_lifecycle(const std::string& agent, LifecycleAction action,

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "agent/homes/homes.h"
 #include "agent/identity/views.h"
 #include "exec/tasks/host.h"
 #include "flow/scheduler/scheduler.h"
@@ -33,6 +34,7 @@ public:
         const Capabilities& capabilities;
         const NameModel& name_model;
         const TaskOf& task_of;
+        homes::Homes& homes;
         const std::string& default_agent;
     };
     explicit LocalControl(Parts parts) : parts_(parts) {}
@@ -42,6 +44,7 @@ public:
     base::Result<domain::AgentIdentity> create_agent(
         const std::string& agent, const std::optional<std::string>& template_name,
         const Caller& caller);
+    base::Result<std::vector<json::object>> templates();
     base::Status set_lifecycle(const std::string& agent, LifecycleAction action,
                                const Caller& caller);
     base::Result<json::object> abort_run(const std::string& agent,
@@ -67,8 +70,14 @@ public:
     // caller's transaction.
     base::Result<domain::Agent> make_agent(events::Log& log, const domain::AgentId& id,
                                            bool temporary, std::string_view admission);
-    // Makes the agent's folder. Safe to repeat.
+    // The home of a new agent, for the caller to keep when the agent is stored.
+    base::Result<homes::Creation> make_home(const domain::AgentId& agent,
+                                            const std::optional<std::string>& template_name);
+    // Completes the agent's home. Safe to repeat.
     base::Status boot(const domain::AgentId& agent) const;
+    // The same for the default agent only: homes of earlier versions lack its AGENTS.md.
+    base::Status complete_default(const domain::AgentId& agent);
+    void prepare_homes();
     // Asks for the end of all of the agent's tasks, on the loop.
     void order_stops(const domain::AgentId& agent);
 

@@ -5,7 +5,9 @@
 #include <ranges>
 
 #include "agent/identity/closure.h"
+#include "agent/skills/activation.h"
 #include "agent/workspace/workspace.h"
+#include "base/text.h"
 #include "domain/events/control.h"
 #include "flow/ingress/ingress.h"
 #include "flow/scheduler/open.h"
@@ -112,14 +114,26 @@ void LocalReads::notify(const events::Committed& committed) {
     }
 }
 
+void LocalReads::add_files(json::object& summary, const domain::Agent& agent) const {
+    const auto home = parts_.turn.home_of(agent.agent_id);
+    add_guidance_sources(summary, parts_.turn.user_home, home);
+    add_skills(
+        summary,
+        {.catalogue = skills::discover(skills::places_of(agent, parts_.turn.user_home, home)),
+         .active = skills::shown(agent.active_skills, parts_.turn.session),
+         .templates = parts_.homes.templates()});
+}
+
 base::Result<json::object> LocalReads::status(const std::string& agent) const {
     json::object summary;
+    domain::Agent known;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        known = TRY(known_agent(tx, domain::AgentId{agent}));
         summary = TRY(summary_of(tx, domain::AgentId{agent},
                                  parts_.turn.execution_of(domain::AgentId{agent}), parts_.models));
         return {};
     }));
-    add_guidance_sources(summary, parts_.turn.home_of(domain::AgentId{agent}));
+    add_files(summary, known);
     return summary;
 }
 
@@ -208,12 +222,14 @@ base::Result<std::vector<json::object>> LocalReads::agent_list(const AgentsQuery
 
 base::Result<json::object> LocalReads::state(const std::string& agent) const {
     json::object view;
+    domain::Agent known;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        known = TRY(known_agent(tx, domain::AgentId{agent}));
         view = TRY(state_view(tx, domain::AgentId{agent},
                               parts_.turn.execution_of(domain::AgentId{agent}), parts_.models));
         return {};
     }));
-    add_guidance_sources(view["agent"].as_object(), parts_.turn.home_of(domain::AgentId{agent}));
+    add_files(view["agent"].as_object(), known);
     return view;
 }
 
@@ -280,6 +296,7 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
                                                .trust = trust},
                                               parts_.turn.clock.now(), parts_.turn.ids));
     context::Frame frame;
+    std::vector<context::Guidance> guidance;
     const auto home = parts_.turn.home_of(id);
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         auto known = TRY(known_agent(tx, id));
@@ -288,7 +305,12 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
         scheduler::OpenInput input{.model_ref = parts_.models.runtime_default_model};
         input.home = home;
         input.home_workspace = workspace::agent_home(id, home);
-        input.guidance = scheduler::read_guidance(home, known.active_workspace_entry);
+        input.guidance =
+            context::read_guidance({parts_.turn.user_home, home, known.active_workspace_entry});
+        guidance = input.guidance;
+        input.skills =
+            skills::discover(skills::places_of(known, parts_.turn.user_home, home)).skills;
+        input.session = parts_.turn.session;
         known.execution = parts_.turn.execution_of(id);
         input.tools = turn::declarations(parts_.turn.dispatcher.registry(), known);
         frame = TRY(scheduler::plan_frame(tx, known, message, input));
@@ -296,7 +318,12 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
     }));
     context::reveal(frame.context_blocks,
                     [this](const auto& trigger) { return parts_.capabilities.url_of(trigger); });
-    std::string dump;
+    std::string dump = "## instruction_sources\n";
+    for (const auto& [source, text] : guidance)
+        dump += fmt::format("- {} {} {}\n", base::enum_name(source.scope),
+                            base::enum_name(source.kind), base::printable(source.path));
+    if (guidance.empty()) dump += "none\n";
+    dump += "\n";
     for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
         for (const auto& block : *blocks) dump += block.text + "\n\n";
     return dump;

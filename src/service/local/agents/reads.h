@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "agent/homes/homes.h"
 #include "agent/identity/views.h"
 #include "flow/turn/runner.h"
 #include "service/local/agents/capabilities.h"
@@ -22,6 +23,7 @@ public:
         const turn::Parts& turn;  // Clock, ids, tools, and where agents live.
         const identity::ModelFacts& models;
         const Capabilities& capabilities;
+        const homes::Homes& homes;
     };
     explicit LocalReads(Parts parts);
 
@@ -59,6 +61,8 @@ private:
     base::Result<Listed<T>> history(const std::string& agent, const ListQuery& query,
                                     HistoryRead<T> read) const;
     void notify(const events::Committed& committed);
+    // What is read from files: guidance and skills of the agent.
+    void add_files(json::object& summary, const domain::Agent& agent) const;
 
     Parts parts_;
     std::mutex watchers_mutex_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/context/guidance.h"
 #include "base/text.h"
 #include "service/local/agents/transactions.h"
 
@@ -69,13 +70,6 @@ base::Status add_attached(store::Tx& tx, const domain::Agent& agent, json::objec
     return {};
 }
 
-void add_source(json::object& sources, const char* name, const char* scope, const char* kind,
-                const std::filesystem::path& file) {
-    std::error_code ignored;  // A link is not sent to the model.
-    if (std::filesystem::is_regular_file(std::filesystem::symlink_status(file, ignored)))
-        sources[name] = json::object{{"scope", scope}, {"kind", kind}, {"path", file.string()}};
-}
-
 // Records: open and unblocked ones, blocked ones, then the completed ones that changed last.
 base::Result<json::array> work_items_view(store::Tx& tx, const domain::AgentId& agent) {
     using domain::WorkReadiness;
@@ -128,18 +122,27 @@ base::Result<json::object> summary_of(store::Tx& tx, const domain::AgentId& agen
     return summary;
 }
 
-void add_guidance_sources(json::object& summary, const std::filesystem::path& agent_home) {
+void add_guidance_sources(json::object& summary, const std::filesystem::path& user_home,
+                          const std::filesystem::path& agent_home) {
+    context::GuidanceRoots roots{.user_home = user_home, .agent_home = agent_home};
+    if (const auto* execution = base::find(summary, "execution"))
+        roots.workspace = domain::WorkspaceEntry{
+            .workspace_anchor = base::string_at(*execution, "workspace_anchor")};
     json::object sources;
-    add_source(sources, "agent_source", "agent", "agents_md", agent_home / "AGENTS.md");
-    const auto* execution = base::find(summary, "execution");
-    const std::filesystem::path anchor =
-        execution ? base::string_at(*execution, "workspace_anchor") : std::string();
-    if (!anchor.empty() && anchor != agent_home) {
-        add_source(sources, "workspace_source", "workspace", "claude_md_fallback",
-                   anchor / "CLAUDE.md");
-        add_source(sources, "workspace_source", "workspace", "agents_md", anchor / "AGENTS.md");
-    }
+    for (const auto& source : context::guidance_sources(roots))
+        sources[fmt::format("{}_source", base::enum_name(source.scope))] = base::to_json(source);
     summary["loaded_agents_md"] = std::move(sources);
+}
+
+void add_skills(json::object& summary, const SkillsFacts& facts) {
+    const json::value skills = base::to_json(facts.catalogue.skills);
+    const json::value active = base::to_json(facts.active);
+    summary["skills"] = {{"agent_templates_catalog", base::to_json(facts.templates)},
+                         {"discovered_roots", base::to_json(facts.catalogue.roots)},
+                         {"discoverable_skills", skills},
+                         {"attached_skills", skills},
+                         {"active_skills", active}};
+    if (auto* state = summary.if_contains("agent")) state->as_object()["active_skills"] = active;
 }
 
 base::Result<json::object> state_view(store::Tx& tx, const domain::AgentId& agent,

@@ -34,6 +34,9 @@ Exit on(const WebhookCommand& command, const Context& context);
 Exit on(const WorkCommand& command, const Context& context);  // work.cc
 Exit on(const WaitListCommand& command, const Context& context);
 
+Exit on(const TemplatesCommand& command, const Context& context);  // skills.cc
+Exit on(const SkillCommand& command, const Context& context);
+
 inline std::string agent_of(const std::optional<std::string>& named, const Context& context) {
     return named.value_or(context.default_agent);
 }

@@ -56,7 +56,7 @@ void add_agents(CLI::App& app, Invocation& invocation) {
     agent->require_subcommand(0, 1);
     agent->footer(
         "\nExamples:\n"
-        "  holon agent create reviewer\n"
+        "  holon agent create reviewer --template holon-reviewer\n"
         "  holon agent list\n"
         "  holon agent stop reviewer");
     agent->add_option("--home", invocation.home, kHomeHelp);
@@ -69,7 +69,8 @@ void add_agents(CLI::App& app, Invocation& invocation) {
         add_command<AgentCreateCommand>(*agent, invocation, "create", "Create a named agent");
     create.sub->add_option("agent", create.action->agent, "Its id")->required();
     create.sub->add_option("--template", create.action->template_name,
-                           "The template to create it from");
+                           "An id of holon templates list, the absolute path of a folder, or "
+                           "https://github.com/OWNER/REPO/tree/REF/PATH");
     add_lifecycle(*agent, invocation);
     const auto abort = add_named<AbortCommand>(
         *agent, invocation, "abort", "Abort the current turn and leave the agent stopped");

@@ -49,6 +49,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
     sub->add_option("--agent", run->request.agent, "Use this agent instead of a temporary one");
     sub->add_flag("--create-agent", run->request.create_agent,
                   "Create the agent if it does not exist");
+    sub->add_option("--template", run->request.template_,
+                    "What to create the agent from; see holon templates list");
     sub->add_flag("--resume", run->request.resume, "Resume the open work of --agent");
     add_trust(*sub, run->request.trust);
     sub->add_option("--max-turns", run->request.max_turns, "Ask the model at most this often")
@@ -66,6 +68,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
         if (run->request.text.empty() && !run->request.resume) throw CLI::RequiredError("TEXT");
         if (run->request.create_agent && !run->request.agent)
             throw CLI::RequiresError("--create-agent", "--agent");
+        if (run->request.template_ && !run->request.create_agent)
+            throw CLI::RequiresError("--template", "--create-agent");
         if (run->request.resume && !run->request.agent)
             throw CLI::RequiresError("--resume", "--agent");
         invocation.command = Command(*run);
@@ -139,6 +143,8 @@ bool works_without_runtime(const Command& command) {
         // Each is one commit, which the next daemon acts on.
         bool operator()(const WorkCommand&) const { return true; }
         bool operator()(const WaitListCommand&) const { return true; }
+        bool operator()(const TemplatesCommand&) const { return true; }
+        bool operator()(const SkillCommand&) const { return true; }
         bool operator()(const LifecycleCommand& lifecycle) const {
             return lifecycle.action == service::LifecycleAction::Recover ||
                    lifecycle.action == service::LifecycleAction::RecoverDropMessage;
@@ -177,6 +183,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     add_agents(app, invocation);
     add_control(app, invocation);
     add_work(app, invocation);
+    add_skills(app, invocation);
     add_daemon(app, invocation);
     add_plans(app, invocation);
     add_settings(app, invocation);

@@ -136,6 +136,20 @@ struct WorkCommand {
     std::optional<std::string> agent{};
     bool json{false};
 };
+struct TemplatesCommand {
+    bool json{false};
+};
+enum class SkillVerb { List, Show, Install, Uninstall };
+struct SkillCommand {
+    SkillVerb verb{SkillVerb::List};
+    std::string name{};  // Or a path, URL or package, to install it.
+    bool builtin{false};
+    bool remote{false};
+    bool copy{false};
+    std::optional<std::string> skill{};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
 struct WaitListCommand {
     std::optional<std::string> agent{};
     bool json{false};
@@ -171,9 +185,10 @@ using Command =
     std::variant<RunCommand, StatusCommand, TranscriptCommand, TailCommand, EventsCommand,
                  AgentListCommand, AgentModelGetCommand, AgentModelSetCommand,
                  AgentModelClearCommand, PromptCommand, TaskCommand, TimerCommand, WorkCommand,
-                 WaitListCommand, LifecycleCommand, AbortCommand, AgentCreateCommand,
-                 WorkspaceAttachCommand, WorkspaceExitCommand, WorkspaceDetachCommand,
-                 TriggerCommand, WebhookCommand, DebugPromptCommand, DebugLatencyCommand>;
+                 TemplatesCommand, SkillCommand, WaitListCommand, LifecycleCommand, AbortCommand,
+                 AgentCreateCommand, WorkspaceAttachCommand, WorkspaceExitCommand,
+                 WorkspaceDetachCommand, TriggerCommand, WebhookCommand, DebugPromptCommand,
+                 DebugLatencyCommand>;
 
 // Is the command safe on the store when no daemon runs? It only reads, or what it writes is one
 // commit that the next daemon uses.

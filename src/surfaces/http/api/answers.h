@@ -39,6 +39,20 @@ struct Ok {
 };
 BOOST_DESCRIBE_STRUCT(Ok, (), (ok))
 
+struct InstalledSkills {
+    bool ok{true};
+    std::string agent_id;
+    std::vector<json::object> skills{};
+};
+BOOST_DESCRIBE_STRUCT(InstalledSkills, (), (ok, agent_id, skills))
+
+struct SkillChanged {
+    bool ok{true};
+    std::string agent_id;
+    std::string skill_name;
+};
+BOOST_DESCRIBE_STRUCT(SkillChanged, (), (ok, agent_id, skill_name))
+
 struct Root {
     bool ok{true};
     std::string default_agent;

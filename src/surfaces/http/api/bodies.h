@@ -114,6 +114,18 @@ constexpr auto describe_fields(const WorkBlockBody*) {
           .keywords = R"("minimum":1)"}});
 }
 
+struct SkillInstallBody {
+    service::SkillInstall kind{};
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(SkillInstallBody, (), (kind, trust))
+
+struct SkillNameBody {
+    std::string name;
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(SkillNameBody, (), (name, trust))
+
 struct DebugPromptBody {
     std::string text;
     std::optional<domain::TrustLevel> trust{};

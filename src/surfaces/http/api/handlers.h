@@ -111,6 +111,14 @@ Answer unblock(const Context&, const Request&);
 Answer done(const Context&, const Request&);
 }  // namespace work
 
+namespace skills {
+Answer templates(const Context&, const Request&);
+Answer list(const Context&, const Request&);
+Answer show(const Context&, const Request&);
+Answer install(const Context&, const Request&);
+Answer uninstall(const Context&, const Request&);
+}  // namespace skills
+
 namespace gates {
 Answer list(const Context&, const Request&);
 Answer show(const Context&, const Request&);

@@ -266,6 +266,17 @@ constexpr Route kRoutes[] = {
     post("/control/runs/{run_id}/finish",
          "Removes the temporary agent of a run that has completed.", runs::finish,
          body_schema<TrustBody>, answer_schema<Ok>),
+    get("/templates", "What agents can be created from.", skills::templates,
+        answer_schema<std::vector<json::object>>),
+    get(AGENT "/skills", "The agent's own skills.", skills::list, answer_schema<InstalledSkills>),
+    of_history(get(AGENT "/skills/{skill}",
+                   "A skill that the agent can discover, with its SKILL.md.", skills::show,
+                   any_json)),
+    post(CONTROL "/skills/install",
+         "Installs a skill: a builtin one, one of the user's, a folder, or one on GitHub.",
+         skills::install, strict_schema<SkillInstallBody>, answer_schema<SkillChanged>),
+    post(CONTROL "/skills/uninstall", "Removes one of the agent's own skills.", skills::uninstall,
+         strict_schema<SkillNameBody>, answer_schema<SkillChanged>),
     {.method = Method::Post,
      .pattern = "/control/runtime/shutdown",
      .summary = "Shuts the process down. Does not stop agents.",
@@ -274,9 +285,6 @@ constexpr Route kRoutes[] = {
 
     later(Method::Get, AGENT "/worktree-summary", "The agent's worktrees."),
     later(Method::Get, "/worktree-summary", "The same for the default agent."),
-    later(Method::Get, AGENT "/skills", "Installed skills."),
-    later(Method::Post, CONTROL "/skills/install", "Installs a skill."),
-    later(Method::Post, CONTROL "/skills/uninstall", "Removes a skill."),
 };
 
 #undef AGENT

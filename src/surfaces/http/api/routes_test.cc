@@ -416,9 +416,27 @@ TEST_P(Routes, UnknownPathsAndMethodsAreJsonErrors) {
     EXPECT_EQ(ask(get("/enqueue")).headers.at("allow"), "POST");
 }
 
+TEST_P(Routes, SkillsAreListedInstalledAndRemovedInTheShapesOfOlderClients) {
+    EXPECT_EQ(ask(get("/agents/main/skills")).json(),
+              (json::value{{"ok", true},
+                           {"agent_id", "main"},
+                           {"skills", {{{"skill_id", "agent:ghx"}, {"name", "ghx"}}}}}));
+    EXPECT_EQ(ask(get("/agents/main/skills/ghx")).json().at("text"), "how to");
+    EXPECT_EQ(ask(get("/templates")).json(), (json::value{{{"template_id", "holon-default"}}}));
+    const json::value changed{{"ok", true}, {"agent_id", "main"}, {"skill_name", "ghx"}};
+    EXPECT_EQ(ask(post("/control/agents/main/skills/install",
+                       R"({"kind":{"kind":"named","name":"ghx","mode":"linked"}})"))
+                  .json(),
+              changed);
+    EXPECT_EQ(ask(post("/control/agents/main/skills/uninstall", R"({"name":"ghx"})")).json(),
+              changed);
+    EXPECT_EQ(
+        ask(post("/control/agents/main/skills/install", R"({"kind":{"kind":"magic"}})")).status,
+        422);
+}
+
 TEST_P(Routes, PartsThatAreNotBuiltYetSaySo) {
-    for (const auto* path : {"/agents/main/skills", "/worktree-summary"})
-        EXPECT_EQ(refusal(get(path)), (Refusal{501, "not_supported"}));
+    EXPECT_EQ(refusal(get("/worktree-summary")), (Refusal{501, "not_supported"}));
 }
 
 TEST_P(Routes, AnOperatorsTransportIsBoundUsedAndRevoked) {

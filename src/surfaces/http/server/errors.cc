@@ -21,6 +21,7 @@ constexpr auto kByKind = std::to_array<std::pair<std::string_view, unsigned>>({
     {"not_supported", 501},
     {"payload_too_large", 413},
     {"rate_limited", 429},
+    {"remote_skill_install_failed", 502},
 });
 
 }  // namespace
