@@ -172,7 +172,7 @@ base::Result<Verdict> Gate::verdict_of(const std::string& name, const fs::path& 
 base::Result<Verdict> Gate::verdict_on(const std::string& name, const std::string& text,
                                        const fs::path& folder) const {
     FolderArtifacts artifacts((folder / kArtifactFolder).string());
-    auto verdict = TRY(TRY(parts_.validator())->validate(name, text, artifacts));
+    auto verdict = TRY(TRY(parts_.validator())->validate(text, artifacts));
     // A document that is checked where it happens to lie has no folder of its own.
     if (folder.filename() != name) return verdict;
     for (const auto& other : TRY(names_in(folder))) {
