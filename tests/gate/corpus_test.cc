@@ -82,7 +82,12 @@ TEST(Corpus, GeneratedSecretsAreFoundInEverySyntax) {
     }
 }
 
-// Any folder of real files without secrets: HOLON_HONEST_FOLDER=/usr/share/doc.
+bool is_download(const domain::GateReason& reason) {
+    return reason.rule == "install-from-url" || reason.rule == "pipe-to-shell";
+}
+
+// Any folder of real files without secrets: HOLON_HONEST_FOLDER=/usr/share/doc. Files that tell how
+// to download something and run it are counted, but hold nothing against the rules.
 TEST(Corpus, FilesOfAnHonestFolderAreAccepted) {
     const char* folder = std::getenv("HOLON_HONEST_FOLDER");
     if (!folder) GTEST_SKIP() << "set HOLON_HONEST_FOLDER to measure one";
@@ -93,7 +98,7 @@ TEST(Corpus, FilesOfAnHonestFolderAreAccepted) {
         const std::string text{std::istreambuf_iterator<char>(file), {}};
         const auto reasons = validator().check_text(text);
         ++files;
-        hit += !reasons.empty();
+        hit += !reasons.empty() && std::ranges::none_of(reasons, is_download);
         for (const auto& reason : reasons)
             fmt::print("  {} {}: {}\n", entry.path().string(), reason.rule,
                        reason.excerpt.value_or(""));
