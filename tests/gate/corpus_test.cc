@@ -1,4 +1,7 @@
 // How well the rules distinguish texts that must not enter from honest ones.
+#include <cstdlib>
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,6 +65,46 @@ TEST(Corpus, SecretsWithoutARuleOfTheirOwnAreFoundToo) {
     fmt::print("held out: recall {:.3f}, precision {:.3f}\n", found.share(), precision);
     EXPECT_GE(found.share(), 0.95);
     EXPECT_GE(precision, 0.95);
+}
+
+// By families and syntaxes (make_corpus.py); the unseen ones have other names, formats and syntaxes
+// than those that rules were written for.
+// contract: GATE-10
+TEST(Corpus, GeneratedSecretsAreFoundInEverySyntax) {
+    for (const std::string kind : {"generated", "unseen"}) {
+        const auto found = count(kind + "_secrets.txt", true, is_secret);
+        const auto wrong = count(kind + "_no_secrets.txt", false, any_reason);
+        const double precision = static_cast<double>(found.hits) / (found.hits + wrong.hits);
+        fmt::print("{}: recall {:.3f}, precision {:.3f}\n", kind, found.share(), precision);
+        EXPECT_GE(found.share(), 0.90) << kind;
+        EXPECT_GE(precision, 0.95) << kind;
+        EXPECT_LE(wrong.share(), 0.01) << kind;
+    }
+}
+
+bool is_download(const domain::GateReason& reason) {
+    return reason.rule == "install-from-url" || reason.rule == "pipe-to-shell";
+}
+
+// Any folder of real files without secrets: HOLON_HONEST_FOLDER=/usr/share/doc. Files that tell how
+// to download something and run it are counted, but hold nothing against the rules.
+TEST(Corpus, FilesOfAnHonestFolderAreAccepted) {
+    const char* folder = std::getenv("HOLON_HONEST_FOLDER");
+    if (!folder) GTEST_SKIP() << "set HOLON_HONEST_FOLDER to measure one";
+    int files = 0, hit = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream file(entry.path(), std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        const auto reasons = validator().check_text(text);
+        ++files;
+        hit += !reasons.empty() && std::ranges::none_of(reasons, is_download);
+        for (const auto& reason : reasons)
+            fmt::print("  {} {}: {}\n", entry.path().string(), reason.rule,
+                       reason.excerpt.value_or(""));
+    }
+    fmt::print("{}: {} of {} files hit\n", folder, hit, files);
+    EXPECT_LE(hit, files / 100);
 }
 
 // contract: GATE-12

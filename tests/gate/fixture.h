@@ -35,6 +35,15 @@ public:
         return found;
     }
 
+    std::vector<domain::GateDocument> rows(domain::GatePlace place) {
+        std::vector<domain::GateDocument> found;
+        EXPECT_TRUE(store_.read([&](store::Tx& tx) -> base::Status {
+            found = TRY(tx.gate_documents(place, 1000));
+            return {};
+        }));
+        return found;
+    }
+
     std::vector<std::string> events(const std::string& agent) {
         std::vector<std::string> kinds;
         EXPECT_TRUE(store_.read([&](store::Tx& tx) -> base::Status {

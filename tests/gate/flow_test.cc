@@ -134,7 +134,6 @@ TEST_F(Flow, AnythingElseInTheOutboxGoesToQuarantine) {
     folder.write("gate/outbox/notes.txt", "hello");
     folder.write("gate/outbox/TS-1/other.md", "hello");
     fs::create_symlink("/etc", folder.path("gate/outbox/TS-2"));
-    folder.write("gate/outbox/.writing-abc/x.md", "unfinished");
     Bench bench(*store, folder);
     ASSERT_TRUE(bench.gate.settle());
     for (const char* name : {"notes.txt", "TS-1", "TS-2"}) {
@@ -143,8 +142,25 @@ TEST_F(Flow, AnythingElseInTheOutboxGoesToQuarantine) {
             << name;
         EXPECT_EQ(bench.row(name)->reasons.at(0).rule, "document_missing") << name;
     }
-    EXPECT_TRUE(fs::exists(folder.path("gate/outbox/.writing-abc")));
     EXPECT_EQ(bench.events("nobody").size(), 3U);
+}
+
+TEST_F(Flow, WhatADeadProcessWasWritingIsRemovedAtOnceAndWhatALivingOneWritesStays) {
+    folder.write("gate/outbox/.writing-TS-dead/artifacts/stdout.txt", "half a secret");
+    folder.write("gate/outbox/.writing-file", "no folder");
+    const auto living = WritingFolder::make(folder.path("gate/outbox"), "TS-living");
+    ASSERT_TRUE(living) << living.error().message;
+    for (const char* id : {"TS-dead", "TS-living"})
+        ASSERT_TRUE(store->write(store::Durability::Disk, [&](store::Tx& tx) {
+            return tx.put_gate_document({.document_id = id, .agent_id = {"ada"}});
+        }));
+    Bench bench(*store, folder);
+    ASSERT_TRUE(bench.gate.settle());
+    EXPECT_FALSE(fs::exists(folder.path("gate/outbox/.writing-TS-dead")));
+    EXPECT_FALSE(fs::exists(folder.path("gate/outbox/.writing-file")));
+    EXPECT_TRUE(fs::exists(living->path()));
+    EXPECT_EQ(bench.row("TS-dead")->place, GatePlace::Purged);
+    EXPECT_EQ(bench.row("TS-living")->place, GatePlace::Outbox);
 }
 
 TEST_F(Flow, UnlistedFilesAreARejection) {

@@ -41,6 +41,9 @@ TEST(Kill, EveryDepositedResultIsInOnePlaceAfterwards) {
             EXPECT_THAT(bench.places(id), ElementsAre(id.ends_with("good") ? GatePlace::Inbound
                                                                            : GatePlace::Quarantine))
                 << id;
+        EXPECT_TRUE(std::filesystem::is_empty(bench.gate.place(GatePlace::Outbox, "")))
+            << "something is left in the outbox";
+        EXPECT_THAT(bench.rows(GatePlace::Outbox), testing::IsEmpty());
         for (const auto place : {GatePlace::Inbound, GatePlace::Quarantine}) {
             std::error_code missing;  // A process killed early had nothing for this place.
             for (const auto& entry :

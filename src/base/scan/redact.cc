@@ -29,7 +29,7 @@ std::string Redactor::redact(std::string_view text) const {
 }
 
 Redactor::Stream::Stream(const Redactor& redactor)
-    : reach_(redactor.scanner_->reach()), stream_(*redactor.scanner_) {}
+    : scanner_(*redactor.scanner_), reach_(scanner_.reach()), stream_(scanner_) {}
 
 // Gives out everything before `safe`. A value that is still open there is left for the next call.
 std::string Redactor::Stream::release(std::uint64_t safe) {
@@ -60,6 +60,7 @@ std::string Redactor::Stream::feed(std::string_view piece) {
     held_ += piece;
     total_ += piece.size();
     std::ranges::copy(stream_.take(), std::back_inserter(ahead_));
+    scanner_.drop_yielding(ahead_);
     ahead_ = merged(std::move(ahead_));
     std::uint64_t safe = total_ > reach_ ? total_ - reach_ : 0;
     if (const auto open = stream_.open_at()) safe = std::min(safe, *open);
@@ -69,6 +70,7 @@ std::string Redactor::Stream::feed(std::string_view piece) {
 std::string Redactor::Stream::finish() {
     stream_.finish();
     std::ranges::copy(stream_.take(), std::back_inserter(ahead_));
+    scanner_.drop_yielding(ahead_);
     ahead_ = merged(std::move(ahead_));
     for (auto& finding : ahead_) finding.end = std::min(finding.end, total_);
     return release(total_);

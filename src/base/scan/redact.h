@@ -33,6 +33,7 @@ public:
     private:
         std::string release(std::uint64_t safe);
 
+        const Scanner& scanner_;
         std::size_t reach_;
         Scanner::Stream stream_;
         std::vector<Finding> ahead_;  // Found, but not passed yet.

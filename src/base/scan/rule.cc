@@ -34,8 +34,9 @@ constexpr std::string_view embedded(const char (&bytes)[N]) {
 }
 
 base::Status check_rule(const Rule& rule) {
-    if (rule.pattern.has_value() == rule.value.has_value() ||
-        rule.value.has_value() == rule.keywords.empty())
+    const bool has_value = rule.value.has_value() || rule.by_name;
+    if (rule.pattern.has_value() == has_value ||
+        has_value == (rule.keywords.empty() && rule.prefixes.empty()))
         return fail(ErrorCode::InvalidInput,
                     "rule {} needs either a pattern, or keywords and a value", rule.id);
     if (rule.check && !find_check(*rule.check))
@@ -75,12 +76,11 @@ std::string literal(std::string_view text) {
 
 std::string expression(const Rule& rule) {
     if (rule.pattern) return *rule.pattern;
+    const bool has_prefixes = !rule.prefixes.empty();
     std::string names;
-    for (const auto& keyword : rule.keywords)
-        names += (names.empty() ? "" : "|") + literal(keyword);
-    return fmt::format(
-        R"((?i:{})[A-Za-z0-9_.\-]{{0,24}}["'`\])]{{0,2}}\s{{0,3}}(?:=>|:=|==?|:|,)\s{{0,3}}["'`\\]{{0,2}}({})(?:[^A-Za-z0-9+/=_\-]|\z))",
-        names, *rule.value);
+    for (const auto& word : has_prefixes ? rule.prefixes : rule.keywords)
+        names += (names.empty() ? "" : "|") + literal(word);
+    return fmt::format("(?{}:{})", has_prefixes ? "" : "i", names);
 }
 
 std::string example(std::string_view text) {

@@ -13,15 +13,20 @@
 namespace scan {
 
 // Either a `pattern`, whose first group is the value, or `keywords` with the shape of a `value`
-// that is given to a name holding one of them: KEYWORD_TOKEN=value, "keyword": "value".
-// Patterns are what Vectorscan and RE2 both read, over bytes, and match at most kMatchBytesMax.
+// that is given to a name holding one of them, in any syntax that assign/assigned.h reads:
+// KEYWORD_TOKEN=value, "keyword": "value"; or `prefixes` of a token with that shape. With `by_name`
+// name and value are judged together. Patterns are what Vectorscan and RE2 both read, over bytes,
+// and match at most kMatchBytesMax.
 struct Rule {
     std::string id;
     std::string description;
     std::string family{"secret"};
     std::optional<std::string> pattern{};
     std::vector<std::string> keywords{};
+    std::vector<std::string> prefixes{};  // Of tokens that have the shape of `value`.
     std::optional<std::string> value{};
+    bool by_name{false};
+    bool yields{false};                  // Of what another rule finds, it reports nothing.
     std::optional<std::string> until{};  // The value extends to this text, when it follows soon.
     double entropy{0};                   // Bits per byte that the value has at least.
     std::optional<std::string> check{};  // A name in checks.h that the value passes.
@@ -29,11 +34,14 @@ struct Rule {
     std::vector<std::string> bad{};      // Texts in which it finds nothing.
 };
 BOOST_DESCRIBE_STRUCT(Rule, (),
-                      (id, description, family, pattern, keywords, value, until, entropy, check,
-                       good, bad))
+                      (id, description, family, pattern, keywords, prefixes, value, by_name, yields,
+                       until, entropy, check, good, bad))
 constexpr auto describe_fields(const Rule*) {
     return std::to_array<base::FieldDoc>({{.field = "family", .has_default = true},
                                           {.field = "keywords", .has_default = true},
+                                          {.field = "prefixes", .has_default = true},
+                                          {.field = "by_name", .has_default = true},
+                                          {.field = "yields", .has_default = true},
                                           {.field = "entropy", .has_default = true},
                                           {.field = "good", .has_default = true},
                                           {.field = "bad", .has_default = true}});
@@ -48,7 +56,7 @@ std::span<const Rule> secret_rules();
 // The engine of just these, built with the program: for ScannerOptions::prepared.
 std::string_view prepared_secret_rules();
 
-// The whole expression of a rule.
+// The whole expression of a rule. That of keywords finds where one ends.
 std::string expression(const Rule& rule);
 
 // `text` so that an expression matches just it.

@@ -1,8 +1,11 @@
 #include "base/scan/scanner.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <tuple>
 
+#include "base/scan/engine/characters.h"
 #include "base/scan/engine/encodings.h"
 #include "base/scan/known.h"
 
@@ -10,16 +13,60 @@ namespace scan {
 namespace {
 
 constexpr std::size_t kClosingBytesMax = 64;  // No closing text of a rule is longer.
+// A keyword that is reported with the next piece may have begun in this one.
+constexpr std::uint64_t kKeptForNames = 2 * kNameBytesMax;
+constexpr std::size_t kFedBytesMax = std::size_t{1} << 20;  // Of a stream, at a time.
+
+// Whether what its expression finds is only where to look for a value.
+bool is_of_keywords(const Rule& rule) {
+    return !rule.keywords.empty() || !rule.prefixes.empty();
+}
+
+bool is_token_char(char c) {
+    return is_ascii_letter(c) || is_ascii_digit(c) || std::string_view("_.~+/-").contains(c);
+}
+
+// The token that begins with the prefix that ends at `prefix_end`; empty when it begins before it.
+std::string_view token_at(std::string_view text, std::size_t prefix_end, const Rule& rule) {
+    std::size_t begin = prefix_end;
+    while (begin > 0 && prefix_end - begin < kNameBytesMax && is_token_char(text[begin - 1]))
+        --begin;
+    const auto prefix = text.substr(begin, prefix_end - begin);
+    // Behind an equals sign it is a digest more often than not: sha256=…
+    if (std::ranges::find(rule.prefixes, prefix) == rule.prefixes.end() ||
+        (begin > 0 && text[begin - 1] == '='))
+        return {};
+    std::size_t end = prefix_end;
+    while (end < text.size() && end - begin < kAssignedBytesMax && is_token_char(text[end])) ++end;
+    while (end < text.size() && text[end] == '=' && end - begin < kAssignedBytesMax) ++end;
+    return text.substr(begin, end - begin);
+}
+
+base::Result<std::unique_ptr<re2::RE2>> shape_of(const Rule& rule) {
+    if (!rule.value) return nullptr;
+    re2::RE2::Options options;
+    options.set_encoding(re2::RE2::Options::EncodingLatin1);
+    options.set_log_errors(false);
+    auto shape = std::make_unique<re2::RE2>(*rule.value, options);
+    if (!shape->ok())
+        return base::fail(base::ErrorCode::InvalidInput, "the value of rule {} cannot be used: {}",
+                          rule.id, shape->error());
+    return shape;
+}
 
 }  // namespace
 
 base::Result<std::shared_ptr<const Scanner>> Scanner::make(ScannerOptions options) {
     std::vector<std::string> expressions, names;
+    std::vector<Wanted> wanted;
+    std::vector<std::unique_ptr<re2::RE2>> shapes;
     for (const auto& rule : options.rules) {
         expressions.push_back(expression(rule));
         names.push_back("rule " + rule.id);
+        wanted.push_back(is_of_keywords(rule) ? Wanted::End : Wanted::Bounds);
+        shapes.push_back(TRY(shape_of(rule)));
     }
-    auto of_rules = TRY(Matcher::compile(expressions, names, options.prepared));
+    auto of_rules = TRY(Matcher::compile(expressions, names, options.prepared, std::move(wanted)));
     std::vector<std::string> needles_of_known;
     std::vector<std::size_t> follow;
     for (const auto& credential : options.known)
@@ -30,17 +77,45 @@ base::Result<std::shared_ptr<const Scanner>> Scanner::make(ScannerOptions option
     auto of_known = TRY(Matcher::compile(
         needles_of_known, std::vector<std::string>(follow.size(), "a known credential")));
     return std::shared_ptr<const Scanner>(new Scanner(std::move(options.rules), std::move(of_rules),
-                                                      std::move(of_known), std::move(follow)));
+                                                      std::move(of_known), std::move(follow),
+                                                      std::move(shapes)));
 }
 
 Scanner::Scanner(std::vector<Rule> rules, Matcher of_rules, Matcher of_known,
-                 std::vector<std::size_t> follow)
+                 std::vector<std::size_t> follow, std::vector<std::unique_ptr<re2::RE2>> shapes)
     : rules_(std::move(rules)),
+      shapes_(std::move(shapes)),
       of_rules_(std::move(of_rules)),
       of_known_(std::move(of_known)),
       follow_(std::move(follow)) {
-    for (const auto& rule : rules_)
+    for (const auto& rule : rules_) {
         checks_.push_back(rule.check ? find_check(*rule.check) : nullptr);
+        has_keywords_ = has_keywords_ || is_of_keywords(rule);
+        if (rule.yields) yielding_.push_back(rule.id);
+    }
+}
+
+Scanner::~Scanner() = default;
+
+std::optional<Finding> Scanner::judge_assigned(std::size_t rule, std::string_view text,
+                                               std::size_t keyword_end) const {
+    const Rule& by = rules_[rule];
+    std::optional<Finding> found;
+    const auto judge = [&](const Assigned& assigned) {
+        const auto value = assigned.value;
+        if (by.by_name && !is_assigned_secret(assigned)) return false;
+        if (shapes_[rule] &&
+            !re2::RE2::FullMatch(re2::StringPiece(value.data(), value.size()), *shapes_[rule]))
+            return false;
+        const auto begin = static_cast<std::uint64_t>(value.data() - text.data());
+        found = judge_rule({rule, begin, begin + value.size(), value});
+        return found.has_value();
+    };
+    if (by.prefixes.empty())
+        visit_assigned(text, keyword_end, judge);
+    else if (const auto token = token_at(text, keyword_end, by); !token.empty())
+        judge({.name = {}, .value = token});
+    return found;
 }
 
 std::optional<Finding> Scanner::judge_rule(const Match& match) const {
@@ -56,9 +131,35 @@ Finding Scanner::judge_known(const Match& match) const {
     return {kKnownRule, "secret", match.begin, match.end + follow_[match.expression]};
 }
 
+// A rule for a vendor says more than one that knows names only.
+void Scanner::drop_yielding(std::vector<Finding>& found) const {
+    const auto yields = [&](const Finding& finding) {
+        return std::ranges::find(yielding_, finding.rule) != yielding_.end();
+    };
+    const auto yielding = std::ranges::partition(found, std::not_fn(yields));
+    std::vector<Finding> firm(found.begin(), yielding.begin());
+    if (firm.empty() || yielding.empty()) return;
+    std::ranges::sort(firm, {}, &Finding::begin);
+    std::uint64_t reached = 0;  // So that a binary search by beginning finds every overlap.
+    for (auto& finding : firm) reached = finding.end = std::max(finding.end, reached);
+    found.erase(
+        std::remove_if(yielding.begin(), yielding.end(),
+                       [&](const Finding& finding) {
+                           const auto next =
+                               std::ranges::lower_bound(firm, finding.end, {}, &Finding::begin);
+                           return next != firm.begin() && std::prev(next)->end > finding.begin;
+                       }),
+        found.end());
+}
+
 std::vector<Finding> Scanner::scan(std::string_view text) const {
     std::vector<Finding> found;
     of_rules_.find(text, [&](const Match& match) {
+        if (is_of_keywords(rules_[match.expression])) {
+            if (auto finding = judge_assigned(match.expression, text, match.end))
+                found.push_back(*finding);
+            return;
+        }
         auto finding = judge_rule(match);
         if (!finding) return;
         if (const auto& until = rules_[match.expression].until) {
@@ -68,6 +169,7 @@ std::vector<Finding> Scanner::scan(std::string_view text) const {
         }
         found.push_back(*finding);
     });
+    drop_yielding(found);
     of_known_.find(text, [&](const Match& match) {
         Finding finding = judge_known(match);
         finding.end = std::min<std::uint64_t>(finding.end, text.size());
@@ -94,6 +196,10 @@ Scanner::Stream::Stream(const Scanner& scanner)
     : scanner_(scanner),
       rules_stream_(scanner.of_rules_,
                     [this](const Match& match) {
+                        if (is_of_keywords(scanner_.rules_[match.expression])) {
+                            keywords_.push_back({match.expression, match.end});
+                            return;
+                        }
                         auto finding = scanner_.judge_rule(match);
                         if (!finding) return;
                         if (const auto& until = scanner_.rules_[match.expression].until)
@@ -122,7 +228,26 @@ bool Scanner::Stream::follow(Open& open, std::string_view piece) const {
     return find_in(border, first) || find_in(piece, offset_) || offset_ + piece.size() > limit;
 }
 
+void Scanner::Stream::read_assigned(bool at_end) {
+    const std::uint64_t first = offset_ - recent_.size();  // Where recent_ begins.
+    std::size_t done = 0;
+    for (; done < keywords_.size(); ++done) {
+        const auto [rule, end] = keywords_[done];
+        if (!at_end && end + kAssignedBytesMax > offset_) break;
+        auto finding = scanner_.judge_assigned(rule, recent_, end - first);
+        if (!finding) continue;
+        finding->begin += first;
+        finding->end += first;
+        found_.push_back(*finding);
+    }
+    keywords_.erase(keywords_.begin(), keywords_.begin() + static_cast<std::ptrdiff_t>(done));
+    const std::uint64_t open = keywords_.empty() ? offset_ : keywords_.front().end;
+    if (open > first + kKeptForNames) recent_.erase(0, open - first - kKeptForNames);
+}
+
 void Scanner::Stream::feed(std::string_view piece) {
+    for (; piece.size() > kFedBytesMax; piece.remove_prefix(kFedBytesMax))
+        feed(piece.substr(0, kFedBytesMax));
     rules_stream_.feed(piece);
     known_stream_.feed(piece);
     std::erase_if(open_, [&](Open& open) {
@@ -131,6 +256,8 @@ void Scanner::Stream::feed(std::string_view piece) {
         return has_ended;
     });
     offset_ += piece.size();
+    recent_ += piece;
+    read_assigned(false);
     last_ += piece.substr(piece.size() - std::min(piece.size(), kClosingBytesMax));
     if (last_.size() > kClosingBytesMax) last_.erase(0, last_.size() - kClosingBytesMax);
 }
@@ -138,6 +265,7 @@ void Scanner::Stream::feed(std::string_view piece) {
 void Scanner::Stream::finish() {
     rules_stream_.finish();
     known_stream_.finish();
+    read_assigned(true);
     for (const auto& open : open_) found_.push_back(open.finding);
     open_.clear();
 }

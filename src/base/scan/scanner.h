@@ -8,9 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scan/assign/assigned.h"
 #include "base/scan/engine/checks.h"
 #include "base/scan/engine/matcher.h"
 #include "base/scan/rule.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace scan {
 
@@ -39,11 +44,19 @@ public:
     // each known credential. The error names the rule that cannot be used.
     static base::Result<std::shared_ptr<const Scanner>> make(ScannerOptions options);
 
+    ~Scanner();
+
     // Ordered by where they begin; findings of one rule never overlap.
     std::vector<Finding> scan(std::string_view text) const;
 
-    // No match begins further than this before its end.
-    std::size_t reach() const { return std::max(of_rules_.width_max(), of_known_.width_max()); }
+    // Removes the findings of rules that yield, where others overlap with them.
+    void drop_yielding(std::vector<Finding>& found) const;
+
+    // No match begins further than this before its end, nor before it is found in a stream.
+    std::size_t reach() const {
+        return std::max(
+            {of_rules_.width_max(), of_known_.width_max(), has_keywords_ ? kAssignedBytesMax : 0});
+    }
 
     // The same over a text that arrives in pieces.
     class Stream {
@@ -52,7 +65,7 @@ public:
         void feed(std::string_view piece);
         void finish();
         // What was found since the last take(), in the same order. A finding that two pieces share
-        // may come in two parts that touch.
+        // may come in two parts that touch, and rules that yield do not do so yet.
         std::vector<Finding> take();
         // Where the first value begins whose closing text has not arrived yet.
         std::optional<std::uint64_t> open_at() const;
@@ -62,13 +75,21 @@ public:
             Finding finding;
             std::string_view until;
         };
+        struct Keyword {
+            std::size_t rule;
+            std::uint64_t end;
+        };
         // True when it has ended, in this piece or by its length.
         bool follow(Open& open, std::string_view piece) const;
+        // Reads the values behind keywords of which enough has arrived, or all of them at the end.
+        void read_assigned(bool at_end);
 
         const Scanner& scanner_;
         std::vector<Finding> found_;
         std::vector<Open> open_;
         std::string last_;  // The end of what was fed, where a closing text may have begun.
+        std::vector<Keyword> keywords_;
+        std::string recent_;  // The end of what was fed, with all open keywords and their names.
         std::uint64_t offset_{0};
         Matcher::Stream rules_stream_, known_stream_;
     };
@@ -76,12 +97,18 @@ public:
 private:
     // Two matchers, since the rules are the same in every process and the credentials are not.
     Scanner(std::vector<Rule> rules, Matcher of_rules, Matcher of_known,
-            std::vector<std::size_t> follow);
+            std::vector<std::size_t> follow, std::vector<std::unique_ptr<re2::RE2>> shapes);
     std::optional<Finding> judge_rule(const Match& match) const;
+    // The value of the name with the keyword that ends at `keyword_end` of `text`.
+    std::optional<Finding> judge_assigned(std::size_t rule, std::string_view text,
+                                          std::size_t keyword_end) const;
     Finding judge_known(const Match& match) const;
 
     std::vector<Rule> rules_;
+    bool has_keywords_{false};
+    std::vector<std::string_view> yielding_;  // Ids of the rules that yield.
     std::vector<Check> checks_;
+    std::vector<std::unique_ptr<re2::RE2>> shapes_;  // By rule; null unless it has a value.
     Matcher of_rules_;
     Matcher of_known_;
     std::vector<std::size_t> follow_;  // How many bytes of each needle come behind its match.

@@ -30,6 +30,7 @@ std::vector<Finding> in_pieces(const Scanner& scanner, std::string_view text, st
     }
     stream.finish();
     std::ranges::copy(stream.take(), std::back_inserter(found));
+    scanner.drop_yielding(found);
     return merged(std::move(found));
 }
 

@@ -96,6 +96,28 @@ bool ends_as_label(std::string_view line) {
     return re2::RE2::PartialMatch(piece, kBare, &second) && !re2::RE2::FullMatch(second, kVerb);
 }
 
+// How software is built and installed by its name: what manuals tell their readers.
+bool is_manual(std::string_view rule, std::string_view text, std::size_t end) {
+    if (rule != "run-the-following" && rule != "please-run") return false;
+    constexpr std::size_t kCommandBytes = 240;
+    const auto after = text.substr(end, kCommandBytes);
+    static const re2::RE2 kTool(
+        R"re((?i)(?:^|[\s`$>])(?:pip3?|pipx|conda|npm|yarn|pnpm|brew|apt|apt-get|dnf|cargo|make|cmake|ctest|pytest|tox|pre-commit|bundle|gem|mvn|gradle|docker\s+(?:build|run|compose)|go\s+(?:build|test)|python3?\s+-m)\b)re");
+    static const re2::RE2 kDanger(
+        R"re((?i)https?://|\||&&|;|\$\(|\bcurl\b|\bwget\b|\bbase64\b|\brm\s+-|\bsudo\b|\beval\b)re");
+    const re2::StringPiece piece(after.data(), after.size());
+    return re2::RE2::PartialMatch(piece, kTool) && !re2::RE2::PartialMatch(piece, kDanger);
+}
+
+// A subject line in a history: "1a2b3c4 Update the sandbox policy". It says what was done.
+bool is_of_history(std::string_view family, std::string_view text, std::size_t begin) {
+    if (family != "policy") return false;
+    const auto line_begin = text.substr(0, begin).rfind('\n') + 1;
+    static const re2::RE2 kCommit(R"re(^[\s|*/\\]{0,12}(?:commit )?[0-9a-f]{6,40}:?\s)re");
+    const auto line = text.substr(line_begin, begin + 1 - line_begin);
+    return re2::RE2::PartialMatch({line.data(), line.size()}, kCommit);
+}
+
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -172,7 +194,10 @@ std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scop
     for (const auto& finding : scanner.scan(text)) {
         if (scope == Scope::Secrets && finding.family != "secret") continue;
         const bool may_be_reported = finding.family == "instruction" || finding.family == "policy";
-        if (may_be_reported && is_reported(text, finding.begin, finding.end)) continue;
+        if (may_be_reported && (is_reported(text, finding.begin, finding.end) ||
+                                is_manual(finding.rule, text, finding.end) ||
+                                is_of_history(finding.family, text, finding.begin)))
+            continue;
         hits.push_back({finding, message_of(finding.rule)});
     }
     find_across_joints(scanner, text, hits);

@@ -20,6 +20,11 @@ namespace {
 class FileSource final : public ByteSource {
 public:
     explicit FileSource(base::Fd file) : file_(std::move(file)) {}
+    base::Result<std::uint64_t> size() override {
+        struct stat info{};
+        if (::fstat(file_.get(), &info) != 0) return base::fail_errno("measure an artifact");
+        return static_cast<std::uint64_t>(info.st_size);
+    }
     base::Result<std::size_t> read(char* into, std::size_t bytes) override {
         std::size_t filled = 0;
         while (filled < bytes) {

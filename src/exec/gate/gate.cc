@@ -146,11 +146,17 @@ base::Result<std::optional<GateDocument>> Gate::row_of(const std::string& name) 
 base::Result<std::string> Gate::deposit(const domain::AgentId& agent,
                                         const FinishedRequest& request) {
     const std::string id = result_id(request.created, request.request_id);
+    if (!is_request_id(request.request_id))
+        return fail(ErrorCode::InvalidInput, "'{}' is no request id: it starts with TR-",
+                    base::printable(base::to_utf8(request.request_id)));
     if (TRY(row_of(id))) return fail(ErrorCode::Conflict, "the result {} is there already", id);
+    // Locked before there is a row: a row in the outbox that has no folder and that nobody is
+    // writing is of a process that died.
+    auto folder = TRY(WritingFolder::make(folder_of(GatePlace::Outbox), id));
     GateDocument row{.document_id = id, .agent_id = agent, .created_at = parts_.clock.now()};
     // First, so that the row names the owner before the folder exists.
     TRY(put(row));
-    auto written = write_result(request, folder_of(GatePlace::Outbox));
+    auto written = write_result(request, folder);
     if (written) return written;
     row.place = GatePlace::Purged;
     row.purged_at = parts_.clock.now();
@@ -172,7 +178,7 @@ base::Result<Verdict> Gate::verdict_of(const std::string& name, const fs::path& 
 base::Result<Verdict> Gate::verdict_on(const std::string& name, const std::string& text,
                                        const fs::path& folder) const {
     FolderArtifacts artifacts((folder / kArtifactFolder).string());
-    auto verdict = TRY(TRY(parts_.validator())->validate(name, text, artifacts));
+    auto verdict = TRY(TRY(parts_.validator())->validate(text, artifacts));
     // A document that is checked where it happens to lie has no folder of its own.
     if (folder.filename() != name) return verdict;
     for (const auto& other : TRY(names_in(folder))) {
@@ -298,35 +304,34 @@ base::Status Gate::settle_quarantine() {
 }
 
 base::Status Gate::settle_abandoned() {
-    std::error_code failed;
-    const auto limit = fs::file_time_type::clock::now() - kAbandonedAfter;
-    for (fs::directory_iterator entry(folder_of(GatePlace::Outbox), failed);
-         !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-        std::error_code gone;
-        if (!entry->path().filename().string().starts_with(kWritingPrefix)) continue;
-        if (entry->last_write_time(gone) < limit && !gone) fs::remove_all(entry->path(), gone);
-    }
+    TRY(remove_abandoned(folder_of(GatePlace::Outbox)));
     std::vector<GateDocument> waiting;
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
         waiting = TRY(tx.gate_documents(GatePlace::Outbox, kSettledMax, {}));
         return {};
     }));
-    for (auto& row : waiting) {
-        if (row.created_at > parts_.clock.now() - kAbandonedAfter ||
+    for (const auto& row : waiting) {
+        // In this order: what was written until now has its name when this looks for it.
+        if (is_being_written(folder_of(GatePlace::Outbox), row.document_id) ||
             is_there(place(GatePlace::Outbox, row.document_id)))
             continue;
-        row.place = GatePlace::Purged;
-        row.purged_at = parts_.clock.now();
-        TRY(put(row));
+        TRY(parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            auto now = TRY(tx.gate_document(row.document_id));
+            if (!now || now->place != GatePlace::Outbox) return {};  // Judged meanwhile.
+            now->place = GatePlace::Purged;
+            now->purged_at = parts_.clock.now();
+            return tx.put_gate_document(*now);
+        }));
     }
     return {};
 }
 
 base::Result<std::vector<GateDocument>> Gate::settle() {
     std::vector<GateDocument> judged;
-    TRY(settle_outbox(judged));
-    TRY(settle_quarantine());
+    // First what nobody has judged and nobody will: there may be secrets in it.
     TRY(settle_abandoned());
+    TRY(settle_quarantine());
+    TRY(settle_outbox(judged));
     return judged;
 }
 

@@ -24,8 +24,6 @@ namespace gate {
 
 // Documents that one call of settle() checks in each folder; further ones wait for the next.
 inline constexpr std::size_t kSettledMax = 10'000;
-// What was begun so long ago and is still not whole, nobody is writing any more.
-inline constexpr std::chrono::hours kAbandonedAfter{1};
 // Characters of its streams that the agent is shown of a released document.
 inline constexpr std::size_t kReleasedCharsMax = 8000;
 // Reasons that an event lists; the row has all of them.
@@ -90,7 +88,7 @@ private:
                                      const std::filesystem::path& folder) const;
     base::Status settle_outbox(std::vector<domain::GateDocument>& judged);
     base::Status settle_quarantine();
-    // Puts away what a crash left unwritten: half a folder, or a row without one.
+    // Removes what a crash left unwritten: half a folder, or a row without one.
     base::Status settle_abandoned();
     // Brings the folder of a document from `from` to where its row says it is.
     base::Status advance(const domain::GateDocument& document, domain::GatePlace from);

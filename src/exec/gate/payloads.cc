@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/scan/engine/encodings.h"
+#include "exec/gate/unpack.h"
 
 namespace gate {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr std::string_view kProgram = "encoded_program";
 constexpr std::string_view kScript = "encoded_script";
 constexpr std::string_view kArchive = "encoded_archive";
+constexpr std::size_t kKindBytes = 512;  // They tell what a file is.
 
 std::string_view bytes(const char* text, std::size_t size) {
     return {text, size};
@@ -73,6 +75,51 @@ Run run_around(std::string_view text, std::size_t at, std::size_t floor) {
     }
 }
 
+bool is_base32_digit(char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= '2' && c <= '7') || c == '\n' || c == '\r';
+}
+
+std::string decode_base32(std::string_view text, std::size_t bytes_max) {
+    std::string bytes;
+    std::uint32_t group = 0;
+    int bits = 0;
+    for (const char c : text) {
+        if (c == '\n' || c == '\r') continue;
+        if (bytes.size() >= bytes_max) break;
+        group = group << 5 | static_cast<std::uint32_t>(c >= 'A' ? c - 'A' : c - '2' + 26);
+        bits += 5;
+        if (bits < 8) continue;
+        bits -= 8;
+        bytes += static_cast<char>(group >> bits & 255);
+    }
+    return bytes;
+}
+
+// Ascii85 between <~ and ~>, as it is written where it is mixed with other text.
+std::string decode_ascii85(std::string_view text, std::size_t bytes_max) {
+    std::string bytes;
+    std::uint64_t group = 0;
+    int count = 0;
+    const auto flush = [&](int digits) {
+        for (int i = digits; i < 5; ++i) group = group * 85 + 84;
+        for (int i = 0; i < digits - 1; ++i)
+            bytes += static_cast<char>(group >> (24 - 8 * i) & 255);
+        group = 0;
+        count = 0;
+    };
+    for (const char c : text) {
+        if (bytes.size() >= bytes_max) return bytes;
+        if (c == 'z' && count == 0) {
+            bytes.append(4, '\0');
+        } else if (c >= '!' && c <= 'u') {
+            group = group * 85 + static_cast<std::uint64_t>(c - '!');
+            if (++count == 5) flush(5);
+        }
+    }
+    if (count > 1) flush(count);
+    return bytes;
+}
+
 bool is_readable(std::string_view text) {
     constexpr std::size_t kReadableMin = 8;
     return text.size() >= kReadableMin && std::ranges::none_of(text, [](unsigned char c) {
@@ -83,6 +130,18 @@ bool is_readable(std::string_view text) {
 class Finder {
 public:
     Finder(std::vector<Payload>& out, const VisitDecoded& decoded) : out_(out), visit_(decoded) {}
+
+    // Blocks between <~ and ~>.
+    void check_ascii85(std::string_view text) {
+        constexpr std::size_t kBlockMin = 20;
+        for (auto begin = text.find("<~"); begin != text.npos; begin = text.find("<~", begin + 2)) {
+            const auto end = text.substr(begin, kDecodedBytesMax * 2).find("~>");
+            if (end == text.npos) continue;
+            if (end < kBlockMin) continue;
+            judge(decode_ascii85(text.substr(begin + 2, end - 2), kDecodedBytesMax),
+                  {begin, begin + end + 2}, "ascii85", 0);
+        }
+    }
 
     // Every run of kRunBytesMin covers one of the checked bytes.
     void check_text(std::string_view text, std::string_view via, int depth, const Run* outer) {
@@ -107,11 +166,31 @@ private:
             judge(scan::decode_hex(head, kDecodedBytesMax), place, name(via, "hexadecimal"), depth);
             return;
         }
-        // Letters glued to the front of a run shift its groups.
-        for (std::size_t shift = 0; shift < 4; ++shift) {
-            const std::string decoded = scan::decode_base64(head.substr(shift), kDecodedBytesMax);
-            if (judge(decoded, place, name(via, "base64"), depth, shift == 0)) return;
+        if (std::ranges::all_of(head, is_base32_digit) &&
+            judge(decode_base32(head, kDecodedBytesMax), place, name(via, "base32"), depth))
+            return;
+        if (judge(scan::decode_base64(head, kDecodedBytesMax), place, name(via, "base64"), depth))
+            return;
+        // Letters glued to the front of a run shift its groups. What it is shows at its beginning.
+        for (std::size_t shift = 1; shift < 4; ++shift) {
+            const std::string start = scan::decode_base64(head.substr(shift), kKindBytes);
+            if (file_kind(start).rule.empty() && !is_gzip(start)) continue;
+            if (judge(scan::decode_base64(head.substr(shift), kDecodedBytesMax), place,
+                      name(via, "base64"), depth, false))
+                return;
         }
+        check_reversed(head, place, via, depth);
+    }
+
+    // Text that was turned around after it was encoded.
+    void check_reversed(std::string_view head, const Run& place, std::string_view via, int depth) {
+        constexpr std::size_t kReversedMin = 32;
+        if (head.size() < kReversedMin || head.size() >= 2 * kDecodedBytesMax) return;
+        const std::string turned(head.rbegin(), head.rend());
+        const std::string start = scan::decode_base64(turned, kReversedMin);
+        if (!is_readable(start) && file_kind(start).rule.empty()) return;
+        judge(scan::decode_base64(turned, kDecodedBytesMax), place,
+              name(via, "base64, turned around"), depth);
     }
 
     static std::string name(std::string_view via, std::string_view encoding) {
@@ -122,10 +201,13 @@ private:
     bool judge(std::string_view decoded, const Run& place, const std::string& via, int depth,
                bool is_aligned = true) {
         const FileKind kind = file_kind(decoded);
-        if (kind.is_gzip && depth < kEncodingDepthMax) {
-            const std::string packed = via + ", gzip";
-            if (judge(scan::inflate(decoded, kDecodedBytesMax), place, packed, depth + 1))
-                return true;
+        if (depth < kEncodingDepthMax &&
+            (is_gzip(decoded) || is_zip(decoded) || is_utf16(decoded))) {
+            bool is_bad = false;
+            visit_unpacked(decoded, [&](std::string_view inside, const std::string& packed) {
+                is_bad = judge(inside, place, via + ", " + packed, kEncodingDepthMax) || is_bad;
+            });
+            if (is_bad) return true;
         }
         if (!kind.rule.empty()) {
             out_.push_back(
@@ -153,7 +235,7 @@ FileKind file_kind(std::string_view text) {
     if (is_mach_o(text)) return {kProgram, "a Mach-O or Java program"};
     if (text.starts_with(bytes("\0asm", 4))) return {kProgram, "a WebAssembly program"};
     if (text.starts_with("#!/")) return {kScript, "a script"};
-    if (text.starts_with("\x1f\x8b\x08")) return {kArchive, "a gzip file", true};
+    if (text.starts_with("\x1f\x8b\x08")) return {kArchive, "a gzip file"};
     if (text.starts_with("PK\x03\x04")) return {kArchive, "a zip file"};
     if (text.starts_with("BZh") && text.substr(4, 6) == "1AY&SY") return {kArchive, "a bzip2 file"};
     if (text.starts_with(bytes("\xfd"
@@ -170,7 +252,9 @@ FileKind file_kind(std::string_view text) {
 
 std::vector<Payload> find_payloads(std::string_view text, const VisitDecoded& decoded) {
     std::vector<Payload> found;
-    Finder(found, decoded).check_text(text, "", 0, nullptr);
+    Finder finder(found, decoded);
+    finder.check_text(text, "", 0, nullptr);
+    finder.check_ascii85(text);
     return found;
 }
 

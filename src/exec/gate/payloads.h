@@ -1,4 +1,4 @@
-// Programs and archives that hide in text: base64 or hexadecimal, packed or not.
+// Programs and archives that hide in text: base64, base32, hexadecimal or ascii85, packed or not.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,6 @@ struct Payload {
 struct FileKind {
     std::string_view rule;
     std::string_view name;
-    bool is_gzip{false};
 };
 FileKind file_kind(std::string_view bytes);
 

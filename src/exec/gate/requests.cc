@@ -16,7 +16,7 @@ constexpr int kTimeoutExit = 124;
 constexpr std::string_view kOpenNetwork =
     "Not known: the command had the network of this machine, which nobody observed.";
 constexpr std::string_view kPossibleNetwork =
-    "Not known for this call alone: it could reach the hosts of the allow-list, and no others.";
+    "Not known for this call alone: it could reach the hosts of the allow-list, and no others: ";
 
 std::string request_id(std::string_view id, std::string_view suffix) {
     std::string name(id.substr(0, kIdCharsMax));
@@ -131,7 +131,8 @@ void add_possible_network(FinishedRequest& request, const BackendFacts& backend)
     request.network_destinations = backend.hosts;
     if (request.network_destinations.size() > kDestinationsMax)
         request.network_destinations.resize(kDestinationsMax);
-    request.network_note = kPossibleNetwork;
+    request.network_note =
+        fmt::format("{}{}", kPossibleNetwork, fmt::join(request.network_destinations, ", "));
 }
 
 void add_backend(FinishedRequest& request, const BackendFacts& backend) {

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "exec/gate/content.h"
+#include "exec/gate/unpack.h"
 
 namespace gate {
 
@@ -17,6 +18,8 @@ namespace {
 // surroundings.
 constexpr std::size_t kMargin = 2 * scan::kMatchBytesMax;
 static_assert(kPieceBytes > 4 * kMargin);
+constexpr std::size_t kUtf16BytesPerChar = 2;
+constexpr std::size_t kPackedBytesMax = std::size_t{8} << 20;  // Of a packed artifact, looked into.
 
 class Reasons {
 public:
@@ -88,7 +91,17 @@ public:
         expected_.emplace_back(section, shown);
     }
 
-    base::Status run(ByteSource& source) {
+    // `left` bytes may be read; what is read is taken from it.
+    base::Status run(ByteSource& source, std::uint64_t& left) {
+        const std::uint64_t size = TRY(source.size());
+        if (size > kArtifactBytesMax) return refuse_size();
+        if (size > left) {
+            add("artifact_size", fmt::format("the artifacts have more than {} GiB together, so "
+                                             "this one is not read",
+                                             kArtifactsBytesMax >> 30));
+            return {};
+        }
+        left -= size;
         base::Sha256 hash;
         std::string buffer;
         std::uint64_t start = 0;  // Of the buffer, in the artifact.
@@ -99,24 +112,36 @@ public:
             buffer.resize(kept + got);
             hash.add(std::string_view(buffer).substr(kept));
             at_end = got < kPieceBytes;
-            if (start + buffer.size() > kArtifactBytesMax) {
-                add("artifact_size",
-                    fmt::format("the artifact is larger than {} GiB", kArtifactBytesMax >> 30));
-                return {};
+            if (start + buffer.size() > kArtifactBytesMax) return refuse_size();  // It grew.
+            if (start == 0) {
+                check_beginning(buffer);
+                is_utf16_ = is_utf16(buffer);
+                is_packed_ = is_gzip(buffer) || is_zip(buffer);
             }
-            if (start == 0) check_beginning(buffer);
-            look(buffer, start, at_end);
+            if (is_packed_ && packed_.size() < kPackedBytesMax)
+                packed_ += std::string_view(buffer).substr(kept);
+            if (is_utf16_)
+                look(utf16_to_utf8(buffer), start, at_end, kUtf16BytesPerChar);
+            else
+                look(buffer, start, at_end, 1);
             if (at_end) break;
             const std::size_t gone = buffer.size() - 2 * kMargin;
             buffer.erase(0, gone);
             start += gone;
         }
+        if (is_packed_) look_inside();
         if (hash.finish_hex() != artifact_.sha256)
             add("artifact_hash", "the sha256 of the file is not the one that the document says");
         return {};
     }
 
 private:
+    base::Status refuse_size() {
+        add("artifact_size", fmt::format("the artifact is larger than {} GiB, so it is not read",
+                                         kArtifactBytesMax >> 30));
+        return {};
+    }
+
     void add(std::string rule, std::string message) {
         reasons_.add(
             {.rule = std::move(rule), .message = std::move(message), .artifact = artifact_.path});
@@ -132,20 +157,35 @@ private:
                               .artifact = artifact_.path});
     }
 
-    // Hits near a border are left to the piece that has them in its middle.
-    void look(std::string_view piece, std::uint64_t start, bool at_end) {
+    // Hits near a border are left to the piece that has them in its middle. A byte of `piece`
+    // stands for `scale` bytes of the artifact.
+    void look(std::string_view piece, std::uint64_t start, bool at_end, std::size_t scale) {
         if (reasons_.is_full()) return;
-        const std::size_t first = start == 0 ? 0 : kMargin;
-        const std::size_t last = at_end ? piece.size() : piece.size() - kMargin;
+        const std::size_t margin = std::min(kMargin / scale, piece.size());
+        const std::size_t first = start == 0 ? 0 : margin;
+        const std::size_t last = at_end ? piece.size() : piece.size() - margin;
         const auto hits = judge(scanner_, piece, scope_);
         for (const auto& hit : hits) {
             const bool is_here = hit.finding.begin >= first && hit.finding.begin < last;
             if (!is_here && !(start == 0 && at_end)) continue;
             GateReason reason = reason_of(piece, hit, hits);
             reason.artifact = artifact_.path;
-            reason.offset = static_cast<std::int64_t>(start + hit.finding.begin);
+            reason.offset = static_cast<std::int64_t>(start + hit.finding.begin * scale);
             reasons_.add(std::move(reason));
         }
+    }
+
+    void look_inside() {
+        visit_unpacked(packed_, [&](std::string_view inside, const std::string& via) {
+            if (reasons_.is_full()) return;
+            const auto hits = judge(scanner_, inside, scope_);
+            for (const auto& hit : hits) {
+                GateReason reason = reason_of(inside, hit, hits);
+                reason.message = fmt::format("inside the {} file: {}", via, reason.message);
+                reason.artifact = artifact_.path;
+                reasons_.add(std::move(reason));
+            }
+        });
     }
 
     const scan::Scanner& scanner_;
@@ -153,6 +193,9 @@ private:
     Scope scope_;
     Reasons& reasons_;
     std::vector<std::pair<const char*, std::string_view>> expected_;
+    bool is_utf16_{false};
+    bool is_packed_{false};
+    std::string packed_;  // The beginning of a packed artifact.
 };
 
 // Faults that are the document's, not this machine's.
@@ -184,20 +227,16 @@ base::Result<Validator> Validator::make(const ValidatorOptions& options) {
     return made;
 }
 
-base::Result<Verdict> Validator::validate(std::string_view name, std::string_view text,
-                                          Artifacts& artifacts) const {
+base::Result<Verdict> Validator::validate(std::string_view text, Artifacts& artifacts) const {
     Verdict verdict{.document_sha256 = base::sha256_hex(text)};
     Parsed parsed = parse(text, stream_lines_max_);
     Reasons reasons;
     for (auto& fault : parsed.faults) reasons.add(std::move(fault));
     const auto& front = parsed.document.front;
-    if (parsed.has_front && front.result_id != name)
-        reasons.add({.rule = "file_name",
-                     .message = "the file is not named after the result_id",
-                     .field = "/result_id"});
     // What is too large to be a document is not read as one.
     if (text.size() <= kDocumentBytesMax) check_document_text(*scanner_, text, parsed, reasons);
     if (parsed.has_front) TRY(check_listing(front.artifacts, artifacts, reasons));
+    std::uint64_t left = kArtifactsBytesMax;
     for (const auto& artifact : front.artifacts) {
         if (!is_artifact_path(artifact.path) || reasons.is_full()) continue;  // Reported already.
         auto source = artifacts.open(artifact.path);
@@ -217,7 +256,7 @@ base::Result<Verdict> Validator::validate(std::string_view name, std::string_vie
              {std::pair{"Stdout", &parsed.document.stdout_excerpt},
               std::pair{"Stderr", &parsed.document.stderr_excerpt}})
             if (excerpt->whole_in == artifact.path) check.expect_beginning(section, excerpt->text);
-        TRY(check.run(**source));
+        TRY(check.run(**source, left));
     }
     verdict.reasons = reasons.take();
     // A message may quote what it complains about.

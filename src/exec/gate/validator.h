@@ -18,13 +18,17 @@ namespace gate {
 
 inline constexpr std::size_t kReasonsMax =
     100;  // The first ones; one more says that there are more.
-inline constexpr std::uint64_t kArtifactBytesMax = std::uint64_t{64} << 30;
-inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;  // Read at a time.
+// Larger ones are refused before they are read, so that a verdict takes seconds, not hours.
+inline constexpr std::uint64_t kArtifactBytesMax = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kArtifactsBytesMax = std::uint64_t{2} << 30;  // All of a document.
+inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;             // Read at a time.
 
 // The bytes of one artifact, in order.
 class ByteSource {
 public:
     virtual ~ByteSource() = default;
+    // How many there are now.
+    virtual base::Result<std::uint64_t> size() = 0;
     // Fills `into` as far as there are bytes; fewer than its size only at the end.
     virtual base::Result<std::size_t> read(char* into, std::size_t bytes) = 0;
 };
@@ -57,11 +61,9 @@ public:
     // Fails when a rule cannot be used: a gate with a gap does not open.
     static base::Result<Validator> make(const ValidatorOptions& options);
 
-    // `name` is that of the folder and, with ".md", of the file; it has to be the result_id. A
-    // document is rejected for what it is; it is an error only when an artifact could not be read
-    // for a reason of this machine.
-    base::Result<Verdict> validate(std::string_view name, std::string_view text,
-                                   Artifacts& artifacts) const;
+    // A document is rejected for what it is, not for its name; it is an error only when an artifact
+    // could not be read for a reason of this machine.
+    base::Result<Verdict> validate(std::string_view text, Artifacts& artifacts) const;
 
     // The content rules alone, over a piece of text.
     std::vector<domain::GateReason> check_text(std::string_view text) const;

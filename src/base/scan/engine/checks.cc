@@ -1,7 +1,6 @@
 #include "base/scan/engine/checks.h"
 
 #include <openssl/sha.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,8 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/scan/assign/randomness.h"
+#include "base/scan/engine/characters.h"
 #include "base/scan/engine/encodings.h"
 
 namespace scan {
@@ -17,64 +18,23 @@ namespace {
 
 constexpr std::size_t kDecodedBytesMax = 4096;
 
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-bool crc32_base62_6(std::string_view value) {
-    constexpr std::string_view kDigits =
-        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    constexpr std::size_t kSumChars = 6;
-    const std::size_t prefix = value.find('_') + 1;
-    if (prefix == 0 || value.size() < prefix + kSumChars) return false;
-    const auto body = value.substr(prefix, value.size() - prefix - kSumChars);
-    auto sum = static_cast<std::uint64_t>(
-        ::crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size())));
-    std::string expected(kSumChars, '0');
-    for (std::size_t i = kSumChars; i-- > 0; sum /= 62) expected[i] = kDigits[sum % 62];
-    return value.ends_with(expected);
-}
-
-// Ten characters behind the prefix are 50 bits, of which 40 are the account number. Keys from
-// before 2019 start with I or J there and are numbered otherwise.
-bool aws_key_id(std::string_view value) {
-    constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    constexpr std::uint64_t kAccountMax = 999'999'999'999;
-    if (value.size() < 20) return false;
-    if (value[4] == 'I' || value[4] == 'J') return true;
-    std::uint64_t bits = 0;
-    for (const char c : value.substr(4, 10)) {
-        const auto digit = kDigits.find(c);
-        if (digit == kDigits.npos) return false;
-        bits = bits << 5 | digit;
-    }
-    return ((bits >> 2 & 0x7fff'ffff'ff80) >> 7) <= kAccountMax;
-}
-
 bool luhn(std::string_view value) {
     int sum = 0;
     bool is_doubled = false;
     for (auto c = value.rbegin(); c != value.rend(); ++c, is_doubled = !is_doubled) {
-        if (!is_digit(*c)) return false;
+        if (!is_ascii_digit(*c)) return false;
         const int digit = (*c - '0') * (is_doubled ? 2 : 1);
         sum += digit > 9 ? digit - 9 : digit;
     }
     return sum % 10 == 0;
 }
 
+// Some are encrypted, so only the header can be read.
 bool jwt(std::string_view value) {
-    const auto first = value.find('.');
-    const auto second = value.find('.', first + 1);
-    if (first == value.npos || second == value.npos) return false;
-    const auto part = [](std::string_view text) {
-        return base::parse_json(decode_base64(text, kDecodedBytesMax));
-    };
-    const auto header = part(value.substr(0, first));
-    const auto payload = part(value.substr(first + 1, second - first - 1));
-    return header && payload && payload->is_object() && base::find(*header, "alg") != nullptr;
+    const auto header =
+        base::parse_json(decode_base64(value.substr(0, value.find('.')), kDecodedBytesMax));
+    return header &&
+           (base::find(*header, "alg") != nullptr || base::find(*header, "enc") != nullptr);
 }
 
 bool basic_auth(std::string_view value) {
@@ -115,16 +75,37 @@ bool base58_check(std::string_view value) {
 }
 
 bool mixed(std::string_view value) {
-    const auto digits = std::ranges::count_if(value, is_digit);
-    const auto letters = std::ranges::count_if(value, is_letter);
+    const auto digits = std::ranges::count_if(value, is_ascii_digit);
+    const auto letters = std::ranges::count_if(value, is_ascii_letter);
     const auto signs = std::ranges::count_if(
         value, [](char c) { return c == '_' || c == '-' || c == '/' || c == '.'; });
     // Identifiers and paths are words between signs; a random value has few of them.
     return digits >= 2 && letters >= 2 && signs * 6 <= std::ssize(value);
 }
 
-constexpr std::pair<std::string_view, Check> kChecks[] = {{"crc32_base62_6", crc32_base62_6},
-                                                          {"aws_key_id", aws_key_id},
+bool has_digit(std::string_view value) {
+    return std::ranges::any_of(value, is_ascii_digit);
+}
+
+bool is_no_placeholder(std::string_view value) {
+    return !is_placeholder(value);
+}
+
+bool is_random(std::string_view value) {
+    constexpr std::size_t kLengthMin = 20;
+    return has_digit(value) && character_classes(value) >= 2 && looks_random(value, kLengthMin) &&
+           word_share(value) <= 0.3;
+}
+
+bool is_wordless(std::string_view value) {
+    constexpr std::size_t kLengthMin = 16;
+    return looks_random(value, kLengthMin) && word_share(value) <= 0.3;
+}
+
+constexpr std::pair<std::string_view, Check> kChecks[] = {{"wordless", is_wordless},
+                                                          {"has_digit", has_digit},
+                                                          {"not_placeholder", is_no_placeholder},
+                                                          {"random", is_random},
                                                           {"luhn", luhn},
                                                           {"jwt", jwt},
                                                           {"basic_auth", basic_auth},
@@ -139,18 +120,35 @@ Check find_check(std::string_view name) {
     return nullptr;
 }
 
-bool is_placeholder(std::string_view value) {
+namespace {
+
+std::string lower_case(std::string_view value) {
     std::string lower;
     for (const char c : value) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
+    return lower;
+}
+
+}  // namespace
+
+bool is_placeholder(std::string_view value) {
+    const std::string lower = lower_case(value);
     constexpr std::string_view kParts[] = {
-        "example",  "placeholder", "changeme", "change_me",  "change-me",   "your_",
-        "your-",    "yourtoken",   "xxxxx",    "redacted",   "dummy",       "insert_",
-        "replace_", "1234567890",  "abcdefgh", "0000000000", "process.env", "os.environ"};
+        "example",  "placeholder", "changeme",    "change_me",   "change-me", "your_",
+        "your-",    "yourtoken",   "xxxxx",       "redacted",    "dummy",     "insert_",
+        "replace_", "0000000000",  "process.env", "os.environ",  "fake",      "*****",
+        "<your",    "yourkey",     "my_secret",   "secret_here", "-here"};
     for (const auto part : kParts)
         if (lower.find(part) != lower.npos) return true;
     constexpr std::string_view kWhole[] = {"password", "passw0rd", "password1", "password123",
                                            "secret",   "hunter2",  "required",  "undefined"};
     return std::ranges::find(kWhole, lower) != std::end(kWhole);
+}
+
+bool is_counting(std::string_view value) {
+    const std::string lower = lower_case(value);
+    for (const auto part : {"1234567890", "123456789", "abcdefgh", "0123456789", "deadbeefdead"})
+        if (lower.find(part) != lower.npos) return true;
+    return false;
 }
 
 }  // namespace scan

@@ -8,10 +8,12 @@ namespace scan {
 using Check = bool (*)(std::string_view value);
 
 // By its name in the rules, or null:
-//   crc32_base62_6  the last six characters are the CRC-32 of what is between the prefix and them
-//   aws_key_id      the account number inside is one that AWS gives out
+//   has_digit       there is a digit in it
+//   not_placeholder see is_placeholder()
+//   random          letters and digits drawn at random; see assign/randomness.h
+//   wordless        no words in it; digits are not required
 //   luhn            the check digit of payment cards
-//   jwt             header and payload are JSON objects, the header names an algorithm
+//   jwt             the header is a JSON object and names an algorithm
 //   basic_auth      base64 of name:password
 //   base58_check    the checksum of Bitcoin keys and addresses
 //   mixed           letters and digits, unlike the words of a sentence or an identifier
@@ -19,5 +21,7 @@ Check find_check(std::string_view name);
 
 // True for what people write where a secret would go: "changeme", "your-token-here", "xxxx…".
 bool is_placeholder(std::string_view value);
+// True when it holds the alphabet or the figures in their order: "abcdefgh", "1234567890".
+bool is_counting(std::string_view value);
 
 }  // namespace scan

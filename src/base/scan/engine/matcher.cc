@@ -37,7 +37,8 @@ std::unique_ptr<re2::RE2> bounds_of(const std::string& expression) {
 
 class Expression {
 public:
-    Expression(std::string text, std::size_t width) : width(width), text_(std::move(text)) {}
+    Expression(std::string text, std::size_t width, Wanted wanted)
+        : width(width), wanted(wanted), text_(std::move(text)) {}
 
     // Built at the first end that is reported: most expressions never match while we live.
     const re2::RE2& bounds() {
@@ -46,6 +47,7 @@ public:
     }
 
     const std::size_t width;  // The most bytes it matches, with one of context before it.
+    const Wanted wanted;
 
 private:
     std::string text_;
@@ -145,6 +147,10 @@ public:
 
 private:
     void add(std::size_t id, std::uint64_t end) {
+        if (expressions_[id].wanted == Wanted::End) {
+            visit_({id, end, end, {}});
+            return;
+        }
         if (ends_[id] == kNone)
             open_.push_back(id);
         else if (end > ends_[id] + 1)
@@ -194,7 +200,8 @@ Matcher::Matcher(Matcher&&) noexcept = default;
 
 base::Result<Matcher> Matcher::compile(const std::vector<std::string>& expressions,
                                        const std::vector<std::string>& names,
-                                       std::string_view prepared) {
+                                       std::string_view prepared, std::vector<Wanted> wanted) {
+    wanted.resize(expressions.size(), Wanted::Bounds);
     auto engines = std::make_unique<Engines>();
     if (!expressions.empty()) {
         if (hs_valid_platform() != HS_SUCCESS)
@@ -204,7 +211,7 @@ base::Result<Matcher> Matcher::compile(const std::vector<std::string>& expressio
         if (!engine) engine = TRY(checked_engine(expressions, names));
         for (std::size_t i = 0; i < expressions.size(); ++i) {
             const std::size_t width = engine->widths[i] + 1;
-            engines->expressions.emplace_back(expressions[i], width);
+            engines->expressions.emplace_back(expressions[i], width, wanted[i]);
             engines->width_max = std::max(engines->width_max, width + 1);
         }
         engines->block = std::move(engine->block);

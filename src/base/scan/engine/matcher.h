@@ -4,6 +4,7 @@
 // end. Any thread may use one Matcher; a Stream belongs to one thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,14 +26,22 @@ struct Match {
 };
 using VisitMatch = std::function<void(const Match&)>;
 
+// What is wanted of an expression's matches.
+enum class Wanted : std::uint8_t {
+    Bounds,
+    End,  // Every one of them; `begin` is `end`, and the value is empty.
+};
+
 class Matcher {
 public:
     // InvalidInput when an expression is not one for both engines, or may match too many bytes; the
     // message has `names[i]`. What prepare() made of the same expressions saves the building, some
-    // milliseconds for each; what it made of others, or for another library, is ignored.
+    // milliseconds for each; what it made of others, or for another library, is ignored. `wanted`
+    // has one for each expression, or none: bounds for all.
     static base::Result<Matcher> compile(const std::vector<std::string>& expressions,
                                          const std::vector<std::string>& names,
-                                         std::string_view prepared = {});
+                                         std::string_view prepared = {},
+                                         std::vector<Wanted> wanted = {});
     // For the build of the program; good on every processor. Refuses what compile() refuses.
     static base::Result<std::string> prepare(const std::vector<std::string>& expressions,
                                              const std::vector<std::string>& names);

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "exec/gate/document/document.h"
 #include "exec/gate/document/front_matter.h"
+#include "exec/gate/document/labels.h"
+#include "exec/gate/document/meaning.h"
 
 namespace gate {
 namespace {
@@ -85,6 +87,9 @@ public:
             out_.document.stdout_excerpt = read_stream("Stdout", front().stdout_sha256);
             out_.document.stderr_excerpt = read_stream("Stderr", front().stderr_sha256);
             read_safety_notes();
+            if (has_good_front_)
+                for (auto& found : meaning_faults(out_.document))
+                    *fault(found.rule, found.message) = found;
         }
         return std::move(out_);
     }
@@ -140,7 +145,8 @@ private:
                             base::Unknown::Reject, "", faults);
         for (const auto& problem : faults)
             field_fault("front_matter_field", problem.pointer, problem.message);
-        if (faults.empty()) check_fields();
+        has_good_front_ = faults.empty();
+        if (has_good_front_) check_fields();
     }
 
     void expect(bool holds, std::string_view field, std::string_view message) {
@@ -290,46 +296,92 @@ private:
                           "the summary does not say what ran and how it ended");
     }
 
-    // The rest of a line "- Label: …" or "Label: …".
-    static std::optional<std::string_view> labelled(std::string_view line, std::string_view label) {
-        line = base::trim(line);
-        if (line.starts_with("- ") || line.starts_with("* ")) line.remove_prefix(2);
-        if (!line.starts_with(label) || !line.substr(label.size()).starts_with(':'))
-            return std::nullopt;
-        return base::trim(line.substr(label.size() + 1));
+    // Provenance ---------------------------------------------------------------------------------
+
+    enum class Fact { None, Command, Backend, Limits };
+
+    // What a label of any clear wording announces: "Exact command executed", "Resource limits".
+    Fact fact_of(std::string_view label) const {
+        const auto has_any = [&](std::initializer_list<std::string_view> words) {
+            return std::ranges::any_of(words, [&](auto word) { return has_word(label, word); });
+        };
+        if (has_any({"command", "cmd", "invocation", "executed", "ran"})) return Fact::Command;
+        if (has_any({"limit", "limits", "quota", "quotas", "resources"})) return Fact::Limits;
+        if (has_any({"backend", "engine", "sandbox", "platform", "version"}) ||
+            (out_.has_front && !out_.document.front.backend.empty() &&
+             has_word(label, out_.document.front.backend)))
+            return Fact::Backend;
+        return Fact::None;
     }
 
-    static std::string unquoted(std::string_view value) {
-        if (value.starts_with('"'))
-            if (const auto parsed = base::parse_json(value); parsed && parsed->is_string())
-                return std::string(parsed->get_string());
-        return std::string(value);
+    void set_command(std::string_view value) {
+        Provenance& provenance = out_.document.provenance;
+        if (value.empty() || !provenance.command.empty()) return;
+        provenance.command = unquoted(value);
+        out_.command_begin = static_cast<std::size_t>(value.data() - text_.data());
+        out_.command_end = out_.command_begin + value.size();
+    }
+
+    void set_backend(std::string_view value) {
+        auto& backend = out_.document.provenance.backend;
+        if (!value.empty()) backend += (backend.empty() ? "" : " ") + unquoted(value);
+    }
+
+    // A sentence instead of a label: "Ran `python3 x.py` on ERA 1.4 without limits."
+    void read_sentence(std::string_view line) {
+        Provenance& provenance = out_.document.provenance;
+        const auto open = line.find('`');
+        const auto close = open == line.npos ? open : line.find('`', open + 1);
+        if (close != line.npos && fact_of(line.substr(0, open)) == Fact::Command)
+            set_command(line.substr(open + 1, close - open - 1));
+        const auto& backend = out_.document.front.backend;
+        if (provenance.backend.empty() &&
+            (has_word(line, "backend") || (!backend.empty() && has_word(line, backend))))
+            set_backend(base::trim(line));
+        if (provenance.limits.empty() && (has_word(line, "limit") || has_word(line, "limits")))
+            provenance.limits.emplace_back("limits", base::trim(line));
     }
 
     void read_provenance() {
         if (!section("Provenance")) return;
         Provenance& provenance = out_.document.provenance;
-        bool in_limits = false, has_limits = false;
+        Fences fences;
+        Fact last = Fact::None;  // What the lines below a label belong to.
+        bool has_limits = false;
+        std::size_t block = 0;
         for (const Line& line : body("Provenance")) {
-            if (const auto value = labelled(line.text, "Command")) {
-                provenance.command = unquoted(*value);
-                out_.command_begin = static_cast<std::size_t>(value->data() - text_.data());
-                out_.command_end = out_.command_begin + value->size();
-            } else if (const auto name = labelled(line.text, "Backend")) {
-                provenance.backend = unquoted(*name);
-            } else if (const auto inline_limits = labelled(line.text, "Limits")) {
-                in_limits = true;
-                has_limits = !inline_limits->empty();
-                if (has_limits) provenance.limits.emplace_back("limits", *inline_limits);
-            } else if (in_limits && !is_blank(line.text)) {
+            const auto part = fences.next(line.text);
+            if (part == Fences::Part::Opening) block = line.end;
+            if (part == Fences::Part::Closing && last == Fact::Command && line.begin > block)
+                set_command(base::trim(text_.substr(block, line.begin - block)));
+            if (part != Fences::Part::Outside || is_blank(line.text)) continue;
+            const bool is_indented = line.text.starts_with(' ') || line.text.starts_with('\t');
+            if (last == Fact::Limits && is_indented) {
                 has_limits = true;
                 read_limit(line.text);
+                continue;
+            }
+            const auto found = labelled_line(line.text);
+            last = found ? fact_of(found->label) : Fact::None;
+            if (!found) {
+                read_sentence(line.text);
+            } else if (last == Fact::Command) {
+                set_command(found->value);
+            } else if (last == Fact::Backend) {
+                set_backend(found->value);
+            } else if (last == Fact::Limits && !found->value.empty()) {
+                provenance.limits.emplace_back("limits", found->value);
             }
         }
+        has_limits = has_limits || !provenance.limits.empty();
         const auto need = [&](bool has, std::string_view what) {
             if (!has)
                 section_fault("missing_provenance", "Provenance",
-                              fmt::format("Provenance has no line '- {}:'", what));
+                              fmt::format("Provenance does not say {}; write a line '- {}: …'",
+                                          what == "Command"   ? "which command ran"
+                                          : what == "Backend" ? "on which backend it ran"
+                                                              : "which limits applied",
+                                          what));
         };
         need(!provenance.command.empty(), "Command");
         need(!provenance.backend.empty(), "Backend");
@@ -396,6 +448,7 @@ private:
         std::size_t begin = 0, end = 0;
         std::int64_t shown = 0;
         int blocks = 0;
+        std::vector<Line> bare;  // Output without a block around it.
         for (const Line& line : body(name)) {
             switch (fences.next(line.text)) {
                 case Fences::Part::Opening:
@@ -409,9 +462,19 @@ private:
                 case Fences::Part::Closing:
                     break;
                 case Fences::Part::Outside:
-                    read_in_background(line.text, name, stream);
+                    if (!read_note(line.text, stream)) bare.push_back(line);
                     break;
             }
+        }
+        if (blocks == 0 && !bare.empty()) {
+            begin = bare.front().begin;
+            end = bare.back().end;
+            shown = std::ranges::count(text_.substr(begin, end - begin), '\n');
+        } else if (!bare.empty()) {
+            section_fault(
+                "stream_shape", name,
+                "there is text next to the block of output that is no note on an artifact "
+                "with all of it");
         }
         if (blocks > 1)
             section_fault("stream_shape", name, "there is more than one block of output");
@@ -424,23 +487,42 @@ private:
         return stream;
     }
 
-    // Text in a stream's section outside the block of output.
-    void read_in_background(std::string_view line, std::string_view name, StreamExcerpt& stream) {
-        line = base::trim(line);
-        if (line.empty() || line == "(empty)") return;
-        constexpr std::string_view kStart = "Truncated: this is the beginning of ";
-        constexpr std::string_view kWhole = " lines; all of it: ";
-        const auto at = line.find(kWhole);
-        if (!line.starts_with(kStart) || at == line.npos) {
-            section_fault("stream_shape", name,
-                          "output must be one block between lines of ```, or (empty)");
-            return;
+    // Text in a stream's section outside the block of output: a note that it is empty, or that it
+    // was truncated and which artifact has all of it, in any wording. False for anything else.
+    bool read_note(std::string_view line, StreamExcerpt& stream) {
+        auto words = base::trim(line);
+        constexpr std::string_view kMarks = "*_`().-> ";
+        const auto first = words.find_first_not_of(kMarks);
+        if (first == words.npos) return true;
+        const auto plain = words.substr(first, words.find_last_not_of(kMarks) - first + 1);
+        for (const std::string_view nothing :
+             {"empty", "none", "no output", "nothing", "no stderr", "no stdout", "n/a"})
+            if (plain.size() == nothing.size() && has_word(plain, nothing)) return true;
+        const ArtifactRef* named = nullptr;
+        for (const auto& artifact : front().artifacts)
+            if (line.find(artifact.path) != line.npos &&
+                (!named || artifact.path.size() > named->path.size()))
+                named = &artifact;
+        if (!named) {
+            if (!has_word(line, "truncated")) return false;
+            stream.whole_in = "";  // All of it is nowhere; check_digest() says so.
+            return true;
         }
-        auto path = line.substr(at + kWhole.size());
-        if (path.starts_with("/out/")) path.remove_prefix(5);
-        stream.whole_in = std::string(path);
-        const auto count = base::parse_json(line.substr(kStart.size(), at - kStart.size()));
-        stream.lines_total = count && count->is_int64() ? count->get_int64() : 0;
+        const bool is_note =
+            std::ranges::any_of(std::array{"truncated", "truncation", "cut", "first", "omitted",
+                                           "full", "whole", "complete", "all", "rest", "remaining"},
+                                [&](std::string_view word) { return has_word(line, word); });
+        if (!is_note) return false;
+        stream.whole_in = named->path;
+        // Our own notes say how many lines there are.
+        constexpr std::string_view kStart = "Truncated: this is the beginning of ";
+        if (words.starts_with(kStart)) {
+            const auto count =
+                words.substr(kStart.size(), words.find(' ', kStart.size()) - kStart.size());
+            if (const auto number = base::parse_json(count); number && number->is_int64())
+                stream.lines_total = number->get_int64();
+        }
+        return true;
     }
 
     void check_digest(std::string_view name, const StreamExcerpt& stream,
@@ -473,8 +555,17 @@ private:
              {std::pair{"Untrusted Output Statement", &safety.untrusted_output_statement},
               std::pair{"Unexpected behavior", &safety.unexpected_behavior},
               std::pair{"Network confirmation", &safety.network_confirmation}}) {
-            for (const Line& line : lines)
-                if (const auto text = labelled(line.text, label)) *value = *text;
+            for (std::size_t i = 0; i < lines.size(); ++i) {
+                const auto text = labelled(lines[i].text, label);
+                if (!text) continue;
+                *value = *text;
+                // Its text may go on, or begin, on the lines below it.
+                for (std::size_t next = i + 1; next < lines.size() && !is_blank(lines[next].text) &&
+                                               !labelled_line(lines[next].text);
+                     ++next)
+                    *value +=
+                        (value->empty() ? "" : " ") + std::string(base::trim(lines[next].text));
+            }
             if (value->empty())
                 section_fault("missing_safety_note", "Safety Notes",
                               fmt::format("there is no '{}:'", label));
@@ -485,6 +576,7 @@ private:
     std::int64_t stream_lines_max_;
     Parsed out_;
     bool has_open_{false};
+    bool has_good_front_{false};
     domain::GateReason overflow_;  // Takes what is beyond kFaultsMax.
 };
 

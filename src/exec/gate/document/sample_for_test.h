@@ -53,6 +53,7 @@ public:
         class Source final : public ByteSource {
         public:
             explicit Source(std::string_view bytes) : bytes_(bytes) {}
+            base::Result<std::uint64_t> size() override { return bytes_.size(); }
             base::Result<std::size_t> read(char* into, std::size_t bytes) override {
                 const auto part = bytes_.substr(0, bytes);
                 std::ranges::copy(part, into);

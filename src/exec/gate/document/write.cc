@@ -227,26 +227,20 @@ base::Result<std::string> write_into(const FinishedRequest& request, const fs::p
 
 }  // namespace
 
+base::Result<std::string> write_result(const FinishedRequest& request, WritingFolder& folder,
+                                       std::int64_t stream_lines_max) {
+    auto id = TRY(write_into(request, folder.path(), stream_lines_max));
+    TRY(folder.publish());
+    return id;
+}
+
 base::Result<std::string> write_result(const FinishedRequest& request, const fs::path& outbox,
                                        std::int64_t stream_lines_max) {
     if (!is_request_id(request.request_id))
         return fail(ErrorCode::InvalidInput, "'{}' is no request id: it starts with TR-",
                     base::printable(base::to_utf8(request.request_id)));
-    TRY(base::make_folders(outbox, 0700));
-    std::string temporary = (outbox / (std::string(kWritingPrefix) + "XXXXXX")).string();
-    if (!::mkdtemp(temporary.data()))
-        return base::fail_errno(fmt::format("create a folder in {}", outbox.string()));
-    auto written = write_into(request, temporary, stream_lines_max);
-    if (written && ::rename(temporary.c_str(), (outbox / *written).c_str()) != 0) {
-        const bool is_taken = errno == ENOTEMPTY || errno == EEXIST;
-        written = is_taken ? base::Result<std::string>(fail(
-                                 ErrorCode::Conflict, "the result {} is there already", *written))
-                           : base::Result<std::string>(base::fail_errno("name a result"));
-    }
-    std::error_code ignored;
-    if (!written) fs::remove_all(temporary, ignored);
-    if (written) TRY(flush_folder(outbox));
-    return written;
+    auto folder = TRY(WritingFolder::make(outbox, result_id(request.created, request.request_id)));
+    return write_result(request, folder, stream_lines_max);
 }
 
 }  // namespace gate

@@ -42,7 +42,7 @@ protected:
     Verdict validated() {
         FolderArtifacts artifacts((place / kArtifactFolder).string());
         static const auto validator = Validator::make({}).value();
-        auto verdict = validator.validate(place.filename().string(), text, artifacts);
+        auto verdict = validator.validate(text, artifacts);
         EXPECT_TRUE(verdict) << verdict.error().message;
         return std::move(*verdict);
     }
