@@ -115,6 +115,9 @@ BOOST_DESCRIBE_STRUCT(PlanRun, (),
                        ended_at, pass, last_seq, last_hash, counts, failure, cancel_reason, carrier,
                        executor_version, tool_registry_version, planner_version, owner))
 
+// Kind of the errors that an approval would remove.
+inline constexpr std::string_view kWaitsForApproval = "waits_for_approval";
+
 // Who wrote a plan, by its hash: a run of a plan that was changed since has no planner.
 struct PlanOrigin {
     std::string plan_hash;

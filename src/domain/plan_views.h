@@ -83,9 +83,12 @@ struct PlanVerdict {
     std::int64_t events{0};
     std::int64_t approved_calls{0};
     std::vector<std::string> unknown_outcomes{};
+    // The store of this home has the same record. Otherwise the files agree with each other only:
+    // anybody could have written them.
+    bool authenticated{false};
 };
 BOOST_DESCRIBE_STRUCT(PlanVerdict, (),
-                      (ok, faults, calls, events, approved_calls, unknown_outcomes))
+                      (ok, faults, calls, events, approved_calls, unknown_outcomes, authenticated))
 
 struct PlanReplay {
     bool ok{false};

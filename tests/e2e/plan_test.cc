@@ -78,19 +78,19 @@ TEST_F(PlanE2e, APlanWithoutApprovalWaits) {
     const auto waiting = program.run(run_arguments(false));
     EXPECT_EQ(waiting.exit_code, 5);
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "a.txt"));
-    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1);
+    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 5);
     const auto id = base::string_at(program.json_of({"plan", "list"}).at(0), "runId");
     for (const auto& vague : {std::string("last"), id.substr(0, id.size() - 1)}) {
         const auto refused = program.run({"plan", "approve", vague});
         EXPECT_EQ(refused.exit_code, 1);
         EXPECT_THAT(refused.err, HasSubstr("holon plan show " + id));
-        EXPECT_EQ(program.run({"plan", "resume", vague}).exit_code, 1);
+        EXPECT_EQ(program.run({"plan", "resume", vague}).exit_code, 5);
     }
     EXPECT_EQ(program.run({"plan", "resume", "last", "--yes"}).exit_code, 1);
     EXPECT_EQ(program.run({"plan", "approve", id}).exit_code, 0);
     // What is proposed meanwhile has an approval of its own.
     EXPECT_EQ(program.run(run_arguments(false)).exit_code, 5);
-    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1);
+    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 5);
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "a.txt"));
     EXPECT_EQ(program.run({"plan", "resume", id}).exit_code, 0);
     EXPECT_EQ(program.read(program.repo() / "a.txt"), "x\n");
@@ -118,6 +118,54 @@ TEST_F(PlanE2e, AKilledRunResumesWithoutRepeatingAndNamesUnknownOutcomes) {
     const auto verdict = program.json_of({"plan", "verify", "last"});
     ASSERT_EQ(verdict.at("unknownOutcomes").get_array().size(), 1u);
     EXPECT_THAT(base::json_text(verdict), HasSubstr("two (call "));
+}
+
+// contract: RES-03, RES-07
+TEST_F(PlanE2e, ACommandThatFailsFailsItsStepAndNoMessageRepeatsItsLine) {
+    const auto shell = [](std::string_view id, std::string_view cmd, bool lenient) {
+        json::object args{{"cmd", cmd}};
+        if (lenient) args["allowFailure"] = true;
+        return json::object{{"id", id}, {"tool", "shell.exec"}, {"args", std::move(args)}};
+    };
+    plan({shell("quiet", "true", false), shell("lenient", "exit 3", true),
+          shell("secret", "echo s3cr3t-t0ken-in-clear > /dev/null", false)});
+    const auto good = program.run(run_arguments());
+    EXPECT_EQ(good.exit_code, 0) << good.out;
+    const auto shown = program.json_of({"plan", "show", "last"});
+    for (const auto& result : shown.at("results").get_array())
+        EXPECT_EQ(base::string_at(result, "userMessage").find("s3cr3t"), std::string::npos);
+    for (const auto& event : shown.at("events").get_array())
+        EXPECT_EQ(base::json_text(event).find("s3cr3t"), std::string::npos);
+    const auto tools = program.json_of({"tools", "shell.exec"});
+    const auto& properties = tools.at(0).at("outputSchema").at("properties");
+    for (const char* name : {"stdout_preview", "stderr_preview", "exit_status"})
+        EXPECT_THAT(base::json_text(properties.at(name)), HasSubstr("\"null\"")) << name;
+    plan({shell("fails", "exit 3", false)});
+    const auto bad = program.run(run_arguments());
+    EXPECT_EQ(bad.exit_code, 3);
+    EXPECT_EQ(ended(bad).at("failure").at("stepId"), json::value("fails"));
+}
+
+TEST_F(PlanE2e, VerifyReportsWhatIsMissingAndDoesNotTakeAnAliasForAFolder) {
+    plan({command("one", "echo one > a.txt")});
+    ASSERT_EQ(program.run(run_arguments()).exit_code, 0);
+    std::filesystem::create_directory(program.repo() / "last");
+    const auto verdict = program.json_of({"plan", "verify", "last"});
+    EXPECT_TRUE(base::bool_at(verdict, "ok"));
+    EXPECT_TRUE(base::bool_at(verdict, "authenticated"));
+    const auto id = base::string_at(program.json_of({"plan", "list"}).at(0), "runId");
+    const auto folder = program.home() / "plans" / id;
+    std::filesystem::copy(folder, program.folder() / "copy",
+                          std::filesystem::copy_options::recursive);
+    EXPECT_TRUE(base::bool_at(
+        program.json_of({"plan", "verify", (program.folder() / "copy").string()}), "authenticated"))
+        << "the same record elsewhere";
+    for (const char* name : {"calls.jsonl", "run.json"}) {
+        std::filesystem::remove(folder / name);
+        const auto broken = program.json_of({"plan", "verify", "last"}, 3);
+        EXPECT_THAT(base::json_text(broken), HasSubstr(std::string(name) + " is missing"));
+        EXPECT_FALSE(std::filesystem::exists(folder / name)) << "it is not written anew";
+    }
 }
 
 // contract: RUN-06

@@ -38,7 +38,7 @@ public:
     std::vector<domain::GateDocument> rows(domain::GatePlace place) {
         std::vector<domain::GateDocument> found;
         EXPECT_TRUE(store_.read([&](store::Tx& tx) -> base::Status {
-            found = TRY(tx.gate_documents(place, 1000));
+            found = TRY(tx.gate_documents(place, 1000, {}));
             return {};
         }));
         return found;

@@ -177,9 +177,14 @@ json::object random_plan(std::mt19937_64& random) {
         json::object step{{"id", fmt::format("s{}", i)}, {"tool", tool}};
         if (i > 0 && random() % 2 == 0)
             step["dependsOn"] = json::array{fmt::format("s{}", random() % i)};
-        if (i > 0 && random() % 4 == 0) args["ref"] = fmt::format("$steps.s{}.times", random() % i);
+        // A loop gives a list of results.
+        const auto result_of = [&](std::size_t other) {
+            return fmt::format("$steps.s{}{}", other,
+                               steps[other].get_object().contains("foreach") ? "[0]" : "");
+        };
+        if (i > 0 && random() % 4 == 0) args["ref"] = result_of(random() % i) + ".times";
         if (i > 0 && random() % 4 == 0)
-            step["foreach"] = {{"from", fmt::format("$steps.s{}.items", random() % i)},
+            step["foreach"] = {{"from", result_of(random() % i) + ".items"},
                                {"itemName", "x"},
                                {"concurrency", static_cast<std::int64_t>(1 + random() % 3)}};
         if (random() % 2 == 0) step["onError"] = pick("stop", "skip", "retry");

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Tortures the built program and prints a table. Usage: torture.py PROGRAM [--only PART,...]
-[--kills N] [--damage N] [--disk N] [--clock N] [--load SECONDS] [--seed N] [--set-clock] [--keep]
+[--kills N] [--plans N] [--damage N] [--disk N] [--clock N] [--load SECONDS] [--seed N] [--set-clock] [--keep]
 
-Parts: kills, damage, disk, clock, load. Each makes homes of its own in a temporary folder, runs the
+Parts: kills, plans, damage, disk, clock, load. Each makes homes of its own in a temporary folder, runs the
 real daemon with a scripted model, harms it, and then checks what was promised. Exit code 1 when
 anything was violated. A part that this machine cannot run says so and counts as not run.
 """
 import argparse, collections, http.client, json, os, random, shutil, signal, socket, sqlite3
 import subprocess, sys, tempfile, time
+
+import plan_writes
 
 WAIT_SECONDS = 120
 ROUNDS = 4          # Of a turn, the last one without a call.
@@ -433,14 +435,19 @@ def load(options, folder, tally):
     home.stop()
 
 
-PARTS = {"kills": kills, "damage": damage, "disk": disk, "clock": clock, "load": load}
+def plans(options, folder, tally):
+    plan_writes.plans(options, folder, tally, Home)
+
+
+PARTS = {"kills": kills, "plans": plans, "damage": damage, "disk": disk, "clock": clock, "load": load}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--only", default=",".join(PARTS))
-    for name, default in (("kills", 300), ("damage", 50), ("disk", 10), ("clock", 6), ("load", 300)):
+    for name, default in (("kills", 300), ("plans", 100), ("damage", 50), ("disk", 10), ("clock", 6),
+                          ("load", 300)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     parser.add_argument("--set-clock", action="store_true")

@@ -56,7 +56,10 @@ Dispatched dispatched_of(const domain::ToolCall& call, const ToolSpec& spec, Out
     auto envelope = projected();
     scan::remove_credentials_in(outcome.effects);
     auto receipt = results::render(envelope, spec.render);
-    return {.result = result_of(call, envelope, outcome.status, std::move(outcome.effects)),
+    auto result = result_of(call, envelope, outcome.status, std::move(outcome.effects));
+    if (result.ok && spec.user_message && call.source == domain::CallSource::PlanStep)
+        result.user_message = spec.user_message(envelope);
+    return {.result = std::move(result),
             .envelope = std::move(envelope),
             .receipt = std::move(receipt),
             .mutations = std::move(outcome.mutations),
@@ -100,6 +103,7 @@ domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
     if (const Tool* tool = parts_.registry.find(call.tool)) {
         call.risk_level = tool->spec().risk;
         call.category = tool->spec().category;
+        call.cancellable = tool->spec().cancellable;
     }
     return call;
 }
@@ -158,10 +162,12 @@ std::optional<domain::ToolError> Dispatcher::judge(const domain::ToolCall& call,
                                                    domain::ProfilePreset profile,
                                                    const Place& place) const {
     if (auto error = refuse(call, profile)) return error;
-    const auto risk = parts_.registry.find(call.tool)->spec().risk;
+    const Tool* tool = parts_.registry.find(call.tool);
+    const auto risk = tool->spec().risk;
     if (auto error = flow_refusal(call, risk, parts_.external_calls(place.agent_id))) return error;
     if (auto error = mark_refusal(call, risk)) return error;
-    return policy_refusal(call, place.workspace.execution_root);
+    if (!call.policy.sandbox.enabled) return policy_refusal(call, place.workspace.execution_root);
+    return policy_refusal(call, place.workspace.execution_root, tool->paths(call.args, place));
 }
 
 bool Dispatcher::is_repeatable(const std::string& tool) const {
@@ -179,6 +185,28 @@ void Dispatcher::can_resume(const domain::ToolCall& call,
     const Tool* found = parts_.registry.find(call.tool);
     if (!found) return done(false);
     found->can_resume(call, std::move(done));
+}
+
+std::shared_ptr<results::ArtifactSink> Dispatcher::sink_for(const domain::ToolCall& call,
+                                                            const Place& place) const {
+    return std::make_shared<results::FileArtifacts>(place.agent_home / "tool-artifacts",
+                                                    artifact_prefix(call.tool), parts_.ids);
+}
+
+void Dispatcher::recover(const domain::ToolCall& call, const Place& place,
+                         std::move_only_function<void(Recovered)> done) {
+    Tool* tool = parts_.registry.find(call.tool);
+    if (!tool) return done({});
+    tool->recover(call, place,
+                  [this, call, sink = sink_for(call, place),
+                   done = std::move(done)](Recovery recovery) mutable {
+                      if (recovery.how != Recovery::How::Made || !recovery.outcome)
+                          return done({.how = recovery.how, .undo = std::move(recovery.undo)});
+                      leave(call, parts_.clock.now(), std::move(*recovery.outcome), sink,
+                            [done = std::move(done)](Dispatched dispatched) mutable {
+                                done({.how = Recovery::How::Made, .made = std::move(dispatched)});
+                            });
+                  });
 }
 
 Dispatched Dispatcher::without_running(const domain::ToolCall& call, domain::ToolError error,
@@ -244,8 +272,7 @@ std::shared_ptr<Running> Dispatcher::dispatch(const domain::ToolCall& call,
         return nullptr;
     }
     Tool* tool = parts_.registry.find(call.tool);
-    auto sink = std::make_shared<results::FileArtifacts>(place.agent_home / "tool-artifacts",
-                                                         artifact_prefix(call.tool), parts_.ids);
+    auto sink = sink_for(call, place);
     const base::Time started_at = parts_.clock.now();
     // A call that finishes before start() returns may still have to pass the gate.
     auto over = std::make_shared<bool>(false);

@@ -67,6 +67,16 @@ public:
     // before can_resume() returns.
     void can_resume(const domain::ToolCall& call, std::move_only_function<void(bool)> done) const;
 
+    // What became of a call that a crash cut off, as its tool finds it. `done` comes once, on the
+    // loop, maybe before recover() returns.
+    struct Recovered {
+        Recovery::How how{Recovery::How::Unknown};
+        std::optional<Dispatched> made{};
+        json::array undo{};
+    };
+    void recover(const domain::ToolCall& call, const Place& place,
+                 std::move_only_function<void(Recovered)> done);
+
     // Runs the call, or refuses it; either way `done` gets everything, once, on the loop. The
     // handle is null when the call is already over.
     std::shared_ptr<Running> dispatch(const domain::ToolCall& call, domain::ProfilePreset profile,
@@ -80,6 +90,8 @@ public:
     const Registry& registry() const { return parts_.registry; }
 
 private:
+    std::shared_ptr<results::ArtifactSink> sink_for(const domain::ToolCall& call,
+                                                    const Place& place) const;
     // Sends a call to the operator for approval; its result says so.
     std::shared_ptr<Running> propose(const domain::ToolCall& call, const Place& place,
                                      std::move_only_function<void(Dispatched)> done);

@@ -70,6 +70,10 @@ struct ToolSpec {
     json::object input_schema;          // A call that does not fit never reaches the tool.
     json::object output_schema;         // Every success is held to it; see Dispatcher.
     results::Renderer render{nullptr};  // Text for the model; null: the plain rendering.
+    // Of a success in a plan, for people; null: the summary.
+    std::string (*user_message)(const results::Envelope&){nullptr};
+    // A call that is under way can be ended.
+    bool cancellable{true};
 };
 
 // Where a call acts, as it was when the call was made. A value: later changes of the agent or its
@@ -103,6 +107,18 @@ struct Outcome {
 };
 
 using Done = std::move_only_function<void(Outcome)>;
+
+// What a tool found out about a call that a crash cut off.
+struct Recovery {
+    enum class How {
+        Unknown,  // Nobody can say, or others have changed the same things since.
+        NotMade,  // It has no effect (any more), so it can be made.
+        Made      // It was complete; `outcome` is what it came to.
+    };
+    How how{How::Unknown};
+    std::optional<Outcome> outcome{};
+    json::array undo{};  // Of Unknown: what can be tried to take its changes back.
+};
 
 // A call that is under way. The caller owns the handle; dropping it cancels nothing.
 class Running {
@@ -141,6 +157,13 @@ public:
         done(false);
     }
 
+    // Settles a call that a crash cut off by looking at what it changed; what it had begun and not
+    // completed is taken back. `done` comes once, on the loop, maybe before recover() returns.
+    virtual void recover(const domain::ToolCall& /*call*/, const Place& /*place*/,
+                         std::move_only_function<void(Recovery)> done) {
+        done({});
+    }
+
     // A more useful error for input that does not fit the schema, or nothing. Pure.
     virtual std::optional<domain::ToolError> explain(const json::value& /*args*/) const {
         return std::nullopt;
@@ -149,6 +172,13 @@ public:
     // A fault in input that fits the schema, but that the schema cannot express, or nothing. Pure.
     virtual std::optional<domain::ToolError> check(const json::value& /*args*/) const {
         return std::nullopt;
+    }
+
+    // Paths that a call touches and that no arg names as one: those inside a patch, the folder in
+    // which a command runs by default. Relative to the execution root, or absolute. Pure.
+    virtual std::vector<std::string> paths(const json::value& /*args*/,
+                                           const Place& /*place*/) const {
+        return {};
     }
 
     // What a call with these args would do in `place`, found out without changing anything. Any

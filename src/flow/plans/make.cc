@@ -11,9 +11,11 @@ using base::ErrorCode;
 using base::fail;
 
 plan::PlanningRequest planning_request(const domain::PlanMakeRequest& request, std::string model,
-                                       const std::filesystem::path& vault) {
+                                       const std::filesystem::path& vault,
+                                       const config::Plans& settings) {
     plan::PlanningRequest planning{.goal = request.goal, .model_ref = std::move(model)};
-    auto names = vault_names(vault, plan::kVaultNamesMax + 1);
+    auto names = vault_names(vault, default_policy(vault, settings.policy).sandbox,
+                             plan::kVaultNamesMax + 1);
     std::size_t bytes = 0;
     for (auto& name : names) {
         bytes += name.size();
@@ -29,7 +31,8 @@ plan::PlanningRequest planning_request(const domain::PlanMakeRequest& request, s
 std::vector<plan::Fault> unbound(const plan::Checked& plan, const std::filesystem::path& vault,
                                  const config::Plans& settings) {
     std::vector<domain::PlanFault> faults;
-    bind_context(plan.plan, {}, vault, settings, faults);
+    bind_context(plan.plan, {}, vault, settings, default_policy(vault, settings.policy).sandbox,
+                 faults);
     std::vector<plan::Fault> out;
     for (auto& fault : faults)
         out.push_back({std::move(fault.path), std::move(fault.message),
@@ -50,8 +53,8 @@ base::Result<domain::PlanMade> Plans::make(const domain::PlanMakeRequest& reques
                     plan::kGoalCharsMax);
     if (!planner.provider) return fail(ErrorCode::Unavailable, "no model can be asked here");
     const auto entry = TRY(workspace::enter(request.vault.value_or(parts_.vault.string()), ""));
-    auto planning =
-        planning_request(request, TRY(planner.model_of(request.model)), entry.execution_root);
+    auto planning = planning_request(request, TRY(planner.model_of(request.model)),
+                                     entry.execution_root, parts_.settings);
     planning.max_output_tokens = planner.max_output_tokens_of(planning.model_ref);
     const auto made = TRY(ask_planner(planning, entry.execution_root));
     domain::PlanMade out{.faults = shown(made.faults), .tries = made.tries};

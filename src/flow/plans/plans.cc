@@ -126,9 +126,9 @@ base::Result<domain::RunId> Plans::name_run(const std::string& run) {
     TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
         if (TRY(tx.plan_run({run})))
             fitting = {{run}};
-        else if (run != "last" && !run.empty())
+        else if (run != kLastRun && !run.empty())
             fitting = TRY(tx.plan_run_ids(run, 2));
-        else if (run == "last")
+        else if (run == kLastRun)
             for (const auto& newest : TRY(tx.plan_runs(1, {}))) fitting.push_back(newest.run_id);
         return {};
     }));
@@ -163,8 +163,8 @@ base::Result<Plans::Prepared> Plans::prepare(const domain::PlanRequest& request)
     out.vault = entry.execution_root;
     out.policy =
         TRY(plan::policy_from(request.policy, default_policy(out.vault, parts_.settings.policy)));
-    out.context =
-        bind_context(out.plan->plan, request.context, out.vault, parts_.settings, out.faults);
+    out.context = bind_context(out.plan->plan, request.context, out.vault, parts_.settings,
+                               out.policy.sandbox, out.faults);
     out.params = check_params(*out.plan, parts_.dispatcher.registry(), request.params, out.faults);
     return out;
 }

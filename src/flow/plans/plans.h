@@ -14,6 +14,8 @@
 
 namespace plans {
 
+inline constexpr std::string_view kLastRun = "last";
+
 class Plans {
 public:
     // Receives each committed line of a run's journal, on the loop.

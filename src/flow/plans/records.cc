@@ -64,9 +64,14 @@ base::Result<std::vector<domain::PlanRecord>> Plans::records(const std::string& 
 
 // The folder that `run` names.
 base::Result<std::filesystem::path> Plans::folder_of(const std::string& run) {
+    // A folder of the working directory may be called like a run; only a path says that it is
+    // meant.
     std::error_code ignored;
-    if (std::filesystem::is_directory(run, ignored)) return std::filesystem::path(run);
-    const auto id = TRY(name_run(run));
+    const bool is_folder = std::filesystem::is_directory(run, ignored);
+    if (is_folder && run.contains('/')) return std::filesystem::path(run);
+    const auto named = name_run(run);
+    if (!named && is_folder && run != kLastRun) return std::filesystem::path(run);
+    const auto id = TRY(named);
     TRY(heal_files(parts_, TRY(load_run(parts_.store, id))));
     return parts_.folder(id);
 }
@@ -76,21 +81,26 @@ base::Result<domain::PlanVerdict> Plans::verify(const std::string& run) {
     const auto files = plan::read_folder(folder);
     if (!files) return domain::PlanVerdict{.faults = {files.error().message}};
     std::optional<PlanRun> stored;
+    TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
+        stored = TRY(tx.plan_run(files->run.run_id));
+        return {};
+    }));
     // Its own folder, however it was named, has to say what the store does.
     std::error_code ignored;
-    if (std::filesystem::equivalent(folder, parts_.folder(files->run.run_id), ignored))
-        TRY(parts_.store.read([&](store::Tx& tx) -> base::Status {
-            stored = TRY(tx.plan_run(files->run.run_id));
-            return {};
-        }));
-    auto verdict = plan::verify(*files, stored && !stored->is_open() ? &*stored : nullptr,
+    const bool is_own =
+        std::filesystem::equivalent(folder, parts_.folder(files->run.run_id), ignored);
+    auto verdict = plan::verify(*files, is_own && stored && !stored->is_open() ? &*stored : nullptr,
                                 parts_.dispatcher.registry());
+    const bool is_same = stored && stored->last_seq == files->run.last_seq &&
+                         stored->last_hash == files->run.last_hash &&
+                         plan::run_json(*stored) == plan::run_json(files->run);
     return domain::PlanVerdict{.ok = verdict.faults.empty(),
                                .faults = std::move(verdict.faults),
                                .calls = verdict.calls,
                                .events = verdict.events,
                                .approved_calls = verdict.approved_calls,
-                               .unknown_outcomes = std::move(verdict.unknown_outcomes)};
+                               .unknown_outcomes = std::move(verdict.unknown_outcomes),
+                               .authenticated = verdict.faults.empty() && is_same};
 }
 
 base::Result<domain::PlanReplay> Plans::replay(const std::string& run) {

@@ -86,6 +86,43 @@ TEST_F(PlanRecordsTest, VerifyHoldsWhatRunJsonSaysAgainstTheRecords) {
         EXPECT_THAT(fault_of(name, value),
                     HasSubstr("run.json has another vault, context or params"));
     EXPECT_THAT(fault_of("riskLevel", "read-only"), HasSubstr("riskLevel read-only is less than"));
+    for (const auto& [name, value] :
+         {std::pair<std::string_view, json::value>{"carrier", "runtime"},
+          {"cancelReason", "none"},
+          {"counts",
+           {{"steps", 1},
+            {"succeeded", 1},
+            {"failed", 0},
+            {"skipped", 0},
+            {"calls", 1},
+            {"unknownOutcomes", 1}}}})
+        EXPECT_THAT(fault_of(name, value), HasSubstr("does not follow from")) << name;
+    for (const auto& [name, value] :
+         {std::pair<std::string_view, json::value>{"executorVersion", "9.9.9"},
+          {"toolRegistryVersion", "other"},
+          {"createdAt", "2020-01-01T00:00:00Z"},
+          {"title", "Other"},
+          {"action", "other"},
+          {"reverts", "other"},
+          {"plannerVersion", "other"},
+          {"riskLevel", "commands"}})
+        EXPECT_THAT(fault_of(name, value), HasSubstr("is not what the run was made with")) << name;
+    EXPECT_THAT(fault_of("invented", 1), HasSubstr("run.json: invented is not a member"));
+    EXPECT_EQ(fault_of("goal", "Tidy"), "");
+}
+
+TEST_F(PlanRecordsTest, VerifySaysWhetherThisHomeHasTheRecord) {
+    const std::string id = run(plan_of({write_step("w", "a.md", "x")}));
+    EXPECT_TRUE(life.plans().verify(id)->authenticated);
+    World elsewhere;
+    Life other(elsewhere);
+    const auto foreign = other.plans().verify((world.home() / "plans" / id).string()).value();
+    EXPECT_TRUE(foreign.ok);
+    EXPECT_FALSE(foreign.authenticated);
+    const auto forged = life.plans().verify(
+        forge(id, [](auto& lines) { lines.back().body["message"] = "Run ended well"; }));
+    EXPECT_TRUE(forged->ok) << "the forger knows how";
+    EXPECT_FALSE(forged->authenticated);
 }
 
 // contract: CONF-03

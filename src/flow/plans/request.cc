@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exec/plan/language/params.h"
+#include "exec/tools/policy/path_rules.h"
 
 namespace plans {
 namespace {
@@ -18,7 +19,9 @@ constexpr std::size_t kListedFilesMax = 10'000;
 
 }  // namespace
 
-std::vector<std::string> vault_names(const fs::path& vault, std::size_t names_max) {
+std::vector<std::string> vault_names(const fs::path& vault, const domain::SandboxPolicy& sandbox,
+                                     std::size_t names_max) {
+    const tools::PathRules rules(sandbox, vault);
     std::vector<std::string> names;
     std::error_code failed;
     fs::recursive_directory_iterator entry(vault, fs::directory_options::skip_permission_denied,
@@ -30,8 +33,9 @@ std::vector<std::string> vault_names(const fs::path& vault, std::size_t names_ma
             continue;
         }
         std::error_code ignored;
-        if (entry->is_regular_file(ignored))
-            names.push_back(entry->path().lexically_relative(vault).string());
+        std::string name = entry->path().lexically_relative(vault).string();
+        if (entry->is_regular_file(ignored) && (!sandbox.enabled || rules.allows(name)))
+            names.push_back(std::move(name));
     }
     std::ranges::sort(names);
     return names;
@@ -51,7 +55,8 @@ domain::PolicySnapshot default_policy(const fs::path& vault, const config::PlanP
 }
 
 json::object bind_context(const plan::Plan& plan, const json::object& given, const fs::path& vault,
-                          const config::Plans& settings, std::vector<domain::PlanFault>& faults) {
+                          const config::Plans& settings, const domain::SandboxPolicy& sandbox,
+                          std::vector<domain::PlanFault>& faults) {
     json::object bound;
     for (std::size_t i = 0; i < plan.context_requests.size(); ++i) {
         const auto kind = plan.context_requests[i].kind;
@@ -62,7 +67,7 @@ json::object bind_context(const plan::Plan& plan, const json::object& given, con
         }
         switch (kind) {
             case plan::ContextKind::VaultFileList:
-                bound[name] = base::to_json(vault_names(vault, kListedFilesMax));
+                bound[name] = base::to_json(vault_names(vault, sandbox, kListedFilesMax));
                 break;
             case plan::ContextKind::WorkspaceContext: {
                 json::object context{{"root", vault.string()}};

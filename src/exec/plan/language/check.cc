@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "exec/plan/language/parse.h"
+#include "exec/plan/language/paths.h"
 #include "exec/plan/language/refs.h"
 #include "exec/tools/schema_check.h"
 
@@ -158,6 +159,45 @@ private:
                                      in_quotes(base::ellipsize(step.foreach->from, 60))),
                          "Write $steps.<id>.<field> or $vars.<name>.");
         check_ref(i, *from, path);
+        const auto list = schema_of(*from);
+        if (list && !may_be(*list, "array"))
+            fault(path, fmt::format("{} is not a list", from->text),
+                  "Write a reference to a list: $steps.<id>.<field>.");
+    }
+
+    // What a reference gives, as far as the schemas say.
+    std::optional<json::object> schema_of(const Ref& ref) const {
+        const auto& ids = ref.source == RefSource::Step ? out_.by_id : out_.by_capture;
+        const auto found = ids.find(ref.name);
+        if ((ref.source != RefSource::Step && ref.source != RefSource::Var) || found == ids.end())
+            return std::nullopt;
+        const Step& step = plan_.steps[found->second];
+        const auto* tool = registry_.find(step.tool);
+        if (!tool) return std::nullopt;
+        json::object whole = tool->spec().output_schema;
+        if (step.foreach) whole = {{"type", "array"}, {"items", std::move(whole)}};
+        return part_of(whole, ref.path);
+    }
+
+    // A field that the schemas rule out can never have a value.
+    void check_path(const Ref& ref, const json::object& schema, const std::string& path) {
+        if (const auto why = leads_nowhere(schema, ref.path, ref.name))
+            fault(path, fmt::format("{}: {}", ref.text, why->message), why->hint);
+    }
+
+    void check_item_path(const Step& step, const Ref& ref, const std::string& path) {
+        const auto from = step.foreach ? exact_ref(step.foreach->from, {}) : std::nullopt;
+        const auto list = from ? schema_of(*from) : std::nullopt;
+        const auto* item = list ? list->if_contains("items") : nullptr;
+        if (item && item->is_object()) check_path(ref, item->get_object(), path);
+    }
+
+    void check_output_path(std::size_t step, const Ref& ref, const std::string& path) {
+        const auto* tool = registry_.find(plan_.steps[step].tool);
+        if (!tool) return;
+        json::object schema = tool->spec().output_schema;
+        if (plan_.steps[step].foreach) schema = {{"type", "array"}, {"items", std::move(schema)}};
+        check_path(ref, schema, path);
     }
 
     void check_ref(std::size_t i, const Ref& ref, const std::string& path) {
@@ -169,8 +209,11 @@ private:
             if (found->second == i)
                 return fault(path, fmt::format("{}: a step cannot use its own result", ref.text));
             out_.needs[i].push_back(found->second);
+            check_output_path(found->second, ref, path);
         } else if (ref.source == RefSource::Var) {
             check_var(i, ref, path);
+        } else if (ref.source == RefSource::Item) {
+            check_item_path(plan_.steps[i], ref, path);
         }
     }
 
@@ -204,6 +247,7 @@ private:
         if (found->second == i)
             return fault(path, fmt::format("{}: a step cannot use its own result", ref.text));
         out_.needs[i].push_back(found->second);
+        check_output_path(found->second, ref, path);
     }
 
     // "{note.title}" in a step without such a loop would go out as it stands, and nobody means that
@@ -280,13 +324,19 @@ private:
 
 std::expected<CheckedPlan, std::vector<Fault>> check(const json::value& document,
                                                      const tools::Registry& registry) {
-    auto decoded = decode(document);
-    if (!decoded) return std::unexpected(std::move(decoded).error());
+    auto [plan, faults] = decode_all(document);
     auto checked = std::make_shared<Checked>();
-    checked->plan = std::move(*decoded);
+    checked->plan = std::move(plan);
     checked->document = document;
     checked->hash = plan_hash(document);
-    auto faults = Checker(*checked, registry).run();
+    const std::size_t decoding = faults.size();
+    for (auto& found : Checker(*checked, registry).run())
+        // What could not be read has one fault, not those that follow from it.
+        if (std::none_of(faults.begin(), faults.begin() + static_cast<std::ptrdiff_t>(decoding),
+                         [&](const Fault& before) {
+                             return (found.path + "/").starts_with(before.path + "/");
+                         }))
+            faults.push_back(std::move(found));
     if (!faults.empty()) return std::unexpected(std::move(faults));
     return checked;
 }

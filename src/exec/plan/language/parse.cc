@@ -299,9 +299,9 @@ base::Result<json::value> parse_document(std::string_view text) {
     return value;
 }
 
-std::expected<Plan, std::vector<Fault>> decode(const json::value& document) {
-    std::vector<Fault> faults;
-    Plan plan;
+Decoded decode_all(const json::value& document) {
+    Decoded out;
+    auto& [plan, faults] = out;
     Members members(document, "", faults);
     plan.version = members.text("version", true).value_or("");
     if (const auto* version = members.find("version");
@@ -338,8 +338,13 @@ std::expected<Plan, std::vector<Fault>> decode(const json::value& document) {
         hints.refuse_others();
     }
     members.refuse_others();
+    return out;
+}
+
+std::expected<Plan, std::vector<Fault>> decode(const json::value& document) {
+    auto [plan, faults] = decode_all(document);
     if (!faults.empty()) return std::unexpected(std::move(faults));
-    return plan;
+    return std::move(plan);
 }
 
 std::string plan_hash(const json::value& document) {

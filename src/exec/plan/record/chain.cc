@@ -49,6 +49,15 @@ std::string policy_hash(const domain::PolicySnapshot& policy) {
     return "sha256:" + base::sha256_hex(base::canonical_json(policy_json(policy)));
 }
 
+std::string identity_hash(const domain::PlanRun& run) {
+    json::object members = run_json(run);
+    for (const std::string_view changing :
+         {"status", "confirmation", "startedAt", "endedAt", "pass", "lastSeq", "lastHash", "counts",
+          "failure", "cancelReason", "carrier"})
+        members.erase(changing);
+    return "sha256:" + base::sha256_hex(base::canonical_json(members));
+}
+
 std::string inputs_hash(const domain::PlanRun& run) {
     return "sha256:" +
            base::sha256_hex(base::canonical_json(json::object{

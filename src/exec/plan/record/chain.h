@@ -27,4 +27,8 @@ std::string policy_hash(const domain::PolicySnapshot& policy);
 // Over what a run was given besides plan and policy: its vault, context and parameters.
 std::string inputs_hash(const domain::PlanRun& run);
 
+// Over every member of run.json that never changes: when, by which program and for whom it was
+// made.
+std::string identity_hash(const domain::PlanRun& run);
+
 }  // namespace plan

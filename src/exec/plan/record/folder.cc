@@ -66,12 +66,27 @@ base::Status RunFolder::write_run(const domain::PlanRun& run) {
     return base::write_file_atomic(path_ / kRunFile, base::pretty_json(out) + "\n", 0600);
 }
 
+namespace {
+
+base::Result<std::string> read_part(const std::filesystem::path& folder, std::string_view name) {
+    auto text = base::read_file(folder / name, kRunFileBytesMax);
+    if (!text && text.error().code == ErrorCode::NotFound)
+        return base::fail(ErrorCode::NotFound, "{} is missing", name);
+    return text;
+}
+
+}  // namespace
+
 base::Result<RunFiles> read_folder(const std::filesystem::path& folder) {
     RunFiles files;
-    const auto run_text = TRY(base::read_file(folder / kRunFile, kRunFileBytesMax));
-    auto run = TRY(base::parse_json(run_text));
-    if (const auto* plan = base::find(run, "plan")) files.document = *plan;
-    auto decoded = run_from(run);
+    const auto run_text = TRY(read_part(folder, kRunFile));
+    auto run = base::parse_json(run_text);
+    if (!run || !run->is_object())
+        return base::fail(ErrorCode::Corrupt, "run.json is not a run: it is not a JSON object");
+    if (const auto* plan = base::find(*run, "plan")) files.document = *plan;
+    files.written = run->get_object();
+    files.written.erase("plan");
+    auto decoded = run_from(*run);
     if (!decoded)
         return base::fail(ErrorCode::Corrupt, "run.json is not a run: {}", decoded.error().message);
     files.run = std::move(*decoded);
@@ -81,7 +96,7 @@ base::Result<RunFiles> read_folder(const std::filesystem::path& folder) {
     };
     std::vector<Placed> all;
     for (const auto kind : kKinds) {
-        const auto text = TRY(base::read_file(folder / file_name(kind), kRunFileBytesMax));
+        const auto text = TRY(read_part(folder, file_name(kind)));
         std::size_t number = 0;
         std::int64_t before = 0;
         for (const auto line : base::split_lines(text)) {

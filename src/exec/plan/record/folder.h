@@ -35,12 +35,14 @@ private:
 // What a folder says, for verify and replay.
 struct RunFiles {
     domain::PlanRun run;
+    json::object written;  // run.json as it is, without the plan.
     json::value document;
     std::vector<domain::PlanRecord> records;  // Of all files, by their number.
     std::vector<std::string> places;          // Of each record: "calls.jsonl line 3".
     std::string out_of_order;                 // The first line that is not in its place, if any.
 };
-// Corrupt, naming the place, when a file is not what a run writes.
+// Corrupt, naming the place, when a file is not what a run writes; NotFound, naming it, when one is
+// missing.
 base::Result<RunFiles> read_folder(const std::filesystem::path& folder);
 
 // Those of a run's files that are one kind of record: "calls.jsonl".

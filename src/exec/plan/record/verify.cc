@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "exec/plan/language/parse.h"
 #include "exec/plan/language/refs.h"
 #include "exec/plan/language/wire.h"
@@ -14,8 +15,8 @@ constexpr std::size_t kFaultsMax = 50;
 
 class Verifier {
 public:
-    Verifier(const RunFiles& files, const domain::PlanRun* end, const tools::Registry& registry)
-        : files_(files), run_(files.run), end_(end), registry_(registry) {}
+    Verifier(const RunFiles& files, const domain::PlanRun* stored, const tools::Registry& registry)
+        : files_(files), run_(files.run), stored_(stored), registry_(registry) {}
 
     Verdict verify() {
         check_head();
@@ -23,6 +24,7 @@ public:
         if (verdict_.faults.empty()) walk();
         if (verdict_.faults.empty()) check_ends();
         if (verdict_.faults.empty()) check_claims();
+        if (verdict_.faults.empty()) check_form();
         if (verdict_.faults.empty()) check_store();
         return std::move(verdict_);
     }
@@ -37,6 +39,21 @@ private:
             fault("run.json: the plan is not the one that its planHash names");
         if (policy_hash(run_.policy) != run_.policy_hash)
             fault("run.json: the policy is not the one that its policyHash names");
+    }
+
+    // What run.json says is compared as it was read; nothing in it may have been left out by that.
+    void check_form() {
+        if (const auto name = first_difference(files_.written, run_json(run_)); !name.empty())
+            fault(fmt::format("run.json: {} is not a member that runs write, or not written so",
+                              base::printable(base::to_utf8(name))));
+    }
+
+    // The first member that the two do not share; absent and null are the same.
+    static std::string first_difference(const json::object& one, const json::object& other) {
+        for (const auto* side : {&one, &other})
+            for (const auto& entry : *side)
+                if (member(one, entry.key()) != member(other, entry.key())) return entry.key();
+        return "";
     }
 
     void check_chain() {
@@ -64,9 +81,13 @@ private:
     }
 
     void check_store() {
-        if (end_ && (run_.last_seq != end_->last_seq || run_.last_hash != end_->last_hash))
-            fault(fmt::format("the store has {} records of this run, the files have {} or others",
-                              end_->last_seq, run_.last_seq));
+        if (!stored_) return;
+        if (run_.last_seq != stored_->last_seq || run_.last_hash != stored_->last_hash)
+            return fault(
+                fmt::format("the store has {} records of this run, the files have {} or others",
+                            stored_->last_seq, run_.last_seq));
+        if (const auto name = first_difference(run_json(run_), run_json(*stored_)); !name.empty())
+            fault(fmt::format("run.json: {} is not what the store has", name));
     }
 
     void walk() {
@@ -191,6 +212,8 @@ private:
         if (const auto inputs = base::string_at(event.payload, "inputsHash");
             !inputs.empty() && inputs != inputs_hash(run_))
             fault(place_ + ": run.json has another vault, context or params than the run had here");
+        if (const auto identity = base::string_at(event.payload, "identityHash"); !identity.empty())
+            identity_ = identity;
         const bool is_end =
             event.type == EventType::StepFinished || event.type == EventType::StepFailed;
         // A loop over nothing is done without a call.
@@ -243,6 +266,11 @@ private:
               json::string(base::string_at(files_.document, "goal")));
         claim("confirmation", run_.approval ? json::value(approval_json(*run_.approval)) : nullptr,
               approval_ ? json::value(*approval_) : nullptr);
+        // Runs of earlier programs do not have it.
+        if (identity_ && *identity_ != identity_hash(run_))
+            fault(
+                "run.json: createdAt, title, riskLevel, action, reverts, owner or a version is not "
+                "what the run was made with");
         if (started_) {
             claim("startedAt", time(run_.started_at), time(started_->timestamp));
             claim("pass", run_.pass, base::int_at(started_->payload, "pass"));
@@ -253,9 +281,14 @@ private:
         const auto said = run_json(run_);
         for (const std::string_view name : {"status", "failure"})
             claim(name, member(said, name), member(ended_->payload, name));
-        for (const auto& count : said.at("counts").get_object())
-            if (const auto* counted = ended_->payload.if_contains(count.key()))
-                claim("counts/" + std::string(count.key()), count.value(), *counted);
+        if (identity_)
+            for (const std::string_view name : {"carrier", "cancelReason"})
+                claim(name, member(said, name), member(ended_->payload, name));
+        if (run_.pass == 0) return;  // It was rejected, and nothing was counted.
+        for (const auto& count : said.at("counts").get_object()) {
+            const auto* counted = ended_->payload.if_contains(count.key());
+            claim("counts/" + std::string(count.key()), count.value(), counted ? *counted : 0);
+        }
     }
 
     static json::value member(const json::object& object, std::string_view name) {
@@ -281,11 +314,12 @@ private:
 
     const RunFiles& files_;
     const domain::PlanRun& run_;
-    const domain::PlanRun* end_;
+    const domain::PlanRun* stored_;
     const tools::Registry& registry_;
     std::optional<RunEvent> started_{};  // The last of each.
     std::optional<RunEvent> ended_{};
     std::optional<json::object> approval_{};
+    std::optional<std::string> identity_{};
     Verdict verdict_;
     std::string place_;
     std::map<std::string, Seen> calls_;
@@ -297,8 +331,9 @@ private:
 
 }  // namespace
 
-Verdict verify(const RunFiles& files, const domain::PlanRun* end, const tools::Registry& registry) {
-    return Verifier(files, end, registry).verify();
+Verdict verify(const RunFiles& files, const domain::PlanRun* stored,
+               const tools::Registry& registry) {
+    return Verifier(files, stored, registry).verify();
 }
 
 }  // namespace plan

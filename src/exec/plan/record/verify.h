@@ -24,8 +24,11 @@ struct Verdict {
 // the call alone. Claims: what run.json says of the run follows from the plan and the events. A run
 // that has not ended may have calls without results.
 //
-// `end` is the end of the chain as the store has it, when there is one to compare with: a folder
-// that was cut short or written anew differs from it.
-Verdict verify(const RunFiles& files, const domain::PlanRun* end, const tools::Registry& registry);
+// run.json has no member that is not bound to the chain or to `stored`.
+//
+// `stored` is the ended run as the store of this home has it, when there is one to compare with: a
+// folder that was cut short or written anew differs from it.
+Verdict verify(const RunFiles& files, const domain::PlanRun* stored,
+               const tools::Registry& registry);
 
 }  // namespace plan

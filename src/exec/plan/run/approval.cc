@@ -18,6 +18,13 @@ base::Status check_plan(const domain::PlanRun& run, const json::value& document)
                 "the plan of run {} is not the one it was made for; make a new run", run.run_id);
 }
 
+template <class... Args>
+std::unexpected<base::Error> waits(fmt::format_string<Args...> text, Args&&... args) {
+    auto error = fail(ErrorCode::Refused, text, std::forward<Args>(args)...);
+    error.error().kind = domain::kWaitsForApproval;
+    return error;
+}
+
 }  // namespace
 
 bool needs_approval(const domain::PlanRun& run) {
@@ -55,6 +62,7 @@ Created create_run(const NewRun& made, base::Time now) {
                                   .payload = {{"planHash", run.plan_hash},
                                               {"policyHash", run.policy_hash},
                                               {"inputsHash", inputs_hash(run)},
+                                              {"identityHash", identity_hash(run)},
                                               {"riskLevel", risk_name(run.risk_level)}}});
     return created;
 }
@@ -91,7 +99,7 @@ base::Result<RunEvent> reject(domain::PlanRun& run, const std::string& by,
                     .timestamp = now,
                     .level = EventLevel::Warn,
                     .message = fmt::format("Not run: {}", reason),
-                    .payload = {{"by", by}, {"status", "cancelled"}}};
+                    .payload = {{"by", by}, {"status", "cancelled"}, {"cancelReason", reason}}};
 }
 
 base::Status check_approval(const domain::PlanRun& run, const json::value& document,
@@ -101,21 +109,17 @@ base::Status check_approval(const domain::PlanRun& run, const json::value& docum
         return fail(ErrorCode::Corrupt, "the policy of run {} was changed", run.run_id);
     if (!needs_approval(run)) return {};
     if (!run.approval)
-        return fail(ErrorCode::Refused, "run {} waits for approval: holon plan approve {}",
-                    run.run_id, run.run_id);
+        return waits("run {} waits for approval: holon plan approve {}", run.run_id, run.run_id);
     if (run.approval->plan_hash != run.plan_hash || run.approval->policy_hash != run.policy_hash)
-        return fail(ErrorCode::Refused,
-                    "the approval of run {} is of another plan or policy; approve it again",
-                    run.run_id);
+        return waits("the approval of run {} is of another plan or policy; approve it again",
+                     run.run_id);
     if (run.approval->inputs_hash && *run.approval->inputs_hash != inputs_hash(run))
-        return fail(ErrorCode::Refused,
-                    "the approval of run {} is of another vault, context or parameters; approve it "
-                    "again",
-                    run.run_id);
+        return waits(
+            "the approval of run {} is of another vault, context or parameters; approve it again",
+            run.run_id);
     if (now > run.approval->expires_at)
-        return fail(ErrorCode::Refused,
-                    "the approval of run {} expired at {}: holon plan approve {}", run.run_id,
-                    base::to_text(run.approval->expires_at), run.run_id);
+        return waits("the approval of run {} expired at {}: holon plan approve {}", run.run_id,
+                     base::to_text(run.approval->expires_at), run.run_id);
     return {};
 }
 

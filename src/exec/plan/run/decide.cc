@@ -12,15 +12,19 @@ namespace {
 constexpr std::size_t kPreviewCharsMax = 120;
 constexpr std::size_t kLoopIdDigits = 12;
 
-domain::ToolError unknown_outcome(const domain::ToolCall& call) {
-    return {.kind = "tool_outcome_unknown",
-            .message =
-                "The runtime stopped while this call was running. Whether it took effect, "
-                "fully or in part, is unknown.",
-            .details =
-                json::object{
-                    {"outcome", "unknown"}, {"tool", call.tool}, {"callId", call.call_id.value}},
-            .recovery_hint = "Look at what it was to change, then resume the run."};
+// `undo`: what revert can try; empty when nothing is known.
+domain::ToolError unknown_outcome(const domain::ToolCall& call, const json::array& undo) {
+    domain::ToolError error{
+        .kind = "tool_outcome_unknown",
+        .message =
+            "The runtime stopped while this call was running. Whether it took effect, "
+            "fully or in part, is unknown.",
+        .details =
+            json::object{
+                {"outcome", "unknown"}, {"tool", call.tool}, {"callId", call.call_id.value}},
+        .recovery_hint = "Look at what it was to change, then resume the run."};
+    if (!undo.empty()) error.details->get_object()["undo"] = undo;
+    return error;
 }
 
 std::string loop_id(const domain::RunId& run, const std::string& step) {
@@ -37,10 +41,19 @@ std::string idempotency_key(const domain::RunId& run, const std::string& step,
     return base::sha256_hex(text);
 }
 
-// "vault.createFile Inbox/Foo.md"
+// The program of a command line and no more of it: the rest may hold a secret, and this text goes
+// to everybody who follows the run.
+std::string program_of(std::string_view line) {
+    const std::string_view word = line.substr(0, line.find_first_of(" \t\n"));
+    if (word.empty() || word.contains('=')) return "";
+    return std::string(word) + (word.size() < line.size() ? " …" : "");
+}
+
+// "vault.createFile Inbox/Foo.md", "shell.exec make …"
 std::string generated_preview(const std::string& tool, const json::value& args) {
     for (const std::string_view name : {"path", "from", "folder", "cmd", "command", "query"}) {
-        const std::string text = base::string_at(args, name);
+        std::string text = base::string_at(args, name);
+        if (name == "cmd" || name == "command") text = program_of(text);
         if (!text.empty())
             return base::printable(
                 base::ellipsize(tool + " " + base::to_utf8(text), kPreviewCharsMax));
@@ -64,7 +77,8 @@ public:
         json::object payload{{"pass", run.pass},
                              {"planHash", run.plan_hash},
                              {"policyHash", run.policy_hash},
-                             {"inputsHash", inputs_hash(run)}};
+                             {"inputsHash", inputs_hash(run)},
+                             {"identityHash", identity_hash(run)}};
         if (run.approval) payload["confirmationId"] = run.approval->confirmation_id;
         say({.type = EventType::RunStarted,
              .message = run.pass == 1 ? "Run started: " + run.goal
@@ -101,6 +115,21 @@ public:
         advance();
     }
 
+    void on(const CallRecovered& found) {
+        const auto in_flight = state_.in_flight.find(found.call_id.value);
+        if (in_flight == state_.in_flight.end()) return;
+        const CallPtr call = in_flight->second.call;
+        using How = tools::Recovery::How;
+        if (found.how == How::Made && found.result)
+            settle(call, *found.result);
+        else if (found.how == How::NotMade)
+            make_again(call);
+        else
+            settle(call, input_.not_run(*call, unknown_outcome(*call, found.undo),
+                                        domain::ResultStatus::Error));
+        advance();
+    }
+
     void on(const CancelAsked& asked) {
         if (state_.run.cancel_reason) return;
         state_.run.cancel_reason = asked.reason;
@@ -116,6 +145,16 @@ public:
     }
 
     void on(const Tick&) { advance(); }
+
+    void on(const StillRunning& running) {
+        const auto found = state_.in_flight.find(running.call_id.value);
+        if (found == state_.in_flight.end()) return;
+        auto event = about(EventType::StepProgress, *found->second.call,
+                           fmt::format("{}: still running after {} s", found->second.call->step_id,
+                                       running.since.count() / 1000));
+        event.payload["elapsedMs"] = running.since.count();
+        say(std::move(event));
+    }
 
 private:
     void say(RunEvent event) {
@@ -160,9 +199,11 @@ private:
 
     // A call that was running when the last process ended.
     void resume(const CallPtr& call) {
-        if (!input_.repeatable(call->tool))
-            return settle(
-                call, input_.not_run(*call, unknown_outcome(*call), domain::ResultStatus::Error));
+        if (input_.repeatable(call->tool)) return make_again(call);
+        delta_.effects.emplace_back(Recover{call});
+    }
+
+    void make_again(const CallPtr& call) {
         if (state_.run.cancel_reason)
             return settle(
                 call, input_.not_run(
@@ -176,6 +217,7 @@ private:
                                          domain::ResultStatus::Timeout));
         say(about(EventType::StepProgress, *call,
                   fmt::format("{}: made again after a restart", call->step_id)));
+        if (!input_.repeatable(call->tool)) delta_.needs_disk = true;
         delta_.effects.emplace_back(Dispatch{call});
     }
 
@@ -381,6 +423,8 @@ private:
         if (run.counts.unknown_outcomes > 0)
             payload["unknownOutcomes"] = run.counts.unknown_outcomes;
         if (run.failure) payload["failure"] = camel_case(base::to_json(*run.failure));
+        if (run.carrier) payload["carrier"] = base::enum_name(*run.carrier);
+        if (run.cancel_reason) payload["cancelReason"] = *run.cancel_reason;
         const bool cancelled = run.status == Cancelled;
         say({.type = cancelled ? EventType::RunCancelled : EventType::RunFinished,
              .level = run.status == Succeeded ? EventLevel::Info

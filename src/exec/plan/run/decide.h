@@ -20,15 +20,32 @@ struct CallEnded {
     domain::ToolResult result;
     std::vector<sandbox::Denial> denials{};  // What the boundary kept the call from.
 };
+// What its tool found out about a call that a crash cut off.
+struct CallRecovered {
+    domain::ToolCallId call_id;
+    tools::Recovery::How how{tools::Recovery::How::Unknown};
+    std::optional<domain::ToolResult> result{};  // Of a call that was made.
+    json::array undo{};                          // Of one of unknown outcome.
+};
 struct CancelAsked {
     std::string reason;
 };
 struct TimeOver {};
 // A retry may be due.
 struct Tick {};
-using Event = std::variant<Begin, Restarted, CallEnded, CancelAsked, TimeOver, Tick>;
+// A call takes long; people who follow the run are to see that it goes on.
+struct StillRunning {
+    domain::ToolCallId call_id;
+    std::chrono::milliseconds since{0};
+};
+using Event = std::variant<Begin, Restarted, CallEnded, CallRecovered, CancelAsked, TimeOver, Tick,
+                           StillRunning>;
 
 struct Dispatch {
+    CallPtr call;
+};
+// Asks what became of a call that a crash cut off; CallRecovered is the answer.
+struct Recover {
     CallPtr call;
 };
 // Ends a call for real; its result still comes.
@@ -43,7 +60,7 @@ struct RunDeadline {
     base::Time at{};
 };
 struct Ended {};
-using Effect = std::variant<Dispatch, EndCall, WakeAt, RunDeadline, Ended>;
+using Effect = std::variant<Dispatch, Recover, EndCall, WakeAt, RunDeadline, Ended>;
 
 using Draft = std::variant<CallPtr, domain::ToolResult, RunEvent>;
 

@@ -115,6 +115,13 @@ protected:
     std::vector<Draft> journal;
 };
 
+std::vector<CallPtr> cut_off(const Delta& delta) {
+    std::vector<CallPtr> calls;
+    for (const auto& effect : delta.effects)
+        if (const auto* one = std::get_if<Recover>(&effect)) calls.push_back(one->call);
+    return calls;
+}
+
 json::object step(std::string_view id, std::string_view tool = "Echo") {
     return {{"id", id}, {"tool", tool}, {"args", {{"text", "hi"}}}};
 }
@@ -236,14 +243,46 @@ TEST_F(DecideTest, TheJournalReadAgainGivesTheSameState) {
         EXPECT_EQ(again.steps[i].units.size(), run.steps[i].units.size()) << i;
         EXPECT_EQ(again.steps[i].waits_for, run.steps[i].waits_for) << i;
     }
-    // What may be repeated is made again, what may not is of unknown outcome.
-    const auto resumed = decide(again, Restarted{});
+    // What may be repeated is made again; the tool is asked about what may not.
+    const auto asked = decide(again, Restarted{});
+    EXPECT_THAT(steps(dispatched(asked)), testing::Contains("b"));
+    ASSERT_THAT(cut_off(asked), testing::SizeIs(1));
+    const auto resumed = decide(again, CallRecovered{.call_id = cut_off(asked)[0]->call_id});
     int unknown = 0;
     for (const auto& draft : resumed.drafts)
         if (const auto* one = std::get_if<domain::ToolResult>(&draft))
             unknown += is_unknown_outcome(*one) ? 1 : 0;
     EXPECT_EQ(unknown, 1);
-    EXPECT_THAT(steps(dispatched(resumed)), testing::Contains("b"));
+}
+
+// contract: LOG-03
+TEST_F(DecideTest, ACallThatACrashCutOffIsSettledByWhatItsToolFinds) {
+    using How = tools::Recovery::How;
+    auto run = state({step("once")});
+    const auto call = dispatched(decide(run, Begin{})).at(0);
+    const auto begun = journal;
+    const auto answered = [&](How how) {
+        journal = begun;
+        auto again = read_back(run);
+        const auto asked = decide(again, Restarted{});
+        EXPECT_THAT(dispatched(asked), IsEmpty());
+        EXPECT_EQ(cut_off(asked).at(0)->call_id, call->call_id);
+        CallRecovered found{.call_id = call->call_id, .how = how};
+        if (how == How::Made) found.result = ok(call).result;
+        found.undo = json::array{json::object{{"action", "create"}, {"path", "a.md"}}};
+        const auto delta = decide(again, found);
+        return std::pair(delta, again);
+    };
+    EXPECT_EQ(answered(How::Made).second.run.status, PlanRunStatus::Succeeded);
+    const auto [not_made, open] = answered(How::NotMade);
+    EXPECT_THAT(steps(dispatched(not_made)), ElementsAre("once"));
+    EXPECT_TRUE(not_made.needs_disk) << "it may not run twice";
+    EXPECT_EQ(open.run.status, PlanRunStatus::Running);
+    const auto [unknown, failed] = answered(How::Unknown);
+    EXPECT_EQ(failed.run.status, PlanRunStatus::Failed);
+    const auto& result = std::get<domain::ToolResult>(unknown.drafts.at(0));
+    EXPECT_TRUE(is_unknown_outcome(result));
+    EXPECT_EQ(result.error->details->at("undo").as_array().size(), 1u) << "for a revert";
 }
 
 TEST_F(DecideTest, ARestartPastTheDeadlineStartsNothingMore) {
@@ -254,8 +293,10 @@ TEST_F(DecideTest, ARestartPastTheDeadlineStartsNothingMore) {
     auto in_time = read_back(run);
     EXPECT_THAT(steps(dispatched(decide(in_time, Restarted{}))), ElementsAre("again"));
     now += std::chrono::milliseconds(1000);
-    const auto delta = decide(late, Restarted{});
+    auto delta = decide(late, Restarted{});
     EXPECT_THAT(dispatched(delta), IsEmpty());
+    const auto settled = decide(late, CallRecovered{.call_id = cut_off(delta).at(0)->call_id});
+    std::ranges::copy(settled.drafts, std::back_inserter(delta.drafts));
     EXPECT_EQ(late.run.status, PlanRunStatus::Failed);
     ASSERT_TRUE(late.run.failure);
     EXPECT_EQ(late.run.failure->code, "TIMEOUT");

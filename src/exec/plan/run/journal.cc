@@ -42,6 +42,17 @@ std::shared_ptr<tools::Running> DispatcherPerformer::start(
         });
 }
 
+void DispatcherPerformer::recover(const CallPtr& call,
+                                  std::move_only_function<void(CallRecovered)> done) {
+    dispatcher_.recover(
+        *call, place_,
+        [id = call->call_id, done = std::move(done)](tools::Dispatcher::Recovered found) mutable {
+            CallRecovered event{.call_id = id, .how = found.how, .undo = std::move(found.undo)};
+            if (found.made) event.result = std::move(found.made->result);
+            done(std::move(event));
+        });
+}
+
 base::Result<std::vector<domain::PlanRecord>> read_journal(store::Tx& tx,
                                                            const domain::RunId& run) {
     std::vector<domain::PlanRecord> all;

@@ -44,6 +44,7 @@ public:
         : dispatcher_(dispatcher), place_(std::move(place)), profile_(profile) {}
     std::shared_ptr<tools::Running> start(const CallPtr& call,
                                           std::move_only_function<void(CallEnded)> done) override;
+    void recover(const CallPtr& call, std::move_only_function<void(CallRecovered)> done) override;
 
 private:
     tools::Dispatcher& dispatcher_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "exec/plan/language/wire.h"
 #include "exec/tools/plan_tools/plan_tools.h"
@@ -9,9 +10,11 @@
 namespace plan {
 namespace {
 
+// Of what a call gave, or of what is known of one that nobody saw end.
 const json::array* undo_list(const json::value& result) {
-    const auto* data = base::find(result, "data");
-    const auto* undo = data ? base::find(*data, "undo") : nullptr;
+    const auto* holder = base::find(result, "data");
+    if (const auto* error = base::find(result, "error")) holder = base::find(*error, "details");
+    const auto* undo = holder ? base::find(*holder, "undo") : nullptr;
     return undo ? undo->if_array() : nullptr;
 }
 
@@ -39,13 +42,33 @@ json::object literals(const json::object& args) {
 struct Entry {
     std::string step;
     json::object args;
+    std::string action;
     std::string path;
+    std::string from;
+    std::string before;  // Etags; empty where there is none.
+    std::string after;
     std::size_t begun{0};
     std::size_t ended{0};
 
-    bool is_folder() const { return base::string_at(args, "action") == "mkdir"; }
     bool overlaps(const Entry& other) const { return begun < other.ended && other.begun < ended; }
 };
+
+bool is_inside(std::string_view path, std::string_view folder) {
+    return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+}
+
+// Of two changes by calls side by side: can `later` only have been made after `earlier`?
+bool builds_on(const Entry& later, const Entry& earlier) {
+    if (earlier.action == "mkdir")
+        return is_inside(later.path, earlier.path) || is_inside(later.from, earlier.path);
+    if (earlier.action == "rename")
+        return later.action == "modify" &&
+               (later.path == earlier.path || is_inside(later.path, earlier.path));
+    if (later.action == "rename" && earlier.action == "modify")
+        return later.from == earlier.path || is_inside(earlier.path, later.from);
+    return later.path == earlier.path && !earlier.after.empty() && later.before == earlier.after &&
+           later.after != earlier.before;
+}
 
 base::Result<std::vector<Entry>> entries_of(const std::vector<domain::PlanRecord>& records) {
     std::vector<Entry> entries;
@@ -59,45 +82,79 @@ base::Result<std::vector<Entry>> entries_of(const std::vector<domain::PlanRecord
         if (!list) continue;
         for (const auto& item : *list)
             if (item.is_object())
-                entries.push_back({base::string_at(value, "stepId"), item.get_object(),
-                                   base::string_at(item, "path"), begun[call], at});
+                entries.push_back({.step = base::string_at(value, "stepId"),
+                                   .args = item.get_object(),
+                                   .action = base::string_at(item, "action"),
+                                   .path = base::string_at(item, "path"),
+                                   .from = base::string_at(item, "from"),
+                                   .before = base::string_at(item, "beforeEtag"),
+                                   .after = base::string_at(item, "afterEtag"),
+                                   .begun = begun[call],
+                                   .ended = at});
     }
     return entries;
 }
 
-// Of calls side by side, one made the folder that others filled, and the journal does not say which
-// came first: such a folder goes when what those others put into it has gone.
-void put_folders_behind(std::vector<Entry>& entries) {
-    for (std::size_t at = entries.size(); at-- > 0;) {
-        if (!entries[at].is_folder()) continue;
-        const Entry& folder = entries[at];
-        const std::string inside = folder.path + "/";
-        std::size_t last = at;
-        for (std::size_t other = at + 1; other < entries.size(); ++other)
-            if (folder.overlaps(entries[other]) && entries[other].path.starts_with(inside))
-                last = other;
-        const auto begin = entries.begin();
-        std::rotate(begin + static_cast<std::ptrdiff_t>(at),
-                    begin + static_cast<std::ptrdiff_t>(at + 1),
-                    begin + static_cast<std::ptrdiff_t>(last + 1));
+// For each entry, those that were made after it. The journal orders calls by their end; what calls
+// side by side did to one path is ordered by what the one found and the other left.
+std::vector<std::vector<std::size_t>> successors(const std::vector<Entry>& entries) {
+    std::vector<std::vector<std::size_t>> after(entries.size());
+    // The first begin among the entries from here on: no later one overlaps when that is too late.
+    std::vector<std::size_t> begun_from(entries.size() + 1, SIZE_MAX);
+    for (std::size_t i = entries.size(); i-- > 0;)
+        begun_from[i] = std::min(begun_from[i + 1], entries[i].begun);
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        for (std::size_t j = i + 1; j < entries.size(); ++j) {
+            const Entry &one = entries[i], &other = entries[j];
+            if (one.ended == other.ended) {
+                after[i].push_back(j);  // Of one call, in its order.
+            } else if (begun_from[j] >= one.ended) {
+                break;
+            } else if (one.overlaps(other)) {
+                if (builds_on(one, other))
+                    after[j].push_back(i);
+                else if (builds_on(other, one))
+                    after[i].push_back(j);
+            }
+        }
+    return after;
+}
+
+// In the order in which they were made, as far as that can be told; otherwise as in the journal.
+std::vector<Entry> as_made(std::vector<Entry> entries) {
+    const auto after = successors(entries);
+    std::vector<std::size_t> waits_for(entries.size(), 0);
+    for (const auto& list : after)
+        for (const std::size_t other : list) ++waits_for[other];
+    std::set<std::size_t> left, free;
+    for (std::size_t i = 0; i < entries.size(); ++i) (waits_for[i] == 0 ? free : left).insert(i);
+    std::vector<Entry> ordered;
+    ordered.reserve(entries.size());
+    while (!free.empty() || !left.empty()) {
+        // A circle of changes that found what the others left is cut where the journal begins it.
+        auto& from = free.empty() ? left : free;
+        const std::size_t next = *from.begin();
+        from.erase(from.begin());
+        ordered.push_back(std::move(entries[next]));
+        for (const std::size_t other : after[next])
+            if (--waits_for[other] == 0 && left.erase(other) > 0) free.insert(other);
     }
+    return ordered;
 }
 
 }  // namespace
 
 base::Result<std::optional<json::value>> revert_plan(
     const domain::PlanRun& run, const std::vector<domain::PlanRecord>& records) {
-    auto entries = TRY(entries_of(records));
+    auto entries = as_made(TRY(entries_of(records)));
     if (entries.empty()) return std::nullopt;
     std::ranges::reverse(entries);
-    put_folders_behind(entries);
     json::array steps;
     for (auto& entry : entries)
         steps.push_back({{"id", fmt::format("undo-{}", steps.size() + 1)},
                          {"tool", plan_tools::kUndoTool},
                          {"preview", literal(fmt::format("Take back {} of {} (step {})",
-                                                         base::string_at(entry.args, "action"),
-                                                         entry.path, entry.step))},
+                                                         entry.action, entry.path, entry.step))},
                          {"onError", "skip"},
                          {"args", literals(entry.args)}});
     return json::value{{"version", "1.0"},

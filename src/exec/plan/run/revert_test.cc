@@ -57,5 +57,47 @@ TEST(Revert, AFolderThatWasMadeAgainIsTakenBackInItsPlace) {
                 ElementsAre("mkdir n", "delete n", "create n/x", "mkdir n"));
 }
 
+// "before>after path": the journal has results in the order in which calls ended, not in which they
+// changed the file.
+domain::PlanRecord appended(const std::string& id, const std::string& path,
+                            const std::string& before, const std::string& after) {
+    return {.kind = PlanRecordKind::Result,
+            .line = base::json_text(
+                json::object{{"callId", id},
+                             {"stepId", "s"},
+                             {"data",
+                              {{"undo", json::array{json::object{{"action", "modify"},
+                                                                 {"path", path},
+                                                                 {"beforeEtag", before},
+                                                                 {"afterEtag", after}}}}}}})};
+}
+
+TEST(Revert, ChangesOfOneFileByCallsSideBySideAreTakenBackInTheirOrder) {
+    const std::vector<domain::PlanRecord> records{call("a"),
+                                                  call("b"),
+                                                  call("c"),
+                                                  appended("b", "n", "1", "2"),
+                                                  appended("c", "n", "2", "3"),
+                                                  call("d"),
+                                                  appended("a", "n", "0", "1"),
+                                                  appended("d", "n", "3", "4")};
+    const auto plan = revert_plan({}, records).value().value();
+    std::string order;
+    for (const auto& step : plan.at("steps").as_array())
+        order += base::string_at(step.at("args"), "afterEtag");
+    EXPECT_EQ(order, "4321");
+}
+
+TEST(Revert, CoversACallOfUnknownOutcome) {
+    const json::object details{
+        {"outcome", "unknown"},
+        {"undo", json::array{json::object{{"action", "create"}, {"path", "n"}}}}};
+    const domain::PlanRecord unknown{
+        .kind = PlanRecordKind::Result,
+        .line = base::json_text(
+            json::object{{"callId", "a"}, {"stepId", "s"}, {"error", {{"details", details}}}})};
+    EXPECT_THAT(reverted({call("a"), unknown}), ElementsAre("create n"));
+}
+
 }  // namespace
 }  // namespace plan

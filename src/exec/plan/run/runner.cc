@@ -35,6 +35,7 @@ struct Runner::Flight {
     CallPtr call;
     std::shared_ptr<tools::Running> running;
     base::Loop::TimerHandle timer{base::Loop::TimerHandle::None};  // Its timeout, then the grace.
+    base::Loop::TimerHandle progress{base::Loop::TimerHandle::None};
     std::optional<domain::ResultStatus> ended_as{};
 };
 
@@ -46,6 +47,7 @@ Runner::~Runner() {
     parts_.loop.cancel(deadline_);
     for (auto& [id, flight] : flights_) {
         parts_.loop.cancel(flight->timer);
+        parts_.loop.cancel(flight->progress);
         flight->running = nullptr;
     }
 }
@@ -132,7 +134,8 @@ void Runner::hold(std::function<void()> quiet) {
 }
 
 void Runner::notify_quiet() {
-    if (!quiet_ || is_over_ || committing_ || pump_posted_ || !inbox_.empty() || !flights_.empty())
+    if (!quiet_ || is_over_ || committing_ || pump_posted_ || !inbox_.empty() ||
+        !flights_.empty() || recovering_ > 0)
         return;
     std::exchange(quiet_, nullptr)();
 }
@@ -140,6 +143,8 @@ void Runner::notify_quiet() {
 void Runner::act(const Effect& effect) {
     if (const auto* one = std::get_if<Dispatch>(&effect)) {
         dispatch(one->call);
+    } else if (const auto* cut_off = std::get_if<Recover>(&effect)) {
+        recover(cut_off->call);
     } else if (const auto* end = std::get_if<EndCall>(&effect)) {
         end_call(end->call_id, end->why);
     } else if (const auto* wake = std::get_if<WakeAt>(&effect)) {
@@ -165,10 +170,28 @@ void Runner::dispatch(const CallPtr& call) {
         flight->timer = parts_.loop.after(std::chrono::milliseconds(*call->timeout_ms), [this, id] {
             end_call({id}, domain::ResultStatus::Timeout);
         });
+    if (parts_.reports_progress) report_later(flight, std::chrono::seconds(0), kProgressFirst);
     flight->running =
         parts_.performer.start(call, [this, alive = std::weak_ptr(self_), id](CallEnded ended) {
             if (alive.lock()) call_ended(id, std::move(ended));
         });
+}
+
+void Runner::report_later(const std::shared_ptr<Flight>& flight, std::chrono::seconds since,
+                          std::chrono::seconds pause) {
+    flight->progress = parts_.loop.after(pause, [this, flight, since, pause] {
+        receive(StillRunning{flight->call->call_id, since + pause});
+        report_later(flight, since + pause, std::min(pause * 2, kProgressPauseMax));
+    });
+}
+
+void Runner::recover(const CallPtr& call) {
+    ++recovering_;
+    parts_.performer.recover(call, [this, alive = std::weak_ptr(self_)](CallRecovered found) {
+        if (!alive.lock()) return;
+        --recovering_;
+        receive(std::move(found));
+    });
 }
 
 void Runner::end_call(const domain::ToolCallId& id, domain::ResultStatus why) {
@@ -196,6 +219,7 @@ void Runner::call_ended(const std::string& id, CallEnded ended) {
     const auto flight = found->second;
     flights_.erase(found);
     parts_.loop.cancel(flight->timer);
+    parts_.loop.cancel(flight->progress);
     if (flight->ended_as) mark_ended(ended.result, *flight->ended_as, *flight->call);
     receive(std::move(ended));
 }

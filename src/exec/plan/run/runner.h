@@ -14,6 +14,10 @@ namespace plan {
 // How long a call that was asked to end may take before its result is written without it.
 inline constexpr std::chrono::seconds kEndGrace{15};
 
+// When a call that is still running is reported, first; the pauses double up to the longest.
+inline constexpr std::chrono::seconds kProgressFirst{5};
+inline constexpr std::chrono::seconds kProgressPauseMax{60};
+
 // One commit of a run: its record and what is new in its journal.
 struct Commit {
     domain::PlanRun run;
@@ -38,6 +42,11 @@ public:
     // then the handle is null.
     virtual std::shared_ptr<tools::Running> start(
         const CallPtr& call, std::move_only_function<void(CallEnded)> done) = 0;
+    // Finds out what became of a call that a crash cut off. `done` is called once, on the loop,
+    // maybe before recover() returns.
+    virtual void recover(const CallPtr& call, std::move_only_function<void(CallRecovered)> done) {
+        done({.call_id = call->call_id});
+    }
 };
 
 struct RunnerParts {
@@ -47,6 +56,7 @@ struct RunnerParts {
     Journal& journal;
     Performer& performer;
     tools::Place place;
+    bool reports_progress{false};  // Of calls that take long; not where time is made up.
 };
 
 // Used on the loop's thread only.
@@ -78,6 +88,9 @@ private:
     void committed(const std::vector<Effect>& effects, const base::Status& status);
     void act(const Effect& effect);
     void dispatch(const CallPtr& call);
+    void report_later(const std::shared_ptr<Flight>& flight, std::chrono::seconds since,
+                      std::chrono::seconds pause);
+    void recover(const CallPtr& call);
     void end_call(const domain::ToolCallId& id, domain::ResultStatus why);
     void call_ended(const std::string& id, CallEnded ended);
     void notify_quiet();
@@ -91,6 +104,7 @@ private:
     bool is_over_{false};
     std::function<void()> quiet_;
     std::map<std::string, std::shared_ptr<Flight>> flights_;
+    std::size_t recovering_{0};
     base::Loop::TimerHandle wake_{base::Loop::TimerHandle::None};
     base::Loop::TimerHandle deadline_{base::Loop::TimerHandle::None};
     // Callbacks that outlive the Runner find this expired and do nothing.

@@ -69,6 +69,20 @@ public:
         return std::make_shared<Uninterruptible>();
     }
 
+    std::vector<std::string> paths(const json::value& args,
+                                   const tools::Place& place) const override {
+        const auto parsed =
+            patch::parse(base::string_at(args, "patch"), patch::Format::UnifiedDiff);
+        std::vector<std::string> paths;
+        if (!parsed) return paths;  // start() reports it, and touches nothing.
+        const std::filesystem::path cwd = place.workspace.cwd;
+        for (const auto& file : parsed->files) {
+            paths.push_back((cwd / file.path).string());
+            if (file.from_path) paths.push_back((cwd / *file.from_path).string());
+        }
+        return paths;
+    }
+
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place& place) const override {
         const std::string text = base::string_at(args, "patch");
@@ -118,7 +132,8 @@ private:
                                 .freeform_patch = true,
                                 .input_schema = base::schema_of<ApplyPatchArgs>(),
                                 .output_schema = base::schema_of<PatchResult>(),
-                                .render = render_patch};
+                                .render = render_patch,
+                                .cancellable = false};
 };
 
 }  // namespace

@@ -88,30 +88,6 @@ std::string shown_line(const std::vector<std::string>& argv) {
     return base::printable(base::to_utf8(line));
 }
 
-// A command that ended badly fails its step, so that a plan does not build on it.
-tools::Outcome held_to_success(tools::Outcome outcome, const std::string& name) {
-    if (!outcome.completed || outcome.status != domain::ResultStatus::Ok) return outcome;
-    const auto* output = dynamic_cast<const builtin::CommandOutput*>(outcome.completed->get());
-    if (!output || output->exit.exit_code == 0) return outcome;
-    const auto& err = output->exit.err;
-    const std::string tail = err.spilled ? err.tail : err.head;
-    domain::ToolError error{
-        .kind = "command_failed",
-        .message = output->exit.exit_code ? fmt::format("The command {} ended with status {}.",
-                                                        name, *output->exit.exit_code)
-                                          : fmt::format("The command {} was ended by signal {}.",
-                                                        name, output->exit.signal.value_or(0)),
-        .details =
-            json::object{
-                {"name", name},
-                {"stderr",
-                 base::printable(base::last_chars(base::to_utf8(tail), kErrorOutputChars), true)}},
-        .recovery_hint = "Check its error output, or call it with allowFailure."};
-    if (output->exit.exit_code) error.details->as_object()["exit_status"] = *output->exit.exit_code;
-    outcome.completed = std::unexpected(std::move(error));
-    return outcome;
-}
-
 class CommandsRun final : public tools::Tool {
 public:
     explicit CommandsRun(const Kit& kit) : shell_(kit.host.shell), commands_(kit.host.commands) {}
@@ -168,8 +144,13 @@ public:
             shell_, std::move(spec), spec_.name, place, sink,
             [name = args.name, lenient = args.allowFailure,
              done = std::move(done)](tools::Outcome outcome) mutable {
-                done(lenient ? std::move(outcome) : held_to_success(std::move(outcome), name));
+                done(lenient ? std::move(outcome)
+                             : held_to_success(std::move(outcome), "The command " + name));
             });
+    }
+
+    std::vector<std::string> paths(const json::value&, const tools::Place& place) const override {
+        return {place.workspace.cwd};
     }
 
     base::Result<json::object> preview(const json::value& args,
@@ -197,11 +178,35 @@ private:
                                 .runs_behind = tools::RunsBehind::AgentsBoundary,
                                 .plans_only = true,
                                 .input_schema = base::schema_of<RunArgs>(),
-                                .output_schema = base::schema_of<builtin::CommandResult>(),
-                                .render = builtin::render_command};
+                                .output_schema = builtin::command_schema(),
+                                .render = builtin::render_command,
+                                .user_message = builtin::command_message};
 };
 
 }  // namespace
+
+tools::Outcome held_to_success(tools::Outcome outcome, const std::string& name) {
+    if (!outcome.completed || outcome.status != domain::ResultStatus::Ok) return outcome;
+    const auto* output = dynamic_cast<const builtin::CommandOutput*>(outcome.completed->get());
+    if (!output || output->exit.exit_code == 0) return outcome;
+    const auto& err = output->exit.err;
+    const std::string tail = err.spilled ? err.tail : err.head;
+    domain::ToolError error{
+        .kind = "command_failed",
+        .message =
+            output->exit.exit_code
+                ? fmt::format("{} ended with status {}.", name, *output->exit.exit_code)
+                : fmt::format("{} was ended by signal {}.", name, output->exit.signal.value_or(0)),
+        .details =
+            json::object{
+                {"name", name},
+                {"stderr",
+                 base::printable(base::last_chars(base::to_utf8(tail), kErrorOutputChars), true)}},
+        .recovery_hint = "Check its error output, or call it with allowFailure: true."};
+    if (output->exit.exit_code) error.details->as_object()["exit_status"] = *output->exit.exit_code;
+    outcome.completed = std::unexpected(std::move(error));
+    return outcome;
+}
 
 void add_commands(tools::Registry& registry, const Kit& kit) {
     for (const auto& command : kit.host.commands)

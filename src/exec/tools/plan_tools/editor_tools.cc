@@ -140,6 +140,10 @@ Change edit(const std::shared_ptr<Contexts>& contexts, Target target) {
                                              .end = static_cast<std::int64_t>(now.to),
                                              .undo = done.performed.undo});
                 },
+            .files = [](const Request& request) -> std::set<std::string> {
+                if (!request.context.active_file) return {};
+                return {*request.context.active_file};
+            },
             .after =
                 [where, contexts](const domain::RunId& run, const Request& request, const Done&) {
                     const auto [old, now] = where(request);

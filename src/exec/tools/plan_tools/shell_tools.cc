@@ -24,8 +24,9 @@ struct ShellArgs {
     std::optional<std::string> shell{};
     std::optional<bool> login{};
     std::optional<std::int64_t> max_output_tokens{};
+    std::optional<bool> allowFailure{};
 };
-BOOST_DESCRIBE_STRUCT(ShellArgs, (), (cmd, workdir, shell, login, max_output_tokens))
+BOOST_DESCRIBE_STRUCT(ShellArgs, (), (cmd, workdir, shell, login, max_output_tokens, allowFailure))
 constexpr auto describe_fields(const ShellArgs*) {
     return std::to_array<base::FieldDoc>(
         {{"cmd", "The command line, run by a shell."},
@@ -33,7 +34,9 @@ constexpr auto describe_fields(const ShellArgs*) {
          {"shell", "Shell program to use; omit for the default one."},
          {"login", "Run a login shell (default true)."},
          {"max_output_tokens", "How much of the output to keep, in estimated tokens.",
-          R"("minimum":0)"}});
+          R"("minimum":0)"},
+         {"allowFailure", "Give the exit status as a result instead of failing on it.",
+          R"("default":false)"}});
 }
 
 class ShellExec final : public tools::Tool {
@@ -44,6 +47,10 @@ public:
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
         auto args = base::from_json<ShellArgs>(call.args).value();
+        if (!args.allowFailure.value_or(false))
+            done = [done = std::move(done)](tools::Outcome outcome) mutable {
+                done(held_to_success(std::move(outcome), "The command"));
+            };
         return builtin::start_command(shell_,
                                       {.cmd = std::move(args.cmd),
                                        .workdir = std::move(args.workdir),
@@ -53,6 +60,11 @@ public:
                                        .timeout_ms = call.timeout_ms,
                                        .max_output_tokens = args.max_output_tokens},
                                       spec_.name, place, sink, std::move(done));
+    }
+    std::vector<std::string> paths(const json::value& args,
+                                   const tools::Place& place) const override {
+        if (base::find(args, "workdir")) return {};
+        return {place.workspace.cwd};
     }
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place&) const override {
@@ -69,8 +81,9 @@ private:
                                 .runs_behind = tools::RunsBehind::AgentsBoundary,
                                 .plans_only = true,
                                 .input_schema = base::schema_of<ShellArgs>(),
-                                .output_schema = base::schema_of<builtin::CommandResult>(),
-                                .render = builtin::render_command};
+                                .output_schema = builtin::command_schema(),
+                                .render = builtin::render_command,
+                                .user_message = builtin::command_message};
 };
 
 // A file that a patch names, as it was before.
@@ -223,6 +236,11 @@ public:
                     });
             });
         return running;
+    }
+
+    std::vector<std::string> paths(const json::value& args,
+                                   const tools::Place& place) const override {
+        return inner_->paths(args, place);
     }
 
     base::Result<json::object> preview(const json::value& args,

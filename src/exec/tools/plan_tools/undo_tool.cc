@@ -61,7 +61,8 @@ void add_undo(tools::Registry& registry, const Kit& kit) {
                  return answer(message, UndoResult{.path = done.decision.path,
                                                    .message = message,
                                                    .undo = done.performed.undo});
-             }}));
+             },
+         .files = [](const Request& request) { return files_named(request, {"path", "from"}); }}));
 }
 
 }  // namespace plan_tools

@@ -53,7 +53,12 @@ BOOST_DESCRIBE_STRUCT(SlugResult, (), (slug, fileName))
 
 vault::Outcome<Answer> parse_bullets(const Request& request) {
     const auto bullets = vault::parse_bullets(request.as<BulletsArgs>().markdown);
-    BulletsResult result{.truncated = bullets.truncated};
+    if (bullets.truncated)
+        return vault::Failure(domain::ToolError{
+            .kind = "precondition_failed",
+            .message = fmt::format("The text has more than {} list items.", vault::kBulletsMax),
+            .recovery_hint = "Split the note, and read its parts one by one."});
+    BulletsResult result;
     std::vector<std::int64_t> open;  // The last item at each depth.
     for (const auto& bullet : bullets.items) {
         open.resize(std::min(bullet.depth, open.size()));

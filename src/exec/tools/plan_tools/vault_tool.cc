@@ -1,7 +1,11 @@
 #include "exec/tools/plan_tools/vault_tool.h"
 
+#include <map>
+
 #include "exec/tools/builtin/builtin.h"
+#include "exec/tools/policy/path_rules.h"
 #include "exec/tools/schema_check.h"
+#include "exec/tools/vault/changes/recover.h"
 
 namespace plan_tools {
 namespace {
@@ -62,7 +66,10 @@ public:
                                           results::ArtifactSink&, tools::Done done) override {
         auto running = std::make_shared<Stoppable>();
         auto answer = std::make_shared<vault::Outcome<Answer>>();
-        Request request{.args = call.args, .place = place, .stop = &running->stop};
+        Request request{.args = call.args,
+                        .place = place,
+                        .sandbox = call.policy.sandbox,
+                        .stop = &running->stop};
         request.context = contexts_->of(call.run_id, place);
         loop_.offload(
             [reader = reader_, request = std::move(request), running, answer] {
@@ -87,7 +94,7 @@ public:
 private:
     static vault::Outcome<Answer> answer_of(const Reader& reader, const Request& request) {
         if (request.stop->load()) return vault::stopped();
-        const auto root = TRY(vault::Root::open(request.place.workspace.execution_root));
+        const auto root = TRY(open_vault(request.place, request.sandbox));
         return reader(root, request);
     }
 
@@ -108,24 +115,33 @@ public:
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink& sink, tools::Done done) override {
-        auto running = std::make_shared<Stoppable>();
-        auto request = std::make_shared<Request>(
-            Request{.args = call.args, .place = place, .stop = &running->stop});
-        request->context = contexts_->of(call.run_id, place);
-        auto end = std::make_shared<vault::Outcome<vault::Done>>();
+        auto work = std::make_shared<Work>();
+        work->request = {.args = call.args,
+                         .place = place,
+                         .sandbox = call.policy.sandbox,
+                         .stop = &work->running.stop};
+        work->request.context = contexts_->of(call.run_id, place);
+        work->call = call.call_id.value;
+        if (auto folders = folders_.extract(work->call)) work->folders = folders.mapped();
         loop_.offload(
             // The sink belongs to the dispatcher's `done`, which outlives this work.
-            [change = change_, request, running, end, &sink] {
-                *end = perform(*change, *request, sink);
-            },
-            [change = change_, request, run = call.run_id, end, done = std::move(done)]() mutable {
-                if (!*end) return done(outcome_of(std::unexpected(std::move(*end).error())));
-                if (change->after) change->after(run, *request, **end);
-                auto outcome = outcome_of(change->report(*request, **end));
-                outcome.effects = std::move((*end)->performed.effects);
-                done(std::move(outcome));
+            [change = change_, work, &sink] { work->end = perform(*change, *work, sink); },
+            [change = change_, work, run = call.run_id, done = std::move(done)]() mutable {
+                if (!work->end) return done(outcome_of(std::unexpected(work->end.error())));
+                if (change->after) change->after(run, work->request, work->end->done);
+                done(outcome_of(std::move(work->end->ending)));
             });
-        return running;
+        return {work, &work->running};
+    }
+
+    // Settled by looking: the call left a note of each change that it was about to make.
+    void recover(const domain::ToolCall& call, const tools::Place& place,
+                 std::move_only_function<void(tools::Recovery)> done) override {
+        auto found = std::make_shared<vault::Outcome<vault::Recovery>>();
+        loop_.offload([call, place, found] { *found = look(call, place); },
+                      [this, id = call.call_id.value, found, done = std::move(done)]() mutable {
+                          done(found->has_value() ? recovered(id, **found) : tools::Recovery{});
+                      });
     }
 
     base::Result<json::object> preview(const json::value& args,
@@ -147,29 +163,87 @@ public:
     }
 
 private:
-    static vault::Outcome<vault::Done> perform(const Change& change, Request request,
-                                               results::ArtifactSink& sink) {
-        const auto root = TRY(vault::Root::open(request.place.workspace.execution_root));
+    struct End {
+        vault::Done done;
+        vault::Ending ending;
+    };
+    // One call under way.
+    struct Work {
+        Stoppable running;
+        Request request;
+        std::string call;
+        vault::Performed folders{};
+        vault::Outcome<End> end{};
+    };
+
+    static vault::Outcome<End> perform(const Change& change, Work& work,
+                                       results::ArtifactSink& sink) {
+        Request& request = work.request;
+        const auto root = TRY(open_vault(request.place, request.sandbox));
         const auto decide = [&](bool first) -> vault::Outcome<vault::Decision> {
             if (request.stop->load()) return vault::stopped();
             request.first_try = first;
             return change.decide(root, request);
         };
-        return vault::execute(root, decide, sink);
+        vault::Intents intents(request.place.agent_home, work.call);
+        vault::Execution how{
+            .stop = request.stop, .intents = &intents, .folders = std::move(work.folders)};
+        if (change.files) how.files = change.files(request);
+        End end{.done = TRY(vault::execute(root, decide, sink, std::move(how)))};
+        auto answer = change.report(request, end.done);
+        end.ending = {std::move(answer.summary), std::move(answer.result),
+                      end.done.performed.effects};
+        intents.end(end.ending);
+        return end;
+    }
+
+    static vault::Outcome<vault::Recovery> look(const domain::ToolCall& call,
+                                                const tools::Place& place) {
+        const auto root = TRY(vault::Root::open(place.workspace.execution_root));
+        return vault::recover(root, place.agent_home, call.call_id.value);
+    }
+
+    tools::Recovery recovered(const std::string& call, const vault::Recovery& found) {
+        using How = tools::Recovery::How;
+        if (const auto* made = std::get_if<vault::Made>(&found))
+            return {.how = How::Made, .outcome = outcome_of(made->ending)};
+        if (const auto* unsettled = std::get_if<vault::Unsettled>(&found))
+            return {.undo = base::to_json(unsettled->undo).as_array()};
+        // Kept until the call is made again, which the caller decides next.
+        if (const auto& folders = std::get<vault::NotMade>(found).folders; !folders.undo.empty())
+            folders_[call] = folders;
+        return {.how = How::NotMade};
+    }
+
+    static tools::Outcome outcome_of(vault::Ending ending) {
+        auto outcome =
+            plan_tools::outcome_of(Answer{std::move(ending.summary), std::move(ending.result)});
+        outcome.effects = std::move(ending.effects);
+        return outcome;
+    }
+    static tools::Outcome outcome_of(std::unexpected<domain::ToolError> error) {
+        return plan_tools::outcome_of(std::move(error));
     }
 
     base::Loop& loop_;
     std::shared_ptr<Contexts> contexts_;
+    // By call: folders that it made before a crash and that others use by now.
+    std::map<std::string, vault::Performed> folders_;
     std::shared_ptr<const Change> change_;
     const tools::ToolSpec spec_;
 };
+
+tools::ToolSpec at_once(tools::ToolSpec spec) {
+    spec.cancellable = false;  // It is over when it has begun.
+    return spec;
+}
 
 class ComputeTool final : public tools::Tool {
 public:
     ComputeTool(const Kit& kit, About about, Compute compute)
         : contexts_(kit.contexts),
           compute_(std::move(compute)),
-          spec_(spec_of(std::move(about), domain::RiskLevel::ReadOnly)) {}
+          spec_(at_once(spec_of(std::move(about), domain::RiskLevel::ReadOnly))) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
@@ -197,6 +271,27 @@ private:
 };
 
 }  // namespace
+
+vault::Outcome<vault::Root> open_vault(const tools::Place& place,
+                                       const domain::SandboxPolicy& sandbox) {
+    const std::filesystem::path root = place.workspace.execution_root;
+    if (!sandbox.enabled) return vault::Root::open(root);
+    const auto rules = std::make_shared<const tools::PathRules>(sandbox, root);
+    if (rules->allow_all()) return vault::Root::open(root);
+    return vault::Root::open(
+        root, std::make_shared<const vault::Permit>(
+                  [rules](std::string_view path) { return rules->allows(path); },
+                  [rules](std::string_view folder) { return rules->leads_to_allowed(folder); }));
+}
+
+std::set<std::string> files_named(const Request& request,
+                                  std::initializer_list<std::string_view> args) {
+    std::set<std::string> files;
+    for (const auto name : args)
+        if (auto path = base::string_at(request.args, name); !path.empty())
+            files.insert(std::move(path));
+    return files;
+}
 
 std::unique_ptr<tools::Tool> read_tool(const Kit& kit, About about, Reader reader) {
     return std::make_unique<ReadTool>(kit, std::move(about), std::move(reader));

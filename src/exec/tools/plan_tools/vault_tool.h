@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,7 @@ struct AnswerOutput final : results::Output {
 struct Request {
     json::value args;
     tools::Place place;
+    domain::SandboxPolicy sandbox{};  // Which paths of the vault the call may touch.
     RunContext context{};
     const std::atomic<bool>* stop{nullptr};
     bool first_try{false};  // Of a change that is executed; never in a preview.
@@ -64,6 +66,10 @@ struct Request {
     }
 };
 
+// The vault, with what the policy of the call leaves of it.
+vault::Outcome<vault::Root> open_vault(const tools::Place& place,
+                                       const domain::SandboxPolicy& sandbox);
+
 // Reads, and changes nothing. Any thread may call it.
 using Reader = std::function<vault::Outcome<Answer>(const vault::Root&, const Request&)>;
 
@@ -71,6 +77,8 @@ using Reader = std::function<vault::Outcome<Answer>(const vault::Root&, const Re
 struct Change {
     std::function<vault::Outcome<vault::Decision>(const vault::Root&, const Request&)> decide;
     std::function<Answer(const Request&, const vault::Done&)> report;
+    // The files that the call names and changes; they are locked before it is decided.
+    std::function<std::set<std::string>(const Request&)> files{};
     // Called on the loop once it is done, for what the next call has to know.
     std::function<void(const domain::RunId&, const Request&, const vault::Done&)> after{};
 };
@@ -83,6 +91,10 @@ struct About {
     json::object input_schema;
     json::object output_schema;
 };
+
+// The args that name files, for Change::files.
+std::set<std::string> files_named(const Request& request,
+                                  std::initializer_list<std::string_view> args);
 
 std::unique_ptr<tools::Tool> read_tool(const Kit& kit, About about, Reader reader);
 std::unique_ptr<tools::Tool> change_tool(const Kit& kit, About about, Change change);
@@ -101,6 +113,10 @@ template <class Result>
 Answer answer(std::string summary, const Result& result) {
     return {std::move(summary), base::to_json(result).as_object()};
 }
+
+// A command that ended badly fails its step, so that a plan does not build on it. `name` is how the
+// message calls it.
+tools::Outcome held_to_success(tools::Outcome outcome, const std::string& name);
 
 void add_vault(tools::Registry& registry, const Kit& kit);
 void add_editor(tools::Registry& registry, const Kit& kit);

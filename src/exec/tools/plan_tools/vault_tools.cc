@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kReadBytesMax = 1024 * 1024;
 constexpr std::int64_t kListedDefault = 1000;
 constexpr std::int64_t kSearchHitsDefault = 100;
-constexpr const char* kFileCategory = "files";
+constexpr const char* kFileCategory = "vault";
 
 using vault::Decision;
 using vault::Done;
@@ -55,9 +55,10 @@ constexpr auto describe_fields(const CreateArgs*) {
 struct CreateResult {
     std::string path;
     std::string etag;
+    std::optional<std::int64_t> mtime{};  // Milliseconds since 1970; a preview has none.
     std::vector<UndoEntry> undo;
 };
-BOOST_DESCRIBE_STRUCT(CreateResult, (), (path, etag, undo))
+BOOST_DESCRIBE_STRUCT(CreateResult, (), (path, etag, mtime, undo))
 
 struct ReadArgs {
     std::string path;
@@ -76,9 +77,10 @@ struct ReadResult {
     std::string content;
     std::string etag;  // Of the whole file, also when the content is cut.
     std::int64_t bytes{0};
+    std::optional<std::int64_t> mtime{};
     bool truncated{false};
 };
-BOOST_DESCRIBE_STRUCT(ReadResult, (), (path, content, etag, bytes, truncated))
+BOOST_DESCRIBE_STRUCT(ReadResult, (), (path, content, etag, bytes, mtime, truncated))
 
 struct WriteArgs {
     std::string path;
@@ -101,11 +103,12 @@ constexpr auto describe_fields(const WriteArgs*) {
 struct WriteResult {
     std::string path;
     std::string etag;
+    std::optional<std::int64_t> mtime{};
     bool changed{false};
     bool created{false};
     std::vector<UndoEntry> undo;
 };
-BOOST_DESCRIBE_STRUCT(WriteResult, (), (path, etag, changed, created, undo))
+BOOST_DESCRIBE_STRUCT(WriteResult, (), (path, etag, mtime, changed, created, undo))
 
 struct RenameArgs {
     std::string from;
@@ -212,8 +215,9 @@ struct Listed {
     std::string name;
     ListedKind kind{ListedKind::File};
     std::int64_t bytes{0};
+    std::optional<std::int64_t> mtime{};
 };
-BOOST_DESCRIBE_STRUCT(Listed, (), (path, name, kind, bytes))
+BOOST_DESCRIBE_STRUCT(Listed, (), (path, name, kind, bytes, mtime))
 struct ListResult {
     std::vector<Listed> files;
     bool truncated{false};
@@ -230,6 +234,10 @@ std::string last_etag(const Done& done) {
     return "";
 }
 
+std::optional<std::int64_t> mtime_of(const Done& done) {
+    return done.performed.mtime_ms ? done.performed.mtime_ms : done.decision.mtime_ms;
+}
+
 template <class S>
 bool has_step(const Done& done) {
     return std::ranges::any_of(done.decision.steps,
@@ -244,13 +252,14 @@ Answer report_folder(const Request&, const Done& done) {
 }
 
 Answer report_create(const Request&, const Done& done) {
-    return answer("Created " + done.decision.path,
-                  CreateResult{done.decision.path, last_etag(done), done.performed.undo});
+    return answer(
+        "Created " + done.decision.path,
+        CreateResult{done.decision.path, last_etag(done), mtime_of(done), done.performed.undo});
 }
 
 Outcome<Answer> read(const Root& root, const Request& request) {
     const auto args = request.as<ReadArgs>();
-    const std::string path = TRY(vault::checked_path(args.path));
+    const std::string path = TRY(vault::checked_path(root, args.path));
     auto content = TRY(root.read(path));
     if (!base::is_utf8(content.bytes) || content.bytes.contains('\0'))
         return vault::unfit(path, "is not a text file", "Only UTF-8 text can be read.");
@@ -259,6 +268,7 @@ Outcome<Answer> read(const Root& root, const Request& request) {
         return vault::unfit(path, fmt::format("has {} bytes, more than {}", size, kReadBytesMax),
                             "Read its beginning with maxBytes, or search it.");
     ReadResult result{.path = path, .etag = vault::etag(content.bytes)};
+    result.mtime = vault::mtime_ms(content.status);
     result.bytes = static_cast<std::int64_t>(size);
     if (args.maxBytes && static_cast<std::size_t>(*args.maxBytes) < size) {
         std::size_t end = static_cast<std::size_t>(*args.maxBytes);
@@ -273,13 +283,13 @@ Outcome<Answer> read(const Root& root, const Request& request) {
 Answer report_write(const Request&, const Done& done) {
     const bool changed = !done.decision.steps.empty();
     const bool created = has_step<vault::CreateFile>(done);
-    return answer(
-        fmt::format("{} {}",
-                    created   ? "Created"
-                    : changed ? "Wrote"
-                              : "Nothing to change in",
-                    done.decision.path),
-        WriteResult{done.decision.path, last_etag(done), changed, created, done.performed.undo});
+    return answer(fmt::format("{} {}",
+                              created   ? "Created"
+                              : changed ? "Wrote"
+                                        : "Nothing to change in",
+                              done.decision.path),
+                  WriteResult{done.decision.path, last_etag(done), mtime_of(done), changed, created,
+                              done.performed.undo});
 }
 
 Answer report_rename(const Request& request, const Done& done) {
@@ -311,7 +321,7 @@ Outcome<Answer> search(const Root& root, const Request& request) {
     auto found = TRY(vault::search(root, {.query = args.query,
                                           .regex = args.regex,
                                           .case_sensitive = args.caseSensitive,
-                                          .folder = TRY(vault::checked_path(args.folder)),
+                                          .folder = TRY(vault::checked_path(root, args.folder)),
                                           .glob = args.glob,
                                           .hits_max = static_cast<std::size_t>(args.maxResults),
                                           .stop = request.stop}));
@@ -341,11 +351,11 @@ Outcome<Answer> list(const Root& root, const Request& request) {
                           : entry.kind == vault::Kind::Link   ? ListedKind::Link
                                                               : ListedKind::Special;
         result.files.push_back({entry.path, std::string(vault::name_of(entry.path)), kind,
-                                static_cast<std::int64_t>(entry.bytes)});
+                                static_cast<std::int64_t>(entry.bytes), entry.mtime_ms});
         return true;
     };
     const auto walked = TRY(vault::walk(root,
-                                        {.folder = TRY(vault::checked_path(args.folder)),
+                                        {.folder = TRY(vault::checked_path(root, args.folder)),
                                          .recursive = args.recursive,
                                          .with_ignored = args.includeIgnored,
                                          .stop = request.stop},
@@ -396,7 +406,8 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                                                    .create = args.create,
                                                    .expected_etag = std::move(args.expectedEtag)});
              },
-         .report = report_write}));
+         .report = report_write,
+         .files = [](const Request& request) { return files_named(request, {"path"}); }}));
     registry.add(change_tool(
         kit,
         about<RenameArgs, RenameResult>("vault.rename", kFileCategory,
@@ -410,7 +421,8 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                                                     .on_collision = args.onCollision,
                                                     .expected_etag = std::move(args.expectedEtag)});
              },
-         .report = report_rename}));
+         .report = report_rename,
+         .files = [](const Request& request) { return files_named(request, {"from"}); }}));
     registry.add(change_tool(
         kit,
         about<DeleteArgs, DeleteResult>("vault.delete", kFileCategory,
@@ -425,7 +437,8 @@ void add_vault(tools::Registry& registry, const Kit& kit) {
                      "file.");
              return vault::decide_delete(root, args.path, args.expectedEtag);
          },
-         .report = report_delete}));
+         .report = report_delete,
+         .files = [](const Request& request) { return files_named(request, {"path"}); }}));
     registry.add(read_tool(kit,
                            about<SearchArgs, SearchResult>("vault.searchText", kFileCategory,
                                                            "Find lines of text in the vault."),

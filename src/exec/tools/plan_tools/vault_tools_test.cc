@@ -7,6 +7,23 @@ namespace {
 
 using Files = std::map<std::string, std::string>;
 
+// The times of files are theirs: present and recent, and left out where whole values are compared.
+json::value without_times(json::value value) {
+    if (auto* list = value.if_array())
+        for (auto& item : *list) item = without_times(item);
+    auto* object = value.if_object();
+    if (!object) return value;
+    if (const auto* time = object->if_contains("mtime")) {
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now).count() -
+                         time->to_number<std::int64_t>();
+        EXPECT_LT(std::abs(age), 600'000);
+        object->erase("mtime");
+    }
+    for (auto& member : *object) member.value() = without_times(member.value());
+    return value;
+}
+
 class VaultToolsTest : public PlanToolsTest {};
 class NoDeleteTest : public PlanToolsTest {
 protected:
@@ -77,6 +94,60 @@ TEST_F(VaultToolsTest, ReportEachFailureByItsCode) {
     EXPECT_EQ(all(), before);
 }
 
+// What the policy denies is neither read nor named nor changed, whatever the call names.
+// contract: CALL-10
+TEST_F(VaultToolsTest, TouchOnlyWhatThePolicyAllows) {
+    write("In/a.md", "needle [[l]]");
+    write("In/Old.md", "x");
+    write("Private/l.md", "needle [[Old]]");
+    std::filesystem::create_directory_symlink("../Private", folder_.at("vault/In/way"));
+    const auto before = all();
+    const std::string patch = "--- /dev/null\n+++ b/Private/new.md\n@@ -0,0 +1 @@\n+x\n";
+    for (const bool by_pattern : {false, true}) {
+        SCOPED_TRACE(by_pattern);
+        const auto limited = [&](std::string tool, json::value args) {
+            auto made = call(std::move(tool), std::move(args));
+            made.policy.sandbox = {.enabled = true, .allowed_roots = {folder_.at("vault")}};
+            if (by_pattern)
+                made.policy.sandbox.deny_patterns = {"Private"};
+            else
+                made.policy.sandbox.allowed_roots = {folder_.at("vault/In")};
+            start(made);
+            return end();
+        };
+        const auto code = [&](std::string tool, json::value args) {
+            const auto result = limited(std::move(tool), std::move(args));
+            return result.error ? result.error->code : "ok";
+        };
+        for (const char* path : {"Private/l.md", "In/way/l.md"}) {
+            EXPECT_EQ(code("vault.readFile", {{"path", path}}), "POLICY_DENIED") << path;
+            EXPECT_EQ(code("vault.writeFile", {{"path", path}, {"content", "y"}}), "POLICY_DENIED");
+        }
+        EXPECT_EQ(code("vault.createFile", {{"path", "In/way/n.md"}}), "POLICY_DENIED");
+        EXPECT_EQ(code("shell.applyPatch", {{"patch", patch}}), "POLICY_DENIED");
+        const auto found = limited("vault.searchText", {{"query", "needle"}});
+        EXPECT_EQ(found.data->at("matches").get_array().size(), 1u);
+        EXPECT_EQ(base::json_text(*found.data).find("Private"), std::string::npos);
+        const auto listed = limited("vault.listFiles", {{"includeFolders", true}});
+        EXPECT_EQ(base::json_text(*listed.data).find("Private"), std::string::npos);
+        const auto renamed = limited("vault.rename", {{"from", "In/Old.md"}, {"to", "In/New.md"}});
+        EXPECT_TRUE(renamed.ok) << renamed.user_message;
+        EXPECT_EQ(all().at("Private/l.md"), before.at("Private/l.md"));
+        EXPECT_TRUE(limited("vault.rename", {{"from", "In/New.md"}, {"to", "In/Old.md"}}).ok);
+        EXPECT_EQ(all(), before);
+    }
+    write("In/sub/id.key", "k");
+    auto moving = call("vault.rename", {{"from", "In/sub"}, {"to", "In/other"}});
+    moving.policy.sandbox = {
+        .enabled = true, .allowed_roots = {folder_.at("vault")}, .deny_patterns = {"*.key"}};
+    start(moving);
+    EXPECT_EQ(end().error->code, "POLICY_DENIED") << "a folder moves with all that is in it";
+    auto command = call("shell.exec", {{"cmd", "true"}});
+    command.policy.sandbox = {.enabled = true, .allowed_roots = {folder_.at("vault/In")}};
+    start(command);
+    EXPECT_EQ(end().error->code, "POLICY_DENIED") << "its default folder is the vault";
+}
+
 TEST_F(NoDeleteTest, DeletesNothingUnlessThatIsAllowed) {
     write("a.md", "a");
     EXPECT_EQ(code("vault.delete", {{"path", "a.md"}}), "POLICY_DENIED");
@@ -91,17 +162,18 @@ TEST_F(VaultToolsTest, ReturnWhatLaterStepsNeed) {
     const auto created = run("vault.createFile", {{"path", "Inbox/A?.md"}, {"content", "hi"}});
     const std::string etag = vault::etag("hi");
     EXPECT_EQ(
-        *created.data,
+        without_times(*created.data),
         (json::value{
             {"path", "Inbox/A-.md"},
             {"etag", etag},
             {"undo", {{{"action", "create"}, {"path", "Inbox/A-.md"}, {"afterEtag", etag}}}}}));
     const auto read = run("vault.readFile", {{"path", "Inbox/A-.md"}});
-    EXPECT_EQ(*read.data, (json::value{{"path", "Inbox/A-.md"},
-                                       {"content", "hi"},
-                                       {"etag", etag},
-                                       {"bytes", 2},
-                                       {"truncated", false}}));
+    EXPECT_TRUE(read.data->get_object().contains("mtime"));
+    EXPECT_EQ(without_times(*read.data), (json::value{{"path", "Inbox/A-.md"},
+                                                      {"content", "hi"},
+                                                      {"etag", etag},
+                                                      {"bytes", 2},
+                                                      {"truncated", false}}));
     const auto written = run(
         "vault.writeFile",
         {{"path", "Inbox/A-.md"}, {"content", "!"}, {"mode", "append"}, {"expectedEtag", etag}});
@@ -111,7 +183,7 @@ TEST_F(VaultToolsTest, ReturnWhatLaterStepsNeed) {
     EXPECT_EQ(base::read_file(entry.beforeArtifact.value(), 10).value(), "hi");
     EXPECT_TRUE(entry.beforeArtifact->starts_with(folder_.at("home")));
     const auto listed = run("vault.listFiles", {{"includeFolders", true}});
-    EXPECT_EQ(*listed.data,
+    EXPECT_EQ(without_times(*listed.data),
               (json::value{
                   {"files",
                    {{{"path", "Inbox"}, {"name", "Inbox"}, {"kind", "folder"}, {"bytes", 0}},
@@ -189,7 +261,7 @@ TEST_F(VaultToolsTest, PreviewExactlyWhatTheyThenDo) {
         EXPECT_EQ(list("deletes"), deleted) << tool;
         json::object reported = result.data->as_object();
         reported["undo"] = json::array{};
-        EXPECT_EQ(shown.at("data"), json::value(reported)) << tool;
+        EXPECT_EQ(without_times(shown.at("data")), without_times(reported)) << tool;
     }
     EXPECT_FALSE(preview("vault.createFile", {{"path", "../x"}}));
     EXPECT_FALSE(preview("vault.createFile", {{"path", {"a", "list"}}})) << "must not throw";

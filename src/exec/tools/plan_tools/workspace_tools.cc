@@ -41,7 +41,7 @@ struct ContextResult {
 BOOST_DESCRIBE_STRUCT(ContextResult, (), (vaultName, activeFilePath, selection, cursor))
 
 vault::Outcome<Answer> open_file(const vault::Root& root, const Request& request) {
-    const std::string path = TRY(vault::checked_path(request.as<OpenArgs>().path));
+    const std::string path = TRY(vault::checked_path(root, request.as<OpenArgs>().path));
     const auto content = TRY(root.read(path));
     return answer("Would open " + path,
                   OpenResult{.path = path, .etag = vault::etag(content.bytes)});

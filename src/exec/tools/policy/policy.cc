@@ -1,10 +1,9 @@
 #include "exec/tools/policy/policy.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 
 #include "base/text.h"
+#include "exec/tools/policy/path_rules.h"
 
 namespace tools {
 namespace {
@@ -14,6 +13,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPathArgs[] = {"path", "paths", "from", "to",      "folder",  "dir",
                                           "root", "file",  "cwd",  "workdir", "oldPath", "newPath"};
 constexpr std::string_view kCommandArgs[] = {"cmd", "command"};
+constexpr std::string_view kItems = "items";
 
 domain::ToolError denied(const domain::ToolCall& call, std::string message, std::string hint) {
     return {.kind = "policy_denied",
@@ -22,43 +22,35 @@ domain::ToolError denied(const domain::ToolCall& call, std::string message, std:
             .recovery_hint = std::move(hint)};
 }
 
-bool is_denied(const std::string& text, const std::string& pattern) {
-    if (pattern.find_first_of("*?") != std::string::npos)
-        return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-    return !pattern.empty() && text.find(pattern) != std::string::npos;
-}
-
-// Links resolved where there is something to resolve.
-fs::path resolved(const fs::path& path, const fs::path& root) {
-    std::error_code failed;
-    const fs::path absolute = (root / path).lexically_normal();
-    auto real = fs::weakly_canonical(absolute, failed);
-    return failed ? absolute : real;
-}
-
-bool is_below(const fs::path& path, const fs::path& root) {
-    const auto rest = path.lexically_relative(root);
-    return !rest.empty() && *rest.begin() != "..";
-}
-
 class Judge {
 public:
-    Judge(const domain::ToolCall& call, const fs::path& root) : call_(call), root_(root) {}
+    Judge(const domain::ToolCall& call, const fs::path& root)
+        : call_(call), rules_(call.policy.sandbox, root) {}
 
-    std::optional<domain::ToolError> judge() const {
-        const auto* args = call_.args.if_object();
+    std::optional<domain::ToolError> judge(const std::vector<std::string>& more) const {
+        for (const auto& path : more)
+            if (auto error = judge_value(json::string(path), true)) return error;
+        return judge_args(call_.args);
+    }
+
+private:
+    std::optional<domain::ToolError> judge_args(const json::value& value) const {
+        const auto* args = value.if_object();
         if (!args) return std::nullopt;
         for (const auto& member : *args) {
             const std::string_view name = member.key();
             const bool is_path = std::ranges::find(kPathArgs, name) != std::end(kPathArgs);
             const bool is_command = std::ranges::find(kCommandArgs, name) != std::end(kCommandArgs);
+            // Calls that stand for several have a list of them.
+            if (name == kItems && member.value().is_array())
+                for (const auto& item : member.value().get_array())
+                    if (auto error = judge_args(item)) return error;
             if (!is_path && !is_command) continue;
             if (auto error = judge_value(member.value(), is_path)) return error;
         }
         return std::nullopt;
     }
 
-private:
     std::optional<domain::ToolError> judge_value(const json::value& value, bool is_path) const {
         if (const auto* list = value.if_array()) {
             for (const auto& item : *list)
@@ -67,31 +59,30 @@ private:
         if (!value.is_string()) return std::nullopt;
         const std::string text(std::string_view(value.get_string()));
         const std::string shown = base::printable(base::to_utf8(text));
-        for (const auto& pattern : call_.policy.sandbox.deny_patterns)
-            if (is_denied(text, pattern))
-                return denied(call_,
-                              fmt::format("'{}' matches the denied pattern '{}'.", shown, pattern),
-                              "Do without it, or have the policy changed.");
-        if (!is_path) return std::nullopt;
-        const fs::path path = resolved(text, root_);
-        // Resolved for a path only: many calls of a plan have none.
-        const bool inside = std::ranges::any_of(
-            call_.policy.sandbox.allowed_roots,
-            [&](const auto& allowed) { return is_below(path, resolved(allowed, root_)); });
-        if (inside) return std::nullopt;
+        auto pattern = rules_.denied_by(text);
+        if (is_path && !pattern && !rules_.allow_all()) {
+            // Also by the name that a link leads to.
+            const fs::path path = rules_.resolved(text);
+            pattern = rules_.denied_by(path.string());
+        }
+        if (pattern)
+            return denied(call_,
+                          fmt::format("'{}' matches the denied pattern '{}'.", shown, *pattern),
+                          "Do without it, or have the policy changed.");
+        if (!is_path || rules_.is_inside(rules_.resolved(text))) return std::nullopt;
         return denied(
             call_, fmt::format("'{}' lies outside the allowed roots.", shown),
             fmt::format("Stay below {}.", fmt::join(call_.policy.sandbox.allowed_roots, ", ")));
     }
 
     const domain::ToolCall& call_;
-    const fs::path& root_;
+    const PathRules rules_;
 };
 
 }  // namespace
 
-std::optional<domain::ToolError> policy_refusal(const domain::ToolCall& call,
-                                                const fs::path& root) {
+std::optional<domain::ToolError> policy_refusal(const domain::ToolCall& call, const fs::path& root,
+                                                const std::vector<std::string>& more) {
     const auto& policy = call.policy;
     if (policy.max_risk_level && call.risk_level > *policy.max_risk_level)
         return denied(
@@ -104,7 +95,7 @@ std::optional<domain::ToolError> policy_refusal(const domain::ToolCall& call,
         return denied(call, fmt::format("{} needs an approval, and there is none.", call.tool),
                       "Have the run approved first.");
     if (!policy.sandbox.enabled) return std::nullopt;
-    return Judge(call, root).judge();
+    return Judge(call, root).judge(more);
 }
 
 }  // namespace tools

@@ -14,9 +14,10 @@ namespace tools {
 // Links are followed as far as the path exists.
 //
 // Paths are the args named path, paths, from, to, folder, dir, root, file, cwd, workdir, oldPath
-// and newPath; patterns are held against those and against cmd and command. A pattern with '*' or
-// '?' is a glob over the whole text, any other is looked for anywhere in it.
+// and newPath, and those in `more`, which the tool finds elsewhere in the call; patterns are held
+// against those and against cmd and command. See PathRules.
 std::optional<domain::ToolError> policy_refusal(const domain::ToolCall& call,
-                                                const std::filesystem::path& root);
+                                                const std::filesystem::path& root,
+                                                const std::vector<std::string>& more = {});
 
 }  // namespace tools

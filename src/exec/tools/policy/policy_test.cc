@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include "exec/tools/policy/path_rules.h"
+
 namespace tools {
 namespace {
 
@@ -74,6 +76,34 @@ TEST_F(Policy, RefusesAChangeWithoutTheApprovalThatIsAskedFor) {
     EXPECT_THAT(refusal({}), HasSubstr("needs an approval"));
     call.confirmation_id = "c";
     EXPECT_EQ(refusal({}), "");
+}
+
+// contract: CALL-10
+TEST_F(Policy, JudgesThePathsThatAToolFindsInsideItsArgs) {
+    call.args = json::object{{"patch", "x"}};
+    EXPECT_FALSE(policy_refusal(call, root, {(root / "Notes/a.md").string()}));
+    EXPECT_TRUE(policy_refusal(call, root, {"/etc/passwd"}));
+    EXPECT_TRUE(policy_refusal(call, root, {(root / "id.key").string()}));
+    EXPECT_THAT(refusal({{"items", json::array{json::object{{"cmd", "ls ftp://x"}}}}}),
+                HasSubstr("denied pattern"));
+    EXPECT_THAT(refusal({{"items", json::array{json::object{{"workdir", ".."}}}}}),
+                HasSubstr("outside"));
+}
+
+TEST_F(Policy, RulesKnowWhatLiesInTheRootsAndWhatLeadsThere) {
+    const PathRules rules(
+        {.enabled = true, .allowed_roots = {"Notes"}, .deny_patterns = {"Notes/p*"}}, root);
+    EXPECT_TRUE(rules.allows("Notes"));
+    EXPECT_TRUE(rules.allows("Notes/a/b.md"));
+    EXPECT_FALSE(rules.allows("Notes/private/b.md"));
+    EXPECT_FALSE(rules.allows("Notes2/b.md"));
+    EXPECT_FALSE(rules.allows(""));
+    EXPECT_TRUE(rules.leads_to_allowed(""));
+    EXPECT_FALSE(rules.leads_to_allowed("Other"));
+    EXPECT_FALSE(rules.allow_all());
+    EXPECT_TRUE(
+        PathRules({.enabled = true, .allowed_roots = {root}, .deny_patterns = {"://"}}, root)
+            .allow_all());
 }
 
 TEST_F(Policy, LooksAtNoPathsWhereTheSandboxIsOff) {

@@ -1,7 +1,9 @@
 #include "exec/tools/vault/decide.h"
 
+#include "exec/tools/vault/changes/write.h"
 #include "exec/tools/vault/names.h"
 #include "exec/tools/vault/text/links.h"
+#include "exec/tools/vault/text/spelling.h"
 #include "exec/tools/vault/walk.h"
 
 namespace vault {
@@ -9,8 +11,31 @@ namespace {
 
 constexpr std::string_view kOtherName = "Choose another name, or let a unique one be made.";
 
-Outcome<std::vector<std::string>> names_to_change(const std::string& path) {
-    auto names = TRY(split_path(path));
+// `names` with those of existing entries that are the same text in other code points. Without this
+// a note would get a twin that nobody can tell from it.
+Outcome<std::vector<std::string>> as_spelled(const Root& root, std::vector<std::string> names) {
+    std::string path;
+    for (auto& name : names) {
+        if (has_spellings(name) && TRY(root.look(join(path, name))).kind == Kind::Missing) {
+            const std::string wanted = spelling(name);
+            std::string found;
+            const auto walked =
+                walk(root, {.folder = path, .recursive = false, .with_ignored = true},
+                     [&](const Entry& entry) {
+                         const std::string_view other = name_of(entry.path);
+                         if (spelling(other) == wanted) found = other;
+                         return found.empty();
+                     });
+            if (!walked) return names;  // The folder is missing; nothing in it can be meant.
+            if (!found.empty()) name = found;
+        }
+        path = join(path, name);
+    }
+    return names;
+}
+
+Outcome<std::vector<std::string>> names_to_change(const Root& root, const std::string& path) {
+    auto names = TRY(as_spelled(root, TRY(split_path(path))));
     if (names.empty())
         return invalid(path, "names the vault itself", "Name something inside the vault.");
     if (is_protected(names))
@@ -85,6 +110,11 @@ Outcome<domain::PathKind> movable(const Root& root, const std::string& path,
     if (seen.kind == Kind::Folder) {
         if (expected_etag)
             return invalid(path, "is a folder and has no etag", "Leave expectedEtag out.");
+        const auto walked = TRY(
+            walk(root, {.folder = path, .with_ignored = true}, [](const Entry&) { return true; }));
+        if (walked.hidden > 0)
+            return denied(path, "has something in it that the policy of this run denies",
+                          "Move the files one by one, or have the policy changed.");
         return domain::PathKind::Folder;
     }
     if (expected_etag)
@@ -121,8 +151,11 @@ Outcome<void> decide_links(const Root& root, const Move& move, Decision& decisio
     std::size_t bytes = 0, notes = 0;
     for (const auto& path : before) {
         if (!is_note(path)) continue;
-        auto note = root.read(path, kNoteBytesMax, false);
-        if (!note) continue;  // Deleted meanwhile, unreadable, or too large for a note.
+        auto note = root.read(path, kFileBytesMax, false);
+        if (!note && note.error().kind == "missing_file") continue;  // Deleted meanwhile.
+        if (!note)
+            return unfit(path, "cannot be read, so that its links could not follow",
+                         "Rename with updateLinks false, or make the note readable and smaller.");
         bytes += note->bytes.size();
         if (bytes > kLinkBytesMax)
             return unfit(move.from, "lies in a vault with too much text to follow links",
@@ -198,9 +231,13 @@ Outcome<std::string> checked_path(std::string_view path) {
     return join(TRY(split_path(path)));
 }
 
+Outcome<std::string> checked_path(const Root& root, std::string_view path) {
+    return join(TRY(as_spelled(root, TRY(split_path(path)))));
+}
+
 Outcome<Decision> decide_folder(const Root& root, const std::string& path) {
     Decision decision;
-    const auto names = TRY(split_path(path));
+    const auto names = TRY(as_spelled(root, TRY(split_path(path))));
     if (is_protected(names))
         return denied(path, "belongs to version control", "Leave .git to git.");
     decision.path = TRY(decide_folders(root, names, decision.steps));
@@ -210,7 +247,7 @@ Outcome<Decision> decide_folder(const Root& root, const std::string& path) {
 Outcome<Decision> decide_create(const Root& root, const std::string& path,
                                 const std::string& content, OnCollision on_collision,
                                 bool assume_free) {
-    auto names = TRY(names_to_change(path));
+    auto names = TRY(names_to_change(root, path));
     if (path.ends_with('/')) return invalid(path, "names a folder", "Name the file in it, too.");
     if (content.size() > kFileBytesMax)
         return invalid(path, "would be too large", "Write a smaller file.");
@@ -219,14 +256,15 @@ Outcome<Decision> decide_create(const Root& root, const std::string& path,
     names.pop_back();
     const std::string folder = TRY(decide_folders(root, names, decision.steps));
     const std::string safe = safe_name(name);
-    const bool is_free = !decision.steps.empty() || (assume_free && safe == name);
+    const bool is_free =
+        !decision.steps.empty() || (assume_free && safe == name && !has_spellings(name));
     decision.path = is_free ? join(folder, safe) : TRY(free_path(root, folder, name, on_collision));
     decision.steps.emplace_back(CreateFile{decision.path, content});
     return decision;
 }
 
 Outcome<Decision> decide_write(const Root& root, const Write& write) {
-    const auto names = TRY(names_to_change(write.path));
+    const auto names = TRY(names_to_change(root, write.path));
     const std::string path = join(names);
     if (TRY(root.look(path)).kind == Kind::Missing) {
         if (write.expected_etag)
@@ -242,7 +280,9 @@ Outcome<Decision> decide_write(const Root& root, const Write& write) {
     std::string after = write.mode == WriteMode::Append    ? old.bytes + write.content
                         : write.mode == WriteMode::Prepend ? write.content + old.bytes
                                                            : write.content;
-    return decide_rewrite(path, std::move(old.bytes), std::move(after));
+    auto decision = TRY(decide_rewrite(path, std::move(old.bytes), std::move(after)));
+    if (decision.steps.empty()) decision.mtime_ms = mtime_ms(old.status);
+    return decision;
 }
 
 Outcome<Decision> decide_rewrite(const std::string& path, std::string before, std::string after) {
@@ -255,8 +295,8 @@ Outcome<Decision> decide_rewrite(const std::string& path, std::string before, st
 }
 
 Outcome<Decision> decide_rename(const Root& root, const Rename& rename) {
-    const std::string from = join(TRY(names_to_change(rename.from)));
-    auto names = TRY(names_to_change(rename.to));
+    const std::string from = join(TRY(names_to_change(root, rename.from)));
+    auto names = TRY(names_to_change(root, rename.to));
     const auto kind = TRY(movable(root, from, rename.expected_etag));
     Decision decision{.path = from};
     if (join(names) == from) return decision;
@@ -277,7 +317,7 @@ Outcome<Decision> decide_rename(const Root& root, const Rename& rename) {
 
 Outcome<Decision> decide_delete(const Root& root, const std::string& path,
                                 const std::optional<std::string>& expected_etag) {
-    const auto names = TRY(names_to_change(path));
+    const auto names = TRY(names_to_change(root, path));
     if (names.front() == kTrash)
         return unfit(path, "is in the trash already", "Empty the trash by hand.");
     const std::string from = join(names);
@@ -300,8 +340,8 @@ Outcome<Decision> decide_delete(const Root& root, const std::string& path,
 Outcome<Decision> decide_undo(const Root& root, const UndoEntry& written,
                               const std::filesystem::path& kept) {
     UndoEntry entry = written;
-    entry.path = join(TRY(names_to_change(written.path)));
-    if (written.from) entry.from = join(TRY(names_to_change(*written.from)));
+    entry.path = join(TRY(names_to_change(root, written.path)));
+    if (written.from) entry.from = join(TRY(names_to_change(root, *written.from)));
     Decision decision{.path = entry.from.value_or(entry.path)};
     if (TRY(is_back(root, entry, TRY(root.look(entry.path)).kind))) return decision;
     const std::string& back = decision.path;  // The path that must exist again.
@@ -317,11 +357,26 @@ Outcome<Decision> decide_undo(const Root& root, const UndoEntry& written,
 }
 
 Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bool first)>& decide,
-                      results::ArtifactSink& sink) {
-    Performed folders;
+                      results::ArtifactSink& sink, Execution how) {
+    std::set<std::string> files;
+    for (const auto& path : how.files)
+        if (auto names = split_path(path)) files.insert(join(*names));
     for (int tries = 1;; ++tries) {
+        auto locks = TRY(FileLocks::hold(root, files, how.stop));
         auto decision = decide(tries == 1);
-        auto performed = decision ? perform(root, decision->steps, sink, folders)
+        if (decision) {
+            auto needed = files_to_lock(decision->steps);
+            const bool is_held = locks.holds_all(needed);
+            files.merge(needed);
+            // All of them anew, in the order that everybody keeps to. What was decided is compared
+            // with the files again when it is executed.
+            if (!is_held) {
+                locks = FileLocks();
+                locks = TRY(FileLocks::hold(root, files, how.stop));
+            }
+        }
+        const Means means{.root = root, .locks = locks, .sink = &sink, .intents = how.intents};
+        auto performed = decision ? perform(means, decision->steps, how.folders)
                                   : Outcome<Performed>(std::unexpected(decision.error()));
         if (performed) {
             // Another caller may have created a folder first; then it is not ours to remove.
@@ -333,9 +388,10 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
             return Done{std::move(*decision), std::move(*performed)};
         }
         auto& error = performed.error();
-        const bool is_restored = !error.details || !base::find(*error.details, "not_restored");
+        const bool is_restored = !error.details || (!base::find(*error.details, "not_restored") &&
+                                                    !base::find(*error.details, "kept"));
         if (decision && error.kind == "conflict" && is_restored && tries < kDecisionsMax) continue;
-        take_back(root, folders.undo, error);
+        take_back(means, how.folders.undo, error);
         return std::unexpected(std::move(error));
     }
 }

@@ -2,8 +2,10 @@
 // never writes: the same decision is shown as a preview or executed.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,6 @@ namespace vault {
 inline constexpr std::size_t kNamesTriedMax = 1000;
 // Notes that one rename may change, and how much it may read to find them.
 inline constexpr std::size_t kRelinkedNotesMax = 2000;
-inline constexpr std::size_t kNoteBytesMax = 4 * 1024 * 1024;
 inline constexpr std::size_t kLinkBytesMax = 512 * 1024 * 1024;
 // How often a call is decided again because the vault changed between decision and execution. Each
 // time another caller made progress, so this cannot loop forever; many callers that want one name
@@ -27,10 +28,11 @@ BOOST_DESCRIBE_ENUM(OnCollision, Unique, Error)
 
 struct Decision {
     std::vector<Step> steps;
-    std::string path;       // Where the result is, after names were made safe and unique.
-    std::string etag{};     // Of a file that is rewritten or left as it is.
-    std::size_t links{0};   // Rewritten by a rename.
-    std::size_t broken{0};  // Links that no longer lead to their file.
+    std::string path;    // Where the result is, after names were made safe and unique.
+    std::string etag{};  // Of a file that is rewritten or left as it is.
+    std::optional<std::int64_t> mtime_ms{};  // Of a file that is left as it is.
+    std::size_t links{0};                    // Rewritten by a rename.
+    std::size_t broken{0};                   // Links that no longer lead to their file.
 };
 
 Outcome<Decision> decide_folder(const Root& root, const std::string& path);
@@ -77,16 +79,31 @@ Outcome<Decision> decide_undo(const Root& root, const UndoEntry& entry,
 
 // The path as written, checked; its end need not exist.
 Outcome<std::string> checked_path(std::string_view path);
+// The same; where the vault has a name that is spelled with other code points, that one is meant.
+Outcome<std::string> checked_path(const Root& root, std::string_view path);
 
 struct Done {
     Decision decision;
     Performed performed;
 };
 
-// Decides and executes. If another caller takes a name or changes a file in between, the call is
-// decided again; its conditions (an etag, no collision) are then checked again as well. `decide`
-// receives true on the first try, when it may assume that names are free.
+class Intents;
+
+// How a call is executed.
+struct Execution {
+    // Files that the call changes, as far as that is known beforehand: they are locked before it is
+    // decided, so that a change which depends on their content is decided once.
+    std::set<std::string> files{};
+    const std::atomic<bool>* stop{nullptr};  // Ends the wait for locks.
+    Intents* intents{nullptr};
+    Performed folders{};  // Made by an earlier try of the same call.
+};
+
+// Decides and executes. Calls of this program, in any process, change a file one after the other.
+// If another program takes a name or changes a file in between, the call is decided again; its
+// conditions (an etag, no collision) are then checked again as well. `decide` receives true on the
+// first try, when it may assume that names are free.
 Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bool first)>& decide,
-                      results::ArtifactSink& sink);
+                      results::ArtifactSink& sink, Execution how = {});
 
 }  // namespace vault

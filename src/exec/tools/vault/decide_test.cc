@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "exec/results/artifacts.h"
 #include "exec/tools/patch/folder_for_test.h"
+#include "exec/tools/vault/changes/write.h"
 #include "exec/tools/vault/walk.h"
 
 namespace vault {
@@ -63,6 +64,18 @@ protected:
         const Root vault = root();
         for (const auto& entry : done.performed.undo | std::views::reverse)
             ASSERT_TRUE(take_back(vault, entry)) << entry.path;
+    }
+    // One try, as execute() makes it.
+    Outcome<Performed> perform(const Root& vault, std::span<const Step> steps, Performed& folders) {
+        FileLocks locks;
+        return vault::perform({.root = vault, .locks = locks, .sink = &sink_}, steps, folders);
+    }
+    Outcome<Performed> perform(const Root& vault, const std::vector<Step>& steps) {
+        Performed folders;
+        auto done = perform(vault, steps, folders);
+        for (const auto& entry : folders.undo | std::views::reverse)
+            if (!done) EXPECT_TRUE(take_back(vault, entry)) << entry.path;
+        return done;
     }
     static std::string kind(const Outcome<Done>& done) { return done ? "ok" : done.error().kind; }
 
@@ -314,7 +327,7 @@ TEST_F(VaultTest, UndoesItsStepsWhenALaterOneFails) {
     const std::vector<Step> steps{MakeFolder{"d"}, CreateFile{"d/n.md", "n"},
                                   ModifyFile{"a.md", "a", "A"}, Move{"b.md", "d/b.md"},
                                   ModifyFile{"a.md", "not this", "x"}};
-    const auto done = perform(vault, steps, sink_);
+    const auto done = perform(vault, steps);
     EXPECT_EQ(done.error().kind, "conflict");
     EXPECT_EQ(base::find(*done.error().details, "not_restored"), nullptr);
     EXPECT_EQ(all(), before);
@@ -348,6 +361,33 @@ TEST_F(VaultTest, KeepsBytesAndNamesThatAreNotText) {
     EXPECT_EQ(kind(put({.path = "d/odd\xff.md", .content = "x"})), "invalid_tool_input");
 }
 
+TEST_F(VaultTest, ANameIsTheSameHoweverUnicodeWritesIt) {
+    const std::string apart = "Cafe\u0301.md", whole = "Caf\u00e9.md";
+    write(apart, "a");
+    write("l.md", "[[Caf\u00e9]] [x](Caf\u00e9.md)");
+    EXPECT_EQ(create(whole, "b").value().decision.path, "Cafe\u0301 (2).md") << "no twin";
+    EXPECT_EQ(kind(create(whole, "b", OnCollision::Error)), "conflict");
+    EXPECT_EQ(put({.path = whole, .content = "c"}).value().decision.path, apart);
+    EXPECT_EQ(all().at(apart), "644 c");
+    const auto moved = rename({.from = whole, .to = "New.md"}).value();
+    EXPECT_EQ(moved.decision.links, 2u);
+    EXPECT_EQ(all().at("l.md"), "644 [[New]] [x](New.md)");
+}
+
+TEST_F(VaultTest, LinksInLargeNotesFollow) {
+    std::string large(9 * 1024 * 1024, 'x');
+    for (std::size_t i = 79; i < large.size(); i += 80) large[i] = '\n';
+    write("Old.md", "");
+    write("large.md", large + "[[Old]]");
+    const auto moved = rename({.from = "Old.md", .to = "New.md"}).value();
+    EXPECT_EQ(moved.decision.links, 1u);
+    EXPECT_EQ(moved.decision.broken, 0u);
+    fs::resize_file((write("huge.md", ""), folder_.at("v/huge.md")), kFileBytesMax + 1);
+    EXPECT_EQ(kind(rename({.from = "New.md", .to = "Old.md"})), "precondition_failed")
+        << "a note that cannot be read is not passed over";
+    EXPECT_TRUE(rename({.from = "New.md", .to = "Old.md", .update_links = false}));
+}
+
 TEST_F(VaultTest, GivesParallelCallersDifferentNames) {
     constexpr int kThreads = 4, kFiles = 50;
     {
@@ -365,14 +405,14 @@ TEST_F(VaultTest, UsesAFolderThatAnotherCallerMadeAndDoesNotRemoveIt) {
     fs::create_directory(folder_.at("v/a"));
     const std::vector<Step> decided_before{MakeFolder{"a"}, MakeFolder{"a/b"},
                                            CreateFile{"a/b/n.md", "n"}};
-    const auto done = perform(vault, decided_before, sink_).value();
+    const auto done = perform(vault, decided_before).value();
     std::vector<std::string> mine;
     for (const auto& entry : done.undo) mine.push_back(entry.path);
     EXPECT_THAT(mine, ElementsAre("a/b", "a/b/n.md"));
     EXPECT_THAT(done.effects.created, testing::SizeIs(2));
     // Anything else at its path is still a conflict.
     write("f", "a file");
-    EXPECT_EQ(perform(vault, std::vector<Step>{MakeFolder{"f"}}, sink_).error().kind, "conflict");
+    EXPECT_EQ(perform(vault, std::vector<Step>{MakeFolder{"f"}}).error().kind, "conflict");
 }
 
 TEST_F(VaultTest, AFolderOfAFailedTryIsKeptAndOwnedByTheNextTry) {
@@ -381,11 +421,10 @@ TEST_F(VaultTest, AFolderOfAFailedTryIsKeptAndOwnedByTheNextTry) {
     Performed folders;
     const std::vector<Step> fails{MakeFolder{"a"}, CreateFile{"a/m.md", "m"},
                                   CreateFile{"taken.md", "y"}};
-    EXPECT_EQ(perform(vault, fails, sink_, folders).error().kind, "conflict");
+    EXPECT_EQ(perform(vault, fails, folders).error().kind, "conflict");
     write("a/theirs.md", "x");
     EXPECT_FALSE(fs::exists(folder_.at("v/a/m.md")));
-    const auto done =
-        perform(vault, std::vector<Step>{CreateFile{"a/n.md", "n"}}, sink_, folders).value();
+    const auto done = perform(vault, std::vector<Step>{CreateFile{"a/n.md", "n"}}, folders).value();
     ASSERT_EQ(done.undo.size(), 2U);
     EXPECT_EQ(done.undo[0], (UndoEntry{.action = Action::Mkdir, .path = "a"}));
     EXPECT_EQ(done.effects.created[0].path, "a");

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/os/fs/open_path.h"
 #include "exec/tools/vault/names.h"
+#include "exec/tools/vault/walk.h"
 
 namespace vault {
 namespace {
@@ -21,24 +22,14 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
-// errno says why `file` is not open.
-Outcome<Content> content_of(const base::Fd& file, std::string_view path, std::size_t bytes_max) {
-    if (!file) return refused("Opening", path, errno);
-    Content content;
-    if (::fstat(file.get(), &content.status) != 0) return refused("Looking at", path, errno);
-    if (S_ISDIR(content.status.st_mode)) return refused("Reading", path, EISDIR);
-    if (!S_ISREG(content.status.st_mode)) return refused("Reading", path, ENXIO);
-    std::array<char, kReadBytes> buffer;
-    while (true) {
-        const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return broken("Reading", path, errno);
-        if (got == 0) return content;
-        if (static_cast<std::size_t>(got) > bytes_max - content.bytes.size())
-            return unfit(path, fmt::format("has more than {} bytes", bytes_max),
-                         "Read a smaller file, or only its beginning.");
-        content.bytes.append(buffer.data(), static_cast<std::size_t>(got));
-    }
+Failure forbidden(std::string_view path) {
+    return denied(path, "may not be touched by this run: its policy allows other paths",
+                  "Do without it, or have the policy changed.");
+}
+
+// The vault's own place for what was deleted; what may be deleted may go there.
+bool is_trash(std::string_view path) {
+    return path == kTrash || path.starts_with(std::string(kTrash) + "/");
 }
 
 std::filesystem::path real_path(int fd) {
@@ -54,13 +45,17 @@ Kind kind_of(const struct stat& status) {
     return S_ISLNK(status.st_mode) ? Kind::Link : Kind::Special;
 }
 
+std::int64_t mtime_ms(const struct stat& status) {
+    return std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+}
+
 std::string etag(std::string_view bytes) {
     return "sha256:" + base::sha256_hex(bytes);
 }
 
-Outcome<Root> Root::open(const std::filesystem::path& path) {
+Outcome<Root> Root::open(const std::filesystem::path& path, std::shared_ptr<const Permit> permit) {
     auto fd = base::open_without_links(path.lexically_normal(), O_RDONLY | O_DIRECTORY);
-    if (fd) return Root(std::move(*fd));
+    if (fd) return Root(std::move(*fd), std::move(permit));
     const int why = fd.error().code == base::ErrorCode::Refused    ? ELOOP
                     : fd.error().code == base::ErrorCode::NotFound ? ENOENT
                                                                    : errno;
@@ -80,13 +75,22 @@ int Root::open_below(std::string_view path, int flags) const {
     }
 }
 
+Outcome<void> Root::check_opened(int fd, std::string_view path) const {
+    if (!permit_) return {};
+    const auto real = real_path(fd).lexically_relative(real_path(fd_->get())).string();
+    if (real == "." || permit_->allows(real) || is_trash(real)) return {};
+    return forbidden(path);
+}
+
 Outcome<base::Fd> Root::folder(std::string_view path) const {
+    if (!path.empty() && !may_enter(path)) return forbidden(path);
     base::Fd fd(open_below(path, O_RDONLY | O_DIRECTORY));
     if (!fd) return refused("Opening the folder", path, errno);
     return fd;
 }
 
 Outcome<Spot> Root::spot(std::string_view path) const {
+    if (!allows(path) && !is_trash(path)) return forbidden(path);
     const std::string_view above = folder_of(path);
     Spot spot{.folder = fd_, .name = std::string(name_of(path))};
     if (above.empty()) return spot;
@@ -95,11 +99,14 @@ Outcome<Spot> Root::spot(std::string_view path) const {
     const auto way = real_path(spot.fd()).lexically_relative(real_path(fd_->get()));
     if (is_protected({way.begin(), way.end()}))
         return denied(path, "belongs to version control", "Leave .git to git.");
+    if (permit_ && !permit_->allows((way / spot.name).string()) && !is_trash(way.string()))
+        return forbidden(path);
     return spot;
 }
 
 Outcome<Seen> Root::look(std::string_view path) const {
     if (path.empty()) return Seen{.kind = Kind::Folder};
+    if (!may_enter(path) && !is_trash(path)) return forbidden(path);
     const std::string_view above = folder_of(path);
     base::Fd opened;
     if (!above.empty()) opened.reset(open_below(above, O_PATH | O_DIRECTORY));
@@ -115,15 +122,39 @@ Outcome<Seen> Root::look(std::string_view path) const {
     return refused("Looking at", path, errno);
 }
 
-Outcome<Content> Root::read(std::string_view path, std::size_t bytes_max, bool follow) const {
-    const base::Fd file(open_below(path, kReadFlags | (follow ? 0 : O_NOFOLLOW)));
-    return content_of(file, path, bytes_max);
+Outcome<base::Fd> Root::file(std::string_view path) const {
+    if (!allows(path) && !is_trash(path)) return forbidden(path);
+    base::Fd file(open_below(path, kReadFlags | O_NOFOLLOW));
+    if (!file) return refused("Opening", path, errno);
+    TRY(check_opened(file.get(), path));
+    return file;
 }
 
-Outcome<Content> read_at(const Spot& spot, std::string_view path, std::size_t bytes_max) {
-    const base::Fd file(
-        ::openat(spot.fd(), spot.name.c_str(), kReadFlags | O_NOFOLLOW | O_CLOEXEC));
-    return content_of(file, path, bytes_max);
+Outcome<Content> Root::read(std::string_view path, std::size_t bytes_max, bool follow) const {
+    if (!allows(path)) return forbidden(path);
+    const base::Fd file(open_below(path, kReadFlags | (follow ? 0 : O_NOFOLLOW)));
+    if (!file) return refused("Opening", path, errno);
+    TRY(check_opened(file.get(), path));
+    return read_open(file.get(), path, bytes_max);
+}
+
+Outcome<Content> read_open(int file, std::string_view path, std::size_t bytes_max) {
+    Content content;
+    if (::fstat(file, &content.status) != 0) return refused("Looking at", path, errno);
+    if (S_ISDIR(content.status.st_mode)) return refused("Reading", path, EISDIR);
+    if (!S_ISREG(content.status.st_mode)) return refused("Reading", path, ENXIO);
+    std::array<char, kReadBytes> buffer;
+    while (true) {
+        const ssize_t got =
+            ::pread(file, buffer.data(), buffer.size(), static_cast<off_t>(content.bytes.size()));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return broken("Reading", path, errno);
+        if (got == 0) return content;
+        if (static_cast<std::size_t>(got) > bytes_max - content.bytes.size())
+            return unfit(path, fmt::format("has more than {} bytes", bytes_max),
+                         "Read a smaller file, or only its beginning.");
+        content.bytes.append(buffer.data(), static_cast<std::size_t>(got));
+    }
 }
 
 }  // namespace vault

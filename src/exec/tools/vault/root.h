@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,13 +39,29 @@ struct Content {
     struct stat status{};
 };
 
+// What of a vault a call may touch. What it may not is neither read, changed nor listed.
+struct Permit {
+    std::function<bool(std::string_view path)> allows;
+    std::function<bool(std::string_view folder)> leads_to_allowed;
+};
+
 class Root {
 public:
-    static Outcome<Root> open(const std::filesystem::path& path);
+    // Without a permit everything inside may be touched.
+    static Outcome<Root> open(const std::filesystem::path& path,
+                              std::shared_ptr<const Permit> permit = nullptr);
+
+    // False: a listing leaves it out. A folder may be entered for what is below it.
+    bool allows(std::string_view path) const { return !permit_ || permit_->allows(path); }
+    bool may_enter(std::string_view folder) const {
+        return !permit_ || permit_->allows(folder) || permit_->leads_to_allowed(folder);
+    }
 
     // Paths below are relative, as vault::join writes them; "" is the root. Links on the way are
     // followed as long as they stay inside.
     Outcome<base::Fd> folder(std::string_view path) const;
+    // The entry itself, open for reading: never a link, and never a wait for a pipe.
+    Outcome<base::Fd> file(std::string_view path) const;
     // The folder that holds `path`, which itself need not exist, to change something in it: never
     // one of version control.
     Outcome<Spot> spot(std::string_view path) const;
@@ -57,19 +74,23 @@ public:
                           bool follow = true) const;
 
 private:
-    explicit Root(base::Fd fd) : fd_(std::make_shared<const base::Fd>(std::move(fd))) {}
+    Root(base::Fd fd, std::shared_ptr<const Permit> permit)
+        : fd_(std::make_shared<const base::Fd>(std::move(fd))), permit_(std::move(permit)) {}
     int open_below(std::string_view path, int flags) const;  // -1 and errno.
+    // The file behind the descriptor, which links may have led to, is one that may be touched.
+    Outcome<void> check_opened(int fd, std::string_view path) const;
 
     std::shared_ptr<const base::Fd> fd_;
+    std::shared_ptr<const Permit> permit_;
 };
 
-// As Root::read, of what `spot` names; a link is not followed. `path` is for messages.
-Outcome<Content> read_at(const Spot& spot, std::string_view path,
-                         std::size_t bytes_max = kFileBytesMax);
+// As Root::read, of a file that is open. `path` is for messages.
+Outcome<Content> read_open(int file, std::string_view path, std::size_t bytes_max = kFileBytesMax);
 
 // "sha256:" and the digest of the content.
 std::string etag(std::string_view bytes);
 
 Kind kind_of(const struct stat& status);
+std::int64_t mtime_ms(const struct stat& status);  // Since 1970.
 
 }  // namespace vault

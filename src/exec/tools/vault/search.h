@@ -12,7 +12,7 @@
 namespace vault {
 
 inline constexpr std::size_t kSearchHitsMax = 1000;
-inline constexpr std::size_t kSearchFileBytesMax = 4 * 1024 * 1024;
+inline constexpr std::size_t kSearchFileBytesMax = kFileBytesMax;
 inline constexpr std::size_t kSearchBytesMax = 256 * 1024 * 1024;
 inline constexpr std::size_t kSearchLineCharsMax = 300;
 

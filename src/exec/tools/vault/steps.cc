@@ -3,179 +3,43 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <ranges>
 
-#include "exec/tools/vault/names.h"
+#include "exec/tools/vault/changes/write.h"
 #include "exec/tools/vault/text/diff.h"
-#include "exec/tools/vault/walk.h"
 
 namespace vault {
 namespace {
 
-constexpr mode_t kFileMode = 0666;  // Less the umask, as any program makes files.
-constexpr mode_t kFolderMode = 0777;
-constexpr int kTemporaryNamesMax = 100;
+constexpr mode_t kFolderMode = 0777;  // Less the umask, as any program makes folders.
 
 constexpr std::string_view kByHand = "Look at it and restore by hand what you want back.";
-constexpr std::string_view kReadAgain = "Read it again and decide anew.";
 
-// A file that does not exist under its real name yet.
-struct Temporary {
-    base::Fd file;
-    std::string name;
-};
-
-Outcome<Temporary> make_temporary(const Spot& spot, std::string_view path, mode_t mode) {
-    static std::atomic<unsigned> next{0};
-    for (int tries = 0; tries < kTemporaryNamesMax; ++tries) {
-        Temporary made{.name = fmt::format("{}{}-{}", kTemporaryPrefix, ::getpid(), next++)};
-        made.file.reset(::openat(spot.fd(), made.name.c_str(),
-                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-        if (made.file) return made;
-        if (errno != EEXIST) break;
-    }
-    return refused("Creating a file next to", path, errno);
-}
-
-// A new name is durable only when the folder that lists it is.
-Outcome<void> flush(const Spot& spot, std::string_view path) {
-    if (::fsync(spot.fd()) != 0) return broken("Flushing the folder of", path, errno);
-    return {};
-}
-
-Outcome<void> fill(int file, std::string_view bytes, std::string_view path) {
-    if (!base::write_all(file, bytes)) return broken("Writing", path, errno);
-    if (::fsync(file) != 0) return broken("Flushing", path, errno);
-    return {};
-}
-
-Outcome<void> write_new(const Spot& spot, const CreateFile& step) {
-    const Temporary made = TRY(make_temporary(spot, step.path, kFileMode));
-    auto done = fill(made.file.get(), step.bytes, step.path);
-    if (done && ::renameat2(spot.fd(), made.name.c_str(), spot.fd(), spot.name.c_str(),
-                            RENAME_NOREPLACE) != 0)
-        done = refused("Creating", step.path, errno);
-    if (!done) {
-        ::unlinkat(spot.fd(), made.name.c_str(), 0);
-        return done;
-    }
-    return flush(spot, step.path);
-}
-
-bool same_state(const struct stat& a, const struct stat& b) {
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
-           a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
-}
-
-// Puts the temporary file in place of the one that was read, and checks the replaced file: a file
-// that was changed in between is put back.
-Outcome<void> exchange(const Spot& spot, const Temporary& made, const struct stat& read,
-                       std::string_view path) {
-    const int folder = spot.fd();
-    if (::renameat2(folder, made.name.c_str(), folder, spot.name.c_str(), RENAME_EXCHANGE) != 0) {
-        // Some file systems cannot exchange; there the check before the rename is the last one.
-        if (errno == EINVAL &&
-            ::renameat(folder, made.name.c_str(), folder, spot.name.c_str()) == 0)
-            return {};
-        return refused("Replacing", path, errno);
-    }
-    struct stat out{};
-    if (::fstatat(folder, made.name.c_str(), &out, AT_SYMLINK_NOFOLLOW) == 0 &&
-        same_state(out, read))
-        return {};
-    if (::renameat2(folder, made.name.c_str(), folder, spot.name.c_str(), RENAME_EXCHANGE) != 0)
-        return broken("Putting back", path, errno);
-    return conflict(path, "was just changed by another program", kReadAgain);
-}
-
-Outcome<void> replace(const Root& root, std::string_view path, std::string_view before_etag,
-                      std::string_view after) {
-    const Content old = TRY(root.read(path, kFileBytesMax, false));
-    if (etag(old.bytes) != before_etag)
-        return conflict(path, "has changed since it was read", kReadAgain);
-    const Spot spot = TRY(root.spot(path));
-    const Temporary made = TRY(make_temporary(spot, path, 0600));
-    auto done = fill(made.file.get(), after, path);
-    // The owner may differ only when we are allowed to set it; otherwise the file becomes ours.
-    if (done && (old.status.st_uid != ::geteuid() || old.status.st_gid != ::getegid()) &&
-        ::fchown(made.file.get(), old.status.st_uid, old.status.st_gid) != 0 && errno != EPERM)
-        done = broken("Setting the owner of", path, errno);
-    if (done && ::fchmod(made.file.get(), old.status.st_mode & 07777U) != 0)
-        done = broken("Setting the mode of", path, errno);
-    if (done) done = exchange(spot, made, old.status, path);
-    ::unlinkat(spot.fd(), made.name.c_str(), 0);  // The old file, or ours if it failed.
-    if (!done) return done;
-    return flush(spot, path);
-}
-
-Outcome<void> move(const Root& root, std::string_view from, std::string_view to) {
-    const Spot old = TRY(root.spot(from));
-    const Spot now = TRY(root.spot(to));
-    if (::renameat2(old.fd(), old.name.c_str(), now.fd(), now.name.c_str(), RENAME_NOREPLACE) !=
-        0) {
-        // Here it means another file system below the vault, not a way out of it.
-        if (errno == EXDEV)
-            return unfit(to, "lies on another file system than what is moved",
-                         "Copy the file and delete the old one.");
-        if (errno == EINVAL)
-            return unfit(to, "lies inside the folder that is moved", "Choose another target.");
-        return refused("Renaming", errno == ENOENT ? from : to, errno);
-    }
-    TRY(flush(now, to));
-    return flush(old, from);
-}
-
-// Renames the file to a temporary name before it is checked, so that exactly the checked file is
-// deleted. `release` decides; if it refuses, the file is put back.
-Outcome<void> remove_file(const Root& root, const RemoveFile& step,
-                          const std::function<Outcome<void>(const std::string& bytes)>& release) {
-    static std::atomic<unsigned> next{0};
-    const Spot spot = TRY(root.spot(step.path));
-    const Spot taken{spot.folder, fmt::format("{}{}-out-{}", kTemporaryPrefix, ::getpid(), next++)};
-    if (::renameat2(spot.fd(), spot.name.c_str(), taken.fd(), taken.name.c_str(),
-                    RENAME_NOREPLACE) != 0)
-        return refused("Removing", step.path, errno);
-    const auto judge = [&]() -> Outcome<void> {
-        const Content content = TRY(read_at(taken, step.path));
-        if (etag(content.bytes) != step.etag)
-            return conflict(step.path, "has changed since", kByHand);
-        return release(content.bytes);
-    };
-    auto judged = judge();
-    if (judged && ::unlinkat(taken.fd(), taken.name.c_str(), 0) == 0) return flush(spot, step.path);
-    if (judged) judged = broken("Removing", step.path, errno);
-    if (::renameat2(taken.fd(), taken.name.c_str(), spot.fd(), spot.name.c_str(),
-                    RENAME_NOREPLACE) != 0)
-        return broken("Putting back", step.path, errno);
-    return judged;
-}
-
-// Executes one step and records it; a failed step undoes its own partial changes. Without a sink
-// nothing is kept.
+// Executes one step and records it; a failed step undoes its own partial changes.
 class Performer {
 public:
-    Performer(const Root& root, results::ArtifactSink* sink) : root_(root), sink_(sink) {}
+    explicit Performer(const Means& means) : means_(means), root_(means.root) {}
 
     Outcome<void> operator()(const MakeFolder& step) {
         const Spot spot = TRY(root_.spot(step.path));
+        UndoEntry entry{.action = Action::Mkdir, .path = step.path};
+        TRY(note(means_, {.entry = entry}));
         if (::mkdirat(spot.fd(), spot.name.c_str(), kFolderMode) != 0) {
             const int why = errno;
             // Another caller created it in this moment: it exists, and is not ours to remove.
             if (why == EEXIST && TRY(root_.look(step.path)).kind == Kind::Folder) return {};
             return refused("Creating", step.path, why);
         }
-        done.undo.push_back({.action = Action::Mkdir, .path = step.path});
+        done.undo.push_back(std::move(entry));
         done.effects.created.push_back({step.path, domain::PathKind::Folder});
-        return flush(spot, step.path);
+        return flush_folder(spot, step.path);
     }
 
     Outcome<void> operator()(const CreateFile& step) {
-        const Spot spot = TRY(root_.spot(step.path));
-        TRY(write_new(spot, step));
-        done.undo.push_back(
-            {.action = Action::Create, .path = step.path, .afterEtag = etag(step.bytes)});
+        UndoEntry entry{.action = Action::Create, .path = step.path, .afterEtag = etag(step.bytes)};
+        done.mtime_ms = TRY(create_file(means_, step, entry));
+        done.undo.push_back(std::move(entry));
         done.effects.created.push_back({step.path, domain::PathKind::File});
         return {};
     }
@@ -183,20 +47,22 @@ public:
     Outcome<void> operator()(const ModifyFile& step) {
         auto artifact = TRY(keep(step.before));
         const std::string before = etag(step.before), after = etag(step.after);
-        TRY(replace(root_, step.path, before, step.after));
-        done.undo.push_back({.action = Action::Modify,
-                             .path = step.path,
-                             .beforeEtag = before,
-                             .afterEtag = after,
-                             .beforeArtifact = std::move(artifact)});
+        UndoEntry entry{.action = Action::Modify,
+                        .path = step.path,
+                        .beforeEtag = before,
+                        .afterEtag = after,
+                        .beforeArtifact = std::move(artifact)};
+        done.mtime_ms = TRY(replace_file(means_, step, entry));
+        done.undo.push_back(std::move(entry));
         done.effects.modified.push_back({step.path, domain::PathKind::File, before, after});
         return {};
     }
 
     Outcome<void> operator()(const Move& step) {
-        TRY(move(root_, step.from, step.to));
         // Without an etag: moving back loses nothing, also when the content has changed since.
-        done.undo.push_back({.action = Action::Rename, .path = step.to, .from = step.from});
+        UndoEntry entry{.action = Action::Rename, .path = step.to, .from = step.from};
+        TRY(move_path(means_, step, entry));
+        done.undo.push_back(std::move(entry));
         if (step.trash)
             done.effects.deleted.push_back({step.from, step.kind, true});
         else
@@ -205,36 +71,35 @@ public:
     }
 
     Outcome<void> operator()(const RemoveFile& step) {
-        std::optional<std::string> artifact;
-        TRY(remove_file(root_, step, [&](const std::string& bytes) -> Outcome<void> {
-            artifact = TRY(keep(bytes));
+        UndoEntry entry{.action = Action::Delete, .path = step.path, .beforeEtag = step.etag};
+        TRY(remove_file(means_, step, entry, [&](const std::string& bytes) -> Outcome<void> {
+            entry.beforeArtifact = TRY(keep(bytes));
             return {};
         }));
-        done.undo.push_back({.action = Action::Delete,
-                             .path = step.path,
-                             .beforeEtag = step.etag,
-                             .beforeArtifact = std::move(artifact)});
+        done.undo.push_back(std::move(entry));
         done.effects.deleted.push_back({step.path, domain::PathKind::File, false});
         return {};
     }
 
     Outcome<void> operator()(const RemoveFolder& step) {
         const Spot spot = TRY(root_.spot(step.path));
+        UndoEntry entry{.action = Action::Rmdir, .path = step.path};
+        TRY(note(means_, {.entry = entry}));
         if (::unlinkat(spot.fd(), spot.name.c_str(), AT_REMOVEDIR) != 0) {
             if (errno == ENOTEMPTY) return conflict(step.path, "has something in it now", kByHand);
             return refused("Removing", step.path, errno);
         }
-        done.undo.push_back({.action = Action::Rmdir, .path = step.path});
+        done.undo.push_back(std::move(entry));
         done.effects.deleted.push_back({step.path, domain::PathKind::Folder, false});
-        return flush(spot, step.path);
+        return flush_folder(spot, step.path);
     }
 
     Performed done;
 
 private:
     Outcome<std::optional<std::string>> keep(std::string_view bytes) {
-        if (!sink_) return std::nullopt;
-        auto artifact = sink_->store("before", bytes);
+        if (!means_.sink) return std::nullopt;
+        auto artifact = means_.sink->store("before", bytes);
         if (artifact) return std::move(*artifact);
         return Failure(domain::ToolError{
             .kind = "artifact_write_failed",
@@ -243,8 +108,8 @@ private:
             .recovery_hint = "Free disk space and try again."});
     }
 
+    const Means& means_;
     const Root& root_;
-    results::ArtifactSink* sink_;
 };
 
 // The file that the entry left behind, unchanged.
@@ -266,20 +131,54 @@ Outcome<std::string> bytes_before(const UndoEntry& entry, const Kept& kept) {
     return bytes;
 }
 
+Outcome<void> undo_one(const Means& means, const UndoEntry& entry) {
+    const auto step = TRY(undo_step(means.root, entry, [&](const std::string& artifact) {
+        auto bytes = base::read_file(artifact, kFileBytesMax);
+        return bytes ? Outcome<std::string>(std::move(*bytes))
+                     : unfit(entry.path, "has lost the copy of what it was", kByHand);
+    }));
+    return std::visit(Performer(means), step);
+}
+
 }  // namespace
 
-void take_back(const Root& root, std::span<const UndoEntry> undo, domain::ToolError& error) {
+std::set<std::string> files_to_lock(std::span<const Step> steps) {
+    std::set<std::string> paths;
+    std::vector<const Move*> moves;
+    const auto before = [&](std::string path) {
+        for (const auto* move : moves | std::views::reverse)
+            if (path == move->to || path.starts_with(move->to + "/"))
+                path = move->from + path.substr(move->to.size());
+        return path;
+    };
+    for (const auto& step : steps) {
+        if (const auto* change = std::get_if<ModifyFile>(&step)) {
+            paths.insert(before(change->path));
+        } else if (const auto* removed = std::get_if<RemoveFile>(&step)) {
+            paths.insert(before(removed->path));
+        } else if (const auto* move = std::get_if<Move>(&step)) {
+            if (move->kind == domain::PathKind::File) paths.insert(before(move->from));
+            moves.push_back(move);
+        }
+    }
+    return paths;
+}
+
+void take_back(const Means& means, std::span<const UndoEntry> undo, domain::ToolError& error) {
+    const Means quiet{.root = means.root, .locks = means.locks};
     json::array not_restored;
     for (const auto& entry : undo | std::views::reverse)
-        if (!take_back(root, entry)) not_restored.push_back(json::value(shown(entry.path)));
-    if (not_restored.empty()) return;
+        if (!undo_one(quiet, entry)) not_restored.push_back(json::value(shown(entry.path)));
+    if (not_restored.empty()) {
+        if (means.intents && !undo.empty()) (void)means.intents->reset();
+        return;
+    }
     if (!error.details || !error.details->is_object()) error.details = json::object{};
     error.details->get_object()["not_restored"] = std::move(not_restored);
 }
 
-Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink, Performed& folders) {
-    Performer performer(root, &sink);
+Outcome<Performed> perform(const Means& means, std::span<const Step> steps, Performed& folders) {
+    Performer performer(means);
     performer.done = folders;
     for (const auto& step : steps) {
         auto done = std::visit(performer, step);
@@ -294,19 +193,11 @@ Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
             folders.effects.created.push_back({entry.path, domain::PathKind::Folder});
             folders.undo.push_back(std::move(entry));
         }
-        take_back(root, rest, done.error());
+        take_back(means, rest, done.error());
         return std::unexpected(std::move(done).error());
     }
     performer.done.effects.side_effects_observed = !performer.done.undo.empty();
     return std::move(performer.done);
-}
-
-Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink) {
-    Performed folders;
-    auto done = perform(root, steps, sink, folders);
-    if (!done) take_back(root, folders.undo, done.error());
-    return done;
 }
 
 Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& kept) {
@@ -335,12 +226,8 @@ Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& ke
 }
 
 Outcome<void> take_back(const Root& root, const UndoEntry& entry) {
-    const auto step = TRY(undo_step(root, entry, [&](const std::string& artifact) {
-        auto bytes = base::read_file(artifact, kFileBytesMax);
-        return bytes ? Outcome<std::string>(std::move(*bytes))
-                     : unfit(entry.path, "has lost the copy of what it was", kByHand);
-    }));
-    return std::visit(Performer(root, nullptr), step);
+    auto locks = TRY(FileLocks::hold(root, {entry.path}, nullptr));
+    return undo_one({.root = root, .locks = locks}, entry);
 }
 
 json::object describe(std::span<const Step> steps) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -71,17 +72,19 @@ BOOST_DESCRIBE_STRUCT(UndoEntry, (), (action, path, from, beforeEtag, afterEtag,
 struct Performed {
     std::vector<UndoEntry> undo;  // In the order of execution; undone from the end.
     domain::Effects effects;
+    std::optional<std::int64_t> mtime_ms{};  // Of the file that was written last.
 };
 
-// Executes `steps` in order. When one fails, those before it are undone; if that fails, too, the
-// details name the paths in `not_restored`. The bytes before a change go to `sink` first. On return
-// a power cut loses nothing of it: see docs/decisions/0005-a-result-comes-after-its-files.md.
-Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink);
-// One try of several. Folders that a failed try created are kept, because other callers may use
-// them by now; they are returned in `folders` and count as changes of the next try.
-Outcome<Performed> perform(const Root& root, std::span<const Step> steps,
-                           results::ArtifactSink& sink, Performed& folders);
+// Executes `steps` in order, one try of several. When one fails, those before it are undone; if
+// that fails, too, the details name the paths in `not_restored`. Folders that a failed try created
+// are kept, because other callers may use them by now; they are returned in `folders` and count as
+// changes of the next try. The bytes before a change go to the sink first. On return a power cut
+// loses nothing of it: see docs/decisions/0005-a-result-comes-after-its-files.md.
+struct Means;
+Outcome<Performed> perform(const Means& means, std::span<const Step> steps, Performed& folders);
+
+// The files that have to be locked while `steps` are executed, by the paths they have before.
+std::set<std::string> files_to_lock(std::span<const Step> steps);
 
 // The step that undoes `entry`. A path that has changed since is CONFLICT. `before` gives the bytes
 // that were kept under a name of the entry's.
@@ -91,7 +94,7 @@ Outcome<Step> undo_step(const Root& root, const UndoEntry& entry, const Kept& ke
 // Undoes one entry of a call in progress, and keeps nothing of what it undoes.
 Outcome<void> take_back(const Root& root, const UndoEntry& entry);
 // All of them, the last first. Those that cannot be are named in the details of `error`.
-void take_back(const Root& root, std::span<const UndoEntry> undo, domain::ToolError& error);
+void take_back(const Means& means, std::span<const UndoEntry> undo, domain::ToolError& error);
 
 // {creates, modifies: [{path, diff}], renames: [{from, to}], deletes}, empty lists left out.
 json::object describe(std::span<const Step> steps);

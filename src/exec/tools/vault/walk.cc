@@ -95,7 +95,8 @@ private:
             TRY(show(folder, name,
                      {.path = join(path, name),
                       .kind = kind_of(status),
-                      .bytes = static_cast<std::uint64_t>(status.st_size)},
+                      .bytes = static_cast<std::uint64_t>(status.st_size),
+                      .mtime_ms = mtime_ms(status)},
                      depth));
         }
         rules_.erase(rules_.begin() + static_cast<std::ptrdiff_t>(rules_before), rules_.end());
@@ -107,7 +108,11 @@ private:
         const bool is_folder = entry.kind == Kind::Folder;
         if (is_folder) entry.bytes = 0;
         if (is_ignored(entry.path, is_folder)) return {};
-        if (shown_++ == kEntriesMax || !visit_(entry)) {
+        const bool is_allowed = root_.allows(entry.path);
+        if (!is_allowed) {
+            ++walked_.hidden;
+            if (!is_folder || !root_.may_enter(entry.path)) return {};
+        } else if (shown_++ == kEntriesMax || !visit_(entry)) {
             walked_.truncated = true;
             return {};
         }

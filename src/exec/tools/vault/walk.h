@@ -19,6 +19,7 @@ struct Entry {
     std::string path;
     Kind kind{Kind::File};
     std::uint64_t bytes{0};
+    std::int64_t mtime_ms{0};
     friend bool operator==(const Entry&, const Entry&) = default;
 };
 
@@ -33,6 +34,7 @@ struct WalkOptions {
 struct Walked {
     bool truncated{false};   // There are more than kEntriesMax entries, or `visit` had enough.
     std::size_t unnamed{0};  // Entries whose names are not UTF-8: no path can name them.
+    std::size_t hidden{0};   // Entries that the permit of the root leaves out.
 };
 
 // Calls `visit` for everything below the folder until it returns false. Links are shown, not

@@ -82,7 +82,8 @@ public:
                   .dispatcher = parts.dispatcher,
                   .journal = journal_,
                   .performer = performer_,
-                  .place = start.ready.context.place},
+                  .place = start.ready.context.place,
+                  .reports_progress = true},
                  std::move(start.ready.state)) {
         runner.on_commit = [this, feed = parts.feed, &parts](const plan::Commit& commit) {
             files_.add(commit);

@@ -3,6 +3,7 @@
 #include "agent/workspace/workspace.h"
 #include "base/log/log.h"
 #include "exec/plan/record/chain.h"
+#include "exec/tools/vault/changes/intents.h"
 
 namespace plans {
 namespace {
@@ -62,9 +63,9 @@ base::Result<ReadyRun> ready_run(const Parts& parts, const StoredRun& stored) {
                                                         stored.run, checked, stored.records))};
 }
 
-RunWriter::RunWriter(const Parts& parts, const StoredRun& stored) {
-    auto opened = plan::RunFolder::open(parts.folder(stored.run.run_id), stored.run,
-                                        stored.document, stored.records);
+RunWriter::RunWriter(const Parts& parts, const StoredRun& stored)
+    : path_(parts.folder(stored.run.run_id)) {
+    auto opened = plan::RunFolder::open(path_, stored.run, stored.document, stored.records);
     if (opened)
         folder_ = std::move(*opened);
     else
@@ -72,6 +73,7 @@ RunWriter::RunWriter(const Parts& parts, const StoredRun& stored) {
 }
 
 void RunWriter::add(const plan::Commit& commit) {
+    if (!commit.run.is_open()) vault::forget_intents(path_);  // Every call has its result.
     if (!folder_) return;
     base::Status written = folder_->append(commit.records);
     // run.json seals the end of the chain, so it is written when there is an end; and at first, to
@@ -122,7 +124,9 @@ base::Status heal_files(const Parts& parts, const StoredRun& stored) {
     if (stored.run.is_open()) return {};
     const auto folder = parts.folder(stored.run.run_id);
     const auto files = plan::read_folder(folder);
-    const bool is_behind = files ? files->run.is_open() : files.error().code == ErrorCode::NotFound;
+    const bool is_behind =
+        files && files->run.is_open() && files->records.size() <= stored.records.size() &&
+        std::equal(files->records.begin(), files->records.end(), stored.records.begin());
     if (!is_behind) return {};
     TRY(plan::RunFolder::open(folder, stored.run, stored.document, stored.records));
     return {};

@@ -98,6 +98,7 @@ public:
 
 private:
     void complain(const base::Error& error);
+    std::filesystem::path path_;
     std::optional<plan::RunFolder> folder_;
     bool is_first_{true};
 };
@@ -108,7 +109,8 @@ base::Status record_event(const Parts& parts, const base::Lifetime::Watch& owner
                           const plan::RunEvent& event);
 
 // A process that died after its last commit left files that do not know of the end; they are
-// written anew. Files that claim an end are left alone, whatever they say: verify() reports that.
+// written anew. Files that say anything else than the beginning of the record, or that are missing,
+// are left alone: verify() reports that.
 base::Status heal_files(const Parts& parts, const StoredRun& stored);
 
 }  // namespace plans

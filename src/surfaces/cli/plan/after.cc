@@ -69,6 +69,10 @@ base::Result<Exit> on(const PlanVerifyCommand& command, const PlanCall& call) {
                             "changes, one unbroken "
                             "chain.",
                             verdict.calls, verdict.events, verdict.approved_calls));
+        if (verdict.ok && !verdict.authenticated)
+            call.context.terminal.print_line(
+                "! This home has no such record: the files agree with each other, and who wrote "
+                "them is not known.");
     }
     return verdict.ok ? Exit::Success : Exit::Failed;
 }

@@ -195,7 +195,10 @@ Exit execute(const PlanCommand& command, const PlanContext& context) {
     const PlanCall call{context, command.json};
     const auto exit =
         std::visit([&](const auto& action) { return on(action, call); }, command.action);
-    if (!exit) return report(context.terminal, exit.error());
+    if (!exit) {
+        const Exit reported = report(context.terminal, exit.error());
+        return exit.error().kind == domain::kWaitsForApproval ? Exit::Waiting : reported;
+    }
     return settle(context.terminal, *exit);
 }
 

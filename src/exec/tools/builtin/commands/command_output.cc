@@ -112,6 +112,43 @@ std::string running_lines(const json::value& result) {
 
 }  // namespace
 
+namespace {
+
+void allow_null(json::object& schema, std::initializer_list<std::string_view> names) {
+    auto& properties = schema["properties"].as_object();
+    for (const auto name : names) {
+        auto& type = properties.at(name).as_object()["type"];
+        type = json::array{type, "null"};
+    }
+}
+
+}  // namespace
+
+json::object command_schema() {
+    json::object schema = base::schema_of<CommandResult>();
+    allow_null(schema, {"exit_status", "stdout_preview", "stderr_preview"});
+    return schema;
+}
+
+json::object batch_schema() {
+    json::object schema = base::schema_of<BatchResult>();
+    schema["properties"]
+        .as_object()["items"]
+        .as_object()["items"]
+        .as_object()["properties"]
+        .as_object()["result"] = command_schema();
+    return schema;
+}
+
+std::string command_message(const results::Envelope& envelope) {
+    const json::value result = envelope.result();
+    if (base::string_at(result, "disposition") == "completed") return outcome_line(result) + ".";
+    if (const auto* items = base::find(result, "items"); items && items->is_array())
+        return fmt::format("{} of {} commands were completed.",
+                           base::int_at(result, "completed_count"), items->get_array().size());
+    return "The command continues in the background.";
+}
+
 std::int64_t effective_output_tokens(std::optional<std::int64_t> asked,
                                      const results::OutputPolicy& policy) {
     const std::int64_t wanted = asked.value_or(0) > 0 ? *asked : policy.output_tokens_default;

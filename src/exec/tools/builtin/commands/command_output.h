@@ -136,6 +136,14 @@ struct BatchOutput final : results::Output {
     std::vector<results::Evidence> evidence() const override;
 };
 
+// The schema of CommandResult; what a command did not print, and the status of one that a signal
+// ended, is null.
+json::object command_schema();
+json::object batch_schema();
+
+// How it ended, without the command line: that may hold a secret, and people see this text.
+std::string command_message(const results::Envelope& envelope);
+
 std::string render_command(const results::Envelope& envelope);
 std::string render_batch(const results::Envelope& envelope);
 

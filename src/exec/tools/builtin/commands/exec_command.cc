@@ -324,6 +324,12 @@ public:
         host_.knows({call.call_id.value}, std::move(done));
     }
 
+    std::vector<std::string> paths(const json::value& args,
+                                   const tools::Place& place) const override {
+        if (base::find(args, "workdir")) return {};
+        return {place.workspace.cwd};
+    }
+
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place&) const override {
         return json::object{{"commands", json::array{base::string_at(args, "cmd")}}};
@@ -346,8 +352,9 @@ private:
         .runs_behind = tools::RunsBehind::AgentsBoundary,
         .command_lines = tools::CommandLines::One,
         .input_schema = base::schema_of<ExecArgs>(),
-        .output_schema = base::schema_of<CommandResult>(),
-        .render = render_command};
+        .output_schema = command_schema(),
+        .render = render_command,
+        .user_message = command_message};
 };
 
 }  // namespace

@@ -130,6 +130,16 @@ public:
         return running;
     }
 
+    std::vector<std::string> paths(const json::value& args,
+                                   const tools::Place& place) const override {
+        const auto decoded = base::from_json<BatchArgs>(args);
+        const bool is_default =
+            !decoded ||
+            std::ranges::any_of(decoded->items, [](const auto& item) { return !item.workdir; });
+        if (!is_default) return {};
+        return {place.workspace.cwd};
+    }
+
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place&) const override {
         json::array commands;
@@ -173,8 +183,9 @@ private:
         .runs_behind = tools::RunsBehind::AgentsBoundary,
         .command_lines = tools::CommandLines::Batch,
         .input_schema = base::schema_of<BatchArgs>(),
-        .output_schema = base::schema_of<BatchResult>(),
-        .render = render_batch};
+        .output_schema = batch_schema(),
+        .render = render_batch,
+        .user_message = command_message};
 };
 
 }  // namespace

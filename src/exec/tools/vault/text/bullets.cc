@@ -74,6 +74,17 @@ bool is_fence(std::string_view line) {
     return rest.starts_with("```") || rest.starts_with("~~~");
 }
 
+// How many lines the YAML at the start of a note takes, from "---" to "---" or "...".
+std::size_t front_matter_lines(std::string_view text) {
+    std::size_t number = 0;
+    for (const std::string_view line : base::split_lines(text)) {
+        const std::string_view content = base::trim(line);
+        if (++number == 1 && (content != "---" || line.starts_with(' '))) return 0;
+        if (number > 1 && (content == "---" || content == "...")) return number;
+    }
+    return 0;  // It never ends, so it is a rule and text.
+}
+
 }  // namespace
 
 Bullets parse_bullets(std::string_view markdown) {
@@ -83,8 +94,10 @@ Bullets parse_bullets(std::string_view markdown) {
     bool blank = false;
     std::size_t number = 0;
     const std::string text = base::to_utf8(markdown);
-    for (const std::string_view line : base::split_lines(text)) {
-        ++number;
+    const std::size_t front = front_matter_lines(text);
+    for (std::string_view line : base::split_lines(text)) {
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (++number <= front) continue;
         const auto [columns, rest] = indent_of(line);
         if (is_fence(line)) {
             if (fence.empty())

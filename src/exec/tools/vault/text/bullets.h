@@ -8,7 +8,7 @@
 
 namespace vault {
 
-inline constexpr std::size_t kBulletsMax = 10'000;
+inline constexpr std::size_t kBulletsMax = 100'000;
 inline constexpr std::size_t kBulletDepthMax = 32;  // Deeper ones stay at this depth.
 
 struct Bullet {
@@ -26,7 +26,8 @@ struct Bullets {
 };
 
 // Every item of every list: "-", "*", "+", "1." and "1)", nested by indentation. Other lines end a
-// list, those indented below an item belong to it, and code is passed over. Any bytes are text.
+// list, those indented below an item belong to it; code and the front matter of a note are passed
+// over. Lines end in LF or CR LF. Any bytes are text.
 Bullets parse_bullets(std::string_view markdown);
 
 }  // namespace vault

@@ -57,5 +57,21 @@ TEST(Bullets, HaveTheirLinesAndEndAtTheirBound) {
     EXPECT_EQ(parse_bullets(deep).items.back().depth, kBulletDepthMax);
 }
 
+TEST(Bullets, EndTheirLinesAsEverySystemDoes) {
+    const auto items = parse_bullets("- one\r\n  more\r\n- [x] two\r\n").items;
+    ASSERT_EQ(items.size(), 2u);
+    EXPECT_EQ(items[0].text, "one\nmore");
+    EXPECT_EQ(items[1].text, "two");
+    EXPECT_EQ(items[1].checked, true);
+}
+
+TEST(Bullets, AreNotTheListsOfTheFrontMatter) {
+    const auto items = parse_bullets("---\ntags:\n  - a\n  - b\n---\n- one\n").items;
+    ASSERT_EQ(items.size(), 1u);
+    EXPECT_EQ(items[0].text, "one");
+    EXPECT_EQ(items[0].line, 6u);
+    EXPECT_EQ(parse_bullets("---\n- a\n- b\n").items.size(), 2u) << "a rule, not front matter";
+}
+
 }  // namespace
 }  // namespace vault

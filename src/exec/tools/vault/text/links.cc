@@ -8,14 +8,16 @@
 
 #include "base/text.h"
 #include "exec/tools/vault/names.h"
+#include "exec/tools/vault/text/spelling.h"
 
 namespace vault {
 namespace {
 
 constexpr std::size_t kTargetBytesMax = 4096;  // A longer path names nothing.
 
+// Equal for names that differ in case or in how Unicode writes them.
 std::string folded(std::string_view text) {
-    std::string out(text);
+    std::string out = spelling(text);
     for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return out;
 }
