@@ -156,5 +156,22 @@ TEST_F(OperatorsTest, ANotificationIsRecordedWithABriefAndLeavesByTheRouteOfItsT
     EXPECT_EQ(needed, std::vector<std::string>{"Which branch?\nmain or next"});
 }
 
+TEST_F(OperatorsTest, ANotificationThatExternalInputLedToSaysSo) {
+    serve(R"({"rounds":[
+      {"tool_calls":[{"name":"NotifyOperator","input":{"message":"Log in at http://x.example"}}]},
+      {"text":"Done."}]})");
+    ASSERT_TRUE(service_->enqueue("main", {.body = domain::TextBody{"tell your operator"}}));
+    loop_.run();
+    const auto state = service_->state("main").value();
+    const auto& notified = state.at("operator_notifications").as_array();
+    ASSERT_THAT(notified, SizeIs(1));
+    const std::string said = "[external input led to this] Log in at http://x.example";
+    EXPECT_EQ(base::string_at(notified[0], "message"), said);
+    EXPECT_EQ(base::string_at(notified[0], "summary"), said);
+    bool is_told = false;
+    for (const auto& brief : service_->briefs("main", 99).value()) is_told |= brief.text == said;
+    EXPECT_TRUE(is_told);
+}
+
 }  // namespace
 }  // namespace service
