@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include <malloc.h>
@@ -70,6 +71,7 @@ private:
 };
 
 const std::vector kEndSignals{SIGINT, SIGTERM, SIGHUP};
+constexpr std::chrono::milliseconds kFlushPatience = std::chrono::seconds(15);
 
 constexpr std::string_view kFault =
     "holon met a fault of its own and stopped; nothing committed is lost: {}";
@@ -128,6 +130,15 @@ cli::Context context_of(service::Service& service, base::Clock& clock, const con
             .workspace_dir = config.workspace_dir};
 }
 
+// What the operator is to receive of the run that is over. What does not arrive in time is kept for
+// the next process.
+void flush_notices(app::Runtime& runtime) {
+    std::promise<void> flushed;
+    runtime.loop().post(
+        [&] { runtime.notifier().flush(kFlushPatience, [&flushed] { flushed.set_value(); }); });
+    flushed.get_future().wait();
+}
+
 cli::Exit in_process(const cli::Command& command, const config::Config& config,
                      const cli::Terminal& terminal) {
     std::unique_ptr<base::CrashMarks> marks;  // Outlives the runtime, whose threads use it.
@@ -143,10 +154,14 @@ cli::Exit in_process(const cli::Command& command, const config::Config& config,
     service::RunClient client((*runtime)->service());
     context.run_client = &client;
     const base::Signals signals((*runtime)->loop(), kEndSignals, RunInterrupt(client, terminal));
-    (*runtime)->loop().post(
-        [&retention = (*runtime)->retention()] { retention.start(std::chrono::milliseconds(0)); });
+    (*runtime)->loop().post([&runtime = **runtime] {
+        runtime.retention().start(std::chrono::milliseconds(0));
+        runtime.notifier().start();
+    });
     const LoopThread looping((*runtime)->loop());
-    return cli::execute(command, context);
+    const auto exit = cli::execute(command, context);
+    flush_notices(**runtime);
+    return exit;
 }
 
 cli::Exit over_there(const cli::Command& command, const service::Address& address,

@@ -30,10 +30,12 @@
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "exec/tools/work_tools/work_tools.h"
 #include "flow/admission/rejoin.h"
+#include "flow/notify/channels.h"
 #include "flow/plans/agents/agent_plans.h"
 #include "record/telemetry/otlp.h"
 #include "service/local/local_gate.h"
 #include "service/local/local_plans.h"
+#include "service/local/webhooks/sealed.h"
 
 namespace app {
 namespace {
@@ -216,6 +218,7 @@ public:
         build_mcp();
         if (tools == Tools::Used) discover_mcp_tools();
         build_dispatcher();  // It stamps calls with the version of the registry, now complete.
+        build_notify(trigger_key);
         build_service(std::move(trigger_key));
         build_plans();
         build_telemetry();
@@ -230,6 +233,7 @@ public:
     base::Clock& clock() override { return clock_; }
     events::Feed& feed() override { return feed_; }
     retention::Keeper& retention() override { return *keeper_; }
+    notify::Sender& notifier() override { return *sender_; }
     base::Result<retention::Report> retention_report() override {
         return retention::load_report(*store_, clock_.now());
     }
@@ -252,6 +256,34 @@ private:
         for (const auto& [name, value] : chosen.headers) options.headers.push_back({name, value});
         telemetry_http_.emplace(loop_, http);
         exporter_.emplace(std::move(options), *telemetry_http_, feed_);
+    }
+
+    void build_notify(const std::string& key) {
+        const auto& chosen = config_.notify;
+        const std::chrono::milliseconds timeout(chosen.timeout_ms);
+        notify_http_.emplace(loop_, provider::HttpOptions{.ca_file = config_.tls_ca_file});
+        notify::Channels channels{.transport = notify::transport_channel(
+                                      *notify_http_, [key](const domain::OperatorBinding& binding) {
+                                          return service::unseal(key, binding.binding_id,
+                                                                 binding.sealed_token.value_or(""));
+                                      })};
+        if (!chosen.command.empty())
+            channels.command = notify::command_channel(
+                processes_, {.argv = chosen.command,
+                             .cwd = config_.home,
+                             .environment = shell_options(config_).environment,
+                             .timeout = timeout});
+        if (!chosen.webhook.empty())
+            channels.webhook =
+                notify::webhook_channel(*notify_http_, {.url = chosen.webhook,
+                                                        .secret = chosen.webhook_secret,
+                                                        .credential = chosen.webhook_credential,
+                                                        .timeout = timeout});
+        sender_.emplace(events::Committer::Parts{*store_, loop_, clock_, ids_, feed_},
+                        std::move(channels),
+                        notify::Policy{.attempts_max = chosen.max_attempts,
+                                       .lease = std::max(timeout, notify::kTransportTimeout) +
+                                                notify::kEndGrace});
     }
 
     void build_gate() {
@@ -400,7 +432,9 @@ private:
                 if (model.empty()) return std::nullopt;
                 return policy_of(config, model).prompt_budget_estimated_tokens;
             },
-            .execution_of = execution_of(config_)};
+            .execution_of = execution_of(config_),
+            .brief_channels = {.command = !config_.notify.command.empty(),
+                               .webhook = !config_.notify.webhook.empty()}};
     }
 
     identity::ModelFacts model_facts() const {
@@ -500,6 +534,8 @@ private:
     std::optional<mcp::SystemChildRunner> mcp_children_;
     std::optional<mcp::Servers> mcp_;
     std::optional<tools::Dispatcher> dispatcher_;
+    std::optional<provider::HttpClient> notify_http_;
+    std::optional<notify::Sender> sender_;
     std::optional<service::LocalService> service_;
     std::optional<plans::Plans> plans_;
     std::optional<plans::AgentPlans> agent_plans_;

@@ -7,6 +7,7 @@
 #include "base/os/asio_loop.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "flow/notify/sender.h"
 #include "flow/plans/plans.h"
 #include "flow/retention/keeper.h"
 #include "record/events/events.h"
@@ -49,6 +50,7 @@ public:
     virtual base::Clock& clock() = 0;
     virtual events::Feed& feed() = 0;
     virtual retention::Keeper& retention() = 0;
+    virtual notify::Sender& notifier() = 0;  // Used on the loop; sends nothing before its start().
     // What the home stores, and what retention makes of it. Any thread but the loop's; blocks.
     virtual base::Result<retention::Report> retention_report() = 0;
 };

@@ -35,6 +35,8 @@ constexpr rlim_t kOpenFilesWanted = 16'384;
 constexpr std::chrono::milliseconds kCheckStepPause{20};
 constexpr std::chrono::hours kCheckPause{24};
 constexpr std::chrono::seconds kRetentionDelay{10};  // Agents that were at work come first.
+// How long the end waits for attempts to notify the operator; the next start makes them again.
+constexpr std::chrono::milliseconds kNoticeGrace = std::chrono::seconds(5);
 constexpr std::chrono::milliseconds kRequestGrace{3000};
 constexpr std::size_t kTlsKeyBytesMax = 64 * 1024;
 constexpr int kLoggedLevel = views::level_of(views::Visibility::TurnResult);
@@ -300,6 +302,7 @@ void Serving::announce() {
     if (notify_.watchdog()) keep_watchdog_quiet();
     check_store(nullptr);
     runtime_->retention().start(kRetentionDelay);
+    runtime_->notifier().start();
 }
 
 cli::Exit Serving::fail_to_start(const base::Error& error) {
@@ -337,7 +340,9 @@ void Serving::drain(const std::string& why) {
     base::log_info("the runtime ends: {}", why);
     notify_.send("STOPPING=1\nSTATUS=draining");
     const auto next = [this, left = std::make_shared<int>(2)] {
-        if (--*left == 0) runtime_->service().drain([this] { finish(); });
+        if (--*left == 0)
+            runtime_->service().drain(
+                [this] { runtime_->notifier().flush(kNoticeGrace, [this] { finish(); }); });
     };
     runtime_->plans().host().drain(next);
     runtime_->loop().offload([this] { server_->drain(kRequestGrace); }, next);

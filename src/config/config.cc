@@ -378,6 +378,14 @@ std::vector<std::string> credentials_of(const Config& config, const ConfigFile& 
     return {found.begin(), found.end()};
 }
 
+// By profile. A file that cannot be read has none: what needs one says so.
+std::map<std::string, std::string> stored_secrets(const std::filesystem::path& home) {
+    std::map<std::string, std::string> secrets;
+    if (const auto stored = read_credentials(home))
+        for (const auto& [name, entry] : stored->profiles) secrets.emplace(name, entry.material);
+    return secrets;
+}
+
 void choose_policy(Config& config, const ConfigFile& file) {
     if (file.redaction) config.redact_patterns = file.redaction->patterns.value_or(false);
     if (file.policy && file.policy->external_calls)
@@ -452,6 +460,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     config.command_environment = without_secrets(environment, config);
     for (const auto& name : header_variables(file)) config.command_environment.erase(name);
     config.credentials = credentials_of(config, file, environment);
+    config.notify = notify_of(file.notify.value_or(NotifySection{}), stored_secrets(config.home));
     choose_policy(config, file);
     if (file.mcp) {
         config.mcp_servers = mcp_servers(*file.mcp, environment, config.workspace_dir);

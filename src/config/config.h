@@ -15,6 +15,7 @@
 #include "config/models/auth.h"
 #include "config/models/catalogue.h"
 #include "config/models/model_ref.h"
+#include "config/notify/notify.h"
 #include "config/sections/gate_policy.h"
 #include "config/sections/mcp.h"
 #include "config/sections/plans.h"
@@ -156,6 +157,7 @@ struct Config {
     Plans plans{};
     GateSettings gate{};
     Webhooks webhooks{};
+    Notify notify{};
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // What an MCP server writes to its standard error.

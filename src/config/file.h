@@ -9,6 +9,7 @@
 #include "base/typed.h"
 #include "config/models/auth.h"
 #include "config/models/catalogue.h"
+#include "config/notify/notify.h"
 #include "config/sections/mcp.h"
 #include "config/sections/plans.h"
 #include "config/sections/retention.h"
@@ -242,10 +243,11 @@ struct ConfigFile {
     std::optional<GateSection> gate{};
     std::optional<WebhooksSection> webhooks{};
     std::optional<RetentionSection> retention{};
+    std::optional<NotifySection> notify{};
 };
 BOOST_DESCRIBE_STRUCT(ConfigFile, (),
                       (model, models, providers, runtime, tui, web, mcp, policy, redaction, sandbox,
-                       execution, agents, plan, gate, webhooks, retention))
+                       execution, agents, plan, gate, webhooks, retention, notify))
 
 // Checks that all of it is consistent; an error names the place.
 base::Status check(const ConfigFile& file);

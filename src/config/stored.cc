@@ -154,6 +154,7 @@ Status check(const ConfigFile& file) {
     if (file.mcp) TRY(check_mcp(*file.mcp));
     TRY(check_sandbox(file));
     if (file.plan) TRY(check_plan(*file.plan));
+    if (file.notify) TRY(check_notify(*file.notify));
     if (file.webhooks) {
         TRY(check_limit(file.webhooks->rate_per_minute, "rate_per_minute", "/webhooks/"));
         TRY(check_limit(file.webhooks->body_bytes_max, "body_bytes_max", "/webhooks/"));

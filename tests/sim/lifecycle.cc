@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "flow/admission/admission.h"
 #include "flow/ingress/ingress.h"
+#include "flow/notify/sender.h"
 #include "flow/queue/waits.h"
 #include "flow/scheduler/hints.h"
 #include "flow/scheduler/lifecycle.h"
@@ -42,7 +43,12 @@ public:
         : Life(disk, world, plan, seed, life),
           random_(seed * 7919 + static_cast<std::uint64_t>(life)),
           life_(life),
-          scheduler_(parts_, {.model_ref = "scripted/sim", .concurrent_turns_max = 2}) {}
+          scheduler_(with_channel(parts_),
+                     {.model_ref = "scripted/sim", .concurrent_turns_max = 2}),
+          sender_({*store_, loop_, loop_, ids_, feed_},
+                  {.command = [this, &world](const auto& outgoing, auto done) {
+                      receive(world, outgoing, std::move(done));
+                  }}) {}
 
     void run(Clients& clients) {
         tasks_.set_listener(
@@ -52,6 +58,7 @@ public:
                 if (create(agent)) break;
         tasks_.recover(agents());
         scheduler_.start();
+        sender_.start();
         const auto list = actions();
         for (std::size_t at = 0; at < list.size(); ++at)
             for (const auto& agent : agents()) {
@@ -67,6 +74,25 @@ public:
 
 private:
     using Action = std::function<bool(const domain::AgentId&, Clients&)>;
+
+    static turn::Parts with_channel(turn::Parts parts) {
+        parts.brief_channels.command = true;
+        return parts;
+    }
+
+    // It arrives at once; the answer takes a while, and every fourth one is a failure.
+    void receive(World& world, const notify::Outgoing& outgoing,
+                 std::move_only_function<void(notify::Outcome)> done) {
+        world.received[outgoing.delivery.delivery_intent_id].push_back(outgoing.body);
+        const bool fails = random_() % 4 == 0;
+        loop_.after(std::chrono::milliseconds(random_() % 1000),
+                    [fails, done = std::move(done)]() mutable {
+                        if (fails)
+                            done(notify::Failed{"no answer (simulated)"});
+                        else
+                            done(notify::Delivered{});
+                    });
+    }
 
     std::vector<Action> actions() {
         using scheduler::Control;
@@ -244,11 +270,13 @@ private:
     int life_;
     int timers_{0};
     scheduler::Scheduler scheduler_;
+    notify::Sender sender_;
 };
 
 class Checker {
 public:
-    Checker(store::Tx& tx, Outcome& outcome) : tx_(tx), outcome_(outcome) {}
+    Checker(store::Tx& tx, const World& world, Outcome& outcome)
+        : tx_(tx), world_(world), outcome_(outcome) {}
 
     base::Status check(const domain::AgentId& agent, const Clients& clients) {
         if (TRY(tx_.open_attempt_of(agent))) violation("{} has an open attempt at rest", agent);
@@ -262,6 +290,7 @@ public:
         TRY(check_work(agent, clients));
         TRY(check_messages(agent, clients));
         TRY(check_timers(agent));
+        TRY(check_deliveries(agent));
         return check_events(agent);
     }
 
@@ -351,6 +380,31 @@ private:
         return {};
     }
 
+    // Each brief that leaves the program has reached the operator under one id, whatever was
+    // repeated under it; and nothing has that is not on record.
+    base::Status check_deliveries(const domain::AgentId& agent) {
+        std::map<std::string, int> delivered;  // By brief.
+        for (const auto& delivery : TRY(tx_.deliveries(agent, kAll))) {
+            ++delivered[delivery.output_event_id];
+            const auto found = world_.received.find(delivery.delivery_intent_id);
+            if (delivery.status != domain::DeliveryStatus::AcceptedByTransport ||
+                found == world_.received.end())
+                violation("delivery {} is {}", delivery.delivery_intent_id,
+                          base::enum_name(delivery.status));
+            else if (std::set(found->second.begin(), found->second.end()).size() != 1)
+                violation("delivery {} was repeated with other bytes", delivery.delivery_intent_id);
+        }
+        for (const auto& brief : TRY(tx_.briefs(agent, {.limit = kAll}))) {
+            const bool leaves =
+                brief.record.visibility == domain::BriefVisibility::ActionRequired ||
+                brief.record.visibility == domain::BriefVisibility::WorkDone;
+            if (delivered[brief.record.id.value] != (leaves ? 1 : 0))
+                violation("brief {} has {} deliveries", brief.record.id,
+                          delivered[brief.record.id.value]);
+        }
+        return {};
+    }
+
     // Numbered without gaps, and each status follows from the one before it.
     base::Status check_events(const domain::AgentId& agent) {
         std::int64_t expected = 1;
@@ -371,12 +425,17 @@ private:
     }
 
     store::Tx& tx_;
+    const World& world_;
     Outcome& outcome_;
 };
 
 void check(store::Store& store, const World& world, const Clients& clients, Outcome& outcome) {
     const auto status = store.read([&](store::Tx& tx) -> base::Status {
-        for (const auto& agent : agents()) TRY(Checker(tx, outcome).check(agent, clients));
+        for (const auto& agent : agents()) TRY(Checker(tx, world, outcome).check(agent, clients));
+        // A brief is on disk before anybody hears of it.
+        for (const auto& [id, bodies] : world.received)
+            if (!TRY(tx.delivery(id)))
+                outcome.violations.push_back("the operator received " + id + " for nothing");
         return {};
     });
     if (!status)

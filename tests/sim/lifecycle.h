@@ -13,7 +13,8 @@ namespace sim {
 // or that has fired for nothing, except those of blocked work items; no hint is left; no work item
 // is lost, made twice or left runnable, unless the last turn failed; no agent rests with input it
 // could take; each prompt is answered, interjected or dropped with a reason, once; each timer has
-// fired as often as it says.
+// fired as often as it says; each brief that leaves the program reaches the operator under one id
+// with the same bytes, and none does that is not on record.
 Outcome simulate_lifecycle(const Setup& setup);
 
 }  // namespace sim

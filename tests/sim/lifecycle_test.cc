@@ -68,7 +68,8 @@ TEST(LifecycleSimulation, TheRunsCoverWhatTheyTest) {
          {"\"operator_interjection_admitted\"", "\"wake_hint_coalesced\"",
           "\"wake_hint_triggered\"", "\"timer_fired\"", "\"aborted_by_operator\"",
           "\"message_processing_aborted\"", "\"wait_condition_resolved\"", "\"turn_parked\"",
-          "\"stopped\"", "\"paused\"", "\"awaiting_task\""})
+          "\"stopped\"", "\"paused\"", "\"awaiting_task\"", "\"operator_delivery_completed\"",
+          "\"no answer (simulated)\""})
         EXPECT_NE(history.find(part), std::string::npos) << part;
 }
 

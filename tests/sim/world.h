@@ -30,6 +30,8 @@ struct World {
     std::int64_t requests{0};
     std::map<std::string, std::string> first_prompts;  // By request id: what the model was sent.
     std::vector<std::string> changed_prompts;          // Ids asked again with another prompt.
+    // What the operator received, by the id of the delivery: the bytes, as often as they came.
+    std::map<std::string, std::vector<std::string>> received;
 };
 
 // Fake processes: a command "prints" its own text after some made-up time. Commands that contain

@@ -96,7 +96,8 @@ std::vector<provider::ToolDeclaration> declarations(const tools::Registry& regis
 
 Runner::Runner(Parts parts)
     : parts_(std::move(parts)),
-      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}) {}
+      committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed,
+                  parts_.brief_channels}) {}
 
 Runner::~Runner() {
     // Break the reference cycle: what is in flight holds its turn, and the turn its handle.

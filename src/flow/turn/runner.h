@@ -50,6 +50,8 @@ struct Parts {
         [](const domain::AgentId&) { return domain::Execution{}; };
     // The URL of a capability, for the prompt alone; see context/capability.h.
     context::UrlOf trigger_url_of{};
+    // By which channels of the configuration briefs reach the operator.
+    domain::BriefChannels brief_channels{};
 };
 
 // Used on the loop's thread only.

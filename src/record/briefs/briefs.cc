@@ -3,8 +3,35 @@
 #include "base/scan/secrets.h"
 #include "base/text.h"
 #include "domain/events/messages.h"
+#include "record/briefs/deliveries.h"
 
 namespace briefs {
+namespace {
+
+bool is_delivered(const domain::Brief& brief) {
+    return brief.visibility == domain::BriefVisibility::ActionRequired ||
+           brief.visibility == domain::BriefVisibility::WorkDone;
+}
+
+base::Status deliver(events::Log& log, const domain::Brief& brief) {
+    if (!is_delivered(brief)) return {};
+    const auto by = [&](domain::DeliveryChannel channel, std::string_view setting) {
+        const auto id = "odi_" + log.ids().hex32();
+        return submit(log,
+                      {.delivery_intent_id = id,
+                       .output_event_id = brief.id.value,
+                       .agent_id = brief.agent_id,
+                       .channel = channel,
+                       .route_id = std::string(setting),
+                       .trigger_kind = "brief"},
+                      delivered_brief(brief, id));
+    };
+    if (log.brief_channels().command) TRY(by(domain::DeliveryChannel::Command, kCommandSetting));
+    if (log.brief_channels().webhook) TRY(by(domain::DeliveryChannel::Webhook, kWebhookSetting));
+    return {};
+}
+
+}  // namespace
 
 base::Status publish(events::Log& log, const domain::Agent& agent,
                      domain::AgentStatistics& statistics, domain::Brief brief) {
@@ -16,7 +43,8 @@ base::Status publish(events::Log& log, const domain::Agent& agent,
         brief.workspace_id = agent.active_workspace_entry->workspace_id;
     TRY(log.tx().append_brief(brief));
     statistics.last_brief_at = brief.created_at;
-    return log.append(agent.agent_id, domain::events::BriefCreated{std::move(brief)});
+    TRY(log.append(agent.agent_id, domain::events::BriefCreated{brief}));
+    return deliver(log, brief);
 }
 
 domain::Brief ack(const domain::Agent& agent, const domain::Message& message) {

@@ -17,10 +17,11 @@ void Committer::submit(std::unique_ptr<Pending> pending) const {
     auto* const step = pending.get();
     parts_.store.write_async(
         step->options.durability,
-        [step, &clock = parts_.clock, &ids = parts_.ids](store::Tx& tx) -> base::Status {
+        [step, &clock = parts_.clock, &ids = parts_.ids,
+         channels = parts_.brief_channels](store::Tx& tx) -> base::Status {
             const auto stay = step->owner.stay();
             if (!stay) return base::fail(base::ErrorCode::Unavailable, "the owner is gone");
-            Log log(tx, clock.now(), ids);
+            Log log(tx, clock.now(), ids, channels);
             TRY(step->execute(log));
             step->events = log.take();
             return {};
@@ -61,7 +62,7 @@ base::Status Committer::write_now(const base::Lifetime::Watch& owner,
     bool is_refused = false;  // By `work`, whose Unavailable is an answer and no fault.
     const auto commit_once = [&] {
         return parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-            Log log(tx, parts_.clock.now(), parts_.ids);
+            Log log(tx, parts_.clock.now(), parts_.ids, parts_.brief_channels);
             auto done = work(log);
             is_refused = !done.has_value();
             if (done) committed = log.take();

@@ -51,6 +51,7 @@ public:
         base::Clock& clock;
         base::Ids& ids;
         Feed& feed;
+        domain::BriefChannels brief_channels{};
         std::chrono::milliseconds now_patience{kNowPatience};
     };
     // Runs inside the transaction, on a thread of the store, perhaps more than once: it captures

@@ -188,7 +188,7 @@ TEST_F(CommitterTest, WaitsForAnotherProcessThatHoldsTheLockWhileSomebodyWaits) 
 TEST_F(CommitterTest, GivesUpOnALockWhenThePatienceIsSpent) {
     store_.code = ErrorCode::Unavailable;
     store_.failures = 1000;
-    Committer hasty({store_, loop_, loop_, ids_, feed_, kCommitRetryFirst / 2});
+    Committer hasty({store_, loop_, loop_, ids_, feed_, {}, kCommitRetryFirst / 2});
     const auto seq = hasty.commit_now<std::int64_t>(owner_->watch(), append("one"));
     ASSERT_FALSE(seq);
     EXPECT_EQ(seq.error().code, ErrorCode::Unavailable);

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "domain/events/payload.h"
+#include "domain/operators/notifications.h"
 #include "store/store.h"
 
 namespace events {
@@ -22,7 +23,8 @@ struct Committed {
 // the transaction is safe. Lives as long as that transaction.
 class Log {
 public:
-    Log(store::Tx& tx, base::Time now, base::Ids& ids) : tx_(tx), now_(now), ids_(ids) {}
+    Log(store::Tx& tx, base::Time now, base::Ids& ids, domain::BriefChannels channels = {})
+        : tx_(tx), now_(now), ids_(ids), channels_(channels) {}
     // Appends the event to the history of `agent`, without secrets and credentials. Takes the
     // payload of any kind: append(agent, domain::events::TurnStarted{...}). Fails as the
     // transaction does; then nothing is appended.
@@ -33,11 +35,14 @@ public:
     store::Tx& tx() { return tx_; }
     base::Time now() const { return now_; }
     base::Ids& ids() { return ids_; }
+    // By which channels briefs leave; see briefs::publish.
+    domain::BriefChannels brief_channels() const { return channels_; }
 
 private:
     store::Tx& tx_;
     base::Time now_;
     base::Ids& ids_;
+    domain::BriefChannels channels_;
     std::vector<Committed> appended_;
 };
 

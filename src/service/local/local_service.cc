@@ -23,7 +23,8 @@ LocalService::LocalService(LocalParts parts)
                      .loop = parts_.turn.loop,
                      .clock = parts_.turn.clock,
                      .ids = parts_.turn.ids,
-                     .feed = parts_.turn.feed}),
+                     .feed = parts_.turn.feed,
+                     .brief_channels = parts_.turn.brief_channels}),
       health_(transactions_, parts_.turn.clock),
       scheduler_(with_urls(parts_.turn,
                            [this](const domain::ExternalTriggerId& id) {

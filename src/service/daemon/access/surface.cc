@@ -101,6 +101,10 @@ std::string fingerprint(const config::Config& config, const ServePlan& plan) {
     for (const auto& [agent, sandbox] : config.sandboxes.agents)
         all["sandbox." + agent] = sandbox_surface(sandbox);
     if (!config.gate.is_off()) all["gate"] = base::to_json(config.gate);
+    if (const auto& notify = config.notify; !notify.command.empty() || !notify.webhook.empty())
+        all["notify"] =
+            json::array{base::to_json(notify.command), notify.webhook, notify.webhook_credential,
+                        notify.timeout_ms, notify.max_attempts};
     if (plan.advertise_url) all["advertise_url"] = *plan.advertise_url;
     if (plan.tls) all["tls_certificate"] = plan.tls->certificate.string();
     return base::sha256_hex(base::canonical_json(all));

@@ -1,4 +1,5 @@
 // What is configured, whether it can work, and what to do next.
+#include "base/os/spawn.h"
 #include "base/text.h"
 #include "provider/anthropic_messages/wire.h"
 #include "provider/chat_completions/wire.h"
@@ -144,6 +145,27 @@ json::object control_report(const config::Server& server) {
     return report;
 }
 
+// Whether the operator can be notified as it is configured.
+json::object notify_report(const config::Config& config, json::array& next_steps) {
+    const auto& notify = config.notify;
+    json::object report{{"command", base::to_json(notify.command)},
+                        {"webhook", notify.webhook},
+                        {"webhook_credential_configured", !notify.webhook_secret.empty()}};
+    if (!notify.command.empty()) {
+        base::ProcessSpec spec{.argv = notify.command, .cwd = config.home};
+        for (const auto& [name, value] : config.command_environment)
+            spec.environment.emplace_back(name, value);
+        if (const auto program = base::find_program(spec); !program)
+            next_steps.push_back(json::value("notify.command: " + program.error().message));
+    }
+    if (!notify.webhook.empty() && notify.webhook_secret.empty())
+        next_steps.push_back(json::value(fmt::format(
+            "notify.webhook: store the secret that signs it: holon config credentials set {} "
+            "--kind api_key --stdin",
+            base::printable(notify.webhook_credential))));
+    return report;
+}
+
 }  // namespace
 
 json::object LocalSettings::diagnosis(const config::Config& config, const config::ModelRef& ref,
@@ -216,6 +238,7 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
     if (const auto from = base::string_at(store, "deletes_from"); !from.empty())
         next_steps.push_back(json::value(fmt::format(
             "from {} on old records are removed: holon store status shows which", from)));
+    json::object notify = notify_report(config, next_steps);
     const auto policy =
         config.model ? config::resolve_policy(*config.model, config.models) : config::ModelPolicy{};
     return json::object{
@@ -230,6 +253,7 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         {"sandbox", std::move(sandbox)},
         {"control", control_report(config.server)},
         {"store", std::move(store)},
+        {"notify", std::move(notify)},
         {"ready", any},
         {"next_steps", std::move(next_steps)}};
 }
