@@ -343,6 +343,8 @@ private:
         registry_.add(builtin::agent_get([&service = service_](const domain::AgentId& agent) {
             return service->status(agent.value);
         }));
+        registry_.add(
+            work_tools::notify_operator({.store = *store_, .loop = loop_, .clock = clock_}));
         registry_.add(builtin::enqueue());
         registry_.add(builtin::task_list(*tasks_));
         registry_.add(builtin::task_status(*tasks_));

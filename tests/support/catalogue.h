@@ -7,15 +7,15 @@
 
 namespace test_support {
 
-inline constexpr std::array<std::string_view, 6> kWorkTools{"CompleteWorkItem", "CreateWorkItem",
-                                                            "GetWorkItem",      "ListWorkItems",
-                                                            "PickWorkItem",     "UpdateWorkItem"};
+inline constexpr std::array<std::string_view, 7> kWorkTools{
+    "CompleteWorkItem", "CreateWorkItem", "GetWorkItem",   "ListWorkItems",
+    "NotifyOperator",   "PickWorkItem",   "UpdateWorkItem"};
 
-inline constexpr std::array<std::string_view, 19> kOfferedTools{
+inline constexpr std::array<std::string_view, 20> kOfferedTools{
     "AgentGet",      "ApplyPatch",     "CompleteWorkItem", "CreateWorkItem",
     "Enqueue",       "ExecCommand",    "ExecCommandBatch", "GetWorkItem",
-    "ListWorkItems", "PickWorkItem",   "RunPlan",          "Sleep",
-    "TaskInput",     "TaskList",       "TaskOutput",       "TaskStatus",
-    "TaskStop",      "UpdateWorkItem", "UseWorkspace"};
+    "ListWorkItems", "NotifyOperator", "PickWorkItem",     "RunPlan",
+    "Sleep",         "TaskInput",      "TaskList",         "TaskOutput",
+    "TaskStatus",    "TaskStop",       "UpdateWorkItem",   "UseWorkspace"};
 
 }  // namespace test_support

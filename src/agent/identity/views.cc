@@ -202,8 +202,7 @@ json::object agent_summary(const AgentFacts& facts, const ModelFacts& models) {
                          {"closure", base::to_json(decide_closure(facts))},
                          {"active_waiting_intents", json::array{}},
                          {"active_wait_conditions", base::to_json(facts.open_waits)},
-                         {"active_external_triggers", json::array{}},
-                         {"recent_operator_notifications", json::array{}}};
+                         {"active_external_triggers", json::array{}}};
     if (facts.active_trigger)
         summary["active_external_triggers"].as_array().push_back(
             trigger_view(*facts.active_trigger));

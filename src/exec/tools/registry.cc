@@ -41,12 +41,11 @@ bool grants(domain::ProfilePreset profile, Family family) {
         case Family::CoreAgent:
         case Family::LocalEnvironment:
         case Family::Web:
+        case Family::OperatorNotification:
             return true;
         case Family::AgentCreation:
         case Family::AuthorityExpanding:
             return profile == domain::ProfilePreset::PublicNamed;
-        case Family::OperatorNotification:
-            return false;
     }
     return false;
 }

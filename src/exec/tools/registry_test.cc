@@ -48,9 +48,9 @@ TEST(Registry, RefusesTwoToolsOfOneName) {
 TEST(Registry, ExposesWhatTheProfileGrants) {
     const Registry registry = one_of_each_family();
     EXPECT_EQ(names(registry.exposed(ProfilePreset::PublicNamed)),
-              (std::vector<std::string>{"Zebra", "Local", "Web", "Spawn", "Expand"}));
+              (std::vector<std::string>{"Zebra", "Local", "Web", "Spawn", "Expand", "Notify"}));
     EXPECT_EQ(names(registry.exposed(ProfilePreset::PrivateChild)),
-              (std::vector<std::string>{"Zebra", "Local", "Web"}));
+              (std::vector<std::string>{"Zebra", "Local", "Web", "Notify"}));
 }
 
 TEST(Registry, DoesNotOfferModelsWhatOnlyPlansName) {

@@ -1,4 +1,5 @@
-// The six tools by which an agent keeps its work items.
+// The six tools by which an agent keeps its work items, and the one by which it reaches its
+// operator.
 //
 // They decide on a snapshot of the store and return the change as a mutation, which is committed
 // with the result. Only CreateWorkItem touches a file: it writes the plan it was given, under an id
@@ -25,6 +26,11 @@ struct Parts {
 // Adds CreateWorkItem, PickWorkItem, GetWorkItem, ListWorkItems, UpdateWorkItem and
 // CompleteWorkItem, in this order.
 void add_all(tools::Registry& registry, Parts parts);
+
+// NotifyOperator: the operator receives a message now, by every channel that is set.
+inline constexpr std::size_t kNotificationCharsMax = 8'000;
+inline constexpr std::int64_t kNotificationsPerHourMax = 30;
+std::unique_ptr<tools::Tool> notify_operator(Parts parts);
 
 std::unique_ptr<tools::Tool> create_work_item(Parts parts);
 std::unique_ptr<tools::Tool> pick_work_item(Parts parts);

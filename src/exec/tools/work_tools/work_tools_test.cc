@@ -91,6 +91,76 @@ TEST_F(WorkToolsTest, AreChangedInATurnOnly) {
     EXPECT_EQ(end.completed.error().kind, "unsupported_runtime_capability");
 }
 
+class NotifyOperatorTest : public WorkToolsTest {
+protected:
+    NotifyOperatorTest() {
+        registry_.add(notify_operator({.store = *store_, .loop = loop_, .clock = loop_}));
+        EXPECT_TRUE(store_->write(store::Durability::Process, [](store::Tx& tx) {
+            return tx.put_agent({.agent_id = {"main"}});
+        }));
+    }
+    tools::Outcome notify(const std::string& message) {
+        return call("NotifyOperator", {{"message", message}}, domain::CallSource::Turn);
+    }
+};
+
+TEST_F(NotifyOperatorTest, AsksForOneRecordWithTheFirstLineAsItsSummary) {
+    const auto end = notify("\n  Which branch?  \nmain or next\n");
+    ASSERT_TRUE(end.completed) << end.completed.error().message;
+    ASSERT_EQ(end.mutations.size(), 1U);
+    const auto* made = end.mutations[0].as<domain::OperatorNotification>();
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->message, "Which branch?  \nmain or next");
+    EXPECT_EQ(made->summary, "Which branch?");
+    EXPECT_EQ(made->agent_id, domain::AgentId{"main"});
+    EXPECT_EQ(made->target_operator_boundary, domain::OperatorBoundary::PrimaryOperator);
+    // The same call again, after a crash, is the same notification.
+    EXPECT_EQ(notify("again").mutations[0].as<domain::OperatorNotification>()->notification_id,
+              made->notification_id);
+}
+
+TEST_F(NotifyOperatorTest, IsAboutTheCurrentItemElseTheOneBlockedLast) {
+    const auto put = [&](domain::WorkItem item) {
+        item.agent_id = {"main"};
+        EXPECT_TRUE(store_->write(store::Durability::Process,
+                                  [&](store::Tx& tx) { return tx.put_work_item(item); }));
+    };
+    put({.id = {"w1"}, .objective = "o", .blocked_by = "x"});
+    EXPECT_EQ(notify("m").mutations[0].as<domain::OperatorNotification>()->work_item_id,
+              domain::WorkItemId{"w1"});
+    put({.id = {"w2"}, .objective = "o"});
+    EXPECT_TRUE(store_->write(store::Durability::Process, [](store::Tx& tx) {
+        return tx.put_agent(
+            {.agent_id = {"main"}, .current_work_item_id = domain::WorkItemId{"w2"}});
+    }));
+    EXPECT_EQ(notify("m").mutations[0].as<domain::OperatorNotification>()->work_item_id,
+              domain::WorkItemId{"w2"});
+}
+
+TEST_F(NotifyOperatorTest, BlankAndOversizeMessagesAreInputErrors) {
+    const auto* tool = registry_.find("NotifyOperator");
+    EXPECT_TRUE(tool->check(json::object{{"message", " \n"}}));
+    EXPECT_TRUE(
+        tool->check(json::object{{"message", std::string(kNotificationCharsMax + 1, 'x')}}));
+    EXPECT_FALSE(tool->check(json::object{{"message", std::string(kNotificationCharsMax, 'x')}}));
+}
+
+TEST_F(NotifyOperatorTest, AnAgentThatCallsTooOftenIsRefusedUntilAnHourLater) {
+    EXPECT_TRUE(store_->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
+        for (std::int64_t i = 0; i < kNotificationsPerHourMax; ++i)
+            TRY(tx.append_notification({.notification_id = std::to_string(i),
+                                        .agent_id = {"main"},
+                                        .created_at = loop_.now()}));
+        return {};
+    }));
+    const auto refused = notify("once more");
+    ASSERT_FALSE(refused.completed);
+    EXPECT_EQ(refused.completed.error().kind, "notification_refused");
+    EXPECT_TRUE(refused.mutations.empty());
+    loop_.set_clock(loop_.now() + std::chrono::minutes(61));
+    EXPECT_TRUE(notify("once more").completed);
+}
+
 TEST_F(WorkToolsTest, APlanFileThatIsALinkIsATypedErrorAndNothingChanges) {
     std::string pattern = testing::TempDir() + "holon-work-tools-XXXXXX";
     const std::filesystem::path home = mkdtemp(pattern.data());

@@ -5,6 +5,7 @@
 #include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
 #include "flow/admission/follow_up.h"
+#include "flow/notify/notify.h"
 #include "flow/queue/read_results.h"
 #include "flow/work_items/work_items.h"
 
@@ -79,6 +80,31 @@ base::Status promote_report(Written& step, const tools::Mutation& mutation) {
     return work_items::promote(step.log, *mutation.as<work::Promote>());
 }
 
+// An external sender may have put these words into the agent's mouth: the operator has to see that.
+std::string labelled(const domain::Message& cause, const std::string& text) {
+    if (trust_passed_on(cause) <= domain::TrustLevel::TrustedSystem) return text;
+    return std::string(kExternalLabel) + text;
+}
+
+// The notification as the operator reads it everywhere.
+void tell_operator(Decided& step, const tools::Mutation& mutation) {
+    const auto& notification = *mutation.as<domain::OperatorNotification>();
+    step.briefs.push_back({.work_item_id = notification.work_item_id,
+                           .kind = domain::BriefKind::Result,
+                           .visibility = domain::BriefVisibility::ActionRequired,
+                           .text = labelled(step.message, notification.message),
+                           .related_message_id = step.attempt.message_id});
+}
+
+base::Status request_notification(Written& step, const tools::Mutation& mutation) {
+    auto notification = *mutation.as<domain::OperatorNotification>();
+    notification.message = labelled(step.message, notification.message);
+    notification.summary = labelled(step.message, notification.summary);
+    notification.causation_id = step.message.id.value;
+    notification.correlation_id = step.message.correlation_id;
+    return notify::request(step.log, notification, step.attempt.operator_route);
+}
+
 const std::map<std::type_index, MutationRules>& table() {
     static const std::map<std::type_index, MutationRules> rules{
         {typeid(domain::SleepRequest), {.decide = keep_sleep_request}},
@@ -90,6 +116,8 @@ const std::map<std::type_index, MutationRules>& table() {
         {typeid(work::Pick), {.write = pick_work_item}},
         {typeid(work::Complete), {.write = complete_work_item}},
         {typeid(work::Promote), {.write = promote_report}},
+        {typeid(domain::OperatorNotification),
+         {.decide = tell_operator, .write = request_notification}},
     };
     return rules;
 }

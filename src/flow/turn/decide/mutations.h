@@ -8,6 +8,7 @@
 #include "domain/agent.h"
 #include "domain/events/payload.h"
 #include "domain/message.h"
+#include "domain/record.h"
 #include "domain/turn.h"
 #include "exec/tools/mutation.h"
 #include "record/events/events.h"
@@ -22,6 +23,8 @@ struct Decided {
     domain::Attempt& attempt;
     std::vector<EventDraft>& events;
     domain::AgentStatistics& statistics;
+    std::vector<domain::Brief>& briefs;
+    const domain::Message& message;  // That the turn answers.
     base::Time now{};
 };
 // What it may use when the step is written.
@@ -43,6 +46,9 @@ struct MutationRules {
 // The rules of a type. A type without rules is a Bug: a tool that asks for it was added without
 // them.
 const MutationRules& rules_of(const tools::Mutation& mutation);
+
+// What a notification begins with that a turn sends on the instruction of an external sender.
+inline constexpr std::string_view kExternalLabel = "[external input led to this] ";
 
 // The trust that a turn passes on to what it leaves for later: never more than it was given.
 domain::TrustLevel trust_passed_on(const domain::Message& message);

@@ -136,7 +136,8 @@ void record_result(Step& step, const Facts& facts, domain::ToolExecution& execut
         domain::count_call(statistics_of(step, facts), tool, input.spec_of(tool) != nullptr,
                            dispatched.result.duration_ms);
     if (dispatched.mutations.empty()) return;
-    Decided decided{step.agent, step.attempt, step.events, statistics_of(step, facts), input.now};
+    Decided decided{step.agent,  step.attempt,  step.events, statistics_of(step, facts),
+                    step.briefs, facts.message, input.now};
     for (const auto& mutation : dispatched.mutations) {
         if (const auto decide = rules_of(mutation).decide) decide(decided, mutation);
         step.mutations.push_back(mutation);

@@ -12,6 +12,8 @@ constexpr std::int64_t kTasksShown = 40;
 constexpr std::int64_t kTimersShown = 50;
 constexpr std::int64_t kWorkItemsShown = 64;  // Of each kind.
 constexpr std::int64_t kTriggersShown = 50;
+constexpr std::int64_t kNotificationsShown = 50;
+constexpr std::int64_t kRecentNotifications = 10;
 constexpr std::size_t kDetailCharsMax = 2048;
 constexpr std::size_t kDetailItemsMax = 64;
 constexpr std::int64_t kBriefsCounted = 50;
@@ -118,6 +120,10 @@ base::Result<json::object> summary_of(store::Tx& tx, const domain::AgentId& agen
     const auto newest = TRY(tx.briefs(agent, {.limit = 1, .newest_first = true}));
     const std::int64_t briefs = newest.empty() ? 0 : newest.front().seq;
     summary["recent_brief_count"] = std::min(briefs, kBriefsCounted);
+    summary["recent_operator_notifications"] =
+        base::to_json(TRY(tx.notifications(agent, kRecentNotifications)));
+    summary["recent_operator_deliveries"] =
+        base::to_json(TRY(tx.deliveries(agent, kRecentNotifications)));
     summary["recent_event_count"] = std::min(TRY(tx.last_event_seq(agent)), kEventsCounted);
     return summary;
 }
@@ -156,7 +162,8 @@ base::Result<json::object> state_view(store::Tx& tx, const domain::AgentId& agen
                       {"work_items", TRY(work_items_view(tx, agent))},
                       {"waiting_intents", json::array{}},
                       {"external_triggers", std::move(triggers)},
-                      {"operator_notifications", json::array{}},
+                      {"operator_notifications",
+                       base::to_json(TRY(tx.notifications(agent, kNotificationsShown)))},
                       {"workspace", std::move(workspace)},
                       {"execution", execution ? *execution : json::value(nullptr)}};
     view["agent"] = std::move(summary);
