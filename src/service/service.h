@@ -23,6 +23,7 @@
 #include "base/typed.h"
 #include "domain/agent.h"
 #include "domain/message.h"
+#include "domain/operators/notifications.h"
 #include "domain/provider.h"
 #include "domain/record.h"
 #include "domain/trigger.h"
@@ -238,6 +239,43 @@ struct WebhookDelivered {
     std::string agent_id;
     std::string message_id;
 };
+
+// A transport by which an operator talks to an agent. The same binding_id again replaces it.
+struct OperatorBindingRequest {
+    std::optional<std::string> binding_id{};  // Absent: one is made.
+    std::string transport;
+    std::string operator_actor_id;
+    std::optional<std::string> target_agent_id{};  // The agent of the request, if it is given.
+    std::string default_route_id;
+    std::string delivery_callback_url;
+    domain::DeliveryAuth delivery_auth{};
+    domain::TransportCapabilities capabilities{};
+    std::optional<std::string> provider{};
+    std::optional<std::string> provider_identity_ref{};
+    std::optional<json::value> metadata{};
+};
+BOOST_DESCRIBE_STRUCT(OperatorBindingRequest, (),
+                      (binding_id, transport, operator_actor_id, target_agent_id, default_route_id,
+                       delivery_callback_url, delivery_auth, capabilities, provider,
+                       provider_identity_ref, metadata))
+
+// What an operator wrote, as a bound transport delivers it. The same provider_message_ref again is
+// the same message.
+struct OperatorIngressRequest {
+    std::string text;
+    std::string actor_id;
+    std::string binding_id;
+    std::optional<std::string> reply_route_id{};
+    std::optional<std::string> provider{};
+    std::optional<std::string> upstream_provider{};
+    std::optional<std::string> provider_message_ref{};
+    std::optional<std::string> correlation_id{};
+    std::optional<std::string> causation_id{};
+    std::optional<json::value> metadata{};
+};
+BOOST_DESCRIBE_STRUCT(OperatorIngressRequest, (),
+                      (text, actor_id, binding_id, reply_route_id, provider, upstream_provider,
+                       provider_message_ref, correlation_id, causation_id, metadata))
 
 struct TaskRequest {
     std::string summary;
@@ -489,6 +527,21 @@ public:
     virtual base::Result<WebhookView> revoke_webhook(const std::string& agent,
                                                      const std::string& webhook,
                                                      const Caller& caller) = 0;
+    // Binds a transport to the agent, or changes a binding of it; the answer has the token that was
+    // given. Conflict for a binding_id of another agent.
+    virtual base::Result<domain::OperatorBinding> bind_operator(
+        const std::string& agent, const OperatorBindingRequest& request, const Caller& caller) = 0;
+    // All bindings of the agent, by id, without their tokens.
+    virtual base::Result<std::vector<domain::OperatorBinding>> operator_bindings(
+        const std::string& agent) = 0;
+    // Nothing comes in or leaves by this binding any more.
+    virtual base::Result<domain::OperatorBinding> revoke_operator_binding(
+        const std::string& agent, const std::string& binding, const Caller& caller) = 0;
+    // A message of the operator that a bound transport delivers. Returns its id. Refused unless the
+    // binding is active, of this agent, and of this actor and provider.
+    virtual base::Result<std::string> operator_ingress(const std::string& agent,
+                                                       const OperatorIngressRequest& request,
+                                                       const Caller& caller) = 0;
     // Attaches the folder at `path` to the agent: it may choose to work there from now on. Refused
     // beyond the bound of attached workspaces.
     virtual base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,

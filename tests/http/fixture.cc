@@ -351,6 +351,38 @@ base::Result<service::WebhookView> FakeService::revoke_webhook(const std::string
         .webhook_id = webhook, .agent_id = agent, .status = domain::TriggerStatus::Revoked};
 }
 
+base::Result<domain::OperatorBinding> FakeService::bind_operator(
+    const std::string& agent, const service::OperatorBindingRequest& request,
+    const service::Caller& caller) {
+    TRY(note(agent, fmt::format("bind_operator {} {}", agent, request.transport), caller));
+    return domain::OperatorBinding{.binding_id = "opbind_1",
+                                   .transport = request.transport,
+                                   .target_agent_id = {agent},
+                                   .delivery_auth = request.delivery_auth};
+}
+
+base::Result<std::vector<domain::OperatorBinding>> FakeService::operator_bindings(
+    const std::string& agent) {
+    TRY(known(agent));
+    return std::vector{
+        domain::OperatorBinding{.binding_id = "opbind_1", .target_agent_id = {agent}}};
+}
+
+base::Result<domain::OperatorBinding> FakeService::revoke_operator_binding(
+    const std::string& agent, const std::string& binding, const service::Caller& caller) {
+    TRY(note(agent, fmt::format("revoke_operator_binding {} {}", agent, binding), caller));
+    return domain::OperatorBinding{.binding_id = binding,
+                                   .target_agent_id = {agent},
+                                   .status = domain::BindingStatus::Revoked};
+}
+
+base::Result<std::string> FakeService::operator_ingress(
+    const std::string& agent, const service::OperatorIngressRequest& request,
+    const service::Caller& caller) {
+    TRY(note(agent, fmt::format("operator_ingress {} {}", agent, request.binding_id), caller));
+    return "message-1";
+}
+
 base::Result<domain::AgentIdentity> FakeService::create_agent(
     const std::string& agent, const std::optional<std::string>& template_name,
     const service::Caller& caller) {

@@ -102,6 +102,17 @@ public:
     base::Result<service::WebhookView> revoke_webhook(const std::string& agent,
                                                       const std::string& webhook,
                                                       const service::Caller& caller) override;
+    base::Result<domain::OperatorBinding> bind_operator(
+        const std::string& agent, const service::OperatorBindingRequest& request,
+        const service::Caller& caller) override;
+    base::Result<std::vector<domain::OperatorBinding>> operator_bindings(
+        const std::string& agent) override;
+    base::Result<domain::OperatorBinding> revoke_operator_binding(
+        const std::string& agent, const std::string& binding,
+        const service::Caller& caller) override;
+    base::Result<std::string> operator_ingress(const std::string& agent,
+                                               const service::OperatorIngressRequest& request,
+                                               const service::Caller& caller) override;
     base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
                                                           const std::string& path,
                                                           const service::Caller& caller) override;

@@ -135,6 +135,25 @@ public:
                                                       const Caller&) override {
         return no();
     }
+    base::Result<domain::OperatorBinding> bind_operator(const std::string&,
+                                                        const service::OperatorBindingRequest&,
+                                                        const Caller&) override {
+        return no();
+    }
+    base::Result<std::vector<domain::OperatorBinding>> operator_bindings(
+        const std::string&) override {
+        return no();
+    }
+    base::Result<domain::OperatorBinding> revoke_operator_binding(const std::string&,
+                                                                  const std::string&,
+                                                                  const Caller&) override {
+        return no();
+    }
+    base::Result<std::string> operator_ingress(const std::string&,
+                                               const service::OperatorIngressRequest&,
+                                               const Caller&) override {
+        return no();
+    }
     base::Result<domain::WorkspaceEntry> attach_workspace(const std::string&, const std::string&,
                                                           const Caller&) override {
         return no();

@@ -127,6 +127,12 @@ json::object agent_state(const AgentFacts& facts) {
         state["current_work_item_id"] = agent.current_work_item_id->value;
     if (facts.open_attempt && facts.open_attempt->work_item_id)
         state["current_turn_work_item_id"] = facts.open_attempt->work_item_id->value;
+    if (facts.open_attempt && facts.open_attempt->operator_route) {
+        const auto& route = *facts.open_attempt->operator_route;
+        state["current_turn_operator_binding_id"] = route.binding_id;
+        if (route.reply_route_id)
+            state["current_turn_operator_reply_route_id"] = *route.reply_route_id;
+    }
     return state;
 }
 

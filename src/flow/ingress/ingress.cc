@@ -159,6 +159,19 @@ bool is_allowed(domain::MessageKind kind, const domain::Origin& origin) {
     return false;
 }
 
+std::optional<domain::OperatorRoute> operator_route(const domain::Message& message) {
+    // Only what such a transport delivered may say so: metadata of others is theirs to choose.
+    if (message.admission_context != domain::AdmissionContext::OperatorTransportAuthenticated ||
+        !message.metadata)
+        return std::nullopt;
+    const auto* transport = base::find(*message.metadata, kOperatorTransport);
+    if (!transport) return std::nullopt;
+    domain::OperatorRoute route{.binding_id = base::string_at(*transport, "binding_id")};
+    if (auto reply = base::string_at(*transport, "reply_route_id"); !reply.empty())
+        route.reply_route_id = std::move(reply);
+    return route;
+}
+
 bool vouches_for(domain::AdmissionContext admission, const domain::Origin& origin) {
     struct Visitor {
         using Door = domain::AdmissionContext;
@@ -166,7 +179,10 @@ bool vouches_for(domain::AdmissionContext admission, const domain::Origin& origi
         bool by_hand() const {
             return door == Door::ControlAuthenticated || door == Door::LocalProcess;
         }
-        bool operator()(const domain::OperatorOrigin&) const { return by_hand(); }
+        // A bound transport has authenticated its operator.
+        bool operator()(const domain::OperatorOrigin&) const {
+            return by_hand() || door == Door::OperatorTransportAuthenticated;
+        }
         bool operator()(const domain::ChannelOrigin&) const {
             return by_hand() || door == Door::PublicUnauthenticated;
         }

@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "domain/message.h"
+#include "domain/turn.h"
 
 namespace ingress {
 
@@ -17,6 +18,9 @@ inline constexpr std::size_t kRuntimeMetadataBytesMax = 1024 * 1024;
 // Everything else together: origin, references, correlation. Short by nature, but callers name
 // some.
 inline constexpr std::size_t kLabelsBytesMax = 16 * 1024;
+
+// The member of a message's metadata that describes the transport it came by.
+inline constexpr std::string_view kOperatorTransport = "operator_transport";
 
 // What a surface hands in. It knows how the input arrived; it does not choose its authority.
 struct Raw {
@@ -44,6 +48,8 @@ domain::TrustLevel default_trust(const domain::Origin& origin);
 domain::AuthorityClass authority_of(domain::TrustLevel trust);
 domain::TriggerKind trigger_of(domain::MessageKind kind);
 bool is_allowed(domain::MessageKind kind, const domain::Origin& origin);
+// The transport that brought the message of an operator; nothing for one that came another way.
+std::optional<domain::OperatorRoute> operator_route(const domain::Message& message);
 // Who comes in by which door. Nobody is the operator, or the runtime, because they say so.
 bool vouches_for(domain::AdmissionContext admission, const domain::Origin& origin);
 

@@ -248,5 +248,31 @@ TEST(Ingress, LeavesAJsonBodyJson) {
     EXPECT_EQ(receive(raw)->body, domain::Body(domain::JsonBody{sent}));
 }
 
+// contract: MSG-50
+TEST(Ingress, AMessageOfACapabilityNamesItsDescriptor) {
+    const auto message = receive(from(domain::CallbackOrigin{"trigger-7"})).value();
+    EXPECT_EQ(message.origin, Origin(domain::CallbackOrigin{"trigger-7"}));
+    EXPECT_EQ(message.admission_context, AdmissionContext::ExternalTriggerCapability);
+    EXPECT_EQ(message.source_refs->at("external_trigger_id"), "trigger-7");
+    EXPECT_EQ(base::string_at(base::to_json(message).at("origin"), "descriptor_id"), "trigger-7");
+    // Nobody else may say that they are one.
+    Raw raw = from(domain::CallbackOrigin{"trigger-7"});
+    raw.admission = AdmissionContext::PublicUnauthenticated;
+    EXPECT_EQ(receive(raw).error().code, base::ErrorCode::Refused);
+}
+
+TEST(Ingress, OnlyABoundTransportNamesTheRouteOfAnAnswer) {
+    Raw raw = from(domain::OperatorOrigin{"ada"});
+    raw.metadata =
+        json::object{{kOperatorTransport, {{"binding_id", "b"}, {"reply_route_id", "thread-9"}}}};
+    EXPECT_EQ(operator_route(receive(raw).value()), std::nullopt);
+    raw.admission = AdmissionContext::OperatorTransportAuthenticated;
+    EXPECT_EQ(operator_route(receive(raw).value()), (domain::OperatorRoute{"b", "thread-9"}));
+    for (const auto& origin : origins()) {
+        if (std::holds_alternative<domain::OperatorOrigin>(origin)) continue;
+        EXPECT_FALSE(vouches_for(AdmissionContext::OperatorTransportAuthenticated, origin));
+    }
+}
+
 }  // namespace
 }  // namespace ingress

@@ -10,6 +10,7 @@
 #include "domain/events/scheduler.h"
 #include "domain/events/turn.h"
 #include "domain/events/workspace.h"
+#include "flow/ingress/ingress.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
 #include "flow/scheduler/continuation.h"
@@ -348,6 +349,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .rounds_max = taken.rounds_max,
                       .tokens_max = taken.tokens_max,
                       .work_item_id = TRY(work_items::bind(log.tx(), agent, message)),
+                      .operator_route = ingress::operator_route(message),
                       .model_ref = agent.model_override.value_or(input.model_ref),
                       .opened_at = log.now()};
     if (taken.wall_ms_max)

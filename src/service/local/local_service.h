@@ -18,6 +18,7 @@
 #include "service/local/agents/health.h"
 #include "service/local/agents/reads.h"
 #include "service/local/agents/work.h"
+#include "service/local/operators/operators.h"
 #include "service/local/runs.h"
 #include "service/local/webhooks/webhooks.h"
 #include "service/service.h"
@@ -224,6 +225,25 @@ public:
                                              const Caller& caller) override {
         return webhooks_.revoke(agent, webhook, caller);
     }
+    base::Result<domain::OperatorBinding> bind_operator(const std::string& agent,
+                                                        const OperatorBindingRequest& request,
+                                                        const Caller& caller) override {
+        return operators_.bind(agent, request, caller);
+    }
+    base::Result<std::vector<domain::OperatorBinding>> operator_bindings(
+        const std::string& agent) override {
+        return operators_.list(agent);
+    }
+    base::Result<domain::OperatorBinding> revoke_operator_binding(const std::string& agent,
+                                                                  const std::string& binding,
+                                                                  const Caller& caller) override {
+        return operators_.revoke(agent, binding, caller);
+    }
+    base::Result<std::string> operator_ingress(const std::string& agent,
+                                               const OperatorIngressRequest& request,
+                                               const Caller& caller) override {
+        return operators_.receive(agent, request, caller);
+    }
     base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
                                                           const std::string& path,
                                                           const Caller& caller) override {
@@ -255,6 +275,7 @@ private:
     LocalWork work_;
     LocalDeliveries deliveries_;
     LocalWebhooks webhooks_;
+    LocalOperators operators_;
     LocalRuns runs_;
     Deltas deltas_;
     std::atomic<bool> is_resident_{false};

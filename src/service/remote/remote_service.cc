@@ -420,6 +420,36 @@ base::Result<WebhookView> RemoteService::revoke_webhook(const std::string& agent
         "webhook");
 }
 
+base::Result<domain::OperatorBinding> RemoteService::bind_operator(
+    const std::string& agent, const OperatorBindingRequest& request, const Caller& /*caller*/) {
+    const auto body = base::to_json(request);
+    const auto answer = TRY(control(agent, "/operator-bindings", body.as_object()));
+    const auto* binding = base::find(answer, "binding");
+    return decode<domain::OperatorBinding>(binding ? *binding : json::value(), "binding");
+}
+
+base::Result<std::vector<domain::OperatorBinding>> RemoteService::operator_bindings(
+    const std::string& agent) {
+    return decode_list<domain::OperatorBinding>(
+        TRY(client_.get(agent_path(agent, "/operator-bindings"))), "bindings");
+}
+
+base::Result<domain::OperatorBinding> RemoteService::revoke_operator_binding(
+    const std::string& agent, const std::string& binding, const Caller& /*caller*/) {
+    return decode<domain::OperatorBinding>(
+        TRY(control(agent, fmt::format("/operator-bindings/{}/revoke", percent_encoded(binding)),
+                    {})),
+        "binding");
+}
+
+base::Result<std::string> RemoteService::operator_ingress(const std::string& agent,
+                                                          const OperatorIngressRequest& request,
+                                                          const Caller& /*caller*/) {
+    const auto body = base::to_json(request);
+    return base::string_at(TRY(control(agent, "/operator-ingress", body.as_object())),
+                           "message_id");
+}
+
 base::Result<domain::WorkspaceEntry> RemoteService::attach_workspace(const std::string& agent,
                                                                      const std::string& path,
                                                                      const Caller& /*caller*/) {

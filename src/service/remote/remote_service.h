@@ -100,6 +100,17 @@ public:
                                              const Caller& caller) override;
     base::Result<WebhookView> revoke_webhook(const std::string& agent, const std::string& webhook,
                                              const Caller& caller) override;
+    base::Result<domain::OperatorBinding> bind_operator(const std::string& agent,
+                                                        const OperatorBindingRequest& request,
+                                                        const Caller& caller) override;
+    base::Result<std::vector<domain::OperatorBinding>> operator_bindings(
+        const std::string& agent) override;
+    base::Result<domain::OperatorBinding> revoke_operator_binding(const std::string& agent,
+                                                                  const std::string& binding,
+                                                                  const Caller& caller) override;
+    base::Result<std::string> operator_ingress(const std::string& agent,
+                                               const OperatorIngressRequest& request,
+                                               const Caller& caller) override;
     base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
                                                           const std::string& path,
                                                           const Caller& caller) override;

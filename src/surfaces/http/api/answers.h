@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/typed.h"
+#include "domain/operators/notifications.h"
 #include "service/settings.h"
 #include "service/views/envelope.h"
 
@@ -25,6 +26,13 @@ struct Delivered {
     std::string message_id;
 };
 BOOST_DESCRIBE_STRUCT(Delivered, (), (ok, agent_id, message_id))
+
+struct Bound {
+    bool ok{true};
+    std::string agent_id;
+    domain::OperatorBinding binding;
+};
+BOOST_DESCRIBE_STRUCT(Bound, (), (ok, agent_id, binding))
 
 struct Ok {
     bool ok{true};

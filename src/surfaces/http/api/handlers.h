@@ -89,6 +89,10 @@ Answer webhooks(const Context&, const Request&);
 Answer create_webhook(const Context&, const Request&);
 Answer rotate_webhook(const Context&, const Request&);
 Answer revoke_webhook(const Context&, const Request&);
+Answer operator_bindings(const Context&, const Request&);
+Answer bind_operator(const Context&, const Request&);
+Answer revoke_operator_binding(const Context&, const Request&);
+Answer operator_ingress(const Context&, const Request&);
 }  // namespace controls
 
 namespace work {

@@ -238,6 +238,18 @@ constexpr Route kRoutes[] = {
          answer_schema<service::WebhookView>),
     post(CONTROL "/webhooks/{webhook_id}/revoke", "Revokes a webhook.", controls::revoke_webhook,
          strict_schema<TrustBody>, answer_schema<service::WebhookView>),
+    get(AGENT "/operator-bindings", "The transports bound to the agent, without their tokens.",
+        controls::operator_bindings, answer_schema<std::vector<domain::OperatorBinding>>),
+    post(CONTROL "/operator-bindings",
+         "Binds a transport by which an operator talks to the agent, or changes a binding.",
+         controls::bind_operator, strict_schema<service::OperatorBindingRequest>,
+         answer_schema<Bound>),
+    post(CONTROL "/operator-bindings/{binding_id}/revoke", "Revokes a binding.",
+         controls::revoke_operator_binding, strict_schema<TrustBody>,
+         answer_schema<domain::OperatorBinding>),
+    post(CONTROL "/operator-ingress", "A message from an operator over a bound transport.",
+         controls::operator_ingress, strict_schema<service::OperatorIngressRequest>,
+         answer_schema<Delivered>),
     post("/control/runs/stream",
          "Gives an agent one prompt. The connection holds the run: closing it interrupts the turn.",
          runs::start, strict_schema<service::RunRequest>, nullptr),
@@ -259,9 +271,6 @@ constexpr Route kRoutes[] = {
     later(Method::Get, AGENT "/skills", "Installed skills."),
     later(Method::Post, CONTROL "/skills/install", "Installs a skill."),
     later(Method::Post, CONTROL "/skills/uninstall", "Removes a skill."),
-    later(Method::Post, CONTROL "/operator-bindings", "Binds an operator transport."),
-    later(Method::Post, CONTROL "/operator-ingress",
-          "A message from an operator over a transport."),
 };
 
 #undef AGENT

@@ -411,8 +411,30 @@ TEST_P(Routes, UnknownPathsAndMethodsAreJsonErrors) {
 TEST_P(Routes, PartsThatAreNotBuiltYetSaySo) {
     for (const auto* path : {"/agents/main/skills", "/worktree-summary"})
         EXPECT_EQ(refusal(get(path)), (Refusal{501, "not_supported"}));
+}
+
+TEST_P(Routes, AnOperatorsTransportIsBoundUsedAndRevoked) {
+    const auto bound = ask(post("/control/agents/main/operator-bindings", R"({
+        "transport":"chat","operator_actor_id":"ada","default_route_id":"room",
+        "delivery_callback_url":"https://chat.example/in",
+        "delivery_auth":{"kind":"bearer","bearer_token":"t0"},"capabilities":{"text":true}})"));
+    ASSERT_EQ(bound.status, 200) << bound.body;
+    EXPECT_EQ(bound.json().at("agent_id"), "main");
+    EXPECT_EQ(bound.json().at("binding").at("delivery_auth").at("bearer_token"), "t0");
+    const auto sent = ask(post("/control/agents/main/operator-ingress",
+                               R"({"text":"go on","actor_id":"ada","binding_id":"opbind_1"})"));
+    EXPECT_EQ(sent.json(),
+              (json::value{{"ok", true}, {"agent_id", "main"}, {"message_id", "message-1"}}));
+    EXPECT_EQ(ask(get("/agents/main/operator-bindings")).json().at(0).at("binding_id"), "opbind_1");
+    EXPECT_EQ(ask(post("/control/agents/main/operator-bindings/opbind_1/revoke", "{}"))
+                  .json()
+                  .at("status"),
+              "revoked");
     EXPECT_EQ(refusal(post("/control/agents/main/operator-bindings", "{}")),
-              (Refusal{501, "not_supported"}));
+              (Refusal{422, "invalid_body"}));
+    EXPECT_EQ(refusal(post("/control/agents/main/operator-ingress",
+                           R"({"text":"x","actor_id":"a","binding_id":"b","trust":"x"})")),
+              (Refusal{422, "invalid_body"}));
 }
 
 TEST_P(Routes, HeadAnswersLikeGetWithoutABody) {
@@ -465,6 +487,11 @@ std::string example_body(std::string_view pattern) {
         {"/gate/check", R"({"file":"/f.md"})"},
         {"/interrupt", R"({"reason":"x"})"},
         {"/release", R"({"reason":"x"})"},
+        {"/operator-bindings",
+         R"({"transport":"chat","operator_actor_id":"ada","default_route_id":"room",
+             "delivery_callback_url":"https://chat.example",
+             "delivery_auth":{"kind":"bearer","bearer_token":"t"},"capabilities":{"text":true}})"},
+        {"/operator-ingress", R"({"text":"x","actor_id":"ada","binding_id":"b"})"},
         {"/gate/purge", R"({"document_id":"TS-1"})"}};
     for (const auto& [end, body] : bodies)
         if (pattern.ends_with(end)) return body;
