@@ -9,7 +9,6 @@
 #include "flow/queue/waits.h"
 #include "flow/turn/decide/interject.h"
 #include "flow/turn/decide/settle.h"
-#include "flow/work_items/work_items.h"
 #include "record/briefs/briefs.h"
 
 namespace turn {
@@ -173,7 +172,7 @@ base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::A
 }
 
 base::Status apply(events::Log& log, const Facts& facts, Step step,
-                   const std::optional<Effect>& finished, const work::Settings& work) {
+                   const std::optional<Effect>& finished, const work_items::EndInput& end) {
     auto& tx = log.tx();
     const auto& agent_id = facts.agent.agent_id;
     if (finished) TRY(tx.erase_outbox(effect_id(facts.attempt.run_id, *finished)));
@@ -193,8 +192,8 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
         TRY(queue::release(log, facts.message.id, step.release->status, step.release->reason));
     for (const auto& message : step.interjected) TRY(take_in(log, facts, message));
     if (step.closed())
-        if (auto brief = TRY(work_items::end_turn(log, step.agent, step.attempt, facts.message,
-                                                  work.turns_without_progress_max)))
+        if (auto brief =
+                TRY(work_items::end_turn(log, step.agent, step.attempt, facts.message, end)))
             step.briefs.push_back(std::move(*brief));
     for (auto& brief : step.briefs) {
         // The item that is being worked on: the focus, else the one the turn was begun for.

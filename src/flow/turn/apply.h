@@ -2,6 +2,7 @@
 #pragma once
 
 #include "flow/turn/decide/decide.h"
+#include "flow/work_items/work_items.h"
 #include "record/events/events.h"
 
 namespace turn {
@@ -13,7 +14,7 @@ base::Result<Facts> load(store::Tx& tx, const domain::RunId& run);
 // `finished` is the effect that led to it. A closed turn also gets its closure and the agent's new
 // state on record.
 base::Status apply(events::Log& log, const Facts& facts, Step step,
-                   const std::optional<Effect>& finished, const work::Settings& work = {});
+                   const std::optional<Effect>& finished, const work_items::EndInput& end = {});
 
 // The stable name of an effect: the same one after a restart.
 std::string effect_id(const domain::RunId& run, const Effect& effect);

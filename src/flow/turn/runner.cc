@@ -1,5 +1,6 @@
 #include "flow/turn/runner.h"
 
+#include "agent/work/plan_file.h"
 #include "base/os/crash/crash_marks.h"
 #include "base/text.h"
 #include "domain/events/scheduler.h"
@@ -43,6 +44,14 @@ std::int64_t tokens_of(const context::Frame& frame,
         tokens += base::estimate_tokens(tool.description) +
                   base::estimate_tokens(base::json_text(tool.input_schema));
     return static_cast<std::int64_t>(tokens);
+}
+
+// May the turn be over with this? A tool that sleeps ends it; others are followed by a round.
+bool may_end(const Event& event, const tools::Registry& registry) {
+    const auto* finished = std::get_if<ToolFinished>(&event);
+    if (!finished) return true;
+    const auto* tool = registry.find(finished->dispatched.result.tool);
+    return tool && tool->spec().sleeps;
 }
 
 }  // namespace
@@ -467,14 +476,39 @@ void Runner::watch_output(const std::shared_ptr<Live>& live) {
     }));
 }
 
+// The end of a turn records the plan of its item as the file is then. Files are never read inside a
+// transaction, so a step that may be the end begins with that.
 void Runner::step(const std::shared_ptr<Live>& live, Event event,
                   const std::optional<Effect>& finished) {
     ++live->commits;
+    const auto& item = live->facts.attempt.work_item_id;
+    if (!item || !may_end(event, parts_.dispatcher.registry()))
+        return commit(live, std::move(event), finished);
+    const auto& agent = live->facts.agent.agent_id;
+    base::run_in_background<domain::PlanArtifact>(
+        parts_.loop, lifetime_,
+        [home = parts_.home_of(agent), agent, item = *item] {
+            return work::read_plan(home, agent, item);
+        },
+        [this, live, event = std::move(event),
+         finished](base::Result<domain::PlanArtifact> plan) mutable {
+            guarded(live, [&] {
+                // A plan that cannot be read stays as it was recorded.
+                if (!plan) return commit(live, std::move(event), finished);
+                commit(live, std::move(event), finished, std::move(*plan));
+            });
+        });
+}
+
+void Runner::commit(const std::shared_ptr<Live>& live, Event event,
+                    const std::optional<Effect>& finished,
+                    std::optional<domain::PlanArtifact> plan) {
     committer_.commit<Step>(
         lifetime_, {},
         [agent = live->facts.agent.agent_id, run = live->facts.attempt.run_id,
          event = std::move(event), finished, &registry = parts_.dispatcher.registry(),
          patience = parts_.patience, work = parts_.work, room = prompt_room(*live),
+         plan = std::move(plan),
          execution_of = parts_.execution_of](events::Log& log) -> base::Result<Step> {
             const base::CrashMark mark(agent.value);
             Facts facts = TRY(load(log.tx(), run));
@@ -483,7 +517,7 @@ void Runner::step(const std::shared_ptr<Live>& live, Event event,
             Step step = decide(facts, event, input);
             TRY(remind(log.tx(), step, work, room));
             if (needs_disk(step, input)) log.tx().require(store::Durability::Disk);
-            TRY(apply(log, facts, step, finished, work));
+            TRY(apply(log, facts, step, finished, {work.turns_without_progress_max, plan}));
             return step;
         },
         [this, live](base::Result<Step> step) {

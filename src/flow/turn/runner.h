@@ -118,6 +118,9 @@ private:
     void wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait);
     void step(const std::shared_ptr<Live>& live, Event event,
               const std::optional<Effect>& finished);
+    void commit(const std::shared_ptr<Live>& live, Event event,
+                const std::optional<Effect>& finished,
+                std::optional<domain::PlanArtifact> plan = std::nullopt);
     void committed(const std::shared_ptr<Live>& live, const Step& step);
     void stop(const std::shared_ptr<Live>& live, Interrupted request);
     // Runs a part of the turn on the loop, unless the turn is over. What it throws ends the work on

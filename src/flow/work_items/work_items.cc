@@ -132,6 +132,17 @@ base::Status wait_for_tasks(events::Log& log, const WorkItem& item,
     return {};
 }
 
+// As it is once this turn is over.
+base::Result<json::object> closure_after(store::Tx& tx, const domain::Agent& agent,
+                                         const domain::Attempt& attempt) {
+    auto facts = TRY(identity::load_facts(tx, agent.agent_id));
+    facts.agent = agent;
+    facts.statistics.last_turn_terminal = attempt.terminal;
+    if (agent.current_work_item_id)
+        facts.current_work_item = TRY(tx.work_item(*agent.current_work_item_id));
+    return base::to_json(identity::decide_closure(facts)).as_object();
+}
+
 domain::Brief no_progress_brief(const WorkItem& item) {
     return {.work_item_id = item.id,
             .kind = domain::BriefKind::Failure,
@@ -248,7 +259,7 @@ base::Result<std::optional<domain::WorkItemId>> bind(store::Tx& tx, const domain
 base::Result<std::optional<domain::Brief>> end_turn(events::Log& log, domain::Agent& agent,
                                                     const domain::Attempt& attempt,
                                                     const domain::Message& message,
-                                                    std::int64_t turns_without_progress_max) {
+                                                    const EndInput& input) {
     if (!attempt.work_item_id || !attempt.terminal) return std::nullopt;
     auto& tx = log.tx();
     const auto item = TRY(tx.work_item(*attempt.work_item_id));
@@ -270,7 +281,8 @@ base::Result<std::optional<domain::Brief>> end_turn(events::Log& log, domain::Ag
                           .was_started_for_it = is_work_tick(message),
                           .progress_digest = attempt.progress_digest.value_or(""),
                           .has_open_task = !tasks.empty(),
-                          .turns_without_progress_max = turns_without_progress_max},
+                          .plan_artifact = input.plan,
+                          .turns_without_progress_max = input.turns_without_progress_max},
                          log.now());
     }
     if (settled.is_written)
@@ -288,15 +300,15 @@ base::Result<std::optional<domain::Brief>> end_turn(events::Log& log, domain::Ag
                                            .blocked_by = settled.item.blocked_by.value_or("")}));
         brief = no_progress_brief(settled.item);
     }
-    TRY(log.append(agent.agent_id,
-                   domain::events::WorkItemTurnEndCommitted{
-                       .agent_id = agent.agent_id,
-                       .turn_index = attempt.turn_index,
-                       .work_item_id = item->id,
-                       .committed_state = settled.item.state,
-                       .wrote_new_snapshot = settled.is_written,
-                       .plan_artifact_changed = settled.plan_changed,
-                       .work_item_state_changed = settled.item.state != item->state}));
+    TRY(log.append(agent.agent_id, domain::events::WorkItemTurnEndCommitted{
+                                       .agent_id = agent.agent_id,
+                                       .turn_index = attempt.turn_index,
+                                       .work_item_id = item->id,
+                                       .committed_state = settled.item.state,
+                                       .wrote_new_snapshot = settled.is_written,
+                                       .plan_artifact_changed = settled.plan_changed,
+                                       .work_item_state_changed = settled.item.state != item->state,
+                                       .closure = TRY(closure_after(tx, agent, attempt))}));
     return brief;
 }
 

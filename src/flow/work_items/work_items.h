@@ -36,11 +36,17 @@ base::Status promote(events::Log& log, const work::Promote& report);
 base::Result<std::optional<domain::WorkItemId>> bind(store::Tx& tx, const domain::Agent& agent,
                                                      const domain::Message& message);
 
+// What the records do not say of the end of a turn.
+struct EndInput {
+    std::int64_t turns_without_progress_max{work::kTurnsWithoutProgressMax};
+    // The plan of the turn's item, as the file is; absent: as it was recorded.
+    std::optional<domain::PlanArtifact> plan{};
+};
 // The turn of `attempt` is over: commits what that means for the item it was begun for, and nothing
 // else. Gives the brief that the operator receives when the item led nowhere.
 base::Result<std::optional<domain::Brief>> end_turn(events::Log& log, domain::Agent& agent,
                                                     const domain::Attempt& attempt,
                                                     const domain::Message& message,
-                                                    std::int64_t turns_without_progress_max);
+                                                    const EndInput& input);
 
 }  // namespace work_items

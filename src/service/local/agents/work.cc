@@ -16,6 +16,8 @@ using base::ErrorCode;
 using base::fail;
 
 constexpr std::int64_t kPageMax = 200;
+constexpr std::size_t kShortIdChars = 9;           // "work_" and four digits.
+constexpr std::int64_t kShortIdsSearched = 1'000;  // The items that changed last.
 
 // Everything here is the operator's.
 base::Status check_caller(const Caller& caller) {
@@ -67,25 +69,41 @@ work::Update unblocked(const domain::WorkItem& item) {
     return change;
 }
 
+// By its id, or by the beginning of it as long as that means one item.
 base::Result<domain::WorkItem> item_of(store::Tx& tx, const domain::AgentId& agent,
                                        const domain::WorkItemId& id) {
     auto item = TRY(tx.work_item(id));
-    if (!item || item->agent_id != agent)
-        return fail(ErrorCode::NotFound, "agent {} has no work item {}", agent,
+    if (item && item->agent_id == agent) return std::move(*item);
+    std::vector<domain::WorkItem> found;
+    if (id.value.size() >= kShortIdChars)
+        for (auto& one : TRY(tx.work_items(agent, {.limit = kShortIdsSearched})))
+            if (one.id.value.starts_with(id.value)) found.push_back(std::move(one));
+    if (found.size() == 1) return std::move(found.front());
+    if (found.size() > 1)
+        return fail(ErrorCode::Conflict,
+                    "several work items of agent {} begin with {}; give more of the id", agent,
                     base::printable(id.value));
-    return std::move(*item);
+    return fail(ErrorCode::NotFound,
+                "agent {} has no work item {}; see: holon work list --agent {}", agent,
+                base::printable(id.value), agent);
+}
+
+base::Result<work::ViewFacts> facts_of(store::Tx& tx, const domain::Agent& agent,
+                                       domain::WorkItem item) {
+    work::ViewFacts facts{.is_current = agent.current_work_item_id == item.id,
+                          .waits = TRY(tx.open_waits_of(item.id)),
+                          .delivery_summary = TRY(tx.delivery_summary(item.id))};
+    facts.item = std::move(item);
+    return facts;
 }
 
 }  // namespace
 
-base::Result<json::object> LocalWork::view(store::Tx& tx, const domain::Agent& agent,
-                                           const domain::WorkItem& item) const {
-    work::ViewFacts facts{.item = item,
-                          .is_current = agent.current_work_item_id == item.id,
-                          .waits = TRY(tx.open_waits_of(item.id)),
-                          .delivery_summary = TRY(tx.delivery_summary(item.id))};
+// Outside of a transaction: a slow disk would hold it open.
+json::object LocalWork::view(work::ViewFacts facts) const {
+    const auto& item = facts.item;
     // A plan that cannot be read does not hide its item.
-    if (auto plan = work::read_plan(parts_.turn.home_of(agent.agent_id), agent.agent_id, item.id))
+    if (auto plan = work::read_plan(parts_.turn.home_of(item.agent_id), item.agent_id, item.id))
         facts.plan_artifact = std::move(*plan);
     return work::view(facts);
 }
@@ -99,28 +117,31 @@ base::Result<WorkItemsPage> LocalWork::page(const std::string& agent,
                            .limit = limit + 1};
     if (query.after) TRY(place(*query.after, wanted));
     WorkItemsPage page;
+    std::vector<work::ViewFacts> shown;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         page = {};
+        shown.clear();
         const auto known = TRY(known_agent(tx, id));
         auto items = TRY(tx.work_items(id, wanted));
         if (std::ssize(items) > limit) {
             items.resize(static_cast<std::size_t>(limit));
             page.next = cursor_of(items.back());
         }
-        for (const auto& item : items) page.work_items.push_back(TRY(view(tx, known, item)));
+        for (auto& item : items) shown.push_back(TRY(facts_of(tx, known, std::move(item))));
         return {};
     }));
+    for (auto& facts : shown) page.work_items.push_back(view(std::move(facts)));
     return page;
 }
 
 base::Result<json::object> LocalWork::show(const std::string& agent, const std::string& id) const {
-    json::object shown;
+    work::ViewFacts shown;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         const auto known = TRY(known_agent(tx, {agent}));
-        shown = TRY(view(tx, known, TRY(item_of(tx, {agent}, {id}))));
+        shown = TRY(facts_of(tx, known, TRY(item_of(tx, {agent}, {id}))));
         return {};
     }));
-    return shown;
+    return view(std::move(shown));
 }
 
 base::Result<domain::WorkItem> LocalWork::create(const std::string& agent,
@@ -169,11 +190,11 @@ base::Result<domain::WorkItem> LocalWork::create(const std::string& agent,
 base::Result<json::object> LocalWork::change(const std::string& agent, const std::string& id,
                                              const WorkItemChange& change, const Caller& caller) {
     TRY(check_caller(caller));
-    const domain::WorkItemId item_id{id};
-    json::object shown;
+    work::ViewFacts shown;
     TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         auto known = TRY(known_agent(log.tx(), {agent}));
-        const auto before = TRY(item_of(log.tx(), {agent}, item_id));
+        const auto before = TRY(item_of(log.tx(), {agent}, {id}));
+        const auto& item_id = before.id;
         switch (change.action) {
             case WorkAction::Pick:
                 TRY(work_items::pick(log, known, {.id = item_id, .reason = "the operator"}));
@@ -196,11 +217,11 @@ base::Result<json::object> LocalWork::change(const std::string& agent, const std
                 break;
         }
         TRY(log.tx().put_agent(known));
-        shown = TRY(view(log.tx(), known, TRY(item_of(log.tx(), {agent}, item_id))));
+        shown = TRY(facts_of(log.tx(), known, TRY(item_of(log.tx(), {agent}, item_id))));
         return {};
     }));
     wake(agent);
-    return shown;
+    return view(std::move(shown));
 }
 
 void LocalWork::wake(const std::string& agent) {

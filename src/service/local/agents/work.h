@@ -2,6 +2,7 @@
 // promises; none of them makes a message.
 #pragma once
 
+#include "agent/work/views.h"
 #include "flow/scheduler/scheduler.h"
 #include "flow/turn/runner.h"
 #include "service/local/agents/transactions.h"
@@ -30,8 +31,7 @@ public:
                                       const WorkItemChange& change, const Caller& caller);
 
 private:
-    base::Result<json::object> view(store::Tx& tx, const domain::Agent& agent,
-                                    const domain::WorkItem& item) const;
+    json::object view(work::ViewFacts facts) const;
     // What was committed may be due at once.
     void wake(const std::string& agent);
 

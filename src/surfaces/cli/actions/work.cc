@@ -32,6 +32,15 @@ std::string item_text(const json::object& item) {
     return text + fmt::format("{:17}{}", "", base::printable(base::string_at(item, "id")));
 }
 
+// "2031-01-02T03:04:05.000000Z" -> "2031-01-02 03:04 UTC"
+std::string minute_text(std::string time) {
+    constexpr std::size_t kMinuteChars = 16;
+    if (time.size() <= kMinuteChars || time[10] != 'T') return base::printable(time);
+    time.resize(kMinuteChars);
+    time[10] = ' ';
+    return base::printable(time) + " UTC";
+}
+
 void print_item(const json::object& item, const Context& context) {
     const json::value value(item);
     const auto line = [&](std::string_view label, const std::string& text) {
@@ -44,14 +53,15 @@ void print_item(const json::object& item, const Context& context) {
     line("plan",
          pointer_text(value, "/plan_status") + ", " + pointer_text(value, "/plan_artifact/path"));
     if (item.contains("blocked_by")) line("blocked by", pointer_text(value, "/blocked_by"));
-    if (item.contains("recheck_at")) line("recheck", pointer_text(value, "/recheck_at"));
+    if (item.contains("recheck_at"))
+        line("reminder", minute_text(base::string_at(item, "recheck_at")));
     if (const auto* todos = item.if_contains("todo_list"); todos && todos->is_array())
         for (const auto& todo : todos->get_array())
             line("todo", fmt::format("[{}] {}", base::string_at(todo, "state"),
                                      base::printable(base::string_at(todo, "text"))));
     if (item.contains("completion_report"))
         line("report", pointer_text(value, "/completion_report/text"));
-    line("changed", pointer_text(value, "/updated_at"));
+    line("changed", minute_text(base::string_at(item, "updated_at")));
 }
 
 Exit list(const WorkCommand& command, const Context& context) {
@@ -75,16 +85,26 @@ Exit show(const WorkCommand& command, const Context& context) {
     return Exit::Success;
 }
 
+// When the agent starts on it.
+std::string start_text(const std::string& agent, const Context& context) {
+    const auto summary = context.service.status(agent);
+    const auto status = summary ? pointer_text(json::value(*summary), "/agent/status") : "";
+    const auto name = base::printable(agent);
+    if (status == "stopped")
+        return fmt::format("Agent {0} is stopped. Start it with: holon agent start {0}", name);
+    if (status == "paused")
+        return fmt::format("Agent {0} is paused. Resume it with: holon agent resume {0}", name);
+    return "It starts when the agent is free and the daemon runs (holon daemon start).";
+}
+
 Exit add(const WorkCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto item =
         context.service.create_work_item(agent, {.objective = command.text}, context.caller);
     if (!item) return report(context.terminal, item.error());
-    return answer(
-        context, command.json, base::to_json(*item),
-        fmt::format("Given to agent {}: {}\nIt starts when the agent is free and the daemon runs "
-                    "(holon daemon start).",
-                    base::printable(agent), item->id));
+    return answer(context, command.json, base::to_json(*item),
+                  fmt::format("Given to agent {}: {}\n{}", base::printable(agent), item->id,
+                              start_text(agent, context)));
 }
 
 Exit change(const WorkCommand& command, service::WorkAction action, std::string_view said,
@@ -179,10 +199,10 @@ Exit on(const WaitListCommand& command, const Context& context) {
     const json::array waits = found && found->is_array() ? found->get_array() : json::array{};
     if (wants_json(context, command.json)) return answer(context, command.json, waits, "");
     for (const auto& wait : waits)
-        context.terminal.print_line(
-            fmt::format("{:<42} {:<9} {:<10} {}", base::printable(base::string_at(wait, "id")),
-                        base::string_at(wait, "kind"), base::string_at(wait, "status"),
-                        base::printable(base::string_at(wait, "waiting_for"))));
+        context.terminal.print_line(fmt::format(
+            "{:<9} {:<9} {}\n{:20}{}", base::string_at(wait, "kind"),
+            base::string_at(wait, "status"), one_line(base::string_at(wait, "waiting_for")), "",
+            base::printable(base::string_at(wait, "id"))));
     if (waits.empty()) context.terminal.note("The agent waits for nothing.");
     return Exit::Success;
 }
