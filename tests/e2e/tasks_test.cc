@@ -211,5 +211,27 @@ TEST_F(Tasks, FailuresOfProvidersTurnsAndTasksHaveOneShape) {
     EXPECT_EQ(shape(task_of(failed).at("failure_artifact")), domain::FailureCategory::Task);
 }
 
+// contract: CORE-02
+TEST_F(Tasks, ComeWithAgentStateEnvelopesAQueueSleepAndBriefs) {
+    model_runs("echo over");
+    model_says("It is started.");
+    server.enqueue(test_support::calls("Sleep", R"({"reason":"nothing left"})"));
+    const auto response = program.json_of(first_run());
+    EXPECT_EQ(base::string_at(task_of(response), "status"), "completed");
+    const auto state = program.json_of({"status", "--agent", "k", "--json"}).at("agent");
+    EXPECT_EQ(base::string_at(state, "status"), "asleep");
+    EXPECT_EQ(base::int_at(state, "pending"), 0);
+    const auto queued = program.events("k", "message_enqueued");
+    ASSERT_EQ(queued.size(), 2U);  // The prompt, and the result of the task.
+    EXPECT_EQ(base::string_at(queued[0].at("data"), "kind"), "operator_prompt");
+    EXPECT_EQ(base::string_at(queued[1].at("data"), "kind"), "task_result");
+    EXPECT_THAT(program.run({"tail", "--agent", "k"}).out, HasSubstr("It is started."));
+    model_says("Awake again.");
+    ASSERT_EQ(program.run({"run", "--agent", "k", "wake up"}).exit_code, 0);
+    EXPECT_NE(base::string_at(program.json_of({"status", "--agent", "k", "--json"}).at("agent"),
+                              "status"),
+              "asleep");
+}
+
 }  // namespace
 }  // namespace e2e

@@ -177,6 +177,27 @@ TEST_F(Workspaces, InIsolationLeaveTheProjectAloneAndOutliveTheProgram) {
 }
 
 // The worktree comes from the project that is named, not from where the agent happens to be.
+// contract: STATE-14, STATE-15, STATE-16
+TEST_F(Workspaces, InIsolationKeepTheirProjectAndShowWhereTheyReallyWork) {
+    run({use({{"path", project().string()}})}, true);
+    const auto before = state();
+    run({isolated("try"), runs("pwd")});
+    const auto after = state();
+    const auto& then = before.at("agent");
+    const auto& now = after.at("agent");
+    EXPECT_EQ(now.at("active_workspace_id"), then.at("active_workspace_id"));
+    EXPECT_EQ(after.at("execution").at("workspace_anchor"),
+              before.at("execution").at("workspace_anchor"));
+    EXPECT_NE(after.at("execution").at("execution_root"),
+              before.at("execution").at("execution_root"));
+    EXPECT_EQ(base::string_at(now.at("active_workspace_entry"), "execution_root"),
+              worktree("try").string());
+    EXPECT_TRUE(then.at("worktree_session").is_null());
+    EXPECT_EQ(base::string_at(now.at("worktree_session"), "worktree_path"),
+              worktree("try").string());
+    EXPECT_THAT(receipts().back(), HasSubstr("\n" + base::string_at(now, "cwd")));
+}
+
 TEST_F(Workspaces, AreIsolatedFromTheRepositoryThatIsNamed) {
     git(program.repo(), "init -q -b trunk");
     run({use({{"path", project().string()}, {"mode", "isolated"}, {"cwd", "src"}}), runs("pwd")},

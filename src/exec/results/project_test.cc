@@ -59,6 +59,40 @@ TEST(Project, GivesTheSameBytesForTheSameOutputPolicyAndSink) {
     EXPECT_EQ(std::get<1>(once()), "Recited: Tyger");
 }
 
+// Notes what is done to it, in order.
+struct Traced final : Output {
+    explicit Traced(std::vector<std::string>& steps) : steps(steps) {}
+    std::vector<std::string>& steps;
+    base::Result<Canonical> project(ArtifactSink& sink, const OutputPolicy&) const override {
+        steps.emplace_back("bounded");
+        const auto path = TRY(sink.store("whole", "everything"));
+        steps.emplace_back("kept " + path);
+        return Canonical{"Traced", {{"text", "ever"}, {"truncated", true}, {"artifact", path}}};
+    }
+};
+
+// contract: PROJ-03
+TEST(Project, BoundsThenKeepsThenMarksThenRenders) {
+    std::vector<std::string> steps;
+    MemorySink sink;
+    const auto envelope = project("Tracer", std::make_unique<Traced>(steps), sink, {});
+    EXPECT_EQ(steps, (std::vector<std::string>{"bounded", "kept /artifacts/1-whole"}));
+    EXPECT_EQ(envelope.result().at("truncated"), true);
+    EXPECT_EQ(envelope.result().at("artifact"), "/artifacts/1-whole");
+    // The receipt is made of that, after it.
+    static const Envelope* rendered = nullptr;
+    const auto receipt = render(envelope, [](const Envelope& seen) {
+        rendered = &seen;
+        return "see " + base::string_at(seen.result(), "artifact");
+    });
+    EXPECT_EQ(rendered, &envelope);
+    EXPECT_EQ(receipt, "see /artifacts/1-whole");
+    // A failure is none of a family's business: exclusivity comes first.
+    steps.clear();
+    project("Tracer", std::unexpected(ToolError{.kind = "k", .message = "m"}), sink, {});
+    EXPECT_TRUE(steps.empty());
+}
+
 // contract: ENV-09
 TEST(Project, LeavesOnlyTheInnerResultToTheFamily) {
     MemorySink sink;

@@ -62,6 +62,28 @@ TEST_F(RejoinTest, AResultEntersWithTheLabelsOfItsWayAndItsOwnId) {
     EXPECT_EQ(message.admission_context, domain::AdmissionContext::RuntimeOwned);
 }
 
+// contract: MSG-21
+TEST_F(RejoinTest, AResultBelongsToTheWorkflowOfTheMessageThatStartedItsTask) {
+    put({.agent_id = {"main"}});
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [](store::Tx& tx) -> base::Status {
+        TRY(tx.append_message(
+            {.id = {"prompt"}, .agent_id = {"main"}, .correlation_id = "workflow-7"},
+            std::nullopt));
+        return {};
+    }));
+    auto over = result("m1");
+    over.causation_id = "prompt";
+    ASSERT_TRUE(rejoin(over));
+    EXPECT_EQ(queued().back().message.correlation_id, "workflow-7");
+    EXPECT_EQ(queued().back().message.causation_id, "prompt");
+    // Where the caller set none, none is made up.
+    auto unrelated = result("m2");
+    unrelated.origin = domain::TaskOrigin{{"t2"}};
+    unrelated.task_id = domain::TaskId{"t2"};
+    ASSERT_TRUE(rejoin(unrelated));
+    EXPECT_EQ(queued().back().message.correlation_id, std::nullopt);
+}
+
 TEST_F(RejoinTest, ATaskIsToldOnce) {
     put({.agent_id = {"main"}});
     ASSERT_TRUE(rejoin(result("m1")));

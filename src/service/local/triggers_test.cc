@@ -102,7 +102,7 @@ TEST_F(TriggersTest, TextFromElsewhereCannotHaveTheUrlOfAnotherAgentShown) {
 }
 
 // contract: TRIG-04, TRIG-14, TRIG-25, TRIG-27, TRIG-28, TRIG-32, TRIG-44
-// contract: TICK-04, TICK-15
+// contract: TICK-04, TICK-15, TRUST-16
 TEST_F(TriggersTest, WhoHasTheUrlWakesTheAgentAndNobodyElse) {
     serve_main();
     const std::string secret = token();
@@ -125,6 +125,7 @@ TEST_F(TriggersTest, WhoHasTheUrlWakesTheAgentAndNobodyElse) {
     EXPECT_TRUE(model_->requests.empty());  // The answer did not wait for a turn.
     ASSERT_EQ(messages().size(), 1U);
     EXPECT_EQ(messages()[0].message.kind, domain::MessageKind::SystemTick);
+    EXPECT_EQ(messages()[0].message.trust, domain::TrustLevel::TrustedIntegration);
     EXPECT_THAT(domain::readable(messages()[0].message.body), Not(HasSubstr("red")));
     loop_.run();
     EXPECT_EQ(model_->requests.size(), 1U);
@@ -310,6 +311,54 @@ TEST_F(TriggersTest, ADeliveryEndsNoWait) {
     loop_.run();
     ASSERT_EQ(waits().size(), 1U);
     EXPECT_EQ(base::string_at(waits().at(0), "status"), "active");
+}
+
+// contract: TRIG-01, TRIG-05, TRIG-07
+TEST_F(TriggersTest, WhoeverDeliversWhateverIsTheSameHintByTheSameCapability) {
+    open();
+    ASSERT_TRUE(service_->create_agent("main", std::nullopt, operator_));
+    ASSERT_TRUE(service_->set_lifecycle("main", LifecycleAction::Pause, operator_));
+    const std::string secret = token();
+    const std::vector<std::optional<domain::Body>> bodies{
+        std::nullopt, domain::TextBody{"plain"},
+        domain::JsonBody{json::object{{"source", "github"}, {"action", "opened"}}},
+        domain::JsonBody{json::object{{"source", "gitlab"}, {"object_kind", "push"}}},
+        domain::JsonBody{json::object{{"anything", json::array{1, 2}}}}};
+    std::set<std::string> capabilities;
+    for (const auto& body : bodies) {
+        const auto answer = service_->callback({.token = secret, .mode = "wake", .body = body});
+        ASSERT_TRUE(answer) << answer.error().message;
+        capabilities.insert(base::string_at(*answer, "external_trigger_id"));
+        EXPECT_EQ(base::string_at(*answer, "delivery_mode"), "wake_hint");
+    }
+    EXPECT_THAT(capabilities, testing::SizeIs(1));
+    // Nothing but ticks and the one hint is stored of them.
+    for (const auto& queued : messages())
+        EXPECT_EQ(queued.message.kind, domain::MessageKind::SystemTick);
+    const auto hint =
+        service_->status("main").value().at("agent").as_object().at("pending_wake_hint");
+    EXPECT_TRUE(hint.is_object() || !messages().empty());
+    EXPECT_THAT(events_of("callback_delivered"), testing::SizeIs(bodies.size()));
+}
+
+// contract: TRIG-19
+TEST_F(TriggersTest, AServiceThatWasGivenTheUrlWakesTheAgentWhenSomethingChanges) {
+    auto& service = serve_main();
+    ASSERT_TRUE(service.prompt("main", "watch the build", operator_));
+    loop_.run();
+    // The service keeps what the prompt showed, and knows nothing else of this runtime.
+    const std::string prompt = opening(0);
+    const std::string mark = "trigger_url (capability secret): ";
+    const auto at = prompt.find(mark) + mark.size();
+    const std::string watched = prompt.substr(at, prompt.find_first_of(" \n", at) - at);
+    const auto asked = model_->requests.size();
+    loop_.after(std::chrono::hours(3), [] {});
+    loop_.run();
+    EXPECT_EQ(model_->requests.size(), asked);  // Nothing polls.
+    ASSERT_TRUE(post(watched.substr(watched.rfind('/') + 1)));
+    loop_.run();
+    EXPECT_EQ(model_->requests.size(), asked + 1);
+    EXPECT_THAT(opening(asked), HasSubstr("\"build\": \"red\""));
 }
 
 }  // namespace

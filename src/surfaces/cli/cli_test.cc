@@ -46,7 +46,8 @@ public:
                             {"scheduling_posture", {{"posture", "idle"}}},
                             {"lifecycle", json::object{}},
                             {"model", json::object{}},
-                            {"closure", {{"outcome", "completed"}}}};
+                            {"closure", closure},
+                            {"recent_operator_deliveries", deliveries}};
     }
     base::Result<std::vector<std::string>> agents() override { return known; }
     base::Result<std::vector<json::object>> agent_list(const service::AgentsQuery&) override {
@@ -74,6 +75,8 @@ public:
                                                     std::int64_t) override {
         return history;
     }
+    json::value closure{{"outcome", "completed"}};
+    json::array deliveries{};
 };
 
 class Cli : public testing::Test {
@@ -105,6 +108,45 @@ TEST_F(Cli, AStatusIsJsonInAPipeAndLinesOnATerminal) {
     EXPECT_EQ(base::parse_json(piped.out()).value(), json::value(*service.status("k")));
     EXPECT_EQ(run(StatusCommand{}, shown), Exit::Success);
     EXPECT_THAT(shown.out(), testing::StartsWith("agent      main\nstatus     awake_idle\n"));
+}
+
+// contract: CLOSE-10
+TEST_F(Cli, AStatusExplainsTheClosureInWords) {
+    const std::vector<std::pair<json::object, std::string>> table{
+        {{{"outcome", "completed"}}, "done"},
+        {{{"outcome", "continuable"}}, "has work to continue"},
+        {{{"outcome", "failed"}}, "the last turn failed"},
+        {{{"outcome", "waiting"}, {"waiting_reason", "awaiting_operator_input"}},
+         "waiting for your next prompt"},
+        {{{"outcome", "waiting"}, {"waiting_reason", "awaiting_external_change"}},
+         "waiting for an external event"},
+        {{{"outcome", "waiting"}, {"waiting_reason", "awaiting_task_result"}},
+         "waiting for a background task"},
+        {{{"outcome", "waiting"}, {"waiting_reason", "awaiting_timer"}}, "waiting for a timer"}};
+    for (const auto& [closure, text] : table) {
+        service.closure = closure;
+        const CapturedTerminal captured(true);
+        EXPECT_EQ(run(StatusCommand{}, captured), Exit::Success);
+        EXPECT_THAT(captured.out(), testing::HasSubstr("state      " + text + "\n"));
+        const CapturedTerminal in_pipe;
+        EXPECT_EQ(run(StatusCommand{}, in_pipe), Exit::Success);
+        EXPECT_EQ(base::parse_json(in_pipe.out()).value().at("closure"), json::value(closure));
+    }
+}
+
+TEST_F(Cli, AStatusShowsWhatDidNotReachTheOperator) {
+    EXPECT_EQ(run(StatusCommand{}, shown), Exit::Success);
+    EXPECT_THAT(shown.out(), testing::Not(testing::HasSubstr("notices")));
+    service.deliveries = {{{"status", "failed_to_submit"},
+                           {"route_id", "notify.webhook"},
+                           {"failure_summary", "HTTP 500\x1b[2J"}},
+                          {{"status", "pending"}, {"route_id", "notify.command"}},
+                          {{"status", "accepted_by_transport"}, {"route_id", "notify.command"}}};
+    const CapturedTerminal captured(true);
+    EXPECT_EQ(run(StatusCommand{}, captured), Exit::Success);
+    EXPECT_THAT(captured.out(),
+                testing::HasSubstr("notices    notify.webhook failed: HTTP 500\\x1b[2J\n"
+                                   "notices    notify.command: being sent\n"));
 }
 
 TEST_F(Cli, JsonIsPrintedOnATerminalOnRequest) {

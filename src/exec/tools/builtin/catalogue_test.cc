@@ -25,6 +25,9 @@ void each_object(const json::object& schema,
     if (const auto* items = schema.if_contains("items")) each_object(items->as_object(), visit);
 }
 
+template <class T>
+concept HasReceipt = requires(T outcome) { outcome.receipt; };
+
 TEST_F(CatalogueTest, HoldsWhatTheProgramOffersAndNothingElse) {
     std::vector<std::string> names;
     for (const auto* spec : registry_.all()) names.push_back(spec->name);
@@ -175,6 +178,23 @@ TEST_F(CatalogueTest, ToolsWithLittleToShowCarryNoFieldsForWhatWasCut) {
         for (const std::string& text : {base::json_text(end.envelope.result()), end.receipt})
             EXPECT_FALSE(text.contains("artifact") || text.contains("truncat"))
                 << tool << ": " << text;
+    }
+}
+
+// contract: PROJ-01
+TEST_F(CatalogueTest, AReceiptFollowsFromTheEnvelopeAloneAndNoToolMakesIt) {
+    static_assert(!HasReceipt<tools::Outcome>);
+    for (const auto& [tool, args] :
+         std::map<std::string, json::value>{{"Sleep", json::object{}},
+                                            {"Enqueue", {{"text", "go on"}}},
+                                            {"AgentGet", json::object{}},
+                                            {"ExecCommand", {{"cmd", "echo one; echo two >&2"}}},
+                                            {"TaskList", json::object{}},
+                                            {"UseWorkspace", {{"path", "."}}},
+                                            {"ApplyPatch", {{"patch", "no patch"}}}}) {
+        const auto end = run(tool, args);
+        EXPECT_EQ(end.receipt, results::render(end.envelope, registry_.find(tool)->spec().render))
+            << tool;
     }
 }
 

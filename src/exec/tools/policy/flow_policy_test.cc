@@ -1,5 +1,7 @@
 #include "exec/tools/policy/flow_policy.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 
 #include "base/os/asio_loop.h"
@@ -17,6 +19,9 @@ using testing::HasSubstr;
 constexpr AuthorityClass kClasses[] = {
     AuthorityClass::OperatorInstruction, AuthorityClass::RuntimeInstruction,
     AuthorityClass::IntegrationSignal, AuthorityClass::ExternalEvidence};
+
+template <class T>
+concept HasTrust = requires(T call) { call.trust; };
 
 std::string verdict(AuthorityClass authority, RiskLevel risk, ExternalCalls policy,
                     std::optional<std::string> confirmation = {}) {
@@ -43,6 +48,16 @@ TEST(FlowPolicy, OnlyAChangeThatTheOutsideAsksForIsHeldBack) {
                           is_outside && risk != RiskLevel::ReadOnly ? for_change : "runs")
                     << base::enum_name(authority) << " " << base::enum_name(risk);
             }
+}
+
+// A call has no trust level that a policy could switch on; what it may do follows from the class.
+// contract: TRUST-20
+TEST(FlowPolicy, SwitchesOnTheAuthorityClassAndOnNoTrustLevel) {
+    static_assert(!HasTrust<domain::ToolCall>);
+    std::set<std::string> verdicts;
+    for (const auto authority : kClasses)
+        verdicts.insert(verdict(authority, RiskLevel::Writes, ExternalCalls::Ask));
+    EXPECT_THAT(verdicts, testing::UnorderedElementsAre("runs", "needs_operator_approval"));
 }
 
 TEST(FlowPolicy, ACallThatTheOperatorHasAgreedToRuns) {

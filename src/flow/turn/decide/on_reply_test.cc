@@ -308,5 +308,17 @@ TEST(OnReply, ATurnThatWasToldNoUsageLeavesThatOfTheOneBefore) {
               (domain::TokenUsage{1, 2, 3}));
 }
 
+// contract: MSG-43
+TEST(OnReply, AResultBriefIsForTheOperatorAndHoldsNoReasoning) {
+    const Step step =
+        decide(thinking(),
+               reply(1, {domain::ThinkingBlock{.text = "first I doubt it"}, text("It is done.")}),
+               input());
+    ASSERT_EQ(step.briefs.size(), 1U);
+    EXPECT_EQ(step.briefs[0].kind, domain::BriefKind::Result);
+    EXPECT_EQ(step.briefs[0].text, "It is done.");
+    EXPECT_FALSE(base::json_text(base::to_json(step.briefs[0])).contains("doubt"));
+}
+
 }  // namespace
 }  // namespace turn

@@ -67,6 +67,25 @@ std::string state_text(const json::value& summary) {
     return outcome;
 }
 
+// What has not reached the operator: a line for each delivery that failed or is still tried.
+std::vector<std::string> undelivered(const json::value& summary) {
+    std::vector<std::string> lines;
+    const auto* deliveries = base::find(summary, "recent_operator_deliveries");
+    if (!deliveries || !deliveries->is_array()) return lines;
+    for (const auto& one : deliveries->get_array()) {
+        const auto status = base::string_at(one, "status");
+        if (status == "accepted_by_transport") continue;
+        const auto why = base::printable(base::string_at(one, "failure_summary"));
+        auto line = base::printable(base::string_at(one, "route_id"));
+        if (status == "failed_to_submit")
+            line += " failed: " + why;
+        else
+            line += why.empty() ? ": being sent" : ": will be tried again: " + why;
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
 // The folder it works in, and its relation to the project.
 std::string workspace_text(const json::value& summary) {
     std::string cwd = pointer_text(summary, "/execution/cwd");
@@ -110,6 +129,7 @@ Exit on(const StatusCommand& command, const Context& context) {
             }
             line("waits for", base::printable(base::string_at(wait, "waiting_for")));
         }
+    for (const auto& notice : undelivered(value)) line("notices", notice);
     line("model", model_text(value.at("model")));
     line("workspace", workspace_text(value));
     line("tokens", pointer_text(value, "/token_usage/total/total_tokens") + " in " +

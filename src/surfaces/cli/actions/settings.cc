@@ -290,6 +290,16 @@ std::string control_text(const json::value& doctor) {
            "      → unset HOLON_CONTROL_AUTH_MODE";
 }
 
+// What keeps briefs from reaching the operator.
+std::string notify_text(const json::value& doctor) {
+    std::string text;
+    const auto* steps = base::find(doctor, "next_steps");
+    if (!steps || !steps->is_array()) return text;
+    for (const auto& step : steps->get_array())
+        if (const auto line = shown(step); line.starts_with("notify.")) text += "\n  ✗ " + line;
+    return text.empty() ? text : "\nNotices to you:" + text;
+}
+
 std::string models_text(const json::value& doctor) {
     if (doctor.at("providers").as_array().empty())
         return "No model is configured.\n  → " + shown(doctor.at("next_steps").as_array().front()) +
@@ -307,7 +317,7 @@ std::string models_text(const json::value& doctor) {
 std::string doctor_text(const json::value& doctor) {
     const auto* store = base::find(doctor, "store");
     const bool is_damaged = store && !base::bool_at(*store, "ok", true);
-    return models_text(doctor) + servers_text(doctor) + control_text(doctor) +
+    return models_text(doctor) + servers_text(doctor) + control_text(doctor) + notify_text(doctor) +
            (is_damaged ? "\n  ✗ the database is damaged\n      → holon store check" : "");
 }
 
