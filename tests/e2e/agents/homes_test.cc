@@ -1,4 +1,7 @@
 // How agents come into being: homes, templates, identities; on the built program.
+#include <algorithm>
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,6 +78,31 @@ TEST_F(Homes, AreNotLeftHalfMade) {
     for (const char* selector :
          {"never", "broken", "./mine", "file:///tmp", "/nowhere/at/all", "https://github.com/o/r"})
         expect_refused("k", selector);
+}
+
+TEST_F(Homes, AppearWholeOrNotAtAllWhenTheProgramIsKilled) {
+    constexpr int kKills = 16;
+    for (int i = 0; i < kKills; ++i) {
+        auto creating = program.start(
+            {"agent", "create", "k" + std::to_string(i), "--template", "holon-github-solve"});
+        (void)creating.ends_within(std::chrono::milliseconds(30 * i));
+        creating.send(SIGKILL);
+        creating.wait();
+    }
+    // The next process removes what those have left.
+    EXPECT_EQ(program.run({"templates", "list"}).exit_code, 0);
+    const auto known = agents();
+    for (int i = 0; i < kKills; ++i) {
+        const std::string agent = "k" + std::to_string(i);
+        const bool is_known = std::ranges::find(known, agent) != known.end();
+        EXPECT_EQ(fs::exists(program.agent_home(agent)), is_known) << agent;
+        if (!is_known) continue;
+        for (const char* file : {"AGENTS.md", "memory/self.md", "skills/github-review/SKILL.md",
+                                 ".holon/state/template-provenance.json"})
+            EXPECT_TRUE(fs::exists(program.agent_home(agent) / file)) << agent << file;
+    }
+    if (fs::exists(program.home() / "staging"))
+        EXPECT_TRUE(fs::is_empty(program.home() / "staging"));
 }
 
 TEST_F(Homes, AreMadeFromATemplateOnGithub) {

@@ -129,7 +129,7 @@ TEST(ServedState, HasEveryFieldThatClientsNeed) {
     EXPECT_TRUE(surface.at("runtime_max_output_tokens").is_number());
 }
 
-// contract: IDENT-07, IDENT-08, IDENT-09
+// contract: IDENT-07, IDENT-08, IDENT-09, INIT-01, INIT-21, INIT-25
 TEST(ServedState, IsThatOfTheDefaultAgentUnlessAnotherIsNamed) {
     for (const char* named : {"", "alpha"}) {
         DaemonWorld world;
@@ -139,6 +139,10 @@ TEST(ServedState, IsThatOfTheDefaultAgentUnlessAnotherIsNamed) {
         world.daemon({"start"});
         EXPECT_EQ(base::string_at(world.by_socket().get("/status").value().at("agent"), "id"),
                   agent);
+        const auto seeded = world.folder() / ".agents/templates/holon-default/AGENTS.md";
+        EXPECT_TRUE(fs::exists(world.folder() / ".agents/templates/holon-developer"));
+        EXPECT_TRUE(fs::exists(seeded));
+        EXPECT_EQ(world.read(world.agent_home(agent) / "AGENTS.md"), world.read(seeded));
         world.json_of({"prompt", "hello", "--json"});
         ASSERT_TRUE(test_support::eventually([&] {
             const auto list = world.by_socket().get("/agents/" + agent + "/transcript");

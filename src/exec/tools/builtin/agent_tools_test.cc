@@ -95,6 +95,7 @@ TEST_F(EnqueueTest, RefusesBlankTextAndUnknownPriorities) {
     }
 }
 
+// contract: IDENT-51
 TEST_F(AgentGetTest, ShowsTheLinesAModelNeedsAndKeepsTheWholeSummary) {
     const json::object summary{
         {"identity", {{"agent_id", "default"}}},

@@ -510,6 +510,8 @@ std::string example_body(std::string_view pattern) {
         {"/model", R"({"model":"a/b"})"},
         {"/attach", R"({"path":"/p"})"},
         {"/detach", R"({"workspace_id":"w"})"},
+        {"/skills/install", R"({"kind":{"kind":"named","name":"ghx"}})"},
+        {"/skills/uninstall", R"({"name":"ghx"})"},
         {"/gate/check", R"({"file":"/f.md"})"},
         {"/interrupt", R"({"reason":"x"})"},
         {"/release", R"({"reason":"x"})"},
