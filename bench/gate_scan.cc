@@ -1,7 +1,7 @@
 // How well and how fast the gate reads. How well: recall and precision over the labelled texts of
-// tests/gate. How fast: clean text and hostile text, against grep -F for one word over the same
-// bytes. Processor time counts, of children too: the machine is rarely ours alone. The contenders
-// take turns, and the median counts.
+// tests/gate. How fast: clean text and hostile text, against grep -F for one word and SHA-256 over
+// the same bytes. Processor time counts, of children too: the machine is rarely ours alone. The
+// contenders take turns, and the median counts.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "bench/figures.h"
 #include "exec/gate/content.h"
 #include "exec/gate/validator.h"
@@ -20,8 +21,11 @@ namespace {
 constexpr std::size_t kBytes = std::size_t{32} << 20;
 constexpr std::size_t kHostileBytes = std::size_t{2} << 20;
 constexpr int kRounds = 5;
-constexpr double kCleanMin = 500;  // MB/s
+constexpr double kCleanMin = 500;     // MB/s
+constexpr double kHostileMin = 100;   // MB/s
+constexpr double kOverDigestMax = 2;  // Digest and judgement, against the digest alone.
 constexpr double kShareMin = 0.9;
+constexpr double kHonestMin = 0.99;
 constexpr double kFirstVerdictMax = 0.1;  // s
 constexpr const char* kCredential = "sk-bench-4f0d9f7b2c6e8a1d3b5f7091a2c4e6f8";
 
@@ -68,24 +72,35 @@ double megabytes_per_second(std::size_t bytes, const std::function<void()>& work
     return static_cast<double>(bytes) / 1e6 / (processor_seconds() - start);
 }
 
+struct Targets {
+    bench::Target scan{bench::kNoTarget};
+    bench::Target judge{bench::kNoTarget};
+    bench::Target over_digest{bench::kNoTarget};
+};
+
 void measure(const std::string& name, const std::string& text, const scan::Scanner& scanner,
-             bench::Target target) {
+             const Targets& targets) {
     std::string folder = (std::filesystem::temp_directory_path() / "holon-bench-XXXXXX").string();
     if (!::mkdtemp(folder.data())) std::exit(1);
     const std::string file = folder + "/text";
     std::ofstream(file, std::ios::binary) << text;
     const std::string grep = "LC_ALL=C grep -F -c qzqzqz " + file + " > /dev/null";
-    std::vector<double> scans, judgements, greps;
+    std::vector<double> scans, judgements, greps, digests, over_digest;
     for (int round = 0; round < kRounds; ++round) {
         scans.push_back(megabytes_per_second(text.size(), [&] { scanner.scan(text); }));
         judgements.push_back(megabytes_per_second(
             text.size(), [&] { gate::judge(scanner, text, gate::Scope::Everything); }));
+        digests.push_back(megabytes_per_second(text.size(), [&] { base::sha256_hex(text); }));
+        over_digest.push_back(1 + digests.back() / judgements.back());
         greps.push_back(
             megabytes_per_second(text.size(), [&] { (void)!std::system(grep.c_str()); }));
     }
     std::filesystem::remove_all(folder);
-    bench::figure("gate_scan_" + name, bench::median(scans), "MB/s", target);
-    bench::figure("gate_judge_" + name, bench::median(judgements), "MB/s");
+    bench::figure("gate_scan_" + name, bench::median(scans), "MB/s", targets.scan);
+    bench::figure("gate_judge_" + name, bench::median(judgements), "MB/s", targets.judge);
+    bench::figure("gate_verdict_over_sha256_" + name, bench::median(over_digest), "times",
+                  targets.over_digest);
+    bench::figure("sha256_" + name, bench::median(digests), "MB/s");
     bench::figure("grep_fixed_" + name, bench::median(greps), "MB/s");
 }
 
@@ -114,6 +129,31 @@ void grade(const gate::Validator& validator, const std::string& name, const std:
                   bench::at_least(kShareMin));
 }
 
+bool is_download(const domain::GateReason& reason) {
+    return reason.rule == "install-from-url" || reason.rule == "pipe-to-shell";
+}
+
+// The share of the files below `folder`, all of them honest, that would be accepted. Those that
+// tell how to download something and run it hold nothing against the rules.
+void grade_honest(const gate::Validator& validator, const std::string& folder) {
+    double files = 0, hit = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream file(entry.path(), std::ios::binary);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        const auto reasons = validator.check_text(text);
+        ++files;
+        if (reasons.empty() || std::ranges::any_of(reasons, is_download)) continue;
+        ++hit;
+        for (const auto& reason : reasons)
+            bench::note(fmt::format("{} {}: {}", entry.path().string(), reason.rule,
+                                    reason.excerpt.value_or("")));
+    }
+    bench::note(fmt::format("{}: {} of {} files hit", folder, hit, files));
+    bench::figure("gate_honest_files_accepted", files == 0 ? 1 : 1 - hit / files, "share",
+                  bench::at_least(kHonestMin));
+}
+
 // What a fresh process waits for before its first verdict.
 gate::Validator first_verdict() {
     const double start = processor_seconds();
@@ -127,8 +167,10 @@ gate::Validator first_verdict() {
 
 }  // namespace
 
-int main() {
+// Usage: gate_scan [FOLDER]; a folder of honest files is measured, too.
+int main(int argc, char** argv) {
     const auto validator = first_verdict();
+    if (argc > 1) grade_honest(validator, argv[1]);
     auto options = gate::all_rules();
     bench::note(fmt::format("{} rules in one database; {} MiB of clean text, {} of hostile",
                             options.rules.size(), kBytes >> 20, kHostileBytes >> 20));
@@ -141,9 +183,12 @@ int main() {
     options.prepared = {};
     if (!scan::Scanner::make(std::move(options))) return 1;
     bench::figure("gate_compile", processor_seconds() - start, "s");
-    measure("clean", clean_text(), **scanner, bench::at_least(kCleanMin));
-    measure("hostile", hostile_text(), **scanner, bench::kNoTarget);
+    measure("clean", clean_text(), **scanner,
+            {.scan = bench::at_least(kCleanMin), .over_digest = bench::at_most(kOverDigestMax)});
+    measure("hostile", hostile_text(), **scanner, {.judge = bench::at_least(kHostileMin)});
     grade(validator, "secrets", "secrets.txt", "no_secrets.txt", gate::is_secret);
+    grade(validator, "unseen_secrets", "unseen_secrets.txt", "unseen_no_secrets.txt",
+          gate::is_secret);
     grade(validator, "instructions", "injection.txt", "honest.txt",
           [](const domain::GateReason&) { return true; });
 }

@@ -224,6 +224,8 @@ public:
         build_plans();
         build_telemetry();
         keeper_.emplace(retention_parts(config_, *store_, clock_), loop_);
+        // A process that died may have left secrets half written.
+        if (tools == Tools::Used) result_gate_->settle_in_background();
     }
 
     service::LocalService& service() override { return *service_; }
@@ -306,8 +308,9 @@ private:
             .loop = loop_,
             .clock = clock_,
             .policy =
-                [&config = config_](const domain::AgentId& agent, tools::Family family) {
-                    return config.gate.policy(agent.value, base::enum_name(family));
+                [&config = config_](const domain::AgentId& agent, tools::Family family,
+                                    domain::GatePolicy unset) {
+                    return config.gate.policy(agent.value, base::enum_name(family), unset);
                 },
             .backend =
                 [&shell = *shell_](const domain::AgentId& agent) {
@@ -319,7 +322,7 @@ private:
             .executor = "holon " HOLON_VERSION});
     }
 
-    // Null where no operator has set the gate.
+    // Null where the operator has turned it off.
     gate::ResultGateAdapter* active_gate() {
         return config_.gate.is_off() ? nullptr : &*result_gate_;
     }

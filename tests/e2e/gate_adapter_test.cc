@@ -50,14 +50,12 @@ protected:
         return program.run({"run", "--json", "--agent", "k", "--create-agent", text});
     }
 
-    // Every file below the home but quarantine and what is being written, and everything the model
-    // was sent.
+    // Every file below the home but quarantine, and everything the model was sent.
     void expect_nowhere_but_in_quarantine() {
         for (const auto& request : server.requests()) expect_clean(request.body, "a request");
         for (const auto& file : fs::recursive_directory_iterator(program.home()))
             if (file.is_regular_file() &&
-                file.path().string().find("/gate/quarantine/") == std::string::npos &&
-                file.path().string().find("/gate/outbox/.writing-") == std::string::npos)
+                file.path().string().find("/gate/quarantine/") == std::string::npos)
                 expect_clean(program.read(file.path()), file.path().string());
         for (const auto& words :
              {std::vector<std::string>{"transcript"}, {"events"}, {"tail"}, {"status"}}) {
@@ -296,10 +294,67 @@ TEST_F(GateAdapter, KilledAtTheGateTheTurnResumesAndNothingIsLost) {
                 EXPECT_EQ(base::string_at(row, "place"), place);
             }
         // A row without a folder: it was killed before the document was whole.
-        EXPECT_LE(places, 1) << id;
+        EXPECT_EQ(places, base::string_at(row, "place") == "purged" ? 0 : 1) << id;
     }
     EXPECT_FALSE(program.events("k", "turn_terminal").empty());
     expect_nowhere_but_in_quarantine();
+}
+
+// contract: GATE-01
+TEST_F(GateAdapter, ByDefaultItEnforcesWhereExternalInputStartedTheTurnAndNotWhereTheOperatorDid) {
+    set("policy.external_calls", "allow");
+    const auto doctor = program.json_of({"doctor"});
+    EXPECT_EQ(doctor.at("gate"), (json::object{{"turns_of_external_input", "enforce"},
+                                               {"mcp_servers", "report"},
+                                               {"operator_turns", "off"}}));
+    model_runs("cat bad.txt");
+    model_says("Done.");
+    ASSERT_EQ(program
+                  .run({"run", "--agent", "k", "--create-agent", "--trust", "untrusted-external",
+                        "please read bad.txt"})
+                  .exit_code,
+              0);
+    EXPECT_THAT(server.requests().back().body, HasSubstr("result_rejected"));
+    expect_nowhere_but_in_quarantine();
+    model_runs("cat bad.txt");
+    model_says("Done.");
+    ASSERT_EQ(run_agent("read bad.txt").exit_code, 0);
+    EXPECT_THAT(server.requests().back().body, HasSubstr(kBystander));
+    EXPECT_EQ(in("quarantine").size(), 1U);
+}
+
+// Kills the program while it writes a document, with the secret half on disk. The next start that
+// does anything removes it, whatever it was started for.
+// contract: GATE-13
+TEST_F(GateAdapter, WhatWasHalfWrittenIsRemovedByTheNextStart) {
+    set("gate.policy", "enforce");
+    const auto half_written = [&] {
+        std::vector<fs::path> found;
+        std::error_code missing;
+        for (const auto& entry : fs::directory_iterator(program.home() / "gate/outbox", missing))
+            if (entry.path().filename().string().starts_with(".writing-"))
+                found.push_back(entry.path());
+        return found;
+    };
+    int killed = 0;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        // Much output makes the writing long.
+        model_runs("for i in 1 2 3 4 5 6 7 8 9; do cat bad.txt; seq 200000; done");
+        server.always(test_support::says("Done."));
+        const std::string agent = fmt::format("k{}", attempt);
+        auto running = program.start({"run", "--agent", agent, "--create-agent", "go"});
+        const auto until = std::chrono::steady_clock::now() + kPatience;
+        while (!running.ends_within(0ms) && half_written().empty())
+            ASSERT_LT(std::chrono::steady_clock::now(), until) << "no document comes";
+        running.send(SIGKILL);
+        running.wait();
+        killed += half_written().empty() ? 0 : 1;
+        program.run({"run", "--agent", "other", "--create-agent", "hello"});
+        EXPECT_TRUE(half_written().empty()) << half_written().front();
+    }
+    EXPECT_GE(killed, 1) << "no kill came while a document was being written";
+    for (const auto& row : program.json_of({"gate", "list", "--limit", "1000"}).as_array())
+        EXPECT_NE(base::string_at(row, "place"), "outbox");
 }
 
 }  // namespace

@@ -1,7 +1,4 @@
 // How well the rules distinguish texts that must not enter from honest ones.
-#include <cstdlib>
-#include <filesystem>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,31 +77,6 @@ TEST(Corpus, GeneratedSecretsAreFoundInEverySyntax) {
         EXPECT_GE(precision, 0.95) << kind;
         EXPECT_LE(wrong.share(), 0.01) << kind;
     }
-}
-
-bool is_download(const domain::GateReason& reason) {
-    return reason.rule == "install-from-url" || reason.rule == "pipe-to-shell";
-}
-
-// Any folder of real files without secrets: HOLON_HONEST_FOLDER=/usr/share/doc. Files that tell how
-// to download something and run it are counted, but hold nothing against the rules.
-TEST(Corpus, FilesOfAnHonestFolderAreAccepted) {
-    const char* folder = std::getenv("HOLON_HONEST_FOLDER");
-    if (!folder) GTEST_SKIP() << "set HOLON_HONEST_FOLDER to measure one";
-    int files = 0, hit = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-        if (!entry.is_regular_file()) continue;
-        std::ifstream file(entry.path(), std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
-        const auto reasons = validator().check_text(text);
-        ++files;
-        hit += !reasons.empty() && std::ranges::none_of(reasons, is_download);
-        for (const auto& reason : reasons)
-            fmt::print("  {} {}: {}\n", entry.path().string(), reason.rule,
-                       reason.excerpt.value_or(""));
-    }
-    fmt::print("{}: {} of {} files hit\n", folder, hit, files);
-    EXPECT_LE(hit, files / 100);
 }
 
 // contract: GATE-12

@@ -86,7 +86,7 @@ protected:
     ResultGateAdapter adapter{{.gate = bench.gate,
                                .loop = loop,
                                .clock = loop,
-                               .policy = [this](const auto&, auto) { return policy; },
+                               .policy = [this](const auto&, auto, auto) { return policy; },
                                .backend = [this](const domain::AgentId&) { return backend; },
                                .shared_backend = [this] { return shared_backend; },
                                .executor = "holon 1"}};
@@ -239,6 +239,30 @@ TEST_F(ResultGateAdapterTest, ATasksLogIsJudgedWholeAndItsRejectionNamesTheDocum
     EXPECT_THAT(*answer->instead, HasSubstr("TR-t1.task"));
     EXPECT_THAT(*answer->instead, HasSubstr("ignore-instructions"));
     EXPECT_THAT(*answer->instead, Not(HasSubstr("fine")));
+}
+
+TEST(DefaultPolicy, EnforcesOnlyWhatCrossesABoundaryIntoATurnOfExternalInput) {
+    using domain::AuthorityClass;
+    using domain::GatePolicy;
+    using tools::Family;
+    using tools::RunsBehind;
+    for (const auto external :
+         {AuthorityClass::ExternalEvidence, AuthorityClass::IntegrationSignal}) {
+        EXPECT_EQ(default_policy(external, Family::LocalEnvironment, RunsBehind::AgentsBoundary),
+                  GatePolicy::Enforce);
+        EXPECT_EQ(default_policy(external, Family::Web, RunsBehind::Nothing), GatePolicy::Enforce);
+        EXPECT_EQ(default_policy(external, Family::CoreAgent, RunsBehind::SharedBoundary),
+                  GatePolicy::Enforce);
+        EXPECT_EQ(default_policy(external, Family::CoreAgent, RunsBehind::Nothing),
+                  GatePolicy::Off);
+    }
+    for (const auto own :
+         {AuthorityClass::OperatorInstruction, AuthorityClass::RuntimeInstruction}) {
+        EXPECT_EQ(default_policy(own, Family::LocalEnvironment, RunsBehind::AgentsBoundary),
+                  GatePolicy::Off);
+        EXPECT_EQ(default_policy(own, Family::CoreAgent, RunsBehind::SharedBoundary),
+                  GatePolicy::Report);
+    }
 }
 
 }  // namespace

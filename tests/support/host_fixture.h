@@ -43,7 +43,9 @@ private:
 // Rejects what the test says, with these words.
 class FakeOutputGate final : public OutputGate {
 public:
-    domain::GatePolicy policy(const domain::AgentId&) const override { return wanted; }
+    domain::GatePolicy policy(const domain::AgentId&, domain::TrustLevel) const override {
+        return wanted;
+    }
     void judge(FinishedOutput finished, std::move_only_function<void(OutputAnswer)> done) override {
         judged.push_back(finished.task.id.value);
         done({.mark = {.policy = wanted}, .instead = instead});

@@ -103,6 +103,7 @@ std::optional<Finding> Scanner::judge_assigned(std::size_t rule, std::string_vie
     std::optional<Finding> found;
     const auto judge = [&](const Assigned& assigned) {
         const auto value = assigned.value;
+        if (by.entropy > 0 && entropy(value) < by.entropy) return false;
         if (by.by_name && !is_assigned_secret(assigned)) return false;
         if (shapes_[rule] &&
             !re2::RE2::FullMatch(re2::StringPiece(value.data(), value.size()), *shapes_[rule]))

@@ -18,13 +18,14 @@ std::optional<domain::GatePolicy> word_on(const std::optional<GateFamilies>& fam
 
 }  // namespace
 
-domain::GatePolicy GateSettings::policy(const std::string& agent, std::string_view family) const {
+domain::GatePolicy GateSettings::policy(const std::string& agent, std::string_view family,
+                                        domain::GatePolicy unset) const {
     if (const auto own = agents.find(agent); own != agents.end()) {
         if (const auto word = word_on(own->second.families, family)) return *word;
         if (own->second.policy) return *own->second.policy;
     }
     if (const auto word = word_on(general.families, family)) return *word;
-    return general.policy.value_or(domain::GatePolicy::Off);
+    return general.policy.value_or(unset);
 }
 
 }  // namespace config

@@ -21,9 +21,13 @@ TEST(GateSettings, TheMostSpecificWordCounts) {
     EXPECT_FALSE(settings.is_off());
 }
 
-TEST(GateSettings, TheDefaultIsOff) {
-    EXPECT_TRUE(GateSettings().is_off());
+TEST(GateSettings, WhatIsNotSetIsUpToTheGate) {
+    EXPECT_FALSE(GateSettings().is_off());
+    EXPECT_EQ(GateSettings().policy("ada", "web", Enforce), Enforce);
     EXPECT_EQ(GateSettings().policy("ada", "web"), Off);
+    const GateSettings off{.general = {.policy = Off}};
+    EXPECT_TRUE(off.is_off());
+    EXPECT_EQ(off.policy("ada", "web", Enforce), Off);
 }
 
 }  // namespace

@@ -169,7 +169,8 @@ private:
         if (std::ranges::all_of(head, is_base32_digit) &&
             judge(decode_base32(head, kDecodedBytesMax), place, name(via, "base32"), depth))
             return;
-        if (judge(scan::decode_base64(head, kDecodedBytesMax), place, name(via, "base64"), depth))
+        if (may_be_something(scan::decode_base64(head.substr(0, 2 * kKindBytes), kKindBytes)) &&
+            judge(scan::decode_base64(head, kDecodedBytesMax), place, name(via, "base64"), depth))
             return;
         // Letters glued to the front of a run shift its groups. What it is shows at its beginning.
         for (std::size_t shift = 1; shift < 4; ++shift) {
@@ -186,11 +187,19 @@ private:
     void check_reversed(std::string_view head, const Run& place, std::string_view via, int depth) {
         constexpr std::size_t kReversedMin = 32;
         if (head.size() < kReversedMin || head.size() >= 2 * kDecodedBytesMax) return;
-        const std::string turned(head.rbegin(), head.rend());
-        const std::string start = scan::decode_base64(turned, kReversedMin);
+        const auto last = head.substr(head.size() - kReversedMin);
+        const std::string start =
+            scan::decode_base64(std::string(last.rbegin(), last.rend()), kReversedMin);
         if (!is_readable(start) && file_kind(start).rule.empty()) return;
+        const std::string turned(head.rbegin(), head.rend());
         judge(scan::decode_base64(turned, kDecodedBytesMax), place,
               name(via, "base64, turned around"), depth);
+    }
+
+    // By the first bytes of what was decoded, so that the rest is decoded for little else.
+    static bool may_be_something(std::string_view start) {
+        return is_readable(start) || !file_kind(start).rule.empty() || is_gzip(start) ||
+               is_zip(start) || is_utf16(start);
     }
 
     static std::string name(std::string_view via, std::string_view encoding) {

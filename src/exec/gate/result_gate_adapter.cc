@@ -4,6 +4,8 @@
 
 #include "base/log/log.h"
 #include "exec/gate/requests.h"
+#include "exec/tasks/spec.h"
+#include "exec/tools/policy/flow_policy.h"
 
 namespace gate {
 namespace {
@@ -85,6 +87,24 @@ void remove_copies(const tools::Outcome& outcome, const std::filesystem::path& l
 
 }  // namespace
 
+domain::GatePolicy default_policy(domain::AuthorityClass instructed_by, tools::Family family,
+                                  tools::RunsBehind runs_behind) {
+    const bool crosses_boundary = runs_behind != tools::RunsBehind::Nothing ||
+                                  family == tools::Family::LocalEnvironment ||
+                                  family == tools::Family::Web;
+    if (crosses_boundary && tools::is_external(instructed_by)) return GatePolicy::Enforce;
+    if (runs_behind == tools::RunsBehind::SharedBoundary) return GatePolicy::Report;
+    return GatePolicy::Off;
+}
+
+domain::GatePolicy ResultGateAdapter::policy(const domain::AgentId& agent,
+                                             domain::TrustLevel trust) const {
+    const bool is_external = trust == domain::TrustLevel::UntrustedExternal ||
+                             trust == domain::TrustLevel::TrustedIntegration;
+    return parts_.policy(agent, tools::Family::LocalEnvironment,
+                         is_external ? GatePolicy::Enforce : GatePolicy::Off);
+}
+
 base::Result<domain::GateDocument> ResultGateAdapter::pass_one(const domain::AgentId& agent,
                                                                FinishedRequest request) const {
     const std::string id = request.request_id;
@@ -97,13 +117,27 @@ base::Result<domain::GateDocument> ResultGateAdapter::pass_one(const domain::Age
     }
 }
 
-ResultGateAdapter::Judged ResultGateAdapter::pass(const domain::AgentId& agent,
-                                                  std::vector<FinishedRequest> requests) const {
-    // What an earlier process left half done.
+void ResultGateAdapter::settle_once() const {
     std::call_once(settled_, [this] {
         if (const auto settled = parts_.gate.settle(); !settled)
             base::log_warn("the gate could not settle: {}", settled.error().message);
     });
+}
+
+void ResultGateAdapter::settle_in_background() {
+    ++in_flight_;
+    parts_.loop.offload(
+        [this] {
+            settle_once();
+            --in_flight_;
+            in_flight_.notify_all();
+        },
+        [] {});
+}
+
+ResultGateAdapter::Judged ResultGateAdapter::pass(const domain::AgentId& agent,
+                                                  std::vector<FinishedRequest> requests) const {
+    settle_once();
     Judged judged{.mark = {.outcome = GateOutcome::Accept}};
     std::vector<std::string> accepted;
     for (auto& request : requests) {
@@ -170,7 +204,7 @@ void ResultGateAdapter::judge(tools::FinishedCall finished,
         agent,
         shared->runs_behind == tools::RunsBehind::SharedBoundary ? parts_.shared_backend()
                                                                  : parts_.backend(agent),
-        policy(agent, shared->family),
+        policy(shared->call, shared->family, shared->runs_behind),
         [shared](const Reporter& reporter) { return requests_of(*shared, reporter); },
         [shared, log = parts_.log_of ? parts_.log_of(shared->call) : std::filesystem::path()](
             const auto& mark, const auto& reasons) {
@@ -183,8 +217,9 @@ void ResultGateAdapter::judge(tools::FinishedCall finished,
 void ResultGateAdapter::judge(tasks::FinishedOutput finished,
                               std::move_only_function<void(tasks::OutputAnswer)> done) {
     const auto agent = finished.task.agent_id;
+    const auto wanted = policy(agent, tasks::trust_of(finished.task));
     check_in_background<tasks::OutputAnswer>(
-        agent, parts_.backend(agent), policy(agent),
+        agent, parts_.backend(agent), wanted,
         [finished = std::move(finished)](const Reporter& reporter) {
             std::vector<FinishedRequest> one;
             one.push_back(request_of(finished, reporter));

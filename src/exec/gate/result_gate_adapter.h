@@ -27,11 +27,21 @@ struct BackendFacts {
     std::vector<std::string> hosts{};  // All that an allow-list lets through.
 };
 
+// What applies where the operator has set nothing. What comes over an execution boundary (commands,
+// files, the web, MCP servers) into a turn that external input started is enforced; what an MCP
+// server says in other turns is reported, so that no page vanishes; the operator's own commands and
+// what the runtime says of itself do not pass the gate.
+domain::GatePolicy default_policy(domain::AuthorityClass instructed_by, tools::Family family,
+                                  tools::RunsBehind runs_behind);
+
 struct ResultGateParts {
     Gate& gate;
     base::Loop& loop;
     base::Clock& clock;
-    std::function<domain::GatePolicy(const domain::AgentId&, tools::Family)> policy;
+    // What the operator set; `unset` where they set nothing.
+    std::function<domain::GatePolicy(const domain::AgentId&, tools::Family,
+                                     domain::GatePolicy unset)>
+        policy;
     std::function<BackendFacts(const domain::AgentId&)> backend;
     // Where programs run that serve all agents.
     std::function<BackendFacts()> shared_backend;
@@ -48,16 +58,21 @@ public:
     ResultGateAdapter(const ResultGateAdapter&) = delete;
     ResultGateAdapter& operator=(const ResultGateAdapter&) = delete;
 
-    domain::GatePolicy policy(const domain::AgentId& agent, tools::Family family) const override {
-        return parts_.policy(agent, family);
+    // Finishes or removes, in the background, what an earlier process left half done. Called at the
+    // start; what is judged before it has happened does it first.
+    void settle_in_background();
+
+    domain::GatePolicy policy(const domain::ToolCall& call, tools::Family family,
+                              tools::RunsBehind runs_behind) const override {
+        return parts_.policy(call.agent_id, family,
+                             default_policy(call.authority_class, family, runs_behind));
     }
     void judge(tools::FinishedCall finished,
                std::move_only_function<void(tools::GateAnswer)> done) override;
 
     // A task's output is that of a command, whichever tool shows it.
-    domain::GatePolicy policy(const domain::AgentId& agent) const override {
-        return parts_.policy(agent, tools::Family::LocalEnvironment);
-    }
+    domain::GatePolicy policy(const domain::AgentId& agent,
+                              domain::TrustLevel trust) const override;
     void judge(tasks::FinishedOutput finished,
                std::move_only_function<void(tasks::OutputAnswer)> done) override;
 
@@ -70,6 +85,7 @@ private:
     void check_in_background(const domain::AgentId& agent, BackendFacts backend,
                              domain::GatePolicy policy, Requests requests, Apply apply,
                              std::move_only_function<void(Answer)> done);
+    void settle_once() const;  // Blocks.
     // Blocks. What cannot be judged is rejected.
     Judged pass(const domain::AgentId& agent, std::vector<FinishedRequest> requests) const;
     base::Result<domain::GateDocument> pass_one(const domain::AgentId& agent,

@@ -20,9 +20,7 @@ TaskStatus status_after(const supervisor::Ended& ended) {
 
 // Who had it run, when that is less than the runtime, in whose name its result comes.
 std::optional<domain::AuthorityClass> asked_by(const domain::Task& task) {
-    const auto recovery = recovery_of(task);
-    if (!recovery || !*recovery) return std::nullopt;
-    const auto trust = std::visit([](const auto& spec) { return spec.trust; }, **recovery);
+    const auto trust = trust_of(task);
     if (trust == domain::TrustLevel::UntrustedExternal)
         return domain::AuthorityClass::ExternalEvidence;
     if (trust == domain::TrustLevel::TrustedIntegration)

@@ -94,8 +94,8 @@ void Host::when_recovered(base::Job job) {
     after_recovery_.push_back(std::move(job));
 }
 
-bool Host::withholds(const domain::AgentId& agent) const {
-    return parts_.gate && parts_.gate->policy(agent) == domain::GatePolicy::Enforce;
+bool Host::withholds(const domain::AgentId& agent, domain::TrustLevel trust) const {
+    return parts_.gate && parts_.gate->policy(agent, trust) == domain::GatePolicy::Enforce;
 }
 
 void Host::settle(const domain::AgentId& agent, const domain::TaskId& id,
@@ -113,7 +113,8 @@ void Host::settle(const domain::AgentId& agent, const domain::TaskId& id,
                 return;
             }
             const auto task = found->value_or(domain::Task{.id = id, .agent_id = agent});
-            if (!*found || !parts_.gate || parts_.gate->policy(agent) == domain::GatePolicy::Off)
+            if (!*found || !parts_.gate ||
+                parts_.gate->policy(agent, trust_of(task)) == domain::GatePolicy::Off)
                 return commit(task, end, std::nullopt);
             parts_.gate->judge({task, end}, lifetime_.guard([this, task, end](OutputAnswer answer) {
                 commit(task, end, std::move(answer));

@@ -264,7 +264,7 @@ private:
     void forget_later(const std::string& id);
     void remove_later(const std::filesystem::path& file) const;
     // Is what this agent's tasks print kept back until it has passed the gate?
-    bool withholds(const domain::AgentId& agent) const;
+    bool withholds(const domain::AgentId& agent, domain::TrustLevel trust) const;
     void withhold(const domain::AgentId& agent, const domain::TaskId& id);
     void settle(const domain::AgentId& agent, const domain::TaskId& id, const supervisor::End& end);
     void commit(const domain::Task& task, const supervisor::End& end,

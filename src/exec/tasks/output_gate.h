@@ -32,7 +32,9 @@ class OutputGate {
 public:
     virtual ~OutputGate() = default;
 
-    virtual domain::GatePolicy policy(const domain::AgentId& agent) const = 0;
+    // What is done with the output of a task that `agent` started on this trust.
+    virtual domain::GatePolicy policy(const domain::AgentId& agent,
+                                      domain::TrustLevel trust) const = 0;
 
     // Judges the whole log of a task that is over. `done` comes once, on the loop, after the
     // verdict is on disk.

@@ -20,6 +20,12 @@ json::value with_todays_names(json::value recovery) {
 
 }  // namespace
 
+domain::TrustLevel trust_of(const domain::Task& task) {
+    const auto recovery = recovery_of(task);
+    if (!recovery || !*recovery) return domain::TrustLevel::TrustedSystem;
+    return std::visit([](const auto& spec) { return spec.trust; }, **recovery);
+}
+
 base::Result<std::optional<Recovery>> recovery_of(const domain::Task& task) {
     if (!task.recovery || task.recovery->is_null()) return std::nullopt;
     return TRY(base::from_json<Recovery>(with_todays_names(*task.recovery)));

@@ -167,6 +167,9 @@ constexpr auto describe_fields(const CommandDetail*) {
          {.field = "terminal_snapshot_ready", .has_default = true}});
 }
 
+// On whose trust a task was started; the runtime's own when its record does not say so.
+domain::TrustLevel trust_of(const domain::Task& task);
+
 // The detail of a command task; an empty one when it has none or cannot be read.
 CommandDetail detail_of(const domain::Task& task);
 

@@ -295,7 +295,8 @@ void Dispatcher::leave(const domain::ToolCall& call, base::Time started_at, Outc
     const ToolSpec& spec = parts_.registry.find(call.tool)->spec();
     const Family family = spec.family;
     auto whole = std::make_shared<Outcome>(std::move(outcome));
-    if (!parts_.gate || parts_.gate->policy(call.agent_id, family) == domain::GatePolicy::Off)
+    if (!parts_.gate ||
+        parts_.gate->policy(call, family, spec.runs_behind) == domain::GatePolicy::Off)
         return finish(call, started_at, std::move(whole), std::move(sink), std::move(done));
     parts_.gate->judge(
         {call, family, started_at, whole, parts_.output, spec.runs_behind},

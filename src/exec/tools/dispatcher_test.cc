@@ -354,7 +354,7 @@ TEST_F(DispatcherTest, ASuccessThatBreaksTheToolsOwnPromiseIsAFaultOfTheTool) {
 // Answers when the test says so.
 class FakeGate final : public ResultGate {
 public:
-    domain::GatePolicy policy(const domain::AgentId&, Family family) const override {
+    domain::GatePolicy policy(const domain::ToolCall&, Family family, RunsBehind) const override {
         return family == Family::CoreAgent ? domain::GatePolicy::Enforce : domain::GatePolicy::Off;
     }
     void judge(FinishedCall call, std::move_only_function<void(GateAnswer)> done) override {

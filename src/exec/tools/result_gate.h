@@ -34,7 +34,9 @@ class ResultGate {
 public:
     virtual ~ResultGate() = default;
 
-    virtual domain::GatePolicy policy(const domain::AgentId& agent, Family family) const = 0;
+    // What is done with the result of `call` to a tool of this family, behind this boundary.
+    virtual domain::GatePolicy policy(const domain::ToolCall& call, Family family,
+                                      RunsBehind runs_behind) const = 0;
 
     // Judges a result whose policy is not Off. `done` comes once, on the loop, after the verdict is
     // on disk; never before judge() has returned.

@@ -379,8 +379,12 @@ bool has_digest(std::string_view value) {
 }  // namespace
 
 bool is_assigned_secret(const Assigned& assigned) {
-    const NameKind kind = name_kind(assigned.name, assigned.prior);
+    constexpr std::size_t kValueMin = 8;
+    constexpr double kBitsMin = 2.0;
     const std::string_view value = assigned.value;
+    // Most values fail here, and what follows takes longer.
+    if (value.size() < kValueMin || entropy(value) < kBitsMin) return false;
+    const NameKind kind = name_kind(assigned.name, assigned.prior);
     if (kind == NameKind::Other || is_reference(value) || is_placeholder(value) ||
         is_counting(value))
         return false;

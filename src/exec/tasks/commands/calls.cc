@@ -226,7 +226,8 @@ void Host::promote(const domain::TaskId& id, TaskDone done) {
     if (auto refused = refusal(live->request.agent_id))
         return done(std::unexpected(std::move(*refused)));
     live->owner = Live::Owner::Promoting;
-    const bool withheld = withholds(live->request.agent_id);
+    const bool withheld =
+        withholds(live->request.agent_id, domain::trust_of(live->request.authority_class));
     committer_.background<results::Preview>(
         lifetime_,
         [log = live->request.output_path, spec = live->request.spec,
@@ -268,7 +269,9 @@ void Host::create(CommandRequest request, TaskDone done) {
         {.durability = store::Durability::Disk,
          .on_fault = events::OnFault::Retry,
          .patience = events::kNowPatience},
-        [request = live->request, withheld = withholds(live->request.agent_id)](
+        [request = live->request,
+         withheld =
+             withholds(live->request.agent_id, domain::trust_of(live->request.authority_class))](
             events::Log& log) -> base::Result<domain::Task> {
             if (TRY(log.tx().active_tasks(request.agent_id)).size() >= kCommandTasksPerAgentMax)
                 return base::fail(ErrorCode::Refused,

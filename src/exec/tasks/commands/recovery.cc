@@ -137,7 +137,8 @@ void Host::resume(const Leftovers& left) {
 void Host::reattach(const domain::Task& task) {
     const auto detail = detail_of(task);
     // It was started before output was kept back.
-    if (!detail.output_withheld && withholds(task.agent_id)) withhold(task.agent_id, task.id);
+    if (!detail.output_withheld && withholds(task.agent_id, trust_of(task)))
+        withhold(task.agent_id, task.id);
     auto live = std::make_shared<Live>();
     live->request = {.id = task.id, .agent_id = task.agent_id};
     live->owner = Live::Owner::Task;

@@ -12,18 +12,6 @@ constexpr std::string_view kWhoMayAllow =
     "joins "
     "this turn does not change its authority.";
 
-bool is_from_outside(domain::AuthorityClass authority) {
-    switch (authority) {
-        case domain::AuthorityClass::OperatorInstruction:
-        case domain::AuthorityClass::RuntimeInstruction:
-            return false;
-        case domain::AuthorityClass::IntegrationSignal:
-        case domain::AuthorityClass::ExternalEvidence:
-            return true;
-    }
-    return true;
-}
-
 json::object details_of(const domain::ToolCall& call) {
     return {{"tool_name", call.tool},
             {"risk_level", base::enum_name(call.risk_level)},
@@ -42,9 +30,21 @@ domain::ToolError refused(const domain::ToolCall& call, std::string_view additio
 
 }  // namespace
 
+bool is_external(domain::AuthorityClass authority) {
+    switch (authority) {
+        case domain::AuthorityClass::OperatorInstruction:
+        case domain::AuthorityClass::RuntimeInstruction:
+            return false;
+        case domain::AuthorityClass::IntegrationSignal:
+        case domain::AuthorityClass::ExternalEvidence:
+            return true;
+    }
+    return true;
+}
+
 std::optional<domain::ToolError> flow_refusal(const domain::ToolCall& call, domain::RiskLevel risk,
                                               domain::ExternalCalls policy) {
-    if (risk == domain::RiskLevel::ReadOnly || !is_from_outside(call.authority_class))
+    if (risk == domain::RiskLevel::ReadOnly || !is_external(call.authority_class))
         return std::nullopt;
     // The operator has agreed to this very call.
     if (call.confirmation_id) return std::nullopt;

@@ -16,6 +16,9 @@ namespace tools {
 inline constexpr std::string_view kUntrustedInstructions = "untrusted_instructions";
 inline constexpr std::string_view kNeedsApproval = "needs_operator_approval";
 
+// Whether instructions of this class came from outside: they are evidence.
+bool is_external(domain::AuthorityClass authority);
+
 // Why `call` must not be made under `policy`, or nothing. `risk` is the tool's own. The kind is
 // kNeedsApproval where the operator is to be asked.
 std::optional<domain::ToolError> flow_refusal(const domain::ToolCall& call, domain::RiskLevel risk,

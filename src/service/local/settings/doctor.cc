@@ -132,6 +132,18 @@ void add_sandbox_steps(const json::value& report, json::array& next_steps) {
         add(one, "sandbox of agent " + std::string(agent));
 }
 
+// What the gate does with results, by who started the turn.
+json::object gate_report(const config::Config& config) {
+    using enum domain::GatePolicy;
+    const auto policy = [&](std::string_view family, domain::GatePolicy unset) {
+        return json::value(
+            base::enum_name(config.gate.policy(config.default_agent, family, unset)));
+    };
+    return {{"turns_of_external_input", policy("local_environment", Enforce)},
+            {"mcp_servers", policy("authority_expanding", Report)},
+            {"operator_turns", policy("local_environment", Off)}};
+}
+
 // Where clients find the token that TCP requires. The token itself is not in it.
 json::object control_report(const config::Server& server) {
     json::object report{{"auth_mode", base::enum_name(server.control_auth_mode)}};
@@ -251,6 +263,7 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
         {"providers", std::move(providers)},
         {"mcp_servers", std::move(servers)},
         {"sandbox", std::move(sandbox)},
+        {"gate", gate_report(config)},
         {"control", control_report(config.server)},
         {"store", std::move(store)},
         {"notify", std::move(notify)},

@@ -267,6 +267,18 @@ std::string sandbox_line(const json::value& report, std::string_view whose) {
     return text;
 }
 
+// What the result gate does, in a line.
+std::string gate_text(const json::value& doctor) {
+    const auto* report = base::find(doctor, "gate");
+    if (!report) return "";
+    return fmt::format(
+        "\nResult gate: {} in turns that external input started, {} for MCP servers, {} in your "
+        "own "
+        "turns",
+        base::string_at(*report, "turns_of_external_input"),
+        base::string_at(*report, "mcp_servers"), base::string_at(*report, "operator_turns"));
+}
+
 std::string sandbox_text(const json::value& doctor) {
     const auto* report = base::find(doctor, "sandbox");
     if (!report || base::string_at(*report, "backend").empty()) return "";
@@ -303,11 +315,12 @@ std::string notify_text(const json::value& doctor) {
 std::string models_text(const json::value& doctor) {
     if (doctor.at("providers").as_array().empty())
         return "No model is configured.\n  → " + shown(doctor.at("next_steps").as_array().front()) +
-               "\n  → holon models lists the known models" + sandbox_text(doctor);
+               "\n  → holon models lists the known models" + sandbox_text(doctor) +
+               gate_text(doctor);
     std::string text = "Models, in the order they are tried:";
     for (const auto& entry : doctor.at("providers").as_array())
         text += "\n" + diagnosis_text(entry);
-    text += "\n" + retry_text(doctor) + sandbox_text(doctor);
+    text += "\n" + retry_text(doctor) + sandbox_text(doctor) + gate_text(doctor);
     if (!base::bool_at(doctor, "ready")) return text + "\nNot ready: no model can be used.";
     const bool is_probed = base::find(doctor.at("providers").as_array().front(), "reachable");
     return text + "\nReady: holon run \"…\"" +
