@@ -1,5 +1,7 @@
 #include "exec/tools/vault/decide.h"
 
+#include <thread>
+
 #include "exec/tools/vault/changes/write.h"
 #include "exec/tools/vault/names.h"
 #include "exec/tools/vault/text/links.h"
@@ -361,6 +363,7 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
     std::set<std::string> files;
     for (const auto& path : how.files)
         if (auto names = split_path(path)) files.insert(join(*names));
+    auto pause = kBusyPauseFirst;
     for (int tries = 1;; ++tries) {
         auto locks = TRY(FileLocks::hold(root, files, how.stop));
         auto decision = decide(tries == 1);
@@ -390,7 +393,13 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
         auto& error = performed.error();
         const bool is_restored = !error.details || (!base::find(*error.details, "not_restored") &&
                                                     !base::find(*error.details, "kept"));
-        if (decision && error.kind == "conflict" && is_restored && tries < kDecisionsMax) continue;
+        if (decision && error.kind == "conflict" && is_restored && tries < kDecisionsMax) {
+            if (error.details && base::find(*error.details, "busy")) {
+                std::this_thread::sleep_for(pause);
+                pause = std::min(pause * 2, kBusyPauseMax);
+            }
+            continue;
+        }
         take_back(means, how.folders.undo, error);
         return std::unexpected(std::move(error));
     }
