@@ -52,7 +52,7 @@ Outcome<std::vector<std::string>> names_to_change(const Root& root, const std::s
 Outcome<std::string> decide_folders(const Root& root, const std::vector<std::string>& names,
                                     std::vector<Step>& steps) {
     if (names.empty()) return "";
-    if (auto whole = join(names); root.folder(whole)) return whole;
+    if (auto whole = join(names); root.is_folder(whole)) return whole;
     std::string path;
     for (const auto& name : names) {
         std::string next = join(path, name);
@@ -65,8 +65,7 @@ Outcome<std::string> decide_folders(const Root& root, const std::vector<std::str
         if (seen.kind == Kind::Missing)
             steps.emplace_back(MakeFolder{path});
         else if (seen.kind != Kind::Folder)
-            TRY(root.folder(
-                path));  // A link to a folder inside is fine; anything else is an error.
+            TRY(root.is_folder(path));  // A link to a folder inside is fine; anything else fails.
     }
     return path;
 }
@@ -188,7 +187,7 @@ Outcome<void> decide_links(const Root& root, const Move& move, Decision& decisio
 // The folders above `path` that are not there, by their exact names.
 Outcome<void> missing_folders(const Root& root, std::string_view path, std::vector<Step>& steps) {
     const std::string_view above = folder_of(path);
-    if (above.empty() || root.folder(above)) return {};
+    if (above.empty() || root.is_folder(above)) return {};
     if (TRY(root.look(above)).kind != Kind::Missing)
         return conflict(above, "is no longer the folder it was", "Move it out of the way.");
     TRY(missing_folders(root, above, steps));
