@@ -83,6 +83,8 @@ public:
         } else if (const auto found = performer_.described.find(id);
                    found != performer_.described.end()) {
             step["changes"] = changes_of(found->second);
+            note_order(step_of(call), found->second, base::string_at(call.at("args"), "path"),
+                       step);
             if (performer_.without_data.contains(id)) unsure_.insert(step_of(call));
         }
         places_[id] = steps_.size();
@@ -118,6 +120,54 @@ public:
     }
 
 private:
+    // Paths that a call would change.
+    static std::set<std::string> changed(const json::object& described) {
+        std::set<std::string> paths;
+        for (const auto list : kLists) {
+            const auto* items = described.if_contains(list);
+            if (list == "commands" || !items || !items->is_array()) continue;
+            for (const auto& item : items->get_array()) {
+                if (item.is_string()) paths.emplace(std::string_view(item.get_string()));
+                for (const std::string_view name : {"path", "from", "to"})
+                    if (const auto path = base::string_at(item, name); !path.empty())
+                        paths.insert(path);
+            }
+        }
+        return paths;
+    }
+
+    // Steps without an order between them may run side by side, and then nobody knows which comes
+    // first at a path that one of them changes.
+    void note_order(std::size_t index, const json::object& described, const std::string& named,
+                    json::object& step) {
+        auto paths = changed(described);
+        if (!named.empty()) paths.insert(named);
+        for (const auto& path : paths) {
+            for (const std::size_t other : touched_[path])
+                if (other != index && !comes_before(other, index) && !step.contains("unknown"))
+                    step["unknown"] = fmt::format(
+                        "step {} touches {}, too, and which comes first is not fixed; add "
+                        "dependsOn",
+                        plan_->plan.steps[other].id, path);
+            touched_[path].insert(index);
+        }
+    }
+
+    bool comes_before(std::size_t earlier, std::size_t later) {
+        auto& before = before_[later];
+        if (before.empty()) {
+            std::vector<std::size_t> left{later};
+            before.insert(later);
+            while (!left.empty()) {
+                const std::size_t at = left.back();
+                left.pop_back();
+                for (const std::size_t need : plan_->needs[at])
+                    if (before.insert(need).second) left.push_back(need);
+            }
+        }
+        return before.contains(earlier);
+    }
+
     std::size_t step_of(const json::value& record) const {
         return plan_->by_id.at(base::string_at(record, "stepId"));
     }
@@ -137,8 +187,10 @@ private:
     const PreviewPerformer& performer_;
     json::object out_;
     json::array steps_;
-    std::map<std::string, std::size_t> places_;  // In steps_, by call id.
-    std::set<std::size_t> unsure_;               // Steps whose result only the run can know.
+    std::map<std::string, std::size_t> places_;             // In steps_, by call id.
+    std::map<std::string, std::set<std::size_t>> touched_;  // Steps by path.
+    std::map<std::size_t, std::set<std::size_t>> before_;   // Steps that come before each.
+    std::set<std::size_t> unsure_;  // Steps whose result only the run can know.
     std::optional<std::string> stopped_by_{};
 };
 
