@@ -53,8 +53,9 @@ interop: bootstrap build/release/build.ninja ## Run real projects, the vendors' 
 	scripts/interop
 
 torture: bootstrap build/release/build.ninja ## Kill, damage, fill and load the built program (ARGS=...)
-	cmake --build --preset release -j $(JOBS) --target holon
+	cmake --build --preset release -j $(JOBS) --target holon --target plan_cases_tests
 	tests/torture/torture.py build/release/holon $(ARGS)
+	HOLON_PREVIEW_PLANS=1000 build/release/tests/plans/plan_cases_tests --gtest_filter='*PlanPreview*'
 
 format: bootstrap ## Format the sources in place
 	scripts/format

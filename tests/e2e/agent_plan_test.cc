@@ -88,7 +88,7 @@ TEST_F(AgentPlan, APlanThatWritesWaitsForApprovalAndItsAgentReceivesTheEnd) {
     EXPECT_FALSE(std::filesystem::exists(program.repo() / "new.md"));
     EXPECT_EQ(base::json_text(program.json_of({"plan", "preview", "last"}).at("creates")),
               R"(["new.md"])");
-    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 1) << "nobody has approved it";
+    EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 5) << "nobody has approved it";
     EXPECT_EQ(program.run({"plan", "approve", last_id()}).exit_code, 0);
     EXPECT_EQ(program.run({"plan", "resume", "last"}).exit_code, 0);
     EXPECT_EQ(program.read(program.repo() / "new.md"), "x");

@@ -120,7 +120,6 @@ TEST_F(PlanE2e, AKilledRunResumesWithoutRepeatingAndNamesUnknownOutcomes) {
     EXPECT_THAT(base::json_text(verdict), HasSubstr("two (call "));
 }
 
-// contract: RES-03, RES-07
 TEST_F(PlanE2e, ACommandThatFailsFailsItsStepAndNoMessageRepeatsItsLine) {
     const auto shell = [](std::string_view id, std::string_view cmd, bool lenient) {
         json::object args{{"cmd", cmd}};

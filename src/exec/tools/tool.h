@@ -76,6 +76,14 @@ struct ToolSpec {
     bool cancellable{true};
 };
 
+// What the calls of a run that only pretends would have changed so far. Tools that can pretend read
+// through it and add to it, in preview() and, if they only read, in start(). One call at a time.
+struct Pretence {
+    virtual ~Pretence() = default;
+    domain::RunId run_id{};
+    domain::SandboxPolicy sandbox{};  // Of the run: what a preview may touch.
+};
+
 // Where a call acts, as it was when the call was made. A value: later changes of the agent or its
 // workspace do not reach a call that is under way.
 struct Place {
@@ -89,6 +97,7 @@ struct Place {
     std::filesystem::path owner_home{};
     // Of a plan run that takes back another one: the folder of that run, with what it kept.
     std::filesystem::path reverted{};
+    std::shared_ptr<Pretence> pretence{};  // Of a preview only.
     // Why the turn may leave no further message for its own agent; absent while it may.
     std::optional<std::string> follow_up_refusal{};
 };

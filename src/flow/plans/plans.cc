@@ -13,6 +13,7 @@
 #include "exec/plan/language/wire.h"
 #include "exec/plan/record/chain.h"
 #include "exec/plan/run/preview.h"
+#include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/plans/request.h"
 
 namespace plans {
@@ -193,8 +194,10 @@ base::Result<json::object> Plans::preview(const domain::PlanRequest& request) {
         for (const auto& fault : prepared.faults) faults.push_back(base::to_json(fault));
         return json::object{{"ok", false}, {"faults", std::move(faults)}};
     }
-    // Nothing is changed, so no approval is needed.
+    // Nothing is changed, so no approval is needed. One call after the other: each sees what those
+    // before it would have left.
     prepared.policy.confirmations_required = false;
+    prepared.policy.limits.max_concurrency = 1;
     const auto plan = plan::without_stops(prepared.plan);
     auto created = plan::create_run({.run_id = {"preview-" + parts_.ids.hex32()},
                                      .plan = plan,
@@ -205,7 +208,10 @@ base::Result<json::object> Plans::preview(const domain::PlanRequest& request) {
                                     parts_.clock.now());
     if (host_.stays()) shorten(created.run.policy.limits.run_timeout_ms, kPreviewTimeMax);
     const Scratch scratch(parts_.folder(created.run.run_id));
-    const auto context = TRY(execution_context(parts_, created.run));
+    auto context = TRY(execution_context(parts_, created.run));
+    context.place.pretence = plan_tools::make_pretence();
+    context.place.pretence->run_id = created.run.run_id;
+    context.place.pretence->sandbox = created.run.policy.sandbox;
     std::unique_ptr<Pretended>
         pretended;  // Made and dropped on the loop: its timers are the loop's.
     return await_work<json::object>(

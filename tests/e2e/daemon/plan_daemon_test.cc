@@ -46,7 +46,7 @@ TEST_F(PlanDaemonE2e, TheRuntimeRunsIt) {
         run_plan({step("make", "vault.createFile", {{"path", "a.md"}, {"content", "x"}})});
     const auto waiting = world.run(words);
     EXPECT_EQ(waiting.exit_code, 5) << waiting.err;
-    EXPECT_EQ(world.run({"plan", "resume", "last"}).exit_code, 1);
+    EXPECT_EQ(world.run({"plan", "resume", "last"}).exit_code, 5);
     EXPECT_EQ(world.run({"plan", "approve", last_id()}).exit_code, 0);
     const auto finished = world.run({"plan", "resume", "last"});
     EXPECT_EQ(finished.exit_code, 0) << finished.err;

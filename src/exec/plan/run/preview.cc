@@ -1,11 +1,16 @@
 #include "exec/plan/run/preview.h"
 
-#include <set>
+#include <algorithm>
 
 #include "exec/plan/language/wire.h"
 
 namespace plan {
 namespace {
+
+domain::ToolError why_not(const base::Error& error) {
+    return {.kind = error.kind.empty() ? "precondition_failed" : error.kind,
+            .message = error.message};
+}
 
 constexpr std::string_view kLists[] = {"creates", "modifies", "renames", "deletes", "commands"};
 
@@ -23,21 +28,20 @@ std::shared_ptr<tools::Running> PreviewPerformer::start(
     const auto refused = dispatcher_.judge(*call, profile_, place_);
     auto described_now =
         refused ? base::Result<json::object>(json::object()) : tool->preview(call->args, place_);
-    auto result =
-        dispatcher_
-            .without_running(*call,
-                             refused ? *refused
-                             : described_now
-                                 ? domain::ToolError{.kind = "not_run", .message = "Not run."}
-                                 : domain::ToolError{.kind = "precondition_failed",
-                                                     .message = described_now.error().message},
-                             domain::ResultStatus::Error)
-            .result;
+    auto result = dispatcher_
+                      .without_running(*call,
+                                       refused         ? *refused
+                                       : described_now ? domain::ToolError{.kind = "not_run",
+                                                                           .message = "Not run."}
+                                                       : why_not(described_now.error()),
+                                       domain::ResultStatus::Error)
+                      .result;
     if (described_now && !refused) {
         result.status = domain::ResultStatus::Ok;
         result.ok = true;
         result.error.reset();
         const auto* data = described_now->if_contains("data");
+        if (!data) without_data.insert(call->call_id.value);
         result.data = data ? *data : json::value(json::object());
         described[call->call_id.value] = std::move(*described_now);
     }
@@ -56,67 +60,151 @@ CheckedPlan without_stops(const CheckedPlan& plan) {
 
 namespace {
 
-// `creates` of one call without what a call before it makes already: each call is foreseen as if
-// it were the first. A folder will be there; what becomes of a file is said in `taken`.
-json::array without_made(const json::array& creates, std::set<std::string>& made,
-                         std::string& taken) {
-    json::array out;
-    for (std::size_t i = 0; i < creates.size(); ++i) {
-        const std::string path = creates[i].is_string() ? std::string(creates[i].get_string()) : "";
-        const bool is_folder =
-            i + 1 < creates.size() && creates[i + 1].is_string() &&
-            std::string_view(creates[i + 1].get_string()).starts_with(path + "/");
-        if (made.insert(path).second)
-            out.push_back(creates[i]);
-        else if (!is_folder)
-            taken = fmt::format("a step before this one makes {}.", path);
+// Reads the journal of a run that only pretended, in its order.
+class Teller {
+public:
+    Teller(const CheckedPlan& plan, const PreviewPerformer& performer)
+        : plan_(plan), performer_(performer) {
+        out_ = {{"goal", plan->plan.goal},
+                {"planHash", plan->hash},
+                {"riskLevel", risk_name(plan->risk)}};
+        for (const auto list : kLists) out_[list] = json::array();
     }
-    return out;
-}
+
+    void on_call(const json::value& call) {
+        json::object step;
+        for (const std::string_view name : {"stepId", "tool", "riskLevel", "preview", "args"})
+            step[name] = call.at(name);
+        if (const auto* iteration = base::find(call, "iteration"))
+            step["index"] = iteration->at("index");
+        const std::string id = base::string_at(call, "callId");
+        if (stopped_by_) {
+            step["notReached"] = fmt::format("the run stops when step {} fails", *stopped_by_);
+        } else if (const auto found = performer_.described.find(id);
+                   found != performer_.described.end()) {
+            step["changes"] = changes_of(found->second);
+            note_order(step_of(call), found->second, base::string_at(call.at("args"), "path"),
+                       step);
+            if (performer_.without_data.contains(id)) unsure_.insert(step_of(call));
+        }
+        places_[id] = steps_.size();
+        steps_.push_back(std::move(step));
+    }
+
+    void on_result(const json::value& result) {
+        if (base::bool_at(result, "ok")) return;
+        auto& step = steps_[places_[base::string_at(result, "callId")]].get_object();
+        if (step.contains("notReached")) return;
+        const std::size_t index = step_of(result);
+        const auto* error = base::find(result, "error");
+        const std::string message =
+            error ? base::string_at(*error, "message") : base::string_at(result, "userMessage");
+        const bool is_unsure = std::ranges::any_of(
+            plan_->needs[index], [&](std::size_t other) { return unsure_.contains(other); });
+        if (is_unsure) {
+            unsure_.insert(index);
+            step["unknown"] = message;
+        } else if (!error) {
+            step["skipped"] = message;
+        } else {
+            step["fails"] =
+                json::object{{"code", base::string_at(*error, "code")}, {"message", message}};
+            if (on_error_of(plan_->plan, plan_->plan.steps[index]) != OnError::Skip)
+                stopped_by_ = plan_->plan.steps[index].id;
+        }
+    }
+
+    json::object told() && {
+        out_["steps"] = std::move(steps_);
+        return std::move(out_);
+    }
+
+private:
+    // Paths that a call would change.
+    static std::set<std::string> changed(const json::object& described) {
+        std::set<std::string> paths;
+        for (const auto list : kLists) {
+            const auto* items = described.if_contains(list);
+            if (list == "commands" || !items || !items->is_array()) continue;
+            for (const auto& item : items->get_array()) {
+                if (item.is_string()) paths.emplace(std::string_view(item.get_string()));
+                for (const std::string_view name : {"path", "from", "to"})
+                    if (const auto path = base::string_at(item, name); !path.empty())
+                        paths.insert(path);
+            }
+        }
+        return paths;
+    }
+
+    // Steps without an order between them may run side by side, and then nobody knows which comes
+    // first at a path that one of them changes.
+    void note_order(std::size_t index, const json::object& described, const std::string& named,
+                    json::object& step) {
+        auto paths = changed(described);
+        if (!named.empty()) paths.insert(named);
+        for (const auto& path : paths) {
+            for (const std::size_t other : touched_[path])
+                if (other != index && !comes_before(other, index) && !step.contains("unknown"))
+                    step["unknown"] = fmt::format(
+                        "step {} touches {}, too, and which comes first is not fixed; add "
+                        "dependsOn",
+                        plan_->plan.steps[other].id, path);
+            touched_[path].insert(index);
+        }
+    }
+
+    bool comes_before(std::size_t earlier, std::size_t later) {
+        auto& before = before_[later];
+        if (before.empty()) {
+            std::vector<std::size_t> left{later};
+            before.insert(later);
+            while (!left.empty()) {
+                const std::size_t at = left.back();
+                left.pop_back();
+                for (const std::size_t need : plan_->needs[at])
+                    if (before.insert(need).second) left.push_back(need);
+            }
+        }
+        return before.contains(earlier);
+    }
+
+    std::size_t step_of(const json::value& record) const {
+        return plan_->by_id.at(base::string_at(record, "stepId"));
+    }
+
+    json::object changes_of(const json::object& described) {
+        json::object changes;
+        for (const auto list : kLists)
+            if (const auto* items = described.if_contains(list);
+                items && items->is_array() && !items->get_array().empty()) {
+                for (const auto& item : items->get_array()) out_[list].get_array().push_back(item);
+                changes[list] = *items;
+            }
+        return changes;
+    }
+
+    const CheckedPlan& plan_;
+    const PreviewPerformer& performer_;
+    json::object out_;
+    json::array steps_;
+    std::map<std::string, std::size_t> places_;             // In steps_, by call id.
+    std::map<std::string, std::set<std::size_t>> touched_;  // Steps by path.
+    std::map<std::size_t, std::set<std::size_t>> before_;   // Steps that come before each.
+    std::set<std::size_t> unsure_;  // Steps whose result only the run can know.
+    std::optional<std::string> stopped_by_{};
+};
 
 }  // namespace
 
 json::object preview_json(const CheckedPlan& plan, const std::vector<domain::PlanRecord>& records,
                           const PreviewPerformer& performer) {
-    std::map<std::string, json::object> steps;  // By call id.
-    std::vector<std::string> order;
-    json::object out{
-        {"goal", plan->plan.goal}, {"planHash", plan->hash}, {"riskLevel", risk_name(plan->risk)}};
-    for (const auto list : kLists) out[list] = json::array();
-    std::set<std::string> made;
+    Teller teller(plan, performer);
     for (const auto& record : records) {
         const auto value = base::parse_json(record.line).value();
-        const std::string id = base::string_at(value, "callId");
-        if (record.kind == domain::PlanRecordKind::Call) {
-            order.push_back(id);
-            auto& step = steps[id];
-            for (const std::string_view name : {"stepId", "tool", "riskLevel", "preview", "args"})
-                step[name] = value.at(name);
-            if (const auto* iteration = base::find(value, "iteration"))
-                step["index"] = iteration->at("index");
-            const auto found = performer.described.find(id);
-            if (found == performer.described.end()) continue;
-            json::object changes;
-            for (const auto list : kLists)
-                if (const auto* items = found->second.if_contains(list);
-                    items && items->is_array() && !items->get_array().empty()) {
-                    std::string taken;
-                    auto shown = list == "creates" ? without_made(items->get_array(), made, taken)
-                                                   : items->get_array();
-                    if (!taken.empty()) step["unknown"] = taken;
-                    for (const auto& item : shown) out[list].get_array().push_back(item);
-                    changes[list] = std::move(shown);
-                }
-            step["changes"] = std::move(changes);
-        } else if (record.kind == domain::PlanRecordKind::Result && !base::bool_at(value, "ok")) {
-            const auto* error = base::find(value, "error");
-            steps[id]["unknown"] =
-                error ? base::string_at(*error, "message") : base::string_at(value, "userMessage");
-        }
+        if (record.kind == domain::PlanRecordKind::Call) teller.on_call(value);
+        if (record.kind == domain::PlanRecordKind::Result) teller.on_result(value);
     }
-    auto& list = out["steps"].emplace_array();
-    for (const auto& id : order) list.push_back(std::move(steps[id]));
-    return out;
+    return std::move(teller).told();
 }
 
 }  // namespace plan

@@ -58,6 +58,9 @@ struct Host {
     bool allow_delete{false};
 };
 
+// The vault of a preview, which starts as the vault is.
+std::shared_ptr<tools::Pretence> make_pretence();
+
 inline constexpr std::string_view kUndoTool = "plan.undo";
 
 // Adds vault.*, editor.*, workspace.*, commands.*, util.*, plan.undo, shell.exec, which runs a

@@ -5,10 +5,29 @@
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/policy/path_rules.h"
 #include "exec/tools/schema_check.h"
+#include "exec/tools/vault/changes/overlay.h"
 #include "exec/tools/vault/changes/recover.h"
 
 namespace plan_tools {
 namespace {
+
+struct VaultPretence final : tools::Pretence {
+    std::shared_ptr<vault::Overlay> overlay{std::make_shared<vault::Overlay>()};
+};
+
+std::shared_ptr<vault::Overlay> overlay_of(const tools::Place& place) {
+    const auto* pretence = dynamic_cast<const VaultPretence*>(place.pretence.get());
+    return pretence ? pretence->overlay : nullptr;
+}
+
+// The run whose context a preview goes on from, and the policy that it is held to.
+Request preview_request(const json::value& args, const tools::Place& place,
+                        const Contexts& contexts) {
+    Request request{.args = args, .place = place};
+    if (place.pretence) request.sandbox = place.pretence->sandbox;
+    request.context = contexts.of(place.pretence ? place.pretence->run_id : domain::RunId{}, place);
+    return request;
+}
 
 tools::ToolSpec spec_of(About about, domain::RiskLevel risk) {
     return {.name = std::move(about.name),
@@ -41,8 +60,10 @@ tools::Outcome outcome_of(vault::Outcome<Answer> answer) {
     return outcome;
 }
 
+// The kind travels along, so that a preview names the code with which the call will fail.
 base::Result<json::object> no_preview(const domain::ToolError& error) {
-    return base::fail(base::ErrorCode::Refused, "{}", error.message);
+    return std::unexpected(base::Error{
+        .code = base::ErrorCode::Refused, .message = error.message, .kind = error.kind});
 }
 
 // A preview may be requested for args that still contain references.
@@ -84,8 +105,8 @@ public:
                                        const tools::Place& place) const override {
         TRY(check_fit(spec_, args));
         const std::atomic<bool> never{false};
-        Request request{.args = args, .place = place, .stop = &never};
-        request.context = contexts_->of({}, place);
+        Request request = preview_request(args, place, *contexts_);
+        request.stop = &never;
         auto answer = answer_of(*reader_, request);
         if (!answer) return no_preview(answer.error());
         return json::object{{"data", std::move(answer->result)}};
@@ -147,9 +168,8 @@ public:
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place& place) const override {
         TRY(check_fit(spec_, args));
-        Request request{.args = args, .place = place};
-        request.context = contexts_->of({}, place);
-        const auto root = vault::Root::open(place.workspace.execution_root);
+        const Request request = preview_request(args, place, *contexts_);
+        const auto root = open_vault(place, request.sandbox);
         if (!root) return no_preview(root.error());
         vault::Done done;
         if (auto decision = change_->decide(*root, request))
@@ -159,6 +179,10 @@ public:
         json::object preview = vault::describe(done.decision.steps);
         // The expected answer, as far as it is known, without undo entries.
         preview["data"] = change_->report(request, done).result;
+        if (const auto overlay = overlay_of(place)) {
+            for (const auto& step : done.decision.steps) overlay->apply(step);
+            if (change_->after) change_->after(place.pretence->run_id, request, done);
+        }
         return preview;
     }
 
@@ -257,9 +281,7 @@ public:
     base::Result<json::object> preview(const json::value& args,
                                        const tools::Place& place) const override {
         TRY(check_fit(spec_, args));
-        Request request{.args = args, .place = place};
-        request.context = contexts_->of({}, place);
-        auto answer = compute_(request);
+        auto answer = compute_(preview_request(args, place, *contexts_));
         if (!answer) return no_preview(answer.error());
         return json::object{{"data", std::move(answer->result)}};
     }
@@ -275,13 +297,20 @@ private:
 vault::Outcome<vault::Root> open_vault(const tools::Place& place,
                                        const domain::SandboxPolicy& sandbox) {
     const std::filesystem::path root = place.workspace.execution_root;
-    if (!sandbox.enabled) return vault::Root::open(root);
+    auto overlay = overlay_of(place);
+    if (!sandbox.enabled) return vault::Root::open(root, nullptr, std::move(overlay));
     const auto rules = std::make_shared<const tools::PathRules>(sandbox, root);
-    if (rules->allow_all()) return vault::Root::open(root);
+    if (rules->allow_all()) return vault::Root::open(root, nullptr, std::move(overlay));
     return vault::Root::open(
-        root, std::make_shared<const vault::Permit>(
-                  [rules](std::string_view path) { return rules->allows(path); },
-                  [rules](std::string_view folder) { return rules->leads_to_allowed(folder); }));
+        root,
+        std::make_shared<const vault::Permit>(
+            [rules](std::string_view path) { return rules->allows(path); },
+            [rules](std::string_view folder) { return rules->leads_to_allowed(folder); }),
+        std::move(overlay));
+}
+
+std::shared_ptr<tools::Pretence> make_pretence() {
+    return std::make_shared<VaultPretence>();
 }
 
 std::set<std::string> files_named(const Request& request,

@@ -1,5 +1,7 @@
 #include "exec/tools/vault/decide.h"
 
+#include <thread>
+
 #include "exec/tools/vault/changes/write.h"
 #include "exec/tools/vault/names.h"
 #include "exec/tools/vault/text/links.h"
@@ -50,7 +52,7 @@ Outcome<std::vector<std::string>> names_to_change(const Root& root, const std::s
 Outcome<std::string> decide_folders(const Root& root, const std::vector<std::string>& names,
                                     std::vector<Step>& steps) {
     if (names.empty()) return "";
-    if (auto whole = join(names); root.folder(whole)) return whole;
+    if (auto whole = join(names); root.is_folder(whole)) return whole;
     std::string path;
     for (const auto& name : names) {
         std::string next = join(path, name);
@@ -63,8 +65,7 @@ Outcome<std::string> decide_folders(const Root& root, const std::vector<std::str
         if (seen.kind == Kind::Missing)
             steps.emplace_back(MakeFolder{path});
         else if (seen.kind != Kind::Folder)
-            TRY(root.folder(
-                path));  // A link to a folder inside is fine; anything else is an error.
+            TRY(root.is_folder(path));  // A link to a folder inside is fine; anything else fails.
     }
     return path;
 }
@@ -186,7 +187,7 @@ Outcome<void> decide_links(const Root& root, const Move& move, Decision& decisio
 // The folders above `path` that are not there, by their exact names.
 Outcome<void> missing_folders(const Root& root, std::string_view path, std::vector<Step>& steps) {
     const std::string_view above = folder_of(path);
-    if (above.empty() || root.folder(above)) return {};
+    if (above.empty() || root.is_folder(above)) return {};
     if (TRY(root.look(above)).kind != Kind::Missing)
         return conflict(above, "is no longer the folder it was", "Move it out of the way.");
     TRY(missing_folders(root, above, steps));
@@ -361,6 +362,7 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
     std::set<std::string> files;
     for (const auto& path : how.files)
         if (auto names = split_path(path)) files.insert(join(*names));
+    auto pause = kBusyPauseFirst;
     for (int tries = 1;; ++tries) {
         auto locks = TRY(FileLocks::hold(root, files, how.stop));
         auto decision = decide(tries == 1);
@@ -390,7 +392,13 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
         auto& error = performed.error();
         const bool is_restored = !error.details || (!base::find(*error.details, "not_restored") &&
                                                     !base::find(*error.details, "kept"));
-        if (decision && error.kind == "conflict" && is_restored && tries < kDecisionsMax) continue;
+        if (decision && error.kind == "conflict" && is_restored && tries < kDecisionsMax) {
+            if (error.details && base::find(*error.details, "busy")) {
+                std::this_thread::sleep_for(pause);
+                pause = std::min(pause * 2, kBusyPauseMax);
+            }
+            continue;
+        }
         take_back(means, how.folders.undo, error);
         return std::unexpected(std::move(error));
     }

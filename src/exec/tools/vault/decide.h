@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <set>
@@ -22,6 +23,9 @@ inline constexpr std::size_t kLinkBytesMax = 512 * 1024 * 1024;
 // time another caller made progress, so this cannot loop forever; many callers that want one name
 // need many tries.
 inline constexpr int kDecisionsMax = 256;
+// Between tries while another program has a file open for writing; they double up to the longest.
+inline constexpr std::chrono::milliseconds kBusyPauseFirst{1};
+inline constexpr std::chrono::milliseconds kBusyPauseMax{50};
 
 enum class OnCollision { Unique, Error };
 BOOST_DESCRIBE_ENUM(OnCollision, Unique, Error)

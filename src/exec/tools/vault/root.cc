@@ -1,5 +1,6 @@
 #include "exec/tools/vault/root.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -7,9 +8,11 @@
 
 #include <array>
 #include <cerrno>
+#include <set>
 
 #include "base/hash.h"
 #include "base/os/fs/open_path.h"
+#include "exec/tools/vault/changes/overlay.h"
 #include "exec/tools/vault/names.h"
 #include "exec/tools/vault/walk.h"
 
@@ -53,9 +56,10 @@ std::string etag(std::string_view bytes) {
     return "sha256:" + base::sha256_hex(bytes);
 }
 
-Outcome<Root> Root::open(const std::filesystem::path& path, std::shared_ptr<const Permit> permit) {
+Outcome<Root> Root::open(const std::filesystem::path& path, std::shared_ptr<const Permit> permit,
+                         std::shared_ptr<const Overlay> overlay) {
     auto fd = base::open_without_links(path.lexically_normal(), O_RDONLY | O_DIRECTORY);
-    if (fd) return Root(std::move(*fd), std::move(permit));
+    if (fd) return Root(std::move(*fd), std::move(permit), std::move(overlay));
     const int why = fd.error().code == base::ErrorCode::Refused    ? ELOOP
                     : fd.error().code == base::ErrorCode::NotFound ? ENOENT
                                                                    : errno;
@@ -107,6 +111,66 @@ Outcome<Spot> Root::spot(std::string_view path) const {
 Outcome<Seen> Root::look(std::string_view path) const {
     if (path.empty()) return Seen{.kind = Kind::Folder};
     if (!may_enter(path) && !is_trash(path)) return forbidden(path);
+    if (!overlay_) return look_on_disk(path);
+    const auto place = overlay_->at(path);
+    if (const auto* disk = std::get_if<Overlay::OnDisk>(&place)) return look_on_disk(disk->path);
+    Seen seen;
+    if (const auto* file = std::get_if<Overlay::File>(&place)) {
+        seen.kind = Kind::File;
+        seen.status.st_mode = S_IFREG | 0644;
+        seen.status.st_size = static_cast<off_t>(file->bytes.size());
+    } else if (std::holds_alternative<Overlay::Folder>(place)) {
+        seen.kind = Kind::Folder;
+        seen.status.st_mode = S_IFDIR | 0755;
+    }
+    return seen;
+}
+
+Outcome<void> Root::is_folder(std::string_view path) const {
+    if (!overlay_) {
+        TRY(folder(path));
+        return {};
+    }
+    if (!path.empty() && !may_enter(path)) return forbidden(path);
+    const auto place = overlay_->at(path);
+    if (const auto* disk = std::get_if<Overlay::OnDisk>(&place)) {
+        const base::Fd fd(open_below(disk->path, O_RDONLY | O_DIRECTORY));
+        if (!fd) return refused("Opening the folder", path, errno);
+        return {};
+    }
+    if (std::holds_alternative<Overlay::Folder>(place)) return {};
+    return refused("Opening the folder", path,
+                   std::holds_alternative<Overlay::Gone>(place) ? ENOENT : ENOTDIR);
+}
+
+Outcome<std::vector<std::string>> Root::children(std::string_view path) const {
+    std::optional<std::string> on_disk(path);
+    if (overlay_ && !path.empty()) {
+        const auto place = overlay_->at(path);
+        const auto* disk = std::get_if<Overlay::OnDisk>(&place);
+        on_disk = disk ? std::optional(disk->path) : std::nullopt;
+    }
+    std::set<std::string> names;
+    if (on_disk) {
+        const int fd = open_below(*on_disk, O_RDONLY | O_DIRECTORY);
+        const std::unique_ptr<DIR, int (*)(DIR*)> dir(fd < 0 ? nullptr : ::fdopendir(fd),
+                                                      ::closedir);
+        if (!dir) return refused("Listing", path, errno);
+        while (const dirent* entry = ::readdir(dir.get()))
+            if (const std::string_view name = entry->d_name; name != "." && name != "..")
+                names.emplace(name);
+    }
+    if (overlay_)
+        for (const auto& [name, is_there] : overlay_->names_in(path)) {
+            if (is_there)
+                names.insert(name);
+            else
+                names.erase(name);
+        }
+    return std::vector<std::string>(names.begin(), names.end());
+}
+
+Outcome<Seen> Root::look_on_disk(std::string_view path) const {
     const std::string_view above = folder_of(path);
     base::Fd opened;
     if (!above.empty()) opened.reset(open_below(above, O_PATH | O_DIRECTORY));
@@ -132,6 +196,24 @@ Outcome<base::Fd> Root::file(std::string_view path) const {
 
 Outcome<Content> Root::read(std::string_view path, std::size_t bytes_max, bool follow) const {
     if (!allows(path)) return forbidden(path);
+    if (!overlay_) return read_on_disk(path, bytes_max, follow);
+    auto place = overlay_->at(path);
+    if (const auto* disk = std::get_if<Overlay::OnDisk>(&place))
+        return read_on_disk(disk->path, bytes_max, follow);
+    auto* file = std::get_if<Overlay::File>(&place);
+    if (!file)
+        return refused("Reading", path,
+                       std::holds_alternative<Overlay::Gone>(place) ? ENOENT : EISDIR);
+    if (file->bytes.size() > bytes_max)
+        return unfit(path, fmt::format("has more than {} bytes", bytes_max),
+                     "Read a smaller file, or only its beginning.");
+    Content content{.bytes = std::move(file->bytes)};
+    content.status.st_mode = S_IFREG | 0644;
+    return content;
+}
+
+Outcome<Content> Root::read_on_disk(std::string_view path, std::size_t bytes_max,
+                                    bool follow) const {
     const base::Fd file(open_below(path, kReadFlags | (follow ? 0 : O_NOFOLLOW)));
     if (!file) return refused("Opening", path, errno);
     TRY(check_opened(file.get(), path));

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/os/files.h"
 #include "exec/tools/vault/errors.h"
@@ -45,11 +46,17 @@ struct Permit {
     std::function<bool(std::string_view folder)> leads_to_allowed;
 };
 
+class Overlay;
+
 class Root {
 public:
-    // Without a permit everything inside may be touched.
+    // Without a permit everything inside may be touched. With an overlay, look(), read(),
+    // is_folder() and children() show the vault as that leaves it; everything else is about the
+    // disk.
     static Outcome<Root> open(const std::filesystem::path& path,
-                              std::shared_ptr<const Permit> permit = nullptr);
+                              std::shared_ptr<const Permit> permit = nullptr,
+                              std::shared_ptr<const Overlay> overlay = nullptr);
+    bool is_pretended() const { return overlay_ != nullptr; }
 
     // False: a listing leaves it out. A folder may be entered for what is below it.
     bool allows(std::string_view path) const { return !permit_ || permit_->allows(path); }
@@ -60,6 +67,10 @@ public:
     // Paths below are relative, as vault::join writes them; "" is the root. Links on the way are
     // followed as long as they stay inside.
     Outcome<base::Fd> folder(std::string_view path) const;
+    // Is there a folder, or a link to one? An error as of folder().
+    Outcome<void> is_folder(std::string_view path) const;
+    // The names in a folder, unsorted, without "." and "..".
+    Outcome<std::vector<std::string>> children(std::string_view path) const;
     // The entry itself, open for reading: never a link, and never a wait for a pipe.
     Outcome<base::Fd> file(std::string_view path) const;
     // The folder that holds `path`, which itself need not exist, to change something in it: never
@@ -74,14 +85,19 @@ public:
                           bool follow = true) const;
 
 private:
-    Root(base::Fd fd, std::shared_ptr<const Permit> permit)
-        : fd_(std::make_shared<const base::Fd>(std::move(fd))), permit_(std::move(permit)) {}
+    Root(base::Fd fd, std::shared_ptr<const Permit> permit, std::shared_ptr<const Overlay> overlay)
+        : fd_(std::make_shared<const base::Fd>(std::move(fd))),
+          permit_(std::move(permit)),
+          overlay_(std::move(overlay)) {}
+    Outcome<Seen> look_on_disk(std::string_view path) const;
+    Outcome<Content> read_on_disk(std::string_view path, std::size_t bytes_max, bool follow) const;
     int open_below(std::string_view path, int flags) const;  // -1 and errno.
     // The file behind the descriptor, which links may have led to, is one that may be touched.
     Outcome<void> check_opened(int fd, std::string_view path) const;
 
     std::shared_ptr<const base::Fd> fd_;
     std::shared_ptr<const Permit> permit_;
+    std::shared_ptr<const Overlay> overlay_;
 };
 
 // As Root::read, of a file that is open. `path` is for messages.

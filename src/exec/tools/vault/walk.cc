@@ -27,7 +27,11 @@ public:
         : root_(root), options_(options), visit_(visit) {}
 
     Outcome<Walked> run() {
-        base::Fd folder = TRY(root_.folder(options_.folder));
+        base::Fd folder;
+        if (root_.is_pretended())
+            TRY(root_.is_folder(options_.folder));
+        else
+            folder = TRY(root_.folder(options_.folder));
         // A rule of a folder above holds here too.
         std::string above;
         if (!options_.folder.empty()) {
@@ -62,25 +66,43 @@ private:
         return false;
     }
 
-    Outcome<std::vector<std::string>> names_in(const base::Fd& folder, const std::string& path) {
+    // On disk by descriptor, so that nothing can be swapped in on the way; a pretended vault by
+    // path.
+    Outcome<std::vector<std::string>> all_names(const base::Fd& folder, const std::string& path) {
+        if (!folder) return root_.children(path);
         const int copy = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         const std::unique_ptr<DIR, int (*)(DIR*)> dir(copy < 0 ? nullptr : ::fdopendir(copy),
                                                       ::closedir);
         if (!dir) return refused("Listing", path, errno);
         std::vector<std::string> names;
         while (const dirent* entry = ::readdir(dir.get())) {
-            const std::string_view name = entry->d_name;
-            if (name == "." || name == ".." || name == ".git" || name.starts_with(kTemporaryPrefix))
-                continue;
-            if (path.empty() && name == kTrash) continue;
-            if (!base::is_utf8(name))
-                ++walked_.unnamed;
-            else
-                names.emplace_back(name);
+            names.emplace_back(entry->d_name);
             if (names.size() > kEntriesMax) break;
         }
+        return names;
+    }
+
+    Outcome<std::vector<std::string>> names_in(const base::Fd& folder, const std::string& path) {
+        auto names = TRY(all_names(folder, path));
+        std::erase_if(names, [&](const std::string& name) {
+            if (name == "." || name == ".." || name == ".git" || name.starts_with(kTemporaryPrefix))
+                return true;
+            if (path.empty() && name == kTrash) return true;
+            if (base::is_utf8(name)) return false;
+            ++walked_.unnamed;
+            return true;
+        });
         std::ranges::sort(names);
         return names;
+    }
+
+    // False when it was deleted since it was listed, or is not readable.
+    bool status_of(const base::Fd& folder, const std::string& path, const std::string& name,
+                   struct stat& status) const {
+        if (folder) return ::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+        const auto seen = root_.look(join(path, name));
+        if (seen) status = seen->status;
+        return seen && seen->kind != Kind::Missing;
     }
 
     Outcome<void> enter(base::Fd folder, const std::string& path, std::size_t depth) {
@@ -90,8 +112,7 @@ private:
             if (options_.stop && options_.stop->load()) return stopped();
             if (walked_.truncated) break;
             struct stat status{};
-            // Deleted since it was listed, or not readable.
-            if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+            if (!status_of(folder, path, name, status)) continue;
             TRY(show(folder, name,
                      {.path = join(path, name),
                       .kind = kind_of(status),
@@ -117,6 +138,7 @@ private:
             return {};
         }
         if (!is_folder || !options_.recursive || depth == kPathDepthMax) return {};
+        if (!folder) return enter(base::Fd(), entry.path, depth + 1);
         base::Fd below(
             ::openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!below) return {};

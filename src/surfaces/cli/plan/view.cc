@@ -67,6 +67,8 @@ public:
     void unknown(std::string_view why) {
         line(Style::Dim, "?", "known only at run time: " + shown(why));
     }
+    void fails(std::string_view why) { line(Style::Red, "✗", "will fail: " + shown(why)); }
+    void not_made(std::string_view why) { line(Style::Dim, "–", "will not run: " + shown(why)); }
     std::string text() const {
         return count_ > kChangesShown
                    ? text_ + fmt::format("      … and {} more\n", count_ - kChangesShown)
@@ -108,6 +110,11 @@ std::string entry_text(const Terminal& terminal, std::span<const json::value> it
         if (const auto* found = base::find(item, "changes")) changes.add(*found);
         if (const std::string why = base::string_at(item, "unknown"); !why.empty())
             changes.unknown(why);
+        if (const auto* failure = base::find(item, "fails"))
+            changes.fails(base::string_at(*failure, "message"));
+        for (const char* name : {"skipped", "notReached"})
+            if (const std::string why = base::string_at(item, name); !why.empty())
+                changes.not_made(why);
     }
     return out + changes.text();
 }

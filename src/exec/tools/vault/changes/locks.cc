@@ -66,7 +66,7 @@ std::vector<Candidate> open_all(const Root& root, const std::set<std::string>& p
     std::vector<Candidate> files;
     for (const auto& path : paths) {
         auto file = root.file(path);
-        if (!file) continue;  // There is nothing to protect; whoever needs it reports why.
+        if (!file) continue;  // There is nothing to protect; the step that needs it reports why.
         Candidate one{.path = path, .file = std::move(*file)};
         if (::fstat(one.file.get(), &one.status) == 0 && S_ISREG(one.status.st_mode))
             files.push_back(std::move(one));

@@ -12,8 +12,8 @@
 
 namespace vault {
 
-// How long a call waits for the files that it changes. Holders keep them for milliseconds, so a
-// longer wait means a program that does not let go.
+// How long a call waits for the files that it changes. Calls hold them for milliseconds, so a
+// longer wait means another program that keeps its lock.
 inline constexpr std::chrono::seconds kLockWaitMax{30};
 
 // Advisory locks (flock) on the files themselves: nothing is left behind in the vault, and a

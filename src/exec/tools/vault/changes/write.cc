@@ -94,6 +94,13 @@ base::Fd lock_new(const NewFile& made) {
     return file;
 }
 
+// A conflict that passes when the other program closes the file.
+Failure busy(std::string_view path) {
+    auto failure = conflict(path, "is being written by another program", kReadAgain);
+    failure.error().details->get_object()["busy"] = true;
+    return failure;
+}
+
 // Gives a version that belongs to nobody here a name of its own, so that it is not lost.
 std::string keep_aside(const Spot& spot, const std::string& temporary) {
     const std::size_t dot = spot.name.rfind('.');
@@ -144,8 +151,7 @@ Outcome<void> undo_exchange(const Spot& spot, const NewFile& made, const std::st
 Outcome<void> exchange(const Spot& spot, const NewFile& made, const std::string& temporary, int old,
                        const ModifyFile& step) {
     const WriteGuard guard(old);
-    if (guard.is_busy())
-        return conflict(step.path, "is being written by another program", kReadAgain);
+    if (guard.is_busy()) return busy(step.path);
     const Content read = TRY(read_open(old, step.path));
     if (read.bytes != step.before)
         return conflict(step.path, "has changed since it was read", kReadAgain);
@@ -273,7 +279,7 @@ Outcome<void> remove_file(const Means& means, const RemoveFile& step, UndoEntry&
                      .device = content.status.st_dev,
                      .inode = content.status.st_ino}));
     const WriteGuard guard(file);
-    if (guard.is_busy()) return conflict(step.path, "is being written by another program", kByHand);
+    if (guard.is_busy()) return busy(step.path);
     // Out of everybody's reach first, so that exactly the checked file is removed.
     if (::renameat2(spot.fd(), spot.name.c_str(), spot.fd(), temporary.c_str(), RENAME_NOREPLACE) !=
         0)
