@@ -169,7 +169,8 @@ TEST_F(OperatorsTest, ANotificationThatExternalInputLedToSaysSo) {
     EXPECT_EQ(base::string_at(notified[0], "message"), said);
     EXPECT_EQ(base::string_at(notified[0], "summary"), said);
     bool is_told = false;
-    for (const auto& brief : service_->briefs("main", 99).value()) is_told |= brief.text == said;
+    for (const auto& brief : service_->briefs("main", {.limit = 99}).value().items)
+        is_told |= brief.text == said;
     EXPECT_TRUE(is_told);
 }
 
