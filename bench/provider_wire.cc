@@ -145,7 +145,7 @@ provider::Request request_of(int rounds) {
         {.agent = {.agent_id = {"main"}},
          .workspace = {.workspace_id = "ws", .execution_root = "/p", .cwd = "/p"},
          .message = {.id = {"m"}, .agent_id = {"main"}, .body = domain::TextBody{"Fix it."}},
-         .guidance = {{"agent_agents_md", text_of(4000)}},
+         .guidance = {{.source = {.path = "AGENTS.md"}, .text = text_of(4000)}},
          .tools = request.tools});
     for (int round = 0; round < rounds; ++round) {
         const std::string id = fmt::format("call_{}", round);

@@ -304,7 +304,7 @@ base::Result<std::vector<json::object>> RemoteService::skills(const std::string&
 }
 
 base::Result<json::object> RemoteService::skill(const std::string& agent, const std::string& name) {
-    return get_object(agent_path(agent, "/skills/" + percent_encoded(name)));
+    return get_object(agent_path(agent, "/skills/" + base::percent_encoded(name)));
 }
 
 base::Result<std::string> RemoteService::install_skill(const std::string& agent,
@@ -477,7 +477,7 @@ base::Result<std::vector<domain::OperatorBinding>> RemoteService::operator_bindi
 base::Result<domain::OperatorBinding> RemoteService::revoke_operator_binding(
     const std::string& agent, const std::string& binding, const Caller& /*caller*/) {
     return decode<domain::OperatorBinding>(
-        TRY(control(agent, fmt::format("/operator-bindings/{}/revoke", percent_encoded(binding)),
+        TRY(control(agent, fmt::format("/operator-bindings/{}/revoke", base::percent_encoded(binding)),
                     {})),
         "binding");
 }
