@@ -477,7 +477,8 @@ base::Result<std::vector<domain::OperatorBinding>> RemoteService::operator_bindi
 base::Result<domain::OperatorBinding> RemoteService::revoke_operator_binding(
     const std::string& agent, const std::string& binding, const Caller& /*caller*/) {
     return decode<domain::OperatorBinding>(
-        TRY(control(agent, fmt::format("/operator-bindings/{}/revoke", base::percent_encoded(binding)),
+        TRY(control(agent,
+                    fmt::format("/operator-bindings/{}/revoke", base::percent_encoded(binding)),
                     {})),
         "binding");
 }
