@@ -337,7 +337,7 @@ bool is_reference(std::string_view value) {
         return words_end(1) == value.size() || (value.size() > 1 && is_ascii_letter(value[1]));
     }
     if (value.starts_with("{{") || value.starts_with("${") || value.starts_with("#{")) {
-        const auto end = value.find("}");
+        const auto end = value.find('}');
         const auto inside = value.substr(2, end == value.npos ? end : end - 2);
         if (value.substr(end == value.npos ? 0 : end).starts_with("}}") || first != '{')
             return true;

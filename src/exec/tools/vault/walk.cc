@@ -33,7 +33,6 @@ public:
         else
             folder = TRY(root_.folder(options_.folder));
         // A rule of a folder above holds here too.
-        std::string above;
         if (!options_.folder.empty()) {
             load_rules("");
             for (std::size_t slash = options_.folder.find('/'); slash != std::string::npos;
