@@ -333,11 +333,10 @@ def one_full_disk(home, place):
     for _ in range(3):
         accepted += home.ask("POST", "/control/agents/full/prompt", {"text": "go"})[0] in (200, 202)
     time.sleep(random.random() * 0.3)
-    with open(f"{place}/filler", "wb") as filler:
+    with open(f"{place}/filler", "wb", buffering=0) as filler:
         try:
             while True:
                 filler.write(b"x" * 65536)
-                filler.flush()
         except OSError:
             pass
     for _ in range(5):
