@@ -55,7 +55,8 @@ def one_plan(home, vault, kills):
             break
         killed += 1
     wrong = []
-    if process.returncode:
+    # A kill after the last commit leaves a run that has succeeded; the vault is judged all the same.
+    if process.returncode and b"has succeeded" not in errors:
         wrong.append(f"the run ended with {process.returncode}: {errors.decode()[-300:]}")
     after = tree(vault)
     lines = sorted(after.pop("log.md", b"").decode().splitlines())
