@@ -392,7 +392,10 @@ Outcome<Done> execute(const Root& root, const std::function<Outcome<Decision>(bo
         auto& error = performed.error();
         const bool is_restored = !error.details || (!base::find(*error.details, "not_restored") &&
                                                     !base::find(*error.details, "kept"));
-        if (decision && error.kind == "conflict" && is_restored && tries < kDecisionsMax) {
+        // Something has come or gone since the decision, a folder that another call removed, too.
+        const bool is_outdated =
+            decision && (error.kind == "conflict" || error.kind == "missing_file");
+        if (is_outdated && is_restored && tries < kDecisionsMax) {
             if (error.details && base::find(*error.details, "busy")) {
                 std::this_thread::sleep_for(pause);
                 pause = std::min(pause * 2, kBusyPauseMax);

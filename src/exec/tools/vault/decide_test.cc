@@ -85,6 +85,22 @@ protected:
     results::FileArtifacts sink_{folder_.path() / "artifacts", "before", ids_};
 };
 
+// As the recovery of another call does after a crash.
+TEST_F(VaultTest, AFolderThatGoesAfterTheDecisionIsMadeAgain) {
+    fs::create_directories(folder_.at("v/d"));
+    int decisions = 0;
+    const auto done = act([&](const Root& vault) {
+        auto decision = decide_create(vault, "d/n.md", "n", OnCollision::Error);
+        if (++decisions == 1) fs::remove(folder_.at("v/d"));
+        return decision;
+    });
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(decisions, 2);
+    EXPECT_TRUE(fs::exists(folder_.at("v/d/n.md")));
+    take_all_back(*done);
+    EXPECT_FALSE(fs::exists(folder_.at("v/d")));
+}
+
 TEST_F(VaultTest, AReadOnlyFileIsNotReplacedBehindItsBack) {
     write("kept.md", "mine [[a]]", 0444);
     write("a.md", "");

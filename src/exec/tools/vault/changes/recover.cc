@@ -136,7 +136,10 @@ Outcome<Recovery> recover(const Root& root, const std::filesystem::path& folder,
                          settling.folders.undo.end());
         return left;
     }
-    TRY(Intents(folder, call).reset());
+    Intents intents(folder, call);
+    TRY(intents.reset());
+    // Should the process die again before the call is made again, they are still its changes.
+    for (const auto& entry : settling.folders.undo) TRY(intents.add({.entry = entry}));
     return NotMade{std::move(settling.folders)};
 }
 

@@ -122,6 +122,10 @@ TEST_F(RecoverTest, AFolderThatOthersFilledStaysAndBelongsToTheNextTry) {
     const auto& folders = std::get<NotMade>(found).folders;
     ASSERT_EQ(folders.undo.size(), 1U);
     EXPECT_EQ(folders.undo[0].path, "d");
+    // Nor is it forgotten when the next process dies before it makes the call again.
+    const auto again = recovered();
+    ASSERT_TRUE(std::holds_alternative<NotMade>(again));
+    EXPECT_EQ(std::get<NotMade>(again).folders.undo, folders.undo);
 }
 
 // After a power cut the last lines may be missing, so nothing is claimed.
