@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/scan/engine/encodings.h"
+#include "base/text.h"
 #include "tests/e2e/program.h"
 #include "tests/support/fake_model_server.h"
 
@@ -29,7 +30,7 @@ protected:
     void SetUp() override {
         program.use_server(server.base_url(), kKey);
         program.write(program.repo() / "key", kKey);
-        program.write(program.repo() / "percent", scan::percent_encoded(kKey));
+        program.write(program.repo() / "percent", base::percent_encoded(kKey));
     }
     Finished run() { return program.run({"run", "--agent", "k", "--create-agent", "go"}); }
 
@@ -38,7 +39,7 @@ protected:
         std::string backwards = kKey;
         std::ranges::reverse(backwards);
         return {kKey.substr(0, 16), kKey.substr(16),         scan::base64(kKey).substr(0, 24),
-                scan::hex(kKey),    backwards.substr(0, 16), scan::percent_encoded(kKey)};
+                scan::hex(kKey),    backwards.substr(0, 16), base::percent_encoded(kKey)};
     }
     static void expect_clean(const std::string& text, const std::string& where) {
         for (const auto& spelled : spellings())

@@ -40,7 +40,7 @@ bool is_part(std::string_view part) {
 std::string encoded_path(std::string_view path) {
     std::string text;
     for (const auto& part : split(path, '/'))
-        text += (text.empty() ? "" : "/") + scan::percent_encoded(part);
+        text += (text.empty() ? "" : "/") + base::percent_encoded(part);
     return text;
 }
 
@@ -79,9 +79,9 @@ base::Result<std::optional<json::value>> Github::contents(const std::string& own
         return fail(ErrorCode::InvalidInput, "{}/{} needs more than {} requests", owner, repo,
                     kRequestsMax);
     std::string url =
-        fmt::format("{}/repos/{}/{}/contents/{}", api_base_, scan::percent_encoded(owner),
-                    scan::percent_encoded(repo), encoded_path(path));
-    if (!ref.empty()) url += "?ref=" + scan::percent_encoded(ref);
+        fmt::format("{}/repos/{}/{}/contents/{}", api_base_, base::percent_encoded(owner),
+                    base::percent_encoded(repo), encoded_path(path));
+    if (!ref.empty()) url += "?ref=" + base::percent_encoded(ref);
     const auto answer = TRY(fetch_(url));
     if (answer.status == 404) return std::nullopt;
     if (answer.status == 403 || answer.status == 429)

@@ -5,6 +5,7 @@
 
 #include "base/scan/engine/encodings.h"
 #include "base/scan/rule.h"
+#include "base/text.h"
 
 namespace scan {
 namespace {
@@ -88,7 +89,7 @@ std::vector<Spelling> spellings(std::string_view credential) {
     list.push_back({each_byte(credential, "%{:02x}"), true});
     list.push_back({each_byte(credential, "\\u{:04x}"), true});
     list.push_back({each_byte(credential, "\\x{:02x}"), true});
-    if (auto text = percent_encoded(credential); !plain.contains(text))
+    if (auto text = base::percent_encoded(credential); !plain.contains(text))
         list.push_back({std::move(text), true});
     return list;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/scan/engine/encodings.h"
+#include "base/text.h"
 
 namespace scan {
 namespace {
@@ -40,9 +41,10 @@ TEST(Scanner, FindsAKnownCredentialInEverySpelling) {
     std::string backwards(secret.rbegin(), secret.rend());
     std::string upper = hex(secret);
     for (char& c : upper) c = static_cast<char>(std::toupper(c));
-    for (const auto& text : {secret, backwards, base64(secret), base64("x" + secret + "yz"),
-                             base64("user:" + secret + "\n", Alphabet::Url), base64("ab" + secret),
-                             hex(secret), upper, percent_encoded(secret), json_escaped(secret)}) {
+    for (const auto& text :
+         {secret, backwards, base64(secret), base64("x" + secret + "yz"),
+          base64("user:" + secret + "\n", Alphabet::Url), base64("ab" + secret), hex(secret), upper,
+          base::percent_encoded(secret), json_escaped(secret)}) {
         EXPECT_THAT(scanner->scan("before " + text + " after"),
                     ElementsAre(testing::Field(&Finding::rule, kKnownRule)))
             << text;

@@ -8,6 +8,7 @@
 #include "base/log/log.h"
 #include "base/scan/engine/encodings.h"
 #include "base/scan/texts.h"
+#include "base/text.h"
 
 namespace scan {
 namespace {
@@ -37,7 +38,7 @@ TEST_F(SecretsTest, AKnownCredentialIsTakenOutHoweverItIsSpelled) {
     std::string backwards = kSecret;
     std::ranges::reverse(backwards);
     for (const auto& spelled : {kSecret, base64(kSecret), base64("x" + kSecret), hex(kSecret),
-                                percent_encoded(kSecret), backwards}) {
+                                base::percent_encoded(kSecret), backwards}) {
         const auto out = without_secrets("before " + spelled + " after");
         EXPECT_THAT(out, HasSubstr(kMark)) << spelled;
         EXPECT_THAT(out, Not(HasSubstr(spelled)));

@@ -62,17 +62,6 @@ std::string hex(std::string_view bytes) {
     return text;
 }
 
-std::string percent_encoded(std::string_view bytes) {
-    std::string text;
-    for (const char c : bytes) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           (c >= '0' && c <= '9') ||
-                           std::string_view("-._~").find(c) != std::string_view::npos;
-        text += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-    return text;
-}
-
 std::string json_escaped(std::string_view bytes) {
     std::string text;
     for (const char c : bytes) {

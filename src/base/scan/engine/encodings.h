@@ -13,8 +13,7 @@ enum class Alphabet { Standard, Url };
 
 std::string base64(std::string_view bytes, Alphabet alphabet = Alphabet::Standard);  // With '='.
 std::string hex(std::string_view bytes);
-std::string percent_encoded(std::string_view bytes);  // Everything but letters, digits and -._~
-std::string json_escaped(std::string_view bytes);     // Without the quotes around it.
+std::string json_escaped(std::string_view bytes);  // Without the quotes around it.
 
 // Reads both alphabets and skips white space; stops at the first other byte, at '=' or when
 // `bytes_max` are there.

@@ -59,7 +59,7 @@ base::Result<WritingFolder> WritingFolder::make(const fs::path& outbox,
             continue;
         }
         base::Fd lock = open_folder(path);
-        // Whoever holds it takes it for abandoned, and is about to remove it or to let it be.
+        // Another process that holds it believes it abandoned, and removes or releases it soon.
         if (lock && ::flock(lock.get(), LOCK_EX) == 0 && is_at(lock, path))
             return WritingFolder(path, outbox / result_id, std::move(lock));
     }
