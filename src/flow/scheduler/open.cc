@@ -323,6 +323,10 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
     if (const auto* rest = std::get_if<Idle>(&choice)) return Outcome{*rest};
     if (const auto* spent = std::get_if<Suspend>(&choice))
         return suspend(log, std::move(facts), *spent);
+    if (!input.has_prompt) {  // Nothing was queued when it was prepared.
+        if (TRY(log.tx().next_message(agent_id))) return Outcome{Ticked{}};
+        return Outcome{Idle{std::string(kNothingQueued)}};
+    }
     const auto& taken = std::get<TakeNext>(choice);
     // As things stood before this message became the active run.
     const auto before = facts;

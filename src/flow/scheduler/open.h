@@ -57,6 +57,7 @@ struct OpenInput {
     std::string workspace_notice{};   // See context::FrameInput.
     std::filesystem::path home{};     // Of the agent, for the plans of its work items.
     bool is_booted{false};            // What a booting agent needs has been made.
+    bool has_prompt{true};            // Else nothing was queued, and no prompt was prepared.
     std::function<base::Time()> now;  // To say how long planning the prompt took; any thread.
     // Planning a prompt may take long and must not hold up the writer. It is planned again inside
     // the transaction when something has changed since.

@@ -30,6 +30,7 @@ Scheduler::Scheduler(turn::Parts parts, Options options)
                   parts_.brief_channels}),
       slots_(options_.concurrent_turns_max,
              [this](const domain::AgentId& agent) { return runner_.is_parked(agent); }),
+      claims_(std::make_shared<Claims>(options_.concurrent_turns_max)),
       alarm_({.committer = committer_,
               .loop = parts_.loop,
               .clock = parts_.clock,
@@ -41,6 +42,7 @@ Scheduler::Scheduler(turn::Parts parts, Options options)
                   }}) {
     runner_.on_closed = [this](const domain::AgentId& agent) { closed(agent); };
     runner_.on_parked = [this](const domain::AgentId& agent) {
+        claims_->set_used(slots_.used());
         call(slots_.next_for_slot_of(agent));
         pump();
     };
@@ -153,8 +155,7 @@ void Scheduler::pump() {
     while (!is_draining_) {
         if (stage_ != Stage::Done && std::ssize(ready_) < kBacklogPage) load_backlog();
         // One that was called may have had no use for its slot, being set aside or gone.
-        if (ready_.empty() && ticking_.empty())
-            for (auto& agent : slots_.next_for_free()) ready_.push_front(std::move(agent));
+        if (ready_.empty() && ticking_.empty()) call_waiting();
         if (ready_.empty() || ticking_.size() + runner_.active_count() >=
                                   options_.concurrent_turns_max * kProvidersAtOnce)
             return;
@@ -192,7 +193,7 @@ RoundBudget Scheduler::budget_of(const domain::AgentStatistics& statistics) {
 struct Scheduler::Prepared {
     std::optional<domain::AgentFault> fault;  // It is set aside; then nothing else is known.
     std::string provider;                     // That its turn asks.
-    bool is_cut_short{false};  // The provider had no free slot; nothing else is known.
+    std::shared_ptr<void> claim;              // On a slot; none: nothing else is known.
     std::shared_ptr<void> hold;
     domain::Agent agent;
     domain::AgentStatistics statistics;
@@ -207,7 +208,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
         [agent, &store = parts_.store, &clock = parts_.clock,
          &registry = parts_.dispatcher.registry(), home_of = parts_.home_of,
          execution_of = parts_.execution_of, user_home = parts_.user_home, session = parts_.session,
-         options = options_, full = slots_.full(),
+         options = options_, claims = claims_,
          is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
             const base::CrashMark mark(agent.value);
             Prepared found;
@@ -220,10 +221,10 @@ void Scheduler::tick(const domain::AgentId& agent) {
                 const auto model =
                     known && known->model_override ? *known->model_override : options.model_ref;
                 found.provider = provider_of(open ? open->model_ref : model);
-                found.is_cut_short = full.contains(found.provider);
                 return {};
             }));
-            if (found.fault || found.is_cut_short) return found;
+            if (!found.fault) found.claim = claims->claim(found.provider);
+            if (!found.claim) return found;
             if (options.hold && !is_held) found.hold = TRY(options.hold(agent));
             TRY(store.read([&](store::Tx& tx) -> base::Status {
                 auto known = TRY(tx.agent(agent));
@@ -232,6 +233,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
                 found.agent = std::move(*known);
                 found.statistics = TRY(tx.statistics(agent));
                 found.left_open = TRY(tx.open_attempt_of(agent));
+                found.input.has_prompt = TRY(tx.next_message(agent)).has_value();
                 return {};
             }));
             if (found.left_open) return found;
@@ -251,6 +253,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
                 !workspace::is_there(*last))
                 input.vanished = last;
             if (input.vanished && options.boot) TRY(options.boot(agent));  // It needs its home.
+            if (!input.has_prompt) return found;
             input.guidance = context::read_guidance(
                 {.user_home = user_home,
                  .agent_home = home,
@@ -302,32 +305,39 @@ void Scheduler::not_prepared(const domain::AgentId& agent, const base::Error& er
         retry_later(kForeignRetry, agent);  // Another process runs it.
     else
         stuck(agent, error);
+    call_waiting();
     pump();
     check_drained();
 }
 
 // The agent has a slot of its provider from here on, until free_slot(). False: there is none, and
 // it waits in the line of the provider, holding nothing.
-bool Scheduler::takes_slot(const domain::AgentId& agent, const Prepared& found) {
-    const bool is_full = slots_.full().contains(found.provider);
-    if (!is_full && !found.is_cut_short) {
+bool Scheduler::takes_slot(const domain::AgentId& agent, Prepared& found) {
+    if (found.claim && !slots_.full().contains(found.provider)) {
         slots_.take(agent, found.provider);
+        claims_->set_used(slots_.used());
         return true;
     }
     ticking_.erase(agent);
     wanted_.erase(agent);
     halts_.erase(agent);
     holds_.erase(agent);
-    if (!ready_set_.insert(agent).second) return false;
-    if (is_full)
-        slots_.wait(agent, found.provider);
-    else
-        ready_.push_front(agent);  // A slot was freed meanwhile.
+    if (ready_set_.insert(agent).second) slots_.wait(agent, found.provider);
+    // Whoever still has a claim calls the next one when it takes its slot, or does not.
+    found.claim.reset();
+    if (!claims_->has_any(found.provider)) call_waiting();
     return false;
 }
 
+// A slot may have become free while nobody waited for it yet, or a claim on it was given up.
+void Scheduler::call_waiting() {
+    for (auto& agent : slots_.next_for_free()) ready_.push_front(std::move(agent));
+}
+
 void Scheduler::free_slot(const domain::AgentId& agent) {
-    call(slots_.release(agent));
+    const auto next = slots_.release(agent);
+    claims_->set_used(slots_.used());
+    call(next);
 }
 
 void Scheduler::call(std::optional<domain::AgentId> agent) {
@@ -356,6 +366,8 @@ void Scheduler::prepared(const domain::AgentId& agent, Prepared found) {
         return check_drained();
     }
     if (!takes_slot(agent, found)) return pump();
+    found.claim.reset();
+    call_waiting();
     if (found.left_open) return resume(agent, found);
     found.input.budget = budget_of(found.statistics);
     open(agent, std::move(found.input));

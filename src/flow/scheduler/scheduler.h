@@ -118,7 +118,8 @@ private:
     void add_backlog(const std::vector<domain::AgentId>& page);
     void tick(const domain::AgentId& agent);
     void prepared(const domain::AgentId& agent, Prepared found);
-    bool takes_slot(const domain::AgentId& agent, const Prepared& found);
+    bool takes_slot(const domain::AgentId& agent, Prepared& found);
+    void call_waiting();
     void free_slot(const domain::AgentId& agent);
     // The agent waited for a slot and is next.
     void call(std::optional<domain::AgentId> agent);
@@ -166,6 +167,7 @@ private:
     base::Loop::TimerHandle grace_{base::Loop::TimerHandle::None};
     events::Committer committer_;
     Slots slots_;  // Of turns that are open or about to be.
+    std::shared_ptr<Claims> claims_;
     Alarm alarm_;
     base::Lifetime lifetime_;
 };

@@ -5,12 +5,16 @@ namespace scheduler {
 Slots::Slots(std::size_t per_provider, std::function<bool(const domain::AgentId&)> is_parked)
     : per_provider_(per_provider), is_parked_(std::move(is_parked)) {}
 
-std::set<std::string> Slots::full() const {
+std::map<std::string, std::size_t> Slots::used() const {
     std::map<std::string, std::size_t> used;
     for (const auto& [agent, provider] : taken_)
         if (!is_parked_(agent)) ++used[provider];
+    return used;
+}
+
+std::set<std::string> Slots::full() const {
     std::set<std::string> full;
-    for (const auto& [provider, count] : used)
+    for (const auto& [provider, count] : used())
         if (count >= per_provider_) full.insert(provider);
     return full;
 }
@@ -55,6 +59,31 @@ std::optional<domain::AgentId> Slots::next(const std::string& provider) {
     line->second.pop_front();
     if (line->second.empty()) lines_.erase(line);
     return agent;
+}
+
+void Claims::set_used(std::map<std::string, std::size_t> used) {
+    const std::scoped_lock lock(counts_->mutex);
+    counts_->used = std::move(used);
+}
+
+std::shared_ptr<void> Claims::claim(const std::string& provider) {
+    const std::scoped_lock lock(counts_->mutex);
+    const auto used = counts_->used.find(provider);
+    auto& claimed = counts_->claimed[provider];
+    if ((used == counts_->used.end() ? 0 : used->second) + claimed >= per_provider_) {
+        if (claimed == 0) counts_->claimed.erase(provider);
+        return nullptr;
+    }
+    ++claimed;
+    return {counts_.get(), [counts = counts_, provider](void*) {
+                const std::scoped_lock held(counts->mutex);
+                if (--counts->claimed[provider] == 0) counts->claimed.erase(provider);
+            }};
+}
+
+bool Claims::has_any(const std::string& provider) const {
+    const std::scoped_lock lock(counts_->mutex);
+    return counts_->claimed.contains(provider);
 }
 
 }  // namespace scheduler

@@ -4,6 +4,8 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +23,8 @@ public:
     // A turn for which `is_parked` answers true waits for its provider and uses no slot meanwhile.
     Slots(std::size_t per_provider, std::function<bool(const domain::AgentId&)> is_parked);
 
+    // How many slots of a provider are used now; none for one that is not named.
+    std::map<std::string, std::size_t> used() const;
     // The providers that have no free slot.
     std::set<std::string> full() const;
 
@@ -46,6 +50,29 @@ private:
     std::function<bool(const domain::AgentId&)> is_parked_;
     std::map<domain::AgentId, std::string> taken_;
     std::map<std::string, std::deque<domain::AgentId>> lines_;
+};
+
+// The slots that turns in preparation are going to take. To prepare one costs far more than to see
+// that there is no slot for it. Any thread.
+class Claims {
+public:
+    explicit Claims(std::size_t per_provider) : per_provider_(per_provider) {}
+
+    // These slots are used now. Said on the loop whenever that changes, before the claim of a turn
+    // that took one is dropped.
+    void set_used(std::map<std::string, std::size_t> used);
+    // Claims a slot of the provider as long as the result lives; nothing when all are used or
+    // claimed.
+    std::shared_ptr<void> claim(const std::string& provider);
+    bool has_any(const std::string& provider) const;
+
+private:
+    struct Counts {
+        std::mutex mutex;
+        std::map<std::string, std::size_t> used, claimed;
+    };
+    const std::size_t per_provider_;
+    const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };
 
 }  // namespace scheduler

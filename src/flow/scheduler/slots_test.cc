@@ -58,5 +58,20 @@ TEST_F(SlotsTest, OneAgentIsCalledForEachProviderThatHasAFreeSlot) {
     EXPECT_EQ(slots_.release(kA), std::nullopt);
 }
 
+TEST(Claims, AreBoundedByTheSlotsThatAreFree) {
+    Claims claims(2);
+    claims.set_used({{"p", 1}});
+    auto first = claims.claim("p");
+    ASSERT_TRUE(first);
+    EXPECT_FALSE(claims.claim("p")) << "one is used, one is claimed";
+    EXPECT_TRUE(claims.claim("other"));
+    EXPECT_TRUE(claims.has_any("p"));
+    first.reset();
+    EXPECT_FALSE(claims.has_any("p"));
+    EXPECT_TRUE(claims.claim("p"));
+    claims.set_used({{"p", 2}});
+    EXPECT_FALSE(claims.claim("p"));
+}
+
 }  // namespace
 }  // namespace scheduler
