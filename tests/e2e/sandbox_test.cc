@@ -232,6 +232,14 @@ TEST_F(Confined, ProgramsOfTheUserRunAndTheirCredentialsAreHidden) {
     EXPECT_FALSE(fs::exists(program.folder() / ".cargo/config.toml"));
 }
 
+TEST_F(Confined, FunctionsOfTheUsersProfileCanBeCalled) {
+    program.write(program.folder() / ".bash_profile", "greet() { echo \"hello, $1\"; }\n");
+    program.script({calls("ExecCommand", {{"cmd", "greet you; echo \"left: ${BASH_ENV-none}\""},
+                                          {"shell", "bash"}}),
+                    says("done")});
+    EXPECT_THAT(said(program.run(run_arguments())), HasSubstr("hello, you\\nleft: none"));
+}
+
 TEST_F(Confined, AHiddenFolderIsHiddenEvenWithProgramsInIt) {
     const fs::path tools = program.folder() / ".cargo/bin";
     fs::create_directories(tools);

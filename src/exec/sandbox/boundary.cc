@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kGitSettingsVariable = "GIT_CONFIG_GLOBAL";
 constexpr const char* kGitSettings = "/run/holon/gitconfig";
+constexpr const char* kShellFunctions = "/run/holon/functions";
 constexpr std::size_t kSettingsBytesMax = std::size_t{1} << 20;
 
 fs::path real(const fs::path& path) {
@@ -31,11 +32,12 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 }
 
 // Paths that the operator hides stay hidden, even if they hold programs.
-void add_toolchains(Policy& policy, const fs::path& home, const std::vector<std::string>& hidden) {
+void add_toolchains(Policy& policy, const fs::path& home, const std::vector<fs::path>& hidden) {
+    const fs::path real_home = real(home);
     for (const auto name : kReadableInHome) {
-        const fs::path path = real(home) / name;
+        const fs::path path = real_home / name;
         if (std::ranges::none_of(hidden,
-                                 [&](const auto& folder) { return is_inside(path, real(folder)); }))
+                                 [&](const auto& folder) { return is_inside(path, folder); }))
             policy.read_only.push_back(path.string());
     }
 }
@@ -132,9 +134,11 @@ base::Result<Policy> Boundary::policy_for(const Work& work) const {
     }
     policy.hidden.insert(policy.hidden.end(), settings_.hidden.begin(), settings_.hidden.end());
     if (!holon_home_.empty()) policy.hidden.push_back(holon_home_.string());
+    std::vector<fs::path> hidden;
+    for (const auto& path : settings_.hidden) hidden.push_back(real(path));
     for (const auto& home : homes_) {
         policy.homes.push_back(home.string());
-        add_toolchains(policy, home, settings_.hidden);
+        add_toolchains(policy, home, hidden);
     }
     add_worktree(policy, work);
     if (!has_home) return policy;
@@ -176,6 +180,10 @@ base::Result<base::ProcessSpec> Boundary::enclose(base::ProcessSpec spec, const 
     TRY(check());  // Before any path is resolved or created.
     auto policy = TRY(policy_for(work));
     add_git_settings(homes_, policy, spec);
+    if (!work.shell_functions.empty()) {
+        policy.files.emplace_back(kShellFunctions, "unset BASH_ENV\n" + work.shell_functions);
+        spec.environment.emplace_back("BASH_ENV", kShellFunctions);
+    }
     return confine(std::move(spec), policy, machine());
 }
 

@@ -42,6 +42,8 @@ struct Work {
     // If the execution root is a git worktree: its administrative folder in the repository. Commits
     // write there and to the objects, refs and logs of the repository, and nowhere else in it.
     std::filesystem::path worktree_git_dir{};
+    // Definitions that bash reads before the command; empty: none.
+    std::string shell_functions{};
 };
 
 // The folders of one git command of the runtime; without links.

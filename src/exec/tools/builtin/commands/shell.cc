@@ -125,14 +125,19 @@ std::optional<domain::ToolError> Shell::refusal(const tools::Place& place,
 // Behind a boundary there are no start files of the user, and those of the system would replace the
 // search path: a confined command starts with the variables of the runtime and of a login that was
 // captured outside, as far as it may have them.
-void Shell::choose_program(base::ProcessSpec& process, const CommandSpec& spec,
-                           bool is_confined) const {
+// Returns the definitions of functions that the shell is to know behind the boundary.
+std::string Shell::choose_program(base::ProcessSpec& process, const CommandSpec& spec,
+                                  bool is_confined) const {
+    std::string functions;
     const std::string shell = spec.shell.value_or(options_.default_shell);
     // On a terminal start files may do other things.
     const bool uses_capture = options_.login && spec.login && spec.argv.empty() && !spec.tty;
     if (is_confined) {
-        if (uses_capture)
-            process.environment = options_.login->variables(shell, std::move(process.environment));
+        if (uses_capture) {
+            auto start = options_.login->confined(shell, process.environment, spec.cmd);
+            process.environment = std::move(start.environment);
+            functions = std::move(start.functions);
+        }
         process.environment = sandbox::allowed_environment(std::move(process.environment));
         process.argv = {shell, "-c", spec.cmd};
     } else if (uses_capture) {
@@ -145,6 +150,7 @@ void Shell::choose_program(base::ProcessSpec& process, const CommandSpec& spec,
         process.argv = {shell, spec.login ? "-lc" : "-c", spec.cmd};
     }
     if (!spec.argv.empty()) process.argv = spec.argv;
+    return functions;
 }
 
 std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const CommandSpec& spec,
@@ -155,7 +161,7 @@ std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const Command
     if (!workdir) return std::unexpected(workdir.error());
     const auto& behind = boundary(place.agent_id);
     base::ProcessSpec process{.cwd = std::move(*workdir), .environment = options_.environment};
-    choose_program(process, spec, behind.confines());
+    auto functions = choose_program(process, spec, behind.confines());
     const auto& home = place.owner_home.empty() ? place.agent_home : place.owner_home;
     for (const auto& [name, value] : {std::pair<const char*, std::string>{"HOLON_RUNTIME", "1"},
                                       {"HOLON_AGENT_ID", place.agent_id.value},
@@ -170,7 +176,8 @@ std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const Command
          .network_log = spec.network_log,
          .agent_home = home,
          .has_operators_network = spec.instructed_by <= domain::AuthorityClass::RuntimeInstruction,
-         .worktree_git_dir = metadata ? metadata->git_dir : ""});
+         .worktree_git_dir = metadata ? metadata->git_dir : "",
+         .shell_functions = std::move(functions)});
     if (!enclosed) return std::unexpected(not_confined(enclosed.error(), behind, tool));
     return std::move(*enclosed);
 }

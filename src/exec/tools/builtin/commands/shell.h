@@ -137,8 +137,8 @@ public:
 private:
     class Attempt;
 
-    void choose_program(base::ProcessSpec& process, const CommandSpec& spec,
-                        bool is_confined) const;
+    std::string choose_program(base::ProcessSpec& process, const CommandSpec& spec,
+                               bool is_confined) const;
 
     base::Loop& loop_;
     base::ProcessRunner& runner_;

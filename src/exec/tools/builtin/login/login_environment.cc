@@ -8,6 +8,8 @@
 #include "base/log/log.h"
 #include "base/os/fs/memory_file.h"
 #include "base/os/process.h"
+#include "base/scan/redact.h"
+#include "base/scan/secrets.h"
 #include "base/text.h"
 #include "exec/tools/builtin/login/start_files.h"
 
@@ -98,6 +100,12 @@ bool may_call(const std::string& command, const std::set<std::string>& functions
     return false;
 }
 
+// A function of the operator may hold a token.
+std::string without_suspects(const std::string& text) {
+    static const auto redactor = scan::Redactor::make({}, scan::Suspects::Redact);
+    return redactor ? scan::without_credentials(redactor->redact(text)) : std::string();
+}
+
 }  // namespace
 
 std::shared_ptr<LoginEnvironments::Entry> LoginEnvironments::entry_of(const std::string& key) {
@@ -122,6 +130,7 @@ void LoginEnvironments::capture(Entry& entry, const KnownShell& shell,
     entry.settings.reset();
     entry.all.reset();
     entry.function_names.clear();
+    entry.shown_functions.reset();
     ShellRun run{.shell = shell, .is_login = true, .folder = folder, .environment = environment};
     auto login = read_state(run);
     if (!login) {
@@ -180,10 +189,12 @@ std::optional<LoginEnvironments::Start> LoginEnvironments::start(
     return made;
 }
 
-Variables LoginEnvironments::variables(const std::string& shell, const Variables& environment) {
+LoginEnvironments::ConfinedStart LoginEnvironments::confined(const std::string& shell,
+                                                             const Variables& environment,
+                                                             const std::string& command) {
     const auto known = known_shell(shell);
     const auto home = home_of(environment);
-    if (!known || home.empty() || !value_of(environment, "BASH_ENV").empty()) return environment;
+    if (!known || home.empty() || !value_of(environment, "BASH_ENV").empty()) return {environment};
     // As login(1) begins. The search path of the runtime may lead into a workspace.
     Variables clean{{"PATH", kSystemPath}};
     for (const auto& [name, value] : environment)
@@ -199,14 +210,20 @@ Variables LoginEnvironments::variables(const std::string& shell, const Variables
         entry->is_known = true;
         capture(*entry, *known, home, clean, false);
     }
-    if (!entry->state) return environment;
+    if (!entry->state) return {environment};
     // What the runtime was started with is closer to what the operator wants now.
-    Variables merged = environment;
+    ConfinedStart made{.environment = environment};
+    auto& merged = made.environment;
     for (const auto& [name, value] : captured_variables(*entry->state, clean))
         if (name != "OLDPWD" && value_of(environment, name).empty()) put(merged, name, value);
     put(merged, "PATH",
         merged_path(value_of(environment, "PATH"), entry->state->environment["PATH"]));
-    return merged;
+    if (known->kind == ShellKind::Bash && may_call(command, entry->state->functions)) {
+        if (!entry->shown_functions)
+            entry->shown_functions = without_suspects(entry->state->function_text);
+        made.functions = *entry->shown_functions;
+    }
+    return made;
 }
 
 }  // namespace builtin

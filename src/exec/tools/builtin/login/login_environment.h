@@ -43,12 +43,19 @@ public:
     std::optional<Start> start(const std::string& shell, const std::filesystem::path& folder,
                                const Variables& environment, const std::string& command);
 
+    struct ConfinedStart {
+        Variables environment;
+        // Definitions of the functions that the command may call; empty: none. Bash only.
+        std::string functions{};
+    };
+
     // For confined commands: `environment` and the variables and elements of the search path that a
-    // login of this user adds. The login begins in the user's home with nothing but the system's
-    // search path, so that no file of a workspace is read. `environment` itself when no login could
-    // be captured. The caller decides which of it a command may have. Blocks in the same way; any
-    // thread.
-    Variables variables(const std::string& shell, const Variables& environment);
+    // login of this user adds, and its functions, without what looks like a secret in them. The
+    // login begins in the user's home with nothing but the system's search path, so that no file of
+    // a workspace is read. `environment` itself when no login could be captured. The caller decides
+    // which variables a command may have. Blocks in the same way; any thread.
+    ConfinedStart confined(const std::string& shell, const Variables& environment,
+                           const std::string& command);
 
 private:
     struct Entry {
@@ -57,6 +64,7 @@ private:
         std::optional<ShellState> state{};  // None: no capture is usable.
         std::shared_ptr<const base::Fd> settings{}, all{};
         std::set<std::string> function_names{};
+        std::optional<std::string> shown_functions{};  // Without secrets; none: not asked for yet.
         std::vector<std::filesystem::path> files{};
         std::string stamp{};
         base::Time at{};

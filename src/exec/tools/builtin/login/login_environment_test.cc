@@ -310,12 +310,12 @@ TEST_F(LoginEnvironmentTest, OtherShellsThanTheSystemsAreNotStarted) {
     for (const std::string& shell : {(workspace / "bash").string(), std::string("./bash"),
                                      std::string("fish"), std::string("python3")}) {
         EXPECT_FALSE(start("true", shell)) << shell;
-        EXPECT_EQ(login.variables(shell, environment), environment) << shell;
+        EXPECT_EQ(login.confined(shell, environment, "true").environment, environment) << shell;
     }
     // A search path that leads into a workspace does not choose the shell.
     environment[4].second = workspace.string() + ":/usr/bin:/bin";
     start("true");
-    login.variables("bash", environment);
+    login.confined("bash", environment, "true");
     EXPECT_FALSE(std::filesystem::exists(home / "escaped"));
 }
 
@@ -327,7 +327,7 @@ TEST_F(LoginEnvironmentTest, AConfinedCommandsVariablesComeFromTheOperatorsFiles
     write(workspace / ".envrc", "touch \"$HOME/escaped\"; export STOLEN=1\n");
     write(workspace / "bin/ls", "#!/bin/sh\ntouch \"$HOME/escaped\"\n", true);
     environment[4].second = (workspace / "bin").string() + ":/usr/bin:/bin";
-    const auto variables = login.variables("bash", environment);
+    const auto variables = login.confined("bash", environment, "true").environment;
     EXPECT_FALSE(std::filesystem::exists(home / "escaped"));
     EXPECT_THAT(variables, testing::Contains(testing::Pair("NVM_DIR", home.string() + "/.nvm")));
     EXPECT_THAT(variables, Not(testing::Contains(testing::Key("STOLEN"))));
@@ -337,9 +337,22 @@ TEST_F(LoginEnvironmentTest, AConfinedCommandsVariablesComeFromTheOperatorsFiles
     EXPECT_THAT(path, HasSubstr(home.string() + "/.nvm/bin"));
     // A runtime that the system started has no choice of its own.
     environment[4].second = "/usr/bin:/bin";
-    const auto bare = login.variables("bash", environment);
+    const auto bare = login.confined("bash", environment, "true").environment;
     EXPECT_THAT(std::ranges::find(bare, "PATH", &Variables::value_type::first)->second,
                 testing::StartsWith(home.string() + "/.nvm/bin:"));
+}
+
+TEST_F(LoginEnvironmentTest, AConfinedCommandGetsTheFunctionsItMayCallWithoutTheirSecrets) {
+    write(
+        home / ".bash_profile",
+        "greet() { echo \"hello $1\"; }\n"
+        "deploy() { curl -H 'Authorization: Bearer ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8'; }\n");
+    EXPECT_EQ(login.confined("bash", environment, "ls").functions, "");
+    const auto functions = login.confined("bash", environment, "greet you").functions;
+    EXPECT_THAT(functions, HasSubstr("hello $1"));
+    EXPECT_THAT(functions, HasSubstr("deploy"));
+    EXPECT_THAT(functions, Not(HasSubstr("A1b2C3d4")));
+    EXPECT_EQ(login.confined("sh", environment, "greet you").functions, "");
 }
 
 TEST(ShellState, AShellThatNeverPrintsIsGivenUp) {
