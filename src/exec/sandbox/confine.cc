@@ -6,6 +6,7 @@
 #include "exec/sandbox/embedded.h"
 #include "exec/sandbox/layout.h"
 #include "exec/sandbox/program/program.h"
+#include "exec/sandbox/settings/system_settings.h"
 
 namespace sandbox {
 namespace {
@@ -39,11 +40,13 @@ base::Status can_confine(const Machine& machine) {
 }
 
 base::Result<Plan> plan_for(const base::ProcessSpec& spec, const Policy& policy,
-                            const Machine& machine) {
+                            const Machine& machine,
+                            const std::vector<std::string>& settings_folders) {
     const auto& limits = policy.limits;
     Plan plan{.bwrap = machine.bwrap.string(),
-              .parts = TRY(lay_out(policy)),
+              .parts = TRY(lay_out(policy, settings_folders)),
               .shares_network = policy.network == Network::Host,
+              .mounts_inside = machine.is_root,
               .bounds_process_table = machine.is_root && machine.bounded_process_table,
               .allowed_hosts = policy.allowed_hosts,
               .has_proxy = policy.network == Network::Allowlist,
@@ -67,10 +70,11 @@ base::Result<Plan> plan_for(const base::ProcessSpec& spec, const Policy& policy,
 base::Result<base::ProcessSpec> confine(base::ProcessSpec spec, const Policy& policy,
                                         const Machine& machine) {
     TRY(can_confine(machine));
-    const auto plan = TRY(plan_for(spec, policy, machine));
+    const auto settings = TRY(system_settings());
+    const auto plan = TRY(plan_for(spec, policy, machine, settings.folders));
     const auto own = TRY(programs());
     auto file = TRY(base::make_memory_file("holon-plan", encode(plan), base::MemoryFile::Data));
-    spec.files = {own.confine, std::make_shared<const base::Fd>(std::move(file))};
+    spec.files = {own.confine, std::make_shared<const base::Fd>(std::move(file)), settings.file};
     if (plan.has_proxy) spec.files.push_back(own.proxy);
     spec.argv = {base::kFirstFile, std::string(kOutside)};
     spec.environment.clear();

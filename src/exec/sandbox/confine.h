@@ -22,7 +22,8 @@ base::Status can_confine(const Machine& machine);
 // The instructions to holon-confine for `spec`, a command whose folder and variables are those
 // inside. Fails as lay_out() does. Blocks on the file system.
 base::Result<Plan> plan_for(const base::ProcessSpec& spec, const Policy& policy,
-                            const Machine& machine);
+                            const Machine& machine,
+                            const std::vector<std::string>& settings_folders = {});
 
 // Gives the spec of the confined command: program, arguments and folder of `spec` inside the
 // boundary, with the variables TMPDIR and HOLON_SANDBOX and those of the proxy set. The spec itself

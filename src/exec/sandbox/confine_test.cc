@@ -266,7 +266,7 @@ TEST(Confine, StartsItsHelpersWithoutTheCommandsEnvironment) {
     ASSERT_TRUE(spec) << spec.error().message;
     EXPECT_EQ(spec->argv, (std::vector<std::string>{base::kFirstFile, "holon-confine"}));
     EXPECT_TRUE(spec->environment.empty());
-    EXPECT_EQ(spec->files.size(), 2U);
+    EXPECT_EQ(spec->files.size(), 3U);
 }
 
 TEST(Plan, SurvivesItsEncoding) {
@@ -275,6 +275,7 @@ TEST(Plan, SurvivesItsEncoding) {
         .parts = {{.kind = Kind::Bind, .path = "/w", .source = "/w", .device = 1, .inode = 2},
                   {.kind = Kind::File, .path = "/f", .bytes_max = 3, .text = "t\0t"}},
         .shares_network = true,
+        .mounts_inside = true,
         .bounds_process_table = true,
         .allowed_hosts = {"example.com"},
         .has_proxy = true,
@@ -288,11 +289,11 @@ TEST(Plan, SurvivesItsEncoding) {
         .folder = "/w",
         .environment = {"A=b"},
         .argv = {"sh", "-c", "x"}};
-    EXPECT_EQ(decode(encode(plan)), plan);
+    EXPECT_EQ(decode_plan(encode(plan)), plan);
     const auto bytes = encode(plan);
     for (std::size_t size = 0; size < bytes.size(); ++size)
-        EXPECT_FALSE(decode(std::string_view(bytes).substr(0, size)));
-    EXPECT_FALSE(decode(bytes + "x"));
+        EXPECT_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+    EXPECT_FALSE(decode_plan(bytes + "x"));
 }
 
 }  // namespace

@@ -25,107 +25,20 @@ constexpr std::uint64_t kSmallFolderBytes = std::uint64_t{1} << 20;
 constexpr int kSubmodulesMax = 16;
 constexpr int kSubmoduleDepthMax = 6;
 constexpr std::uint64_t kEtcBytes = std::uint64_t{64} << 20;
-// A folder of settings up to this large is copied: that takes less time than a mount.
-constexpr std::size_t kCopiedFilesMax = 8;
-constexpr std::size_t kCopiedBytesMax = std::size_t{64} << 10;
 
 // Folders that hold sockets, locks and files of others; inside they are empty and private.
 constexpr const char* kPrivateFolders[] = {"/tmp", "/var/tmp", "/run", "/dev/shm"};
 
 // Programs and libraries of the system, and what describes the machine.
-constexpr const char* kSystemPaths[] = {
-    "/bin",    "/lib",          "/lib32",         "/lib64",
-    "/libx32", "/sbin",         "/usr",           "/opt",
-    "/nix",    "/gnu/store",    "/snap",          "/home/linuxbrew/.linuxbrew",
-    "/sys",    "/var/lib/dpkg", "/var/lib/texmf", "/var/cache/fontconfig"};
-
-// Settings of the system that programs read. None of them holds credentials. Files are copied,
-// which costs less than a mount; folders are mounted, so there are few.
-constexpr const char* kSettingsFiles[] = {"adduser.conf",
-                                          "alpine-release",
-                                          "apt/sources.list",
-                                          "arch-release",
-                                          "bash.bashrc",
-                                          "bashrc",
-                                          "bindresvport.blacklist",
-                                          "ca-certificates.conf",
-                                          "csh.cshrc",
-                                          "debian_version",
-                                          "default/locale",
-                                          "environment",
-                                          "ethertypes",
-                                          "fedora-release",
-                                          "gai.conf",
-                                          "gitattributes",
-                                          "gitconfig",
-                                          "group",
-                                          "host.conf",
-                                          "hosts",
-                                          "inputrc",
-                                          "issue",
-                                          "ld.so.cache",
-                                          "ld.so.conf",
-                                          "locale.alias",
-                                          "locale.conf",
-                                          "locale.gen",
-                                          "localtime",
-                                          "login.defs",
-                                          "lsb-release",
-                                          "magic",
-                                          "mailcap",
-                                          "man_db.conf",
-                                          "manpath.config",
-                                          "mime.types",
-                                          "nanorc",
-                                          "networks",
-                                          "nsswitch.conf",
-                                          "os-release",
-                                          "passwd",
-                                          "pki/tls/cert.pem",
-                                          "pki/tls/openssl.cnf",
-                                          "profile",
-                                          "protocols",
-                                          "redhat-release",
-                                          "resolv.conf",
-                                          "rpc",
-                                          "services",
-                                          "shells",
-                                          "ssl/cert.pem",
-                                          "ssl/openssl.cnf",
-                                          "subgid",
-                                          "subuid",
-                                          "system-release",
-                                          "timezone",
-                                          "vimrc",
-                                          "wgetrc",
-                                          "zprofile",
-                                          "zsh/zprofile",
-                                          "zsh/zshenv",
-                                          "zsh/zshrc",
-                                          "zshenv",
-                                          "zshrc"};
-constexpr const char* kSettingsFolders[] = {"R",
-                                            "alternatives",
-                                            "crypto-policies",
-                                            "fonts",
-                                            "java-11-openjdk",
-                                            "java-17-openjdk",
-                                            "java-21-openjdk",
-                                            "java-25-openjdk",
-                                            "ld.so.conf.d",
-                                            "perl",
-                                            "pki/ca-trust",
-                                            "pki/tls/certs",
-                                            "profile.d",
-                                            "python3",
-                                            "python3.10",
-                                            "python3.11",
-                                            "python3.12",
-                                            "python3.13",
-                                            "python3.14",
-                                            "ssl/certs",
-                                            "terminfo",
-                                            "texmf"};
+constexpr const char* kSystemPaths[] = {"/bin",    "/lib",
+                                        "/lib32",  "/lib64",
+                                        "/libx32", "/sbin",
+                                        "/usr",    "/opt",
+                                        "/nix",    "/gnu/store",
+                                        "/snap",   "/home/linuxbrew/.linuxbrew",
+                                        "/sys",    "/var/cache/fontconfig"};
+// In /var/lib: what is installed.
+constexpr const char* kSystemState[] = {"dpkg", "texmf"};
 
 bool is_below(const std::string& path, const std::string& folder) {
     return path.size() > folder.size() && path.starts_with(folder) &&
@@ -247,61 +160,12 @@ void add_system_path(const std::string& path, Layout& layout) {
     if (const auto opened = open_path(path)) layout.add(Kind::ReadOnly, *opened, kPrivate);
 }
 
-// The files of a small folder; nothing for one that costs less to mount. Its links lead into the
-// system, or nowhere.
-std::optional<std::vector<Part>> copied_folder(const std::string& path) {
-    std::vector<Part> files;
-    std::size_t bytes = 0;
-    std::error_code failed;
-    for (const auto& entry : fs::directory_iterator(path, failed)) {
-        const auto status = entry.symlink_status(failed);
-        struct stat info{};
-        if (failed || files.size() >= kCopiedFilesMax) return std::nullopt;
-        if (fs::is_symlink(status)) {
-            const auto to = fs::read_symlink(entry.path(), failed);
-            if (failed || !is_below(to.string(), "/usr")) return std::nullopt;
-            files.push_back(
-                {.kind = Kind::Link, .path = entry.path().string(), .source = to.string()});
-            continue;
-        }
-        if (!fs::is_regular_file(status) || ::stat(entry.path().c_str(), &info) != 0 ||
-            (info.st_mode & S_IROTH) == 0)
-            return std::nullopt;
-        auto text = base::read_file(entry.path(), kCopiedBytesMax);
-        if (!text || (bytes += text->size()) > kCopiedBytesMax) return std::nullopt;
-        files.push_back(
-            {.kind = Kind::File, .path = entry.path().string(), .text = std::move(*text)});
-    }
-    if (failed) return std::nullopt;
-    return files;
-}
-
-// A private folder that contains the named settings only.
-void add_settings(Layout& layout) {
-    layout.add({.kind = Kind::Folder, .path = "/etc", .bytes_max = kEtcBytes}, kPrivate);
-    layout.close("/etc");
-    for (const char* name : kSettingsFolders) {
-        const std::string path = std::string("/etc/") + name;
-        const auto opened = open_path(path);
-        if (!opened) continue;
-        if (auto files = copied_folder(path))
-            for (auto& file : *files) layout.add(std::move(file), kPrivate);
-        else
-            layout.add(Kind::ReadOnly, *opened, kPrivate);
-    }
-    for (const char* name : kSettingsFiles) {
-        const std::string path = std::string("/etc/") + name;
-        struct stat info{};
-        // What only its owner may read is no setting that programs need.
-        if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) continue;
-        std::error_code failed;
-        const bool is_link = fs::is_symlink(fs::symlink_status(path, failed));
-        const auto target = is_link ? fs::canonical(path, failed).string() : std::string();
-        if (is_below(target, "/usr"))
-            layout.add({.kind = Kind::Link, .path = path, .source = target}, kPrivate);
-        else if (auto text = base::read_file(path, kTextBytesMax))
-            layout.add({.kind = Kind::File, .path = path, .text = std::move(*text)}, kPrivate);
-    }
+// A private folder; holon-confine puts the files of settings.h into it.
+void add_settings(const std::vector<std::string>& folders, Layout& layout) {
+    layout.add({.kind = Kind::Folder, .path = kSettingsFolder, .bytes_max = kEtcBytes}, kPrivate);
+    layout.close(kSettingsFolder);
+    for (const auto& folder : folders)
+        if (const auto opened = open_path(folder)) layout.add(Kind::ReadOnly, *opened, kPrivate);
 }
 
 // The command may use any spelling of a path: links on the way to it lead to the real one.
@@ -528,10 +392,12 @@ std::vector<std::string> system_secrets() {
             "/var/lib/docker", "/var/lib/kubelet", "/var/spool/cron", "/root"};
 }
 
-base::Result<std::vector<Part>> lay_out(const Policy& policy) {
+base::Result<std::vector<Part>> lay_out(const Policy& policy,
+                                        const std::vector<std::string>& settings_folders) {
     Layout layout;
     for (const char* path : kSystemPaths) add_system_path(path, layout);
-    add_settings(layout);
+    for (const char* name : kSystemState) add_system_path(std::string("/var/lib/") + name, layout);
+    add_settings(settings_folders, layout);
     const auto bytes = static_cast<std::uint64_t>(policy.limits.private_tmp_bytes);
     for (const char* folder : kPrivateFolders)
         layout.add({.kind = Kind::Folder, .path = folder, .bytes_max = bytes}, kPrivate);

@@ -135,9 +135,7 @@ void add_part(Arguments& list, const Part& part) {
 
 void add_proc(Arguments& list, const Plan& plan) {
     list.add("--dev", "/dev", "--proc", "/proc");
-    // Where holon-init may mount, it masks them itself: bwrap reads the whole table of mounts again
-    // for each of its own.
-    if (plan.bounds_process_table) return;
+    if (plan.mounts_inside) return;  // It masks them itself.
     for (const char* path : kReadOnlyProc)
         if (exists(path)) list.add("--ro-bind", path, path);
     for (const char* path : kMaskedFiles)
@@ -152,13 +150,19 @@ std::string arguments(const Plan& plan) {
              "--unshare-cgroup-try", "--hostname", "holon", "--die-with-parent", "--as-pid-1",
              "--cap-drop", "ALL");
     if (!plan.shares_network) list.add("--unshare-net");
-    if (plan.bounds_process_table) list.add("--cap-add", "CAP_SYS_ADMIN");  // holon-init drops it.
+    if (plan.mounts_inside) list.add("--cap-add", "CAP_SYS_ADMIN");  // holon-init drops it.
     // First what the masks lie on, then the masks, then what may lie anywhere.
     for (const auto& part : plan.parts)
         if (part.path == "/sys") add_part(list, part);
     add_proc(list, plan);
     for (const auto& part : plan.parts)
-        if (part.path != "/sys") add_part(list, part);
+        if (part.path != "/sys" && part.kind != Part::Kind::CloseFolder) add_part(list, part);
+    if (!plan.mounts_inside)
+        for (const auto& part : read_settings()) add_part(list, part);
+    for (const auto& part : plan.parts) {
+        const bool is_filled_inside = plan.mounts_inside && part.path == kSettingsFolder;
+        if (part.kind == Part::Kind::CloseFolder && !is_filled_inside) add_part(list, part);
+    }
     list.add("--remount-ro", "/");
     return list.text();
 }

@@ -1,7 +1,9 @@
-#include "exec/sandbox/program/filter.h"
-
+// holon-filter FILE: writes the system call filter of this architecture, as the kernel reads it.
+// Runs when holon is built: with every command it would take a tenth of the time of confinement.
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <initializer_list>
 
 #include <fcntl.h>
@@ -109,7 +111,7 @@ public:
         if (added != 0 && added != -EINVAL && added != -EDOM && failed_ == 0) failed_ = added;
     }
 
-    int load() { return failed_ != 0 ? failed_ : ::seccomp_load(context_); }
+    int write_to(int file) { return failed_ != 0 ? failed_ : ::seccomp_export_bpf(context_, file); }
 
 private:
     scmp_filter_ctx context_;
@@ -152,9 +154,7 @@ void refuse_set_id_modes(Filter& filter) {
     filter.refuse(SCMP_SYS(openat2), ENOSYS);
 }
 
-}  // namespace
-
-int load_filter() {
+int write_filter(int file) {
     Filter filter;
     for (const int call : kRefused) filter.refuse(call, EPERM);
     for (const auto flag : kNewNamespaces)
@@ -165,7 +165,16 @@ int load_filter() {
         filter.refuse(SCMP_SYS(ioctl), EPERM, SCMP_A1(SCMP_CMP_MASKED_EQ, kLow32, request));
     refuse_sockets(filter);
     refuse_set_id_modes(filter);
-    return filter.load();
+    return filter.write_to(file);
 }
 
+}  // namespace
 }  // namespace sandbox
+
+int main(int argc, char** argv) {
+    const int file =
+        argc == 2 ? ::open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+    const int failed = file < 0 ? -EINVAL : sandbox::write_filter(file);
+    if (failed != 0) std::fprintf(stderr, "holon-filter: %s\n", std::strerror(-failed));
+    return failed == 0 ? 0 : 1;
+}

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exec/sandbox/program/filter.h"
 #include "exec/sandbox/program/hand_over.h"
+#include "exec/sandbox/program/load_filter.h"
 #include "exec/sandbox/program/masks.h"
 #include "exec/sandbox/program/program.h"
 
@@ -69,6 +69,35 @@ void mask_proc() {
         if (is_there(path))
             require(::mount("tmpfs", path, "tmpfs", kFlags, "size=4k,nr_inodes=2,mode=0555") == 0,
                     path);
+}
+
+void make_parents(const std::string& path) {
+    const std::size_t first = std::string_view(kSettingsFolder).size() + 1;
+    for (std::size_t at = path.find('/', first); at != std::string::npos;
+         at = path.find('/', at + 1))
+        require(::mkdir(path.substr(0, at).c_str(), 0755) == 0 || errno == EEXIST, path.c_str());
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    const int file =
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+    require(
+        file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()),
+        path.c_str());
+    ::close(file);
+}
+
+void place_settings() {
+    for (const auto& part : read_settings()) {
+        make_parents(part.path);
+        if (part.kind == Part::Kind::Link)
+            require(::symlink(part.source.c_str(), part.path.c_str()) == 0, part.path.c_str());
+        else
+            write_file(part.path, part.text);
+    }
+    require(::mount(nullptr, kSettingsFolder, nullptr,
+                    MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_RDONLY, nullptr) == 0,
+            "close the folder of settings");
 }
 
 void set_limit(decltype(RLIMIT_CPU) which, rlim_t value, const char* name) {
@@ -146,14 +175,15 @@ int run_inside(const Plan& plan) {
     require(!plan.argv.empty(), "no command is named");
     // A session of its own: a signal to the whole group must not reach processes outside.
     if (!::isatty(STDIN_FILENO)) ::setsid();
-    if (plan.bounds_process_table) {
-        bound_process_table(plan.processes);
+    ::umask(022);
+    if (plan.bounds_process_table) bound_process_table(plan.processes);
+    if (plan.mounts_inside) {
         mask_proc();
+        place_settings();
     }
     drop_privileges();
     // Commands must not write the memory of process 1, which they could then act through.
     require(::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "protect the memory of process 1");
-    ::umask(022);
     if (plan.has_proxy) require(hand_over_listener(kProxyPort, kListenerFd), "way to the network");
     ::close_range(STDERR_FILENO + 1, ~0U, 0);
     require(plan.folder.empty() || ::chdir(plan.folder.c_str()) == 0, plan.folder.c_str());

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exec/sandbox/program/program.h"
@@ -26,19 +27,39 @@ void require(bool good, const char* what) {
 
 namespace {
 
-Plan read_plan() {
+std::string bytes_of(int file) {
     std::string bytes;
-    char piece[16 * 1024];
-    ssize_t got = 0;
-    while ((got = ::pread(kPlanFd, piece, sizeof piece, static_cast<off_t>(bytes.size()))) > 0)
-        bytes.append(piece, static_cast<std::size_t>(got));
-    auto plan = decode(bytes);
+    struct stat info{};
+    require(::fstat(file, &info) == 0, "inspect what holon hands over");
+    bytes.resize_and_overwrite(
+        static_cast<std::size_t>(info.st_size), [&](char* to, std::size_t size) {
+            std::size_t have = 0;
+            ssize_t got = 0;
+            while (have < size &&
+                   (got = ::pread(file, to + have, size - have, static_cast<off_t>(have))) > 0)
+                have += static_cast<std::size_t>(got);
+            return have;
+        });
+    return bytes;
+}
+
+template <class T>
+T known(std::optional<T> value, const char* what) {
     errno = EINVAL;
-    require(got == 0 && plan.has_value(), "its plan cannot be read");
-    return std::move(*plan);
+    require(value.has_value(), what);
+    return std::move(*value);
+}
+
+Plan read_plan() {
+    return known(decode_plan(bytes_of(kPlanFd)), "its plan cannot be read");
 }
 
 }  // namespace
+
+std::vector<Part> read_settings() {
+    return known(decode_parts(bytes_of(kSettingsFd)), "the system's settings cannot be read");
+}
+
 }  // namespace sandbox
 
 int main(int argc, char** argv) {

@@ -5,7 +5,7 @@
 namespace sandbox {
 namespace {
 
-constexpr std::string_view kHead = "holon-confine 2\n";
+constexpr std::string_view kHead = "holon-confine 3\n";
 
 class Writer {
 public:
@@ -26,10 +26,10 @@ public:
         for (const auto& one : list) (*this)(one);
     }
     void operator()(const Part& part);
-    std::string take() { return std::string(kHead) + bytes_; }
+    std::string take() { return std::move(bytes_); }
 
 private:
-    std::string bytes_;
+    std::string bytes_{kHead};
 };
 
 // After a piece that is not there, everything is empty and bad.
@@ -102,6 +102,7 @@ void each(Codec& codec, P& plan)
     codec(plan.bwrap);
     codec(plan.parts);
     codec(plan.shares_network);
+    codec(plan.mounts_inside);
     codec(plan.bounds_process_table);
     codec(plan.allowed_hosts);
     codec(plan.has_proxy);
@@ -124,22 +125,44 @@ void Reader::operator()(Part& part) {
     each(*this, part);
 }
 
-}  // namespace
-
-std::string encode(const Plan& plan) {
+template <class T>
+std::string encoded(const T& value) {
     Writer writer;
-    each(writer, plan);
+    if constexpr (requires { value.parts; })
+        each(writer, value);
+    else
+        writer(value);
     return writer.take();
 }
 
-std::optional<Plan> decode(std::string_view bytes) {
+template <class T>
+std::optional<T> decoded(std::string_view bytes) {
     if (!bytes.starts_with(kHead)) return std::nullopt;
     bytes.remove_prefix(kHead.size());
     Reader reader(bytes);
-    Plan plan;
-    each(reader, plan);
+    T value;
+    if constexpr (requires { value.parts; })
+        each(reader, value);
+    else
+        reader(value);
     if (!reader.is_done()) return std::nullopt;
-    return plan;
+    return value;
+}
+
+}  // namespace
+
+std::string encode(const Plan& plan) {
+    return encoded(plan);
+}
+std::string encode(const std::vector<Part>& parts) {
+    return encoded(parts);
+}
+
+std::optional<Plan> decode_plan(std::string_view bytes) {
+    return decoded<Plan>(bytes);
+}
+std::optional<std::vector<Part>> decode_parts(std::string_view bytes) {
+    return decoded<std::vector<Part>>(bytes);
 }
 
 }  // namespace sandbox

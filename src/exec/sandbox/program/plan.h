@@ -14,7 +14,10 @@ namespace sandbox {
 // The descriptors that holon-confine finds.
 inline constexpr int kProgramFd = 3;  // Itself.
 inline constexpr int kPlanFd = 4;
-inline constexpr int kProxyProgramFd = 5;  // Only with an allow-list of hosts.
+inline constexpr int kSettingsFd = 5;      // The files of kSettingsFolder: encode() of parts.
+inline constexpr int kProxyProgramFd = 6;  // Only with an allow-list of hosts.
+
+inline constexpr const char* kSettingsFolder = "/etc";
 
 // The first argument says which part of the program runs.
 inline constexpr std::string_view kOutside = "holon-confine";
@@ -45,7 +48,10 @@ struct Plan {
     std::string bwrap;
     std::vector<Part> parts{};
     bool shares_network{false};
-    bool bounds_process_table{false};
+    // holon-init may mount; it masks /proc and fills kSettingsFolder, faster than bwrap, which
+    // reads the table of mounts again for each of its own.
+    bool mounts_inside{false};
+    bool bounds_process_table{false};          // Only with mounts_inside.
     std::vector<std::string> allowed_hosts{};  // Not empty, or has_proxy alone: through the proxy.
     bool has_proxy{false};
     std::string network_log{};  // Empty: none.
@@ -60,7 +66,9 @@ struct Plan {
 };
 
 std::string encode(const Plan& plan);
+std::string encode(const std::vector<Part>& parts);
 // Nothing for bytes that encode() of this build did not write.
-std::optional<Plan> decode(std::string_view bytes);
+std::optional<Plan> decode_plan(std::string_view bytes);
+std::optional<std::vector<Part>> decode_parts(std::string_view bytes);
 
 }  // namespace sandbox

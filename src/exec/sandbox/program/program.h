@@ -8,12 +8,15 @@ namespace sandbox {
 inline constexpr int kCannotConfine = 125;  // As env(1) and timeout(1) have it: our own failure.
 
 // Through this descriptor the inside sends its listener to the proxy.
-inline constexpr int kListenerFd = 6;
+inline constexpr int kListenerFd = 7;
 inline constexpr unsigned short kProxyPort = 3128;
 
 // Ends the program: the command was not run because of `what` and errno.
 [[noreturn]] void give_up(const char* what);
 void require(bool good, const char* what);
+
+// The files and links of the system's settings, from kSettingsFd.
+std::vector<Part> read_settings();
 
 // Opens every part without links, compares what it finds with the plan, and executes bwrap (with an
 // allow-list: the proxy, which executes bwrap). Does not return.
