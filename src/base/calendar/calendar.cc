@@ -90,8 +90,7 @@ std::optional<date::local_days> day_of(std::string_view text) {
     const auto month = number(text.substr(5, 2));
     const auto day = number(text.substr(8, 2));
     if (!year || !month || !day) return std::nullopt;
-    const date::year_month_day date{date::year(*year),
-                                    date::month(static_cast<unsigned>(*month)),
+    const date::year_month_day date{date::year(*year), date::month(static_cast<unsigned>(*month)),
                                     date::day(static_cast<unsigned>(*day))};
     if (!date.ok()) return std::nullopt;
     return date::local_days(date);
@@ -110,13 +109,12 @@ struct FieldRule {
     int last;
     std::string_view names;  // Three letters each, from `first` on.
 };
-constexpr auto kFields = std::to_array<FieldRule>({{"minute", 0, 59, ""},
-                                                   {"hour", 0, 23, ""},
-                                                   {"day of the month", 1, 31, ""},
-                                                   {"month", 1, 12,
-                                                    "janfebmaraprmayjunjulaugsepoctnovdec"},
-                                                   {"day of the week", 0, 7,
-                                                    "sunmontuewedthufrisat"}});
+constexpr auto kFields =
+    std::to_array<FieldRule>({{"minute", 0, 59, ""},
+                              {"hour", 0, 23, ""},
+                              {"day of the month", 1, 31, ""},
+                              {"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"},
+                              {"day of the week", 0, 7, "sunmontuewedthufrisat"}});
 
 std::optional<int> value_of(std::string_view text, const FieldRule& rule) {
     if (const auto value = number(text)) {
@@ -178,10 +176,9 @@ struct Cron {
     Field minute, hour, day, month, weekday;
 
     bool fits_day(const date::year_month_day& date) const {
-        const auto weekday_number =
-            date::weekday(date::local_days(date)).c_encoding();
-        const bool is_weekday = weekday.fits.test(weekday_number) ||
-                                (weekday_number == 0 && weekday.fits.test(7));
+        const auto weekday_number = date::weekday(date::local_days(date)).c_encoding();
+        const bool is_weekday =
+            weekday.fits.test(weekday_number) || (weekday_number == 0 && weekday.fits.test(7));
         const bool is_day = day.fits.test(static_cast<unsigned>(date.day()));
         if (!month.fits.test(static_cast<unsigned>(date.month()))) return false;
         if (!day.is_any && !weekday.is_any) return is_day || is_weekday;
@@ -216,7 +213,8 @@ Result<std::int64_t> parse_duration_ms(std::string_view text) {
     std::string_view rest = text;
     while (!rest.empty()) {
         const auto digits = rest.find_first_not_of("0123456789");
-        if (digits == 0 || digits == std::string_view::npos || digits > 10) return no_duration(text);
+        if (digits == 0 || digits == std::string_view::npos || digits > 10)
+            return no_duration(text);
         std::int64_t amount = 0;
         std::from_chars(rest.data(), rest.data() + digits, amount);
         rest.remove_prefix(digits);
@@ -248,8 +246,7 @@ base::Status check_zone(const std::string& zone) {
     return {};
 }
 
-Result<base::Time> next_local(std::string_view when, const std::string& zone_name,
-                              base::Time now) {
+Result<base::Time> next_local(std::string_view when, const std::string& zone_name, base::Time now) {
     const auto* zone = TRY(zone_of(zone_name));
     const std::string_view text = base::trim(when);
     const auto gap = text.find_first_of(" T");
@@ -262,8 +259,7 @@ Result<base::Time> next_local(std::string_view when, const std::string& zone_nam
     if (day) {
         const auto at = TRY(to_sys(*zone, LocalSeconds(*day) + *time));
         if (at <= now)
-            return fail(ErrorCode::InvalidInput, "{} has passed already",
-                        base::printable(text));
+            return fail(ErrorCode::InvalidInput, "{} has passed already", base::printable(text));
         return at;
     }
     auto today = date::floor<date::days>(to_local(*zone, now));
@@ -286,9 +282,8 @@ Result<base::Time> next_cron(std::string_view expression, const std::string& zon
             if (!cron.hour.fits.test(hour)) continue;
             for (std::size_t minute = 0; minute < 60; ++minute) {
                 if (!cron.minute.fits.test(minute)) continue;
-                const auto at =
-                    TRY(to_sys(*zone, LocalSeconds(day) + std::chrono::hours(hour) +
-                                          std::chrono::minutes(minute)));
+                const auto at = TRY(to_sys(*zone, LocalSeconds(day) + std::chrono::hours(hour) +
+                                                      std::chrono::minutes(minute)));
                 if (at > after) return at;
             }
         }

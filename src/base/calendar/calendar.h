@@ -20,14 +20,14 @@ std::string local_zone();
 base::Status check_zone(const std::string& zone);
 
 // The first time after `now` that a clock in the zone shows `when`: "09:00", "09:00:30", or with a
-// day "2026-12-24 18:00". InvalidInput for any other text, and for a day that has passed. A time that
-// summer time skips is the moment after the gap; of one that comes twice it is the first.
+// day "2026-12-24 18:00". InvalidInput for any other text, and for a day that has passed. A time
+// that summer time skips is the moment after the gap; of one that comes twice it is the first.
 base::Result<base::Time> next_local(std::string_view when, const std::string& zone, base::Time now);
 
-// The first time after `after` that the cron expression fits in the zone. It has five fields: minute,
-// hour, day of the month, month, day of the week (0 and 7 are Sunday), each *, a number, a name (jan,
-// mon), a range, a step or a list of these. When both days are given, one is enough. InvalidInput
-// for another expression, and for one that fits no day of the next kYearsMax years.
+// The first time after `after` that the cron expression fits in the zone. It has five fields:
+// minute, hour, day of the month, month, day of the week (0 and 7 are Sunday), each *, a number, a
+// name (jan, mon), a range, a step or a list of these. When both days are given, one is enough.
+// InvalidInput for another expression, and for one that fits no day of the next kYearsMax years.
 inline constexpr int kYearsMax = 8;
 base::Result<base::Time> next_cron(std::string_view expression, const std::string& zone,
                                    base::Time after);
