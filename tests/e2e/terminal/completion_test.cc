@@ -15,9 +15,8 @@ class Completion : public testing::Test {
 protected:
     Completion() {
         program_.script({says("Done.")});
-        program_.environment["PATH"] =
-            std::filesystem::path(HOLON_PROGRAM).parent_path().string() + ":" +
-            program_.environment["PATH"];
+        program_.environment["PATH"] = std::filesystem::path(HOLON_PROGRAM).parent_path().string() +
+                                       ":" + program_.environment["PATH"];
     }
     // What Tab offers behind these words, the last of which is being typed.
     std::vector<std::string> bash(const std::string& line) {
@@ -37,8 +36,9 @@ protected:
     bool is_accepted_by(const std::string& shell) {
         return program_
                    .start_command({"/bin/sh", "-c",
-                                   "command -v " + shell + " >/dev/null || exit 0; holon completion " +
-                                       shell + " > script && " + shell + " -n script"})
+                                   "command -v " + shell +
+                                       " >/dev/null || exit 0; holon completion " + shell +
+                                       " > script && " + shell + " -n script"})
                    .wait()
                    .exit_code == 0;
     }

@@ -19,8 +19,8 @@ Finished shell(Program& program, const std::string& line) {
 }
 
 std::string prompt_of(Program& program, const std::string& agent) {
-    const auto entries = of_kind(program.json_of({"transcript", "--agent", agent}),
-                                 "incoming_message");
+    const auto entries =
+        of_kind(program.json_of({"transcript", "--agent", agent}), "incoming_message");
     return entries.empty() ? "" : base::string_at(entries.back().at("data").at("body"), "text");
 }
 

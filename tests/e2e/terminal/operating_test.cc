@@ -62,9 +62,10 @@ TEST(Operating, APortThatIsTakenIsNamedWithItsHolderAndAWayOut) {
     world.environment["HOLON_HOME"] = (world.folder() / "other").string();
     const auto refused = world.run({"daemon", "start"});
     EXPECT_EQ(refused.exit_code, 1);
-    EXPECT_THAT(refused.err,
-                AllOf(HasSubstr(fmt::format("port {} of 127.0.0.1 is in use by holon", world.port())),
-                      HasSubstr(std::to_string(world.pid())), HasSubstr("--port")));
+    EXPECT_THAT(
+        refused.err,
+        AllOf(HasSubstr(fmt::format("port {} of 127.0.0.1 is in use by holon", world.port())),
+              HasSubstr(std::to_string(world.pid())), HasSubstr("--port")));
     world.environment["HOLON_HOME"] = world.home().string();
 }
 
@@ -108,8 +109,8 @@ TEST(Operating, TasksAreFedReadAndStopped) {
             .contains("got hello");
     }));
     EXPECT_EQ(base::string_at(world.json_of({"task", "stop", id}), "status"), "cancelling");
-    EXPECT_TRUE(test_support::eventually(
-        [&] { return world.json_of({"task", "list"}) == json::array{}; }));
+    EXPECT_TRUE(
+        test_support::eventually([&] { return world.json_of({"task", "list"}) == json::array{}; }));
     EXPECT_EQ(base::string_at(world.json_of({"task", "output", id}), "status"), "cancelled");
     EXPECT_EQ(world.run({"task", "output", "nothing"}).exit_code, 1);
 }
@@ -154,9 +155,8 @@ TEST(Operating, ARevokedWakeUrlStaysRevokedAndTextReachesTheModelAsText) {
                                           world.url() + fresh})
                           .wait();
     EXPECT_THAT(sent.out, HasSubstr("\"ok\":true"));
-    EXPECT_TRUE(test_support::eventually([&] {
-        return world.run({"transcript", "--plain"}).out.contains("the build is red");
-    }));
+    EXPECT_TRUE(test_support::eventually(
+        [&] { return world.run({"transcript", "--plain"}).out.contains("the build is red"); }));
     EXPECT_THAT(world.run({"transcript", "--plain"}).out, Not(HasSubstr("you  Wake hint")));
 }
 

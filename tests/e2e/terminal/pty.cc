@@ -27,7 +27,8 @@ void Screen::feed(std::string_view bytes) {
         } else if (c == '\x1b') {
             size = escape(bytes);
         } else {
-            while (size < bytes.size() && (static_cast<unsigned char>(bytes[size]) & 0xC0U) == 0x80U)
+            while (size < bytes.size() &&
+                   (static_cast<unsigned char>(bytes[size]) & 0xC0U) == 0x80U)
                 ++size;
             put(bytes.substr(0, size));
         }

@@ -94,17 +94,18 @@ TEST(Terminal, TablesAndTranscriptsFitIt) {
         }
     OnTerminal transcript(program, {"transcript", "--agent", "main"});
     EXPECT_EQ(transcript.wait(), 0);
-    EXPECT_THAT(transcript.text(), AllOf(HasSubstr("you  go on, please"), HasSubstr("+++ b/new.txt"),
-                                         Not(HasSubstr("\\n"))));
+    EXPECT_THAT(transcript.text(), AllOf(HasSubstr("you  go on, please"),
+                                         HasSubstr("+++ b/new.txt"), Not(HasSubstr("\\n"))));
 }
 
 TEST(Terminal, CtrlCTwiceLeavesAtOnceAndSaysHowToResume) {
     Program program;
     Signpost reached(program.folder() / "reached");
     // It does not end when it is asked to, so that there is time for a second Ctrl-C.
-    program.script({runs(fmt::format("trap '' TERM INT; echo here > {}; while true; do sleep 1; done",
-                                     reached.path().string())),
-                    says("Done.")});
+    program.script(
+        {runs(fmt::format("trap '' TERM INT; echo here > {}; while true; do sleep 1; done",
+                          reached.path().string())),
+         says("Done.")});
     OnTerminal shown(program, {"run", "--agent", "k", "--create-agent", "go"});
     reached.wait();
     shown.type("\x03");
@@ -128,8 +129,8 @@ TEST(Terminal, AnAgentOfAnotherFolderSaysWhereItWorks) {
     EXPECT_EQ(program.run({"agent", "move", "k", "."}).exit_code, 0);
     OnTerminal moved(program, {"run", "--agent", "k", "go"}, 400);
     EXPECT_EQ(moved.wait(), 0);
-    EXPECT_THAT(moved.text(), AllOf(HasSubstr("in " + other.string()),
-                                    Not(HasSubstr("not in this folder"))));
+    EXPECT_THAT(moved.text(),
+                AllOf(HasSubstr("in " + other.string()), Not(HasSubstr("not in this folder"))));
 }
 
 TEST(Terminal, DeletingAnAgentAsksFirst) {

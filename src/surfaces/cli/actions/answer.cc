@@ -51,19 +51,19 @@ private:
 Exit wait_for_answer(const Awaited& awaited, const Context& context) {
     AnswerFinder answer_of(awaited.message);
     RunView view(context.terminal, context.clock);
-    const Exit followed = follow_until(
-        awaited.agent, awaited.after_seq, context, [&](const domain::Event& event) {
+    const Exit followed =
+        follow_until(awaited.agent, awaited.after_seq, context, [&](const domain::Event& event) {
             const bool is_over = answer_of.see(event);
             if (answer_of.is_under_way() && !awaited.json) view.on_event(event);
             return is_over;
         });
     if (followed != Exit::Success) return followed;
     if (awaited.json)
-        context.terminal.print_line(base::pretty_json(
-            json::object{{"ok", answer_of.is_good()},
-                         {"agent_id", awaited.agent},
-                         {"message_id", awaited.message},
-                         {"final_text", answer_of.text()}}));
+        context.terminal.print_line(
+            base::pretty_json(json::object{{"ok", answer_of.is_good()},
+                                           {"agent_id", awaited.agent},
+                                           {"message_id", awaited.message},
+                                           {"final_text", answer_of.text()}}));
     else if (!answer_of.text().empty())
         context.terminal.print_line(base::printable(answer_of.text(), true));
     return answer_of.is_good() ? Exit::Success : Exit::Failed;

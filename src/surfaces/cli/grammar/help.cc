@@ -13,7 +13,8 @@
 namespace cli {
 namespace {
 
-constexpr std::string_view kOverview = R"(holon keeps agents alive: it runs model turns with tools and loses no work.
+constexpr std::string_view kOverview =
+    R"(holon keeps agents alive: it runs model turns with tools and loses no work.
 Usage: holon COMMAND [OPTIONS]        holon COMMAND --help has its options
 
 Ask        run, prompt, work, task, timer, plan, approvals

@@ -1,4 +1,5 @@
-// The help texts: each fits a screen of 80 columns and kHelpLinesMax lines. The manual has the rest.
+// The help texts: each fits a screen of 80 columns and kHelpLinesMax lines. The manual has the
+// rest.
 #pragma once
 
 #include <memory>

@@ -37,8 +37,8 @@ base::Status decide(const PlanCall& call, const domain::PlanRun& run) {
     const auto& terminal = call.context.terminal;
     const auto answer = terminal.ask("Allow it? [y]es, [n]o, anything else: later  ");
     if (answer == "y" || answer == "yes") {
-        terminal.note(approved_text(TRY(
-            call.context.plans.approve(run.run_id.value, call.context.user, kApprovedFor))));
+        terminal.note(approved_text(
+            TRY(call.context.plans.approve(run.run_id.value, call.context.user, kApprovedFor))));
     } else if (answer == "n" || answer == "no") {
         TRY(call.context.plans.reject(run.run_id.value, call.context.user,
                                       "rejected at the terminal"));
@@ -55,7 +55,9 @@ base::Result<Exit> on(const ApprovalsCommand& /*command*/, const PlanCall& call)
     json::array list;
     bool is_any = false;
     for (const auto& run : runs.items) {
-        if (run.status != domain::PlanRunStatus::AwaitingApproval) continue;
+        const bool is_approved =
+            run.approval && run.approval->expires_at > call.context.clock.now();
+        if (run.status != domain::PlanRunStatus::AwaitingApproval || is_approved) continue;
         is_any = true;
         const std::string steps = steps_text(TRY(call.context.plans.show(run.run_id.value)));
         if (call.wants_json()) {
@@ -64,10 +66,10 @@ base::Result<Exit> on(const ApprovalsCommand& /*command*/, const PlanCall& call)
             list.push_back(std::move(entry));
             continue;
         }
-        const auto age = std::chrono::duration_cast<std::chrono::seconds>(
-            call.context.clock.now() - run.created_at);
-        terminal.print_line(fmt::format("{}  {}  {}", run.run_id, age_text(age.count()),
-                                        who_asks(run)));
+        const auto age = std::chrono::duration_cast<std::chrono::seconds>(call.context.clock.now() -
+                                                                          run.created_at);
+        terminal.print_line(
+            fmt::format("{}  {}  {}", run.run_id, age_text(age.count()), who_asks(run)));
         for (const auto line : base::split_lines(steps))
             for (const auto& part : wrapped(line, out_columns(terminal) - 2))
                 terminal.print_line("  " + part);

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "surfaces/cli/view/table.h"
 #include "surfaces/cli/view/times.h"
-#include "base/text.h"
 
 namespace cli {
 namespace {
@@ -56,7 +56,7 @@ TEST(Table, FitsTheTerminalAndKeepsWhatIsCopied) {
             EXPECT_LE(columns_of(line), columns) << line;
     EXPECT_THAT(table(rows, 40), testing::HasSubstr("id-0123456789"));
     EXPECT_EQ(table(rows, 20),
-              "id-0123456789\n  running · a long …\nid-2\n  漢字漢字 · short");
+              "id-0123456789\n  running · a long\n  text that says wh…\nid-2\n  漢字漢字 · short");
     EXPECT_EQ(table({}, 80), "");
 }
 

@@ -9,7 +9,8 @@ namespace cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kCellMin = 6;  // A narrower cell says nothing.
+constexpr std::size_t kCellMin = 26;  // Has room for a time.
+constexpr std::size_t kLastMin = 16;
 
 std::vector<std::size_t> widths_of(const Rows& rows) {
     std::vector<std::size_t> widths;
@@ -26,13 +27,20 @@ std::size_t total(const std::vector<std::size_t>& widths) {
            (widths.empty() ? 0 : kGap * (widths.size() - 1));
 }
 
+// How far a column may be cut.
+std::size_t least(const std::vector<std::size_t>& widths, std::size_t column) {
+    return std::min(widths[column], column + 1 == widths.size() ? kLastMin : kCellMin);
+}
+
 // Takes from the widest columns, the first excepted, until all fit. False when they cannot.
 bool narrow(std::vector<std::size_t>& widths, std::size_t columns) {
+    std::vector<std::size_t> spare(widths.size());
+    for (std::size_t i = 1; i < widths.size(); ++i) spare[i] = widths[i] - least(widths, i);
     while (total(widths) > columns) {
-        if (widths.size() < 2) return false;
-        const auto widest = std::max_element(widths.begin() + 1, widths.end());
-        if (*widest <= kCellMin) return false;
-        --*widest;
+        const auto most = std::ranges::max_element(spare);
+        if (most == spare.end() || *most == 0) return false;
+        --*most;
+        --widths[static_cast<std::size_t>(most - spare.begin())];
     }
     return true;
 }
@@ -51,7 +59,19 @@ std::string stacked(const std::vector<std::string>& cells, std::size_t columns) 
     std::string rest;
     for (std::size_t i = 1; i < cells.size(); ++i)
         if (!cells[i].empty()) rest += (rest.empty() ? "" : " · ") + cells[i];
-    return cells.front() + (rest.empty() ? "" : "\n" + fitted("  " + rest, columns));
+    if (rest.empty()) return cells.front();
+    const std::size_t room = columns > kGap ? columns - kGap : 1;
+    auto lines = wrapped(rest, room);
+    if (lines.size() > kStackedLines) {
+        auto& last = lines[kStackedLines - 1];
+        last = fitted(last + " " + lines[kStackedLines], room);
+        if (!last.ends_with("…")) last += "…";
+        last = fitted(last, room);
+        lines.resize(kStackedLines);
+    }
+    std::string text = cells.front();
+    for (const auto& line : lines) text += "\n" + std::string(kGap, ' ') + line;
+    return text;
 }
 
 }  // namespace

@@ -134,8 +134,7 @@ void TranscriptView::show_diff(std::string_view patch) {
     const std::size_t room = columns_ > margin.size() ? columns_ - margin.size() : 1;
     for (const auto line : base::split_lines(patch))
         terminal_.print_line(
-            margin +
-            diff_lines(terminal_, fitted(base::printable(base::to_utf8(line)), room)));
+            margin + diff_lines(terminal_, fitted(base::printable(base::to_utf8(line)), room)));
 }
 
 void TranscriptView::say(std::string_view who, std::string_view text) {

@@ -50,8 +50,8 @@ std::string state_text(const json::value& summary) {
     if (outcome == "completed") return "done";
     if (outcome == "continuable") return "has work to continue";
     if (outcome == "failed") return "the last turn failed";
-    const auto reason = base::enum_from<domain::WaitingReason>(
-        pointer_text(summary, "/closure/waiting_reason"));
+    const auto reason =
+        base::enum_from<domain::WaitingReason>(pointer_text(summary, "/closure/waiting_reason"));
     return reason ? waiting_text(*reason) : outcome;
 }
 
