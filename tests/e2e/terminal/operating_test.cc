@@ -181,6 +181,21 @@ TEST(Operating, ApprovalsAreAskedOneByOneWithTheExactCommand) {
     EXPECT_EQ(program.json_of({"approvals"}), json::array{});
 }
 
+TEST(Operating, AFileIsNotOverwrittenByAPlanWithoutAsking) {
+    Program program;
+    program.script({says("never asked")});
+    const auto file = program.folder() / "plan.json";
+    program.write(file, "mine");
+    const auto refused = program.run({"plan", "make", "tidy up", "--out", file.string()});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("--force"));
+    OnTerminal asked(program, {"plan", "make", "tidy up", "--out", file.string()}, 400);
+    ASSERT_TRUE(asked.shows("Overwrite it? [y/N]")) << asked.text();
+    asked.type("n\n");
+    EXPECT_EQ(asked.wait(), 1);
+    EXPECT_EQ(program.read(file), "mine");
+}
+
 TEST(Operating, PlansWithPathsThatLeaveTheVaultAreRefusedAtOnce) {
     Program program;
     program.script({says("never")});
