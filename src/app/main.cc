@@ -22,6 +22,7 @@
 #include "base/log/log.h"
 #include "base/os/crash/crash_marks.h"
 #include "base/os/signals.h"
+#include "base/text.h"
 #include "service/daemon/background.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/route.h"
@@ -30,6 +31,7 @@
 #include "service/remote/remote_plans.h"
 #include "service/remote/remote_service.h"
 #include "service/run_client.h"
+#include "surfaces/cli/actions/stdin.h"
 #include "surfaces/cli/cli.h"
 
 namespace {
@@ -50,6 +52,8 @@ std::string user_name() {
     return user != nullptr && *user != 0 ? user : "operator";
 }
 
+const std::vector kEndSignals{SIGINT, SIGTERM, SIGHUP};
+
 // The first Ctrl-C settles the turn; a second one ends the program at once, and the turn stays open
 // for --resume. Any thread.
 class RunInterrupt {
@@ -58,19 +62,41 @@ public:
         : client_(client), terminal_(terminal) {}
 
     void operator()(int) {
-        if (++count_ > 1) std::_Exit(static_cast<int>(cli::Exit::Interrupted));
+        if (++count_ > 1) leave();
         if (terminal_.err_is_terminal)
             terminal_.note("\nstopping the turn; press Ctrl-C again to leave at once");
         client_.interrupt("operator_interrupt");
     }
 
 private:
+    [[noreturn]] void leave() const {
+        if (const std::string agent = client_.agent(); !agent.empty())
+            terminal_.note(fmt::format(
+                "\nLeft at once; the turn is kept. Resume with: holon run --resume --agent {}",
+                agent));
+        std::_Exit(static_cast<int>(cli::Exit::Interrupted));
+    }
+
     service::RunClient& client_;
     const cli::Terminal& terminal_;
     int count_{0};
 };
 
-const std::vector kEndSignals{SIGINT, SIGTERM, SIGHUP};
+// Keeps a signal that comes while the runtime is being opened, for the run to be interrupted with:
+// it still ends with its result.
+class EarlySignals {
+public:
+    EarlySignals() {
+        caught_ = 0;
+        for (const int signal : kEndSignals)
+            std::signal(signal, [](int number) { caught_ = number; });
+    }
+    static bool is_caught() { return caught_ != 0; }
+
+private:
+    static inline volatile std::sig_atomic_t caught_ = 0;
+};
+
 constexpr std::chrono::milliseconds kFlushPatience = std::chrono::seconds(15);
 
 constexpr std::string_view kFault =
@@ -98,10 +124,15 @@ private:
     std::jthread thread_;
 };
 
+// Does the command make a run, and not only list them?
+bool is_run(const cli::Command& command) {
+    const auto* run = std::get_if<cli::RunCommand>(&command);
+    return run && !run->list;
+}
+
 // Others only read, and no server should be started for that.
 app::Tools tools_of(const cli::Command& command) {
-    return std::holds_alternative<cli::RunCommand>(command) ||
-                   std::holds_alternative<cli::DebugPromptCommand>(command)
+    return is_run(command) || std::holds_alternative<cli::DebugPromptCommand>(command)
                ? app::Tools::Used
                : app::Tools::Unused;
 }
@@ -113,6 +144,7 @@ app::Tools tools_of(const cli::PlanCommand& command) {
                std::is_same_v<Action, cli::PlanStatusCommand> ||
                std::is_same_v<Action, cli::PlanListCommand> ||
                std::is_same_v<Action, cli::PlanShowCommand> ||
+               std::is_same_v<Action, cli::ApprovalsCommand> ||
                std::is_same_v<Action, cli::PlanVerifyCommand> ||
                std::is_same_v<Action, cli::PlanActionsCommand> ||
                std::is_same_v<Action, cli::PlanForgetCommand>;
@@ -143,17 +175,18 @@ cli::Exit in_process(const cli::Command& command, const config::Config& config,
                      const cli::Terminal& terminal) {
     std::unique_ptr<base::CrashMarks> marks;  // Outlives the runtime, whose threads use it.
     const auto runtime = app::Runtime::open(config, tools_of(command));
-    if (!runtime) return cli::report(terminal, runtime.error());
+    if (!runtime) return cli::report(command, terminal, runtime.error());
     auto context = context_of((*runtime)->service(), (*runtime)->clock(), config, terminal);
-    if (!std::holds_alternative<cli::RunCommand>(command)) return cli::execute(command, context);
+    if (!is_run(command)) return cli::execute(command, context);
     auto opened = base::CrashMarks::open(app::marks_folder(config));
-    if (!opened) return cli::report(terminal, opened.error());
+    if (!opened) return cli::report(command, terminal, opened.error());
     marks = std::move(*opened);
     (*runtime)->service().count_crashes(marks->left());
     marks->forget_left();
     service::RunClient client((*runtime)->service());
     context.run_client = &client;
     const base::Signals signals((*runtime)->loop(), kEndSignals, RunInterrupt(client, terminal));
+    if (EarlySignals::is_caught()) client.interrupt("operator_interrupt");
     (*runtime)->loop().post([&runtime = **runtime] {
         runtime.retention().start(std::chrono::milliseconds(0));
         runtime.notifier().start();
@@ -167,20 +200,20 @@ cli::Exit in_process(const cli::Command& command, const config::Config& config,
 cli::Exit over_there(const cli::Command& command, const service::Address& address,
                      const config::Config& config, const cli::Terminal& terminal) {
     base::SystemClock clock;
-    const bool is_run = std::holds_alternative<cli::RunCommand>(command);
     service::RemoteParts parts{.address = address};
     // A run does not wait for another daemon: its error says what to do.
-    if (!is_run)
+    if (!is_run(command))
         parts.on_lost = [&](const base::Error& error) {
             terminal.note("lost the runtime (" + error.message + "); waiting for it to come back");
         };
     service::RemoteService service(std::move(parts));
     auto context = context_of(service, clock, config, terminal);
-    if (!is_run) return cli::execute(command, context);
+    if (!is_run(command)) return cli::execute(command, context);
     service::RunClient client(service);
     context.run_client = &client;
     base::AsioLoop loop;
     const base::Signals signals(loop, kEndSignals, RunInterrupt(client, terminal));
+    if (EarlySignals::is_caught()) client.interrupt("operator_interrupt");
     const LoopThread looping(loop);
     return cli::execute(command, context);
 }
@@ -205,7 +238,11 @@ cli::Exit execute(const cli::DaemonCommand& command, const config::Config& confi
     service::DaemonParts parts{.config = config,
                                .clock = clock,
                                .program = std::filesystem::read_symlink("/proc/self/exe", failed),
-                               .started_in = config.cwd};
+                               .started_in = config.cwd,
+                               .check_start = [&config] {
+                                   return app::check_run(config,
+                                                         config.model ? config.model->text() : "");
+                               }};
     if (invocation.home) parts.home_arguments = {"--home", config.home.string()};
     if (invocation.sandbox)
         parts.home_arguments.insert(parts.home_arguments.end(), {"--sandbox", *invocation.sandbox});
@@ -303,16 +340,56 @@ template <class Commands>
 bool makes_a_runtime(const Commands& commands) {
     if (std::holds_alternative<cli::ServeCommand>(commands)) return true;
     const auto* command = std::get_if<cli::Command>(&commands);
-    return command && std::holds_alternative<cli::RunCommand>(*command);
+    return command && is_run(*command);
+}
+
+// A daemon that runs can be stopped, asked and watched, however broken the settings have become
+// since. Nothing when the command needs them.
+std::optional<cli::Exit> without_settings(const cli::Invocation& invocation,
+                                          const config::Config& connection,
+                                          const base::Error& error, const cli::Terminal& terminal) {
+    const auto warn = [&] {
+        terminal.note("warning: the settings cannot be used: " +
+                      base::printable(error.message, true));
+    };
+    if (const auto* command = std::get_if<cli::DaemonCommand>(&invocation.command)) {
+        if (std::holds_alternative<cli::DaemonStartCommand>(command->action) ||
+            std::holds_alternative<cli::DaemonRestartCommand>(command->action))
+            return std::nullopt;
+        warn();
+        base::SystemClock clock;
+        service::Daemon daemon({.config = connection,
+                                .clock = clock,
+                                .program = "/proc/self/exe",
+                                .started_in = connection.cwd});
+        return cli::execute(*command, {.daemon = daemon, .terminal = terminal, .clock = clock});
+    }
+    const auto* command = std::get_if<cli::Command>(&invocation.command);
+    if (!command || is_run(*command)) return std::nullopt;
+    const auto address =
+        service::find_runtime(service::Daemon::files_of(connection), connection.server);
+    if (!address) return std::nullopt;
+    warn();
+    return over_there(*command, *address, connection, terminal);
 }
 
 cli::Exit run(int argc, char** argv) {
-    const auto terminal = cli::Terminal::standard();
-    const auto invocation = cli::parse(argc, argv);
+    auto terminal = cli::Terminal::standard();
+    auto invocation = cli::parse(argc, argv);
     if (!invocation) {
         const bool good = invocation.error().exit == cli::Exit::Success;
         std::fputs(invocation.error().text.c_str(), good ? stdout : stderr);
         return invocation.error().exit;
+    }
+    terminal.plain = invocation->plain;
+    if (terminal.plain) terminal.colours = false;
+    std::optional<EarlySignals> early;
+    if (auto* command = std::get_if<cli::Command>(&invocation->command)) {
+        if (const auto added = cli::add_standard_input(*command, terminal); !added) {
+            cli::report(*command, terminal, added.error());
+            return cli::Exit::Usage;
+        }
+        if (is_run(*command)) early.emplace();
     }
     config::Flags flags;
     if (invocation->home) flags.home = *invocation->home;
@@ -345,6 +422,12 @@ cli::Exit run(int argc, char** argv) {
     const auto config = load();
     if (!config) {
         service::notify_starter(config.error().message);
+        if (const auto connection = config::load_connection(flags, variables, cwd))
+            if (const auto exit =
+                    without_settings(*invocation, *connection, config.error(), terminal))
+                return *exit;
+        if (const auto* command = std::get_if<cli::Command>(&invocation->command))
+            return cli::report(*command, terminal, config.error());
         return cli::report(terminal, config.error());
     }
     app::guard_credentials(*config);

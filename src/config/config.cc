@@ -431,15 +431,21 @@ std::filesystem::path find_home(const Flags& flags, const Environment& environme
     return home.is_relative() ? (cwd / home).lexically_normal() : home;
 }
 
-Result<Config> load(const Flags& flags, const Environment& environment,
-                    const std::filesystem::path& cwd) {
+Result<Config> load_connection(const Flags& flags, const Environment& environment,
+                               const std::filesystem::path& cwd) {
     Config config;
     config.home = find_home(flags, environment, cwd);
     config.cwd = cwd;
     config.default_agent = lookup(environment, "HOLON_AGENT_ID").value_or("main");
     config.server = TRY(load_server(config.home, environment));
-    config.telemetry = TRY(load_telemetry(environment));
     config.workspace_dir = lookup(environment, "HOLON_WORKSPACE_DIR").value_or(cwd.string());
+    return config;
+}
+
+Result<Config> load(const Flags& flags, const Environment& environment,
+                    const std::filesystem::path& cwd) {
+    Config config = TRY(load_connection(flags, environment, cwd));
+    config.telemetry = TRY(load_telemetry(environment));
     if (const auto codex = lookup(environment, "CODEX_HOME"))
         config.codex_home = *codex;
     else

@@ -180,6 +180,11 @@ struct Flags {
 std::filesystem::path find_home(const Flags& flags, const Environment& environment,
                                 const std::filesystem::path& cwd);
 
+// What a client needs to reach the daemon: the home, its socket and address, the default agent.
+// Reads no file, so that a broken config.json keeps nobody from stopping a daemon.
+base::Result<Config> load_connection(const Flags& flags, const Environment& environment,
+                                     const std::filesystem::path& cwd);
+
 base::Result<Config> load(const Flags& flags, const Environment& environment,
                           const std::filesystem::path& cwd);
 

@@ -62,12 +62,15 @@ struct Timer {
     // Of its summary, where that is weaker than the operator's own word.
     std::optional<TrustLevel> trust{};
     std::optional<WorkItemId> work_item_id{};  // The blocked item it reminds the agent of.
+    // Fires whenever the cron expression fits in this zone, instead of at an interval.
+    std::optional<std::string> cron{};
+    std::optional<std::string> time_zone{};
     friend bool operator==(const Timer&, const Timer&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Timer, (),
                       (id, agent_id, created_at, duration_ms, interval_ms, repeat, status, summary,
                        next_fire_at, last_fired_at, fire_count, last_tick_message_id, wait_id,
-                       trust, work_item_id))
+                       trust, work_item_id, cron, time_zone))
 constexpr auto describe_fields(const Timer*) {
     return std::to_array<base::FieldDoc>({{.field = "interval_ms", .null_when_absent = true},
                                           {.field = "summary", .null_when_absent = true},

@@ -52,6 +52,7 @@ struct RunClient::News {
     std::mutex mutex;
     std::condition_variable changed;
     Batch batch;
+    std::string agent;
 };
 
 RunClient::RunClient(Service& service) : service_(service), news_(std::make_shared<News>()) {}
@@ -61,6 +62,11 @@ void RunClient::interrupt(std::string reason) {
     news_->change([&](News::Batch& batch) { batch.interrupt = std::move(reason); });
 }
 
+std::string RunClient::agent() const {
+    const std::lock_guard lock(news_->mutex);
+    return news_->agent;
+}
+
 base::Result<RunResponse> RunClient::run(const RunRequest& request, const Caller& caller,
                                          RunObserver& observer) {
     news_->forget();
@@ -68,7 +74,11 @@ base::Result<RunResponse> RunClient::run(const RunRequest& request, const Caller
         TRY(service_.start_run(request, caller, [news = news_](const base::Status& ended) {
             news->change([&](News::Batch& batch) { batch.ended = ended; });
         }));
-    observer.on_started(hold.started.agent_id, hold.started.model_ref);
+    {
+        const std::lock_guard lock(news_->mutex);
+        news_->agent = hold.started.agent_id;
+    }
+    observer.on_started(hold.started);
     TRY(follow(hold.started, observer));
     auto response = TRY(service_.run_result(hold.started.run_id));
     if (const auto finished = service_.finish_run(hold.started.run_id); !finished)

@@ -16,7 +16,7 @@ public:
     virtual ~RunObserver() = default;
     // Whether it wants events and deltas. Without them nothing is read until the run is over.
     virtual bool is_live() const { return true; }
-    virtual void on_started(const std::string& /*agent_id*/, const std::string& /*model_ref*/) {}
+    virtual void on_started(const RunStarted& /*started*/) {}
     // A committed event of the agent; all of them, in order.
     virtual void on_event(const domain::Event& /*event*/) {}
     // What the agent is doing right now. Some may be missing.
@@ -43,6 +43,9 @@ public:
 
     // Asks the run under way, or the next one, to stop its turn. Returns at once; any thread.
     void interrupt(std::string reason);
+    // The agent of the run under way, so that the run can be named when the program leaves at once;
+    // empty before it is known. Any thread.
+    std::string agent() const;
 
 private:
     struct News;

@@ -70,8 +70,8 @@ private:
 };
 
 struct Watching final : RunObserver {
-    void on_started(const std::string& agent_id, const std::string& model_ref) override {
-        seen.push_back(agent_id + " " + model_ref);
+    void on_started(const RunStarted& started) override {
+        seen.push_back(started.agent_id + " " + started.model_ref);
     }
     void on_event(const domain::Event& event) override {
         seen.push_back(fmt::format("#{}", event.event_seq));

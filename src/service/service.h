@@ -34,8 +34,9 @@
 
 namespace service {
 
-// One prompt, answered to its end. Without `agent` a private temporary agent does it and is removed
-// after a success. Paths are absolute: the runtime may have been started in another folder.
+// One prompt, answered to its end. Without `agent` a private temporary agent does it; recent_runs()
+// lists those, and retention removes them. Paths are absolute: the runtime may have been started in
+// another folder.
 struct RunRequest {
     std::string text;
     std::optional<std::string> agent{};
@@ -53,10 +54,12 @@ struct RunRequest {
     // folder the client was started in where that lies inside the project.
     std::optional<std::string> client_workspace{};
     std::optional<std::string> client_cwd{};
+    // The model that the agent asks from now on, provider/model; absent: as before.
+    std::optional<std::string> model{};
 };
 BOOST_DESCRIBE_STRUCT(RunRequest, (),
                       (text, agent, create_agent, template_, resume, trust, max_turns,
-                       workspace_root, cwd, wait_for_tasks, client_workspace, client_cwd))
+                       workspace_root, cwd, wait_for_tasks, client_workspace, client_cwd, model))
 constexpr auto describe_fields(const RunRequest*) {
     return std::to_array<base::FieldDoc>({{.field = "text", .has_default = true},
                                           {.field = "create_agent", .has_default = true},
@@ -72,9 +75,29 @@ struct RunStarted {
     std::string model_ref;                    // The model that the agent asks.
     std::optional<std::string> message_id{};  // Absent for a resumption without a text.
     std::int64_t event_seq{0};                // Events of the run come after this one.
+    std::optional<std::string> cwd{};         // The folder that the agent works in.
+    // The client was started outside of the project that the agent works in.
+    bool is_elsewhere{false};
     friend bool operator==(const RunStarted&, const RunStarted&) = default;
 };
-BOOST_DESCRIBE_STRUCT(RunStarted, (), (run_id, agent_id, model_ref, message_id, event_seq))
+BOOST_DESCRIBE_STRUCT(RunStarted, (),
+                      (run_id, agent_id, model_ref, message_id, event_seq, cwd, is_elsewhere))
+constexpr auto describe_fields(const RunStarted*) {
+    return std::to_array<base::FieldDoc>({{.field = "is_elsewhere", .has_default = true}});
+}
+
+// A run of a temporary agent, as it is listed.
+struct RecentRun {
+    std::string agent_id;
+    base::Time started_at{};
+    std::string text;                  // The beginning of its first prompt, in one line.
+    std::optional<std::string> cwd{};  // Where it works.
+    std::int64_t turns{0};
+    bool is_open{false};  // Interrupted or still at work: `run --resume` continues it.
+    friend bool operator==(const RecentRun&, const RecentRun&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RecentRun, (), (agent_id, started_at, text, cwd, turns, is_open))
+inline constexpr std::int64_t kRecentRunsMax = 1000;
 
 // Called once, on a thread of the runtime, and must return at once. Success: the run is over and
 // run_result() can be read. An Error: it cannot be followed to its end, and says what to do.
@@ -297,6 +320,10 @@ struct TimerRequest {
     std::optional<std::int64_t> interval_ms{};
     std::optional<std::string> summary{};
     std::optional<domain::TrustLevel> trust{};  // Of the summary; absent: the operator's own.
+    std::optional<base::Time> at{};             // Instead of duration_ms.
+    // Instead of both times: whenever the cron expression fits in the zone (UTC without one).
+    std::optional<std::string> cron{};
+    std::optional<std::string> time_zone{};
 };
 
 // Recover: an agent that was set aside after a fault tries again. RecoverDropMessage: it does so
@@ -386,9 +413,12 @@ public:
     // What the run has come to, from the agent's records. A turn that failed is a RunResponse.
     // Conflict while the run is not over, or when there was nothing to resume.
     virtual base::Result<RunResponse> run_result(const std::string& run_id) = 0;
-    // Cleans up after a run that is over: removes its temporary agent if the run has completed.
-    // An agent that has a name, or that did not complete, is kept.
+    // The client has read the result. Its agent is kept, a temporary one until retention removes
+    // it.
     virtual base::Status finish_run(const std::string& run_id) = 0;
+    // Runs of temporary agents that are still kept, newest first, at most `limit` of them and
+    // kRecentRunsMax.
+    virtual base::Result<std::vector<RecentRun>> recent_runs(std::int64_t limit) = 0;
 
     // Reads. None of them starts an agent or makes one, and none waits for a writer. -------------
 
@@ -522,6 +552,19 @@ public:
     virtual base::Result<domain::Task> start_task(const std::string& agent,
                                                   const TaskRequest& request,
                                                   const Caller& caller) = 0;
+    // Asks for the end of a task, softly; asked again, or after some seconds, by force. Returns its
+    // record. Conflict when it is over already.
+    virtual base::Result<domain::Task> stop_task(const std::string& agent, const std::string& task,
+                                                 const Caller& caller) = 0;
+    // Gives the command of a task something to read. Conflict when it takes no input.
+    virtual base::Result<domain::Task> send_task_input(const std::string& agent,
+                                                       const std::string& task,
+                                                       const std::string& text,
+                                                       const Caller& caller) = 0;
+    // A task of any age that is kept, in the TaskOutputSnapshot shape: its status and the end of
+    // its output.
+    virtual base::Result<json::object> task_output(const std::string& agent,
+                                                   const std::string& task) = 0;
     // A timer that wakes the agent, once or at an interval. Refused beyond the agent's bound.
     virtual base::Result<domain::Timer> create_timer(const std::string& agent,
                                                      const TimerRequest& request,
@@ -585,6 +628,14 @@ public:
     virtual base::Result<domain::WorkspaceEntry> attach_workspace(const std::string& agent,
                                                                   const std::string& path,
                                                                   const Caller& caller) = 0;
+    // Makes the folder at `path` the one that the agent works in, from its next turn on. Conflict
+    // while it is in a turn.
+    virtual base::Result<domain::WorkspaceEntry> move_agent(const std::string& agent,
+                                                            const std::string& path,
+                                                            const Caller& caller) = 0;
+    // Removes the agent with its records and its home; its projects stay. Conflict while it is in a
+    // turn or has tasks.
+    virtual base::Status delete_agent(const std::string& agent, const Caller& caller) = 0;
     // Moves the agent back to its own folder; what is attached stays attached.
     virtual base::Status exit_workspace(const std::string& agent, const Caller& caller) = 0;
     // Forgets an attached workspace. Conflict for the one the agent works in, and for its home.

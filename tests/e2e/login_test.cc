@@ -88,14 +88,14 @@ TEST_F(Login, ARejectedKeyIsNamedByWhereItIsKept) {
     server.always(test_support::status_reply(401));
     const auto by_variable = program.run({"run", "go"});
     EXPECT_EQ(by_variable.exit_code, 3);
-    EXPECT_THAT(by_variable.out,
+    EXPECT_THAT(by_variable.err,
                 HasSubstr("house rejects the key in HOUSE_KEY; set HOUSE_KEY to another one, or "
                           "store one with: holon login house"));
     server.always(test_support::says("ready"));
     ASSERT_EQ(login(kGoodKey).exit_code, 0);
     server.always(test_support::status_reply(401));
     const auto by_profile = program.run({"run", "go"});
-    EXPECT_THAT(by_profile.out, HasSubstr("house rejects the key of the credential profile house; "
+    EXPECT_THAT(by_profile.err, HasSubstr("house rejects the key of the credential profile house; "
                                           "store another one with: holon login house"));
 }
 

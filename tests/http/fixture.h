@@ -27,6 +27,36 @@ public:
     base::Status interrupt_run(const std::string& run_id, const std::string& reason) override;
     base::Result<service::RunResponse> run_result(const std::string& run_id) override;
     base::Status finish_run(const std::string& run_id) override;
+    base::Result<std::vector<service::RecentRun>> recent_runs(std::int64_t limit) override {
+        TRY(note("main", fmt::format("recent_runs {}", limit)));
+        return std::vector<service::RecentRun>{{.agent_id = "tmp_run_1", .text = "hi"}};
+    }
+    base::Result<domain::Task> stop_task(const std::string& agent, const std::string& task,
+                                         const service::Caller&) override {
+        TRY(note(agent, "stop_task " + agent + " " + task));
+        return domain::Task{.id = {task}, .agent_id = {agent}};
+    }
+    base::Result<domain::Task> send_task_input(const std::string& agent, const std::string& task,
+                                               const std::string& text,
+                                               const service::Caller&) override {
+        TRY(note(agent, "task_input " + agent + " " + task + " " + text));
+        return domain::Task{.id = {task}, .agent_id = {agent}};
+    }
+    base::Result<json::object> task_output(const std::string& agent,
+                                           const std::string& task) override {
+        TRY(note(agent, "task_output " + agent + " " + task));
+        return json::object{{"task_id", task}};
+    }
+    base::Result<domain::WorkspaceEntry> move_agent(const std::string& agent,
+                                                    const std::string& path,
+                                                    const service::Caller&) override {
+        TRY(note(agent, "move " + agent + " " + path));
+        return domain::WorkspaceEntry{.cwd = path};
+    }
+    base::Status delete_agent(const std::string& agent, const service::Caller&) override {
+        TRY(note(agent, "delete " + agent));
+        return {};
+    }
     base::Result<json::object> status(const std::string& agent) override;
     base::Result<std::vector<std::string>> agents() override;
     base::Result<std::vector<json::object>> agent_list(const service::AgentsQuery& query) override;

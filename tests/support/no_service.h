@@ -17,6 +17,9 @@ public:
     base::Status interrupt_run(const std::string&, const std::string&) override { return no(); }
     base::Result<service::RunResponse> run_result(const std::string&) override { return no(); }
     base::Status finish_run(const std::string&) override { return no(); }
+    base::Result<std::vector<service::RecentRun>> recent_runs(std::int64_t) override {
+        return no();
+    }
     Json status(const std::string&) override { return no(); }
     base::Result<std::vector<std::string>> agents() override { return no(); }
     base::Result<std::vector<json::object>> agent_list(const service::AgentsQuery&) override {
@@ -31,6 +34,20 @@ public:
         return no();
     }
     Json activity() override { return no(); }
+    base::Result<domain::Task> stop_task(const std::string&, const std::string&,
+                                         const Caller&) override {
+        return no();
+    }
+    base::Result<domain::Task> send_task_input(const std::string&, const std::string&,
+                                               const std::string&, const Caller&) override {
+        return no();
+    }
+    Json task_output(const std::string&, const std::string&) override { return no(); }
+    base::Result<domain::WorkspaceEntry> move_agent(const std::string&, const std::string&,
+                                                    const Caller&) override {
+        return no();
+    }
+    base::Status delete_agent(const std::string&, const Caller&) override { return no(); }
     base::Result<std::string> debug_prompt(const std::string&, const std::string&,
                                            domain::TrustLevel) override {
         return no();

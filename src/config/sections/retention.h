@@ -31,7 +31,7 @@ struct Retention {
     // Younger rows stay even then, so that a message that is sent again is still recognised.
     std::int64_t min_age_days{7};
     std::int64_t keep_turns{50};            // The newest of each agent stay, whatever their age.
-    std::int64_t temporary_agent_days{30};  // Agents of runs that did not complete.
+    std::int64_t temporary_agent_days{30};  // Agents of runs without --agent.
     friend bool operator==(const Retention&, const Retention&) = default;
 };
 

@@ -18,7 +18,7 @@ using store::Stream;
 constexpr Stream kStreams[] = {Stream::Messages, Stream::Events, Stream::Transcript, Stream::Briefs,
                                Stream::Tasks,    Stream::Waits,  Stream::Timers};
 
-// Did the run of this temporary agent end without completing, and has nothing happened since?
+// Is this the agent of a temporary run, and has nothing happened since?
 // Nothing of it may be open. Input that a stopped turn left behind goes with it: nobody waits.
 base::Result<bool> is_abandoned(store::Tx& tx, const domain::AgentId& id, base::Time before) {
     if (!id.value.starts_with(kTemporaryPrefix)) return false;

@@ -203,6 +203,10 @@ base::Status Daemon::end_process(pid_t pid, std::string& how) {
 base::Result<json::object> Daemon::restart(const ServeOptions& options) {
     const auto full = with_full_paths(options, parts_.started_in);
     const ServePlan plan = TRY(resolve(full, parts_.config.server));
+    if (parts_.check_start) {
+        if (const auto ready = parts_.check_start(); !ready)
+            return fail(ready.error().code, "{}; nothing was stopped", ready.error().message);
+    }
     const base::Fd lock = TRY(lock_lifecycle(files_));
     TRY(stop_locked());
     auto report = start_locked(full, plan);

@@ -34,6 +34,8 @@ struct DaemonParts {
     std::filesystem::path program;              // What to start, as `program serve …`.
     std::vector<std::string> home_arguments{};  // Say which home; empty: the environment does.
     std::filesystem::path started_in;
+    // Whether a daemon could start with this configuration; empty: not checked.
+    std::function<base::Status()> check_start{};
 };
 
 // The answers are the objects that the command line prints: `ok`, `state`, `message` and further
@@ -49,6 +51,8 @@ public:
     // Stops over the control surface, then by SIGTERM, then by SIGKILL. Success when no daemon
     // runs; leftover files are removed.
     base::Result<json::object> stop();
+    // The same as stop and start. What would keep the new daemon from starting is found before the
+    // old one is stopped, as far as it can be.
     base::Result<json::object> restart(const ServeOptions& options);
     base::Result<json::object> status();
     // Files only.

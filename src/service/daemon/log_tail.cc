@@ -1,8 +1,11 @@
 #include "service/daemon/log_tail.h"
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <array>
 
 #include "base/os/files.h"
 #include "base/text.h"
@@ -44,6 +47,81 @@ base::Result<std::vector<std::string>> log_tail(const std::filesystem::path& fil
     }
     text.resize(have);
     return last_lines(text, lines, start > 0);
+}
+
+namespace {
+
+// A log that is being written, from some place on.
+class GrowingLog {
+public:
+    explicit GrowingLog(std::filesystem::path file) : file_(std::move(file)) {}
+
+    void go_to_end() {
+        reopen();
+        struct stat info{};
+        if (fd_ && fstat(fd_.get(), &info) == 0) offset_ = info.st_size;
+    }
+    // Shows what was added. False when `show` wants no more.
+    bool show_new(const std::function<bool(const std::string&)>& show) {
+        do {
+            if (!show_rest(show)) return false;
+        } while (reopen());
+        return true;
+    }
+
+private:
+    // True when another file has the name now.
+    bool reopen() {
+        base::Fd fresh(open(file_.c_str(), O_RDONLY | O_CLOEXEC));
+        struct stat info{};
+        if (!fresh || fstat(fresh.get(), &info) != 0) return false;
+        if (fd_ && info.st_ino == inode_ && info.st_size >= offset_) return false;
+        fd_ = std::move(fresh);
+        inode_ = info.st_ino;
+        offset_ = 0;
+        return true;
+    }
+    bool show_rest(const std::function<bool(const std::string&)>& show) {
+        std::array<char, 16 * 1024> buffer{};
+        while (fd_) {
+            const ssize_t got = pread(fd_.get(), buffer.data(), buffer.size(), offset_);
+            if (got <= 0) return true;
+            offset_ += got;
+            partial_.append(buffer.data(), static_cast<std::size_t>(got));
+            for (auto end = partial_.find('\n'); end != std::string::npos;
+                 end = partial_.find('\n')) {
+                if (!show(base::to_utf8(partial_.substr(0, end)))) return false;
+                partial_.erase(0, end + 1);
+            }
+            if (partial_.size() > kTailBytesMax) partial_.clear();
+        }
+        return true;
+    }
+
+    std::filesystem::path file_;
+    base::Fd fd_;
+    ino_t inode_{0};
+    off_t offset_{0};
+    std::string partial_;
+};
+
+}  // namespace
+
+base::Status follow_log(const std::filesystem::path& file,
+                        const std::function<bool(const std::string& line)>& show) {
+    const base::Fd changes(inotify_init1(IN_CLOEXEC));
+    if (!changes) return base::fail_errno("watch " + file.string());
+    if (inotify_add_watch(changes.get(), file.parent_path().c_str(),
+                          IN_MODIFY | IN_CREATE | IN_MOVED_TO) < 0)
+        return base::fail_errno("watch " + file.parent_path().string());
+    GrowingLog log(file);
+    log.go_to_end();
+    std::array<char, 4096> news{};
+    while (log.show_new(show)) {
+        const ssize_t got = read(changes.get(), news.data(), news.size());
+        if (got < 0 && errno != EINTR) return base::fail_errno("watch " + file.string());
+    }
+    return {};
 }
 
 }  // namespace service

@@ -80,6 +80,9 @@ public:
         return runs_.result(run_id);
     }
     base::Status finish_run(const std::string& run_id) override { return runs_.finish(run_id); }
+    base::Result<std::vector<RecentRun>> recent_runs(std::int64_t limit) override {
+        return runs_.recent(limit);
+    }
 
     base::Result<json::object> status(const std::string& agent) override {
         return reads_.status(agent);
@@ -196,6 +199,27 @@ public:
     base::Result<domain::Task> start_task(const std::string& agent, const TaskRequest& request,
                                           const Caller& caller) override {
         return control_.start_task(agent, request, caller);
+    }
+    base::Result<domain::Task> stop_task(const std::string& agent, const std::string& task,
+                                         const Caller& caller) override {
+        return control_.stop_task(agent, task, caller);
+    }
+    base::Result<domain::Task> send_task_input(const std::string& agent, const std::string& task,
+                                               const std::string& text,
+                                               const Caller& caller) override {
+        return control_.send_task_input(agent, task, text, caller);
+    }
+    base::Result<json::object> task_output(const std::string& agent,
+                                           const std::string& task) override {
+        return control_.task_output(agent, task);
+    }
+    base::Result<domain::WorkspaceEntry> move_agent(const std::string& agent,
+                                                    const std::string& path,
+                                                    const Caller& caller) override {
+        return control_.move_agent(agent, path, caller);
+    }
+    base::Status delete_agent(const std::string& agent, const Caller& caller) override {
+        return runs_.remove(agent, caller);
     }
     base::Result<WorkItemsPage> work_items(const std::string& agent,
                                            const WorkItemsQuery& query) override {

@@ -4,6 +4,8 @@
 
 #include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
+#include "base/text.h"
+#include "domain/events/control.h"
 #include "domain/events/turn.h"
 #include "exec/tasks/plan_task.h"
 #include "flow/ingress/ingress.h"
@@ -23,7 +25,9 @@ constexpr std::string_view kClientLeft = "client_disconnected";
 constexpr std::string_view kRunOver = "the run is over";
 constexpr std::string_view kAnswered = "the prompt is answered";
 constexpr std::string_view kTemporaryPrefix = "tmp_";
+constexpr std::string_view kRunPrefix = "tmp_run_";
 constexpr std::int64_t kPendingChecked = 512;
+constexpr std::size_t kRunTextChars = 120;
 
 bool is_temporary(const domain::AgentId& agent) {
     return agent.value.starts_with(kTemporaryPrefix);
@@ -43,6 +47,18 @@ bool is_pending(domain::QueueStatus status) {
 
 bool is_handled(domain::QueueStatus status) {
     return !is_pending(status) && status != domain::QueueStatus::Claimed;
+}
+
+// Was the client started outside of the project, without saying where the agent is to work?
+bool is_elsewhere(const RunRequest& request, const domain::WorkspaceEntry& works_in) {
+    if (!request.client_cwd || request.workspace_root || request.cwd) return false;
+    std::error_code unresolved;
+    const auto here = std::filesystem::weakly_canonical(*request.client_cwd, unresolved);
+    for (const auto& root : {works_in.execution_root, works_in.workspace_anchor}) {
+        const auto canonical = std::filesystem::weakly_canonical(root, unresolved);
+        if (std::ranges::mismatch(canonical, here).in1 == canonical.end()) return false;
+    }
+    return true;
 }
 
 }  // namespace
@@ -104,7 +120,8 @@ LocalRuns::~LocalRuns() = default;
 
 // Which agent is to run. Writes nothing, so that a request that cannot be met leaves no trace.
 base::Result<domain::AgentId> LocalRuns::name_agent(const RunRequest& request) const {
-    domain::AgentId id{request.agent ? *request.agent : "tmp_run_" + parts_.turn.ids.hex32()};
+    domain::AgentId id{request.agent ? *request.agent
+                                     : std::string(kRunPrefix) + parts_.turn.ids.hex32()};
     if (!domain::is_agent_id(id.value))
         return fail(
             ErrorCode::InvalidInput,
@@ -121,8 +138,10 @@ base::Result<domain::AgentId> LocalRuns::name_agent(const RunRequest& request) c
     return id;
 }
 
-// The model that it would ask now. A new agent asks the default.
-base::Result<std::string> LocalRuns::model_of(const domain::AgentId& agent) const {
+// The model that it would ask now. A new agent asks the default, unless the request names one.
+base::Result<std::string> LocalRuns::model_of(const RunRequest& request,
+                                              const domain::AgentId& agent) const {
+    if (request.model) return parts_.control.name_model(*request.model);
     std::string model = parts_.models.runtime_default_model;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
         if (const auto known = TRY(tx.agent(agent)))
@@ -182,12 +201,18 @@ base::Result<homes::Creation> LocalRuns::make_home(const RunRequest& request,
 // Makes the agent if need be and puts it where it is to work. Only under its lock: another process
 // may be running it.
 base::Status LocalRuns::prepare_agent(events::Log& log, const RunRequest& request,
-                                      const domain::AgentId& id,
+                                      const domain::AgentId& id, const std::string& model,
                                       const std::optional<domain::WorkspaceEntry>& entry) {
     auto agent = TRY(log.tx().agent(id));
     if (!agent && !may_create(request)) return no_such_agent(id);
-    if (agent && !entry) return {};
+    const bool changes_model = request.model && (!agent || agent->model_override != model);
+    if (agent && !entry && !changes_model) return {};
     if (!agent) agent = TRY(parts_.control.make_agent(log, id, !request.agent, "local_process"));
+    if (changes_model) {
+        agent->model_override = model;
+        TRY(log.append(id,
+                       domain::events::AgentModelOverrideSet{{.agent_id = id, .model = model}}));
+    }
     agent->execution = parts_.turn.execution_of(id);
     if (entry) {
         TRY(log.tx().put_workspace(*entry));
@@ -204,7 +229,7 @@ base::Result<RunHold> LocalRuns::start(const RunRequest& request, const Caller& 
     if (request.text.empty() && !request.resume)
         return fail(ErrorCode::InvalidInput, "the prompt is empty; say what is to be done");
     const domain::AgentId agent = TRY(name_agent(request));
-    const std::string model = TRY(model_of(agent));
+    const std::string model = TRY(model_of(request, agent));
     TRY(parts_.check_run(model));
     const auto entry = TRY(choose_workspace(request, agent));
     std::optional<domain::Message> message;
@@ -215,11 +240,14 @@ base::Result<RunHold> LocalRuns::start(const RunRequest& request, const Caller& 
                                                .is_resident = is_resident,
                                                .ended = std::move(ended)});
     TRY(reserve(run));
+    std::optional<domain::WorkspaceEntry> works_in;
     const auto admitted = [&]() -> base::Status {
         auto home = TRY(make_home(request, agent));
         run->lock = TRY(parts_.locks.take(parts_.turn.home_of(agent), agent.value));
         TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
-            TRY(prepare_agent(log, request, agent, entry));
+            TRY(prepare_agent(log, request, agent, model, entry));
+            if (const auto known = TRY(log.tx().agent(agent)))
+                works_in = known->active_workspace_entry;
             if (message) TRY(LocalDeliveries::admit(log, *message, std::nullopt));
             run->baseline = TRY(load_baseline(log.tx(), agent));
             return {};
@@ -238,6 +266,10 @@ base::Result<RunHold> LocalRuns::start(const RunRequest& request, const Caller& 
                              .model_ref = model,
                              .event_seq = run->baseline.event_seq}};
     if (message) hold.started.message_id = message->id.value;
+    if (works_in) {
+        hold.started.cwd = works_in->cwd;
+        hold.started.is_elsewhere = is_elsewhere(request, *works_in);
+    }
     hold.lease = std::make_shared<Lease>(*this, run);
     return hold;
 }
@@ -477,17 +509,77 @@ base::Result<RunResponse> LocalRuns::result(const std::string& run_id) {
 }
 
 base::Status LocalRuns::finish(const std::string& run_id) {
-    const auto run = TRY(of_id(run_id));
-    if (!is_temporary(run->agent)) return {};
-    const auto response = TRY(result(run_id));
-    if (response.final_status != FinalStatus::Completed) return {};
-    TRY(parts_.turn.store.write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
-        return tx.erase_agent(run->agent);
+    TRY(of_id(run_id));
+    return {};
+}
+
+base::Result<std::vector<RecentRun>> LocalRuns::recent(std::int64_t limit) const {
+    std::vector<RecentRun> all;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        all.clear();
+        // Their agents are neighbours in the order of ids.
+        for (domain::AgentId after{std::string(kRunPrefix)};;) {
+            const auto page = TRY(tx.agents(after, kAgentsPageMax));
+            for (const auto& id : page) {
+                if (!id.value.starts_with(kRunPrefix)) return {};
+                if (const auto agent = tx.agent(id); agent && *agent)
+                    all.push_back({.agent_id = id.value,
+                                   .started_at = (*agent)->identity.created_at,
+                                   .turns = (*agent)->turn_index});
+            }
+            if (std::ssize(page) < kAgentsPageMax) return {};
+            after = page.back();
+        }
     }));
+    std::ranges::sort(all, std::ranges::greater{}, &RecentRun::started_at);
+    all.resize(std::min(
+        all.size(), static_cast<std::size_t>(std::clamp<std::int64_t>(limit, 0, kRecentRunsMax))));
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        for (auto& run : all) TRY(describe(tx, run));
+        return {};
+    }));
+    return all;
+}
+
+// What is read for the runs that are shown only.
+base::Status LocalRuns::describe(store::Tx& tx, RecentRun& run) {
+    const domain::AgentId id{run.agent_id};
+    if (const auto agent = TRY(tx.agent(id)); agent && agent->active_workspace_entry)
+        run.cwd = agent->active_workspace_entry->cwd;
+    const auto first = TRY(tx.messages(id, {.limit = 1, .newest_first = false}));
+    if (!first.empty())
+        run.text = base::ellipsize(
+            base::collapse_whitespace(domain::readable(first.front().record.message.body)),
+            kRunTextChars);
+    run.is_open = TRY(tx.open_attempt_of(id)).has_value() || TRY(tx.pending_count(id)) > 0;
+    return {};
+}
+
+base::Status LocalRuns::remove(const std::string& agent, const Caller& caller) {
+    TRY(check_operator(caller));
+    const domain::AgentId id{agent};
+    const auto check = [&](store::Tx& tx) -> base::Status {
+        if (!TRY(tx.agent(id))) return fail(ErrorCode::NotFound, "there is no agent '{}'", id);
+        if (TRY(tx.open_attempt_of(id)))
+            return fail(ErrorCode::Conflict,
+                        "agent {0} is in a turn; end it first with: holon agent abort {0}", id);
+        if (!TRY(tx.active_tasks(id)).empty())
+            return fail(
+                ErrorCode::Conflict,
+                "agent {0} has background tasks; stop them first with: holon agent stop {0}", id);
+        return {};
+    };
+    TRY(parts_.transactions.read(check));
+    const auto lock = TRY(parts_.locks.take(parts_.turn.home_of(id), id.value));
+    TRY(parts_.turn.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(check(tx));
+        return tx.erase_agent(id);
+    }));
+    parts_.transactions.post([this] { parts_.scheduler.timers_changed(); });
     std::error_code failed;
-    std::filesystem::remove_all(parts_.turn.home_of(run->agent), failed);
+    std::filesystem::remove_all(parts_.turn.home_of(id), failed);
     if (failed)
-        return fail(ErrorCode::Io, "could not remove the temporary agent's folder: {}",
+        return fail(ErrorCode::Io, "agent {} is removed, but its folder could not be: {}", id,
                     failed.message());
     return {};
 }

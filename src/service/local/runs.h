@@ -45,6 +45,9 @@ public:
     base::Status interrupt(const std::string& run_id, const std::string& reason);
     base::Result<RunResponse> result(const std::string& run_id);
     base::Status finish(const std::string& run_id);
+    base::Result<std::vector<RecentRun>> recent(std::int64_t limit) const;
+    // See Service::delete_agent.
+    base::Status remove(const std::string& agent, const Caller& caller);
 
     // What the scheduler reports. On the loop.
     void idle(const domain::AgentId& agent, const std::string& reason);
@@ -64,7 +67,9 @@ private:
     };
 
     base::Result<domain::AgentId> name_agent(const RunRequest& request) const;
-    base::Result<std::string> model_of(const domain::AgentId& agent) const;
+    base::Result<std::string> model_of(const RunRequest& request,
+                                       const domain::AgentId& agent) const;
+    static base::Status describe(store::Tx& tx, RecentRun& run);
     base::Result<std::optional<domain::WorkspaceEntry>> choose_workspace(
         const RunRequest& request, const domain::AgentId& agent) const;
     base::Result<domain::Message> receive(const RunRequest& request, const Caller& caller,
@@ -72,7 +77,7 @@ private:
     base::Result<homes::Creation> make_home(const RunRequest& request,
                                             const domain::AgentId& agent) const;
     base::Status prepare_agent(events::Log& log, const RunRequest& request,
-                               const domain::AgentId& id,
+                               const domain::AgentId& id, const std::string& model,
                                const std::optional<domain::WorkspaceEntry>& entry);
 
     base::Status reserve(const RunPtr& run);

@@ -128,14 +128,24 @@ TEST_F(RunsTest, AProcessThatEndsWithItsRunStartsNoOtherTurn) {
     EXPECT_EQ(pending(), 1);  // For the next process.
 }
 
-TEST_F(RunsTest, ATemporaryAgentGoesWithTheSuccessOfItsRun) {
+TEST_F(RunsTest, ATemporaryAgentStaysListedUntilItIsDeleted) {
     serve();
     const auto response = run({.text = "hi"});
     ASSERT_TRUE(response) << response.error().message;
     EXPECT_EQ(response->final_text, "hello");
     EXPECT_TRUE(response->agent_id.starts_with("tmp_run_"));
+    const auto runs = service_->recent_runs(10).value();
+    ASSERT_EQ(runs.size(), 1U);
+    EXPECT_EQ(runs[0].agent_id, response->agent_id);
+    EXPECT_EQ(runs[0].text, "hi");
+    EXPECT_EQ(runs[0].turns, 1);
+    EXPECT_FALSE(runs[0].is_open);
+    EXPECT_TRUE(service_->agent_list({})->empty());
+    ASSERT_TRUE(service_->delete_agent(response->agent_id, {}));
     EXPECT_FALSE(service_->status(response->agent_id));
     EXPECT_FALSE(std::filesystem::exists(home_ / response->agent_id));
+    EXPECT_TRUE(service_->recent_runs(10)->empty());
+    EXPECT_EQ(service_->delete_agent("nobody", {}).error().code, base::ErrorCode::NotFound);
 }
 
 TEST_F(RunsTest, ARequestThatCannotBeMetLeavesNoTrace) {

@@ -29,7 +29,7 @@ private:
 };
 
 struct Seen final : RunObserver {
-    void on_started(const std::string& agent_id, const std::string&) override { agent = agent_id; }
+    void on_started(const RunStarted& started) override { agent = started.agent_id; }
     void on_event(const domain::Event& event) override { kinds.push_back(event.kind); }
     std::string agent;
     std::vector<std::string> kinds;

@@ -283,7 +283,10 @@ TEST_F(TriggersTest, ARevokedUrlFailsAndItsRecordsStay) {
     loop_.run();
     EXPECT_THAT(service.status("main").value().at("active_external_triggers").as_array(),
                 testing::SizeIs(0));
-    const auto after = trigger();
+    EXPECT_EQ(service.external_trigger("main", false, operator_).error().code,
+              base::ErrorCode::Conflict)
+        << "it stays revoked when it is only looked at";
+    const auto after = trigger(true);
     EXPECT_NE(base::string_at(after, "trigger_url"), base::string_at(before, "trigger_url"));
     EXPECT_TRUE(post(token()));
 }

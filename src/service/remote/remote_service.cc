@@ -21,6 +21,10 @@ std::string agent_path(const std::string& agent, std::string_view rest) {
     return fmt::format("/agents/{}{}", base::percent_encoded(agent), rest);
 }
 
+std::string task_path(const std::string& task, std::string_view rest) {
+    return fmt::format("/tasks/{}{}", base::percent_encoded(task), rest);
+}
+
 std::string run_path(const std::string& run_id) {
     return "/control/runs/" + base::percent_encoded(run_id);
 }
@@ -113,6 +117,11 @@ base::Result<RunResponse> RemoteService::run_result(const std::string& run_id) {
 base::Status RemoteService::finish_run(const std::string& run_id) {
     TRY(client_.post(run_path(run_id) + "/finish", json::object{}));
     return {};
+}
+
+base::Result<std::vector<RecentRun>> RemoteService::recent_runs(std::int64_t limit) {
+    return decode_list<RecentRun>(TRY(client_.get(fmt::format("/control/runs?limit={}", limit))),
+                                  "/control/runs");
 }
 
 base::Result<json::object> RemoteService::status(const std::string& agent) {
@@ -293,6 +302,37 @@ base::Result<domain::AgentIdentity> RemoteService::create_agent(
                                          "create");
 }
 
+base::Result<domain::Task> RemoteService::stop_task(const std::string& agent,
+                                                    const std::string& task,
+                                                    const Caller& /*caller*/) {
+    return decode<domain::Task>(TRY(control(agent, task_path(task, "/stop"), {})), "task");
+}
+
+base::Result<domain::Task> RemoteService::send_task_input(const std::string& agent,
+                                                          const std::string& task,
+                                                          const std::string& text,
+                                                          const Caller& /*caller*/) {
+    return decode<domain::Task>(TRY(control(agent, task_path(task, "/input"), {{"text", text}})),
+                                "task");
+}
+
+base::Result<json::object> RemoteService::task_output(const std::string& agent,
+                                                      const std::string& task) {
+    return get_object(agent_path(agent, task_path(task, "/output")));
+}
+
+base::Result<domain::WorkspaceEntry> RemoteService::move_agent(const std::string& agent,
+                                                               const std::string& path,
+                                                               const Caller& /*caller*/) {
+    return decode<domain::WorkspaceEntry>(TRY(control(agent, "/workspace/move", {{"path", path}})),
+                                          "workspace");
+}
+
+base::Status RemoteService::delete_agent(const std::string& agent, const Caller& /*caller*/) {
+    TRY(control(agent, "/delete", {}));
+    return {};
+}
+
 base::Result<std::vector<json::object>> RemoteService::templates() {
     return decode_list<json::object>(TRY(client_.get("/templates")), "templates");
 }
@@ -403,6 +443,9 @@ base::Result<domain::Timer> RemoteService::create_timer(const std::string& agent
     put(body, "interval_ms", request.interval_ms);
     put(body, "summary", request.summary);
     put(body, "trust", request.trust);
+    put(body, "at", request.at);
+    put(body, "cron", request.cron);
+    put(body, "time_zone", request.time_zone);
     return decode<domain::Timer>(TRY(control(agent, "/timers", body)), "timer");
 }
 

@@ -26,6 +26,7 @@ public:
     base::Status interrupt_run(const std::string& run_id, const std::string& reason) override;
     base::Result<RunResponse> run_result(const std::string& run_id) override;
     base::Status finish_run(const std::string& run_id) override;
+    base::Result<std::vector<RecentRun>> recent_runs(std::int64_t limit) override;
     base::Result<json::object> status(const std::string& agent) override;
     base::Result<std::vector<std::string>> agents() override;
     base::Result<std::vector<json::object>> agent_list(const AgentsQuery& query) override;
@@ -67,6 +68,17 @@ public:
     base::Result<domain::AgentIdentity> create_agent(
         const std::string& agent, const std::optional<std::string>& template_name,
         const Caller& caller) override;
+    base::Result<domain::Task> stop_task(const std::string& agent, const std::string& task,
+                                         const Caller& caller) override;
+    base::Result<domain::Task> send_task_input(const std::string& agent, const std::string& task,
+                                               const std::string& text,
+                                               const Caller& caller) override;
+    base::Result<json::object> task_output(const std::string& agent,
+                                           const std::string& task) override;
+    base::Result<domain::WorkspaceEntry> move_agent(const std::string& agent,
+                                                    const std::string& path,
+                                                    const Caller& caller) override;
+    base::Status delete_agent(const std::string& agent, const Caller& caller) override;
     base::Result<std::vector<json::object>> templates() override;
     base::Result<std::vector<json::object>> skills(const std::string& agent) override;
     base::Result<json::object> skill(const std::string& agent, const std::string& name) override;

@@ -72,7 +72,11 @@ std::string tool_summary(const domain::Event& event) {
         return fmt::format("Sandbox denied {} ({})", denied->what, denied->rule);
     if (const auto done = read<ToolExecuted>(event)) {
         const auto cmd = done->exec_command_cmd.value_or("");
-        return with_detail(tool_or(done->tool_name), cmd.empty() ? done->summary : cmd);
+        if (cmd.empty()) return with_detail(tool_or(done->tool_name), done->summary);
+        // The outcome stays visible, however long the command is.
+        const std::string outcome = " → " + outcome_of(*done);
+        const std::size_t room = kSummaryChars - std::min(kSummaryChars, base::char_count(outcome));
+        return one_line(with_detail(tool_or(done->tool_name), cmd), room) + outcome;
     }
     if (const auto refused = read<ToolCallRefused>(event))
         return with_detail(tool_or(refused->tool_name) + " was not run", refused->reason);
@@ -224,6 +228,21 @@ PresentedEvent present(const domain::Event& event) {
             .body = body_of(event),
             .summary = std::move(summary),
             .source_event_kind = event.kind};
+}
+
+std::string outcome_of(const ToolExecuted& done) {
+    if (!done.exec_command_cmd) return "";
+    if (const auto* code = done.exit_status ? done.exit_status->if_int64() : nullptr)
+        return fmt::format("exit {}", *code);
+    if (done.status != domain::ResultStatus::Ok) return std::string(base::enum_name(done.status));
+    // No exit code: a signal ended it, or it has not ended. Its summary says which.
+    constexpr std::string_view kSignal = "ended by signal ";
+    if (const auto at = done.summary.find(kSignal); at != std::string::npos) {
+        std::string text = done.summary.substr(at);
+        while (text.ends_with('.')) text.pop_back();
+        return one_line(text);
+    }
+    return done.summary.contains("ended") ? "ended early" : "continues in the background";
 }
 
 std::optional<DisplayMode> parse_display_mode(std::string_view text) {

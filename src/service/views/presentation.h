@@ -10,6 +10,7 @@
 
 #include "base/typed.h"
 #include "domain/events/kinds.h"
+#include "domain/events/tools.h"
 #include "domain/record.h"
 
 namespace views {
@@ -40,6 +41,10 @@ BOOST_DESCRIBE_STRUCT(PresentedEvent, (),
                       (visibility, category, title, body, summary, source_event_kind))
 
 PresentedEvent present(const domain::Event& event);
+
+// How a command or another call ended, in a few words: "exit 2", "ended by signal 9", "continues in
+// the background", "timeout"; empty where there is nothing to add to its summary.
+std::string outcome_of(const domain::events::ToolExecuted& done);
 
 // 3, 4, 5
 constexpr int number_of(DisplayMode mode) {

@@ -1,13 +1,28 @@
 #include "surfaces/cli/cli.h"
 
 #include "base/text.h"
+#include "service/error_code.h"
 #include "surfaces/cli/actions/actions.h"
+#include "surfaces/cli/view/run_view.h"
 
 namespace cli {
 
 Exit report(const Terminal& terminal, const base::Error& error) {
     terminal.note("Error: " + base::printable(error.message, true));
     return Exit::Error;
+}
+
+json::object error_document(const base::Error& error) {
+    return {
+        {"ok", false}, {"error", base::to_utf8(error.message)}, {"code", service::code_of(error)}};
+}
+
+Exit report(const Command& command, const Terminal& terminal, const base::Error& error) {
+    if (const auto* run = std::get_if<RunCommand>(&command)) {
+        if (run->json) terminal.print_line(base::pretty_json(error_document(error)));
+        if (run->stream_json) StreamView(terminal).fail(error);
+    }
+    return report(terminal, error);
 }
 
 std::string pointer_text(const json::value& value, std::string_view pointer) {
@@ -46,7 +61,7 @@ Exit settle(const Terminal& terminal, Exit exit) {
 
 Exit give(const Terminal& terminal, bool json, const Answered& answer) {
     if (!answer) return report(terminal, answer.error());
-    const bool as_json = json || !terminal.out_is_terminal;
+    const bool as_json = json || !terminal.is_for_people();
     terminal.print_line(as_json ? base::pretty_json(answer->data) : answer->text);
     return settle(terminal, answer->exit);
 }

@@ -76,7 +76,9 @@ Exit report(const Terminal& terminal, const base::Error& error);
 // `exit`, or an error when the output could not be written.
 Exit settle(const Terminal& terminal, Exit exit);
 
-// The text form of a run's result; see the reference of the `run` command.
-std::string run_text(const service::RunResponse& response);
+// The document that a program gets instead of a result: {ok: false, error, code}.
+json::object error_document(const base::Error& error);
+// The same as report(), and for a run in JSON the document on standard output.
+Exit report(const Command& command, const Terminal& terminal, const base::Error& error);
 
 }  // namespace cli

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "surfaces/cli/view/times.h"
 #include "tests/support/captured_terminal.h"
 #include "tests/support/no_service.h"
 
@@ -74,10 +75,20 @@ public:
                                                         const service::ListQuery&) override {
         return service::Listed<domain::Brief>{};
     }
-    base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t,
-                                                    std::int64_t) override {
-        return history;
+    base::Result<std::vector<domain::Event>> events(const std::string&, std::int64_t after_seq,
+                                                    std::int64_t limit) override {
+        std::vector<domain::Event> page;
+        for (const auto& event : history)
+            if (event.event_seq > after_seq && std::ssize(page) < limit) page.push_back(event);
+        return page;
     }
+    base::Result<std::int64_t> newest_event(const std::string&) override {
+        return history.empty() ? 0 : history.back().event_seq;
+    }
+    base::Result<std::vector<service::RecentRun>> recent_runs(std::int64_t) override {
+        return runs;
+    }
+    std::vector<service::RecentRun> runs{};
     json::value closure{{"outcome", "completed"}};
     json::array deliveries{};
 };
@@ -102,15 +113,14 @@ TEST_F(Cli, AListIsJsonInAPipeAndATableOnATerminal) {
     EXPECT_EQ(run(AgentListCommand{}, piped), Exit::Success);
     EXPECT_EQ(base::parse_json(piped.out()).value(), json::value(json::array{service.listed[0]}));
     EXPECT_EQ(run(AgentListCommand{}, shown), Exit::Success);
-    EXPECT_THAT(shown.out(), testing::StartsWith("k "));
-    EXPECT_THAT(shown.out(), testing::HasSubstr("asleep            2 pending  idle\n"));
+    EXPECT_EQ(shown.out(), "k  asleep  2 pending  idle\n");
 }
 
 TEST_F(Cli, AStatusIsJsonInAPipeAndLinesOnATerminal) {
     EXPECT_EQ(run(StatusCommand{.agent = "k"}, piped), Exit::Success);
     EXPECT_EQ(base::parse_json(piped.out()).value(), json::value(*service.status("k")));
     EXPECT_EQ(run(StatusCommand{}, shown), Exit::Success);
-    EXPECT_THAT(shown.out(), testing::StartsWith("agent      main\nstatus     awake_idle\n"));
+    EXPECT_THAT(shown.out(), testing::StartsWith("agent      main\nstatus     ready\n"));
 }
 
 // contract: CLOSE-10
@@ -199,24 +209,41 @@ TEST_F(Cli, AnInterruptedRunSaysHowToResume) {
     EXPECT_THAT(piped.err(), testing::HasSubstr("holon run --resume --agent k"));
 }
 
-TEST_F(Cli, ATranscriptShowsWhoSaidWhatWithoutItsEscapes) {
+TEST_F(Cli, ATranscriptShowsWhoSaidWhatAndWhenWithoutItsEscapes) {
     service.entries = {
         {.kind = domain::TranscriptKind::IncomingMessage,
-         .data = {{"body", {{"text", "look\nclosely"}}}}},
+         .data = {{"origin", {{"kind", "operator"}}}, {"body", {{"text", "look\nclosely"}}}}},
+        {.kind = domain::TranscriptKind::IncomingMessage,
+         .data = {{"origin", {{"kind", "system"}}}, {"body", {{"text", "wake up"}}}}},
         {.kind = domain::TranscriptKind::AssistantRound,
-         .data = {{"blocks", json::array{{{"type", "text"}, {"text", "\x1b[2Jyes"}},
-                                         {{"type", "tool_use"}, {"name", "Sleep"}}}}}},
+         .data = {{"blocks",
+                   json::array{{{"type", "text"}, {"text", "\x1b[2Jyes"}},
+                               {{"type", "tool_use"}, {"name", "Sleep"}},
+                               {{"type", "tool_use"}, {"name", "X"}, {"input", {{"cmd", "make"}}}},
+                               {{"type", "tool_use"},
+                                {"name", "ApplyPatch"},
+                                {"input", {{"patch", "--- a/f\n+++ b/f\n@@\n-old\n+new"}}}}}}}},
         {.kind = domain::TranscriptKind::ToolResults,
          .data = {{"results", json::array{{{"is_error", true}, {"content", "no"}}}}}}};
     EXPECT_EQ(run(TranscriptCommand{}, shown), Exit::Success);
-    EXPECT_EQ(shown.out(),
-              " operator  look\n"
-              "           closely\n"
-              "    agent  \\x1b[2Jyes\n"
-              "    calls  Sleep \n"
-              "    error  no\n");
+    const std::string clock = local_clock(base::Time{});
+    const std::string margin(26, ' ');
+    EXPECT_EQ(shown.out(), local_day(base::Time{}) + "\n" +           //
+                               clock + "       you  look\n" +         //
+                               margin + "closely\n" +                 //
+                               clock + "   runtime  wake up\n" +      //
+                               clock + "     agent  \\x1b[2Jyes\n" +  //
+                               margin.substr(0, 19) + "calls  Sleep\n" + margin.substr(0, 19) +
+                               "calls  $ make\n" + margin.substr(0, 19) +
+                               "patch  ApplyPatch\n" +  //
+                               margin + "--- a/f\n" +   //
+                               margin + "+++ b/f\n" +   //
+                               margin + "@@\n" +        //
+                               margin + "-old\n" +      //
+                               margin + "+new\n" +      //
+                               clock + "     error  no\n");
     EXPECT_EQ(run(TranscriptCommand{}, piped), Exit::Success);
-    EXPECT_EQ(base::parse_json(piped.out()).value().as_array().size(), 3U);
+    EXPECT_EQ(base::parse_json(piped.out()).value().as_array().size(), 4U);
     EXPECT_EQ(run(TranscriptCommand{.limit = 2, .before = "17"}, piped), Exit::Success);
     EXPECT_EQ(service.last_list.limit, 2);
     EXPECT_EQ(service.last_list.before, "17");
@@ -246,28 +273,51 @@ TEST_F(Cli, EventsAreOneObjectALine) {
     EXPECT_THAT(kinds, testing::ElementsAre("a", "b"));
 }
 
-TEST(RunText, ListsItsPartsInOrder) {
-    service::RunResponse response{.final_status = service::FinalStatus::Completed};
-    EXPECT_EQ(run_text(response), "The run ended without a result.");
-    response.final_text = "Text.";
-    EXPECT_EQ(run_text(response), "Text.");
-    response.final_status = service::FinalStatus::Waiting;
-    response.waiting_reason = domain::WaitingReason::AwaitingTimer;
-    response.sleep_reason = "tired";
-    response.token_usage = {.input_tokens = 3, .output_tokens = 4, .total_tokens = 7};
-    response.provider_cache_usage = service::CacheSummary{
-        .read_input_tokens = 1, .creation_input_tokens = 2, .hit_rate = 0.333};
-    EXPECT_EQ(run_text(response),
-              "Text.\n\nRun status: waiting\n\nWaiting reason: awaiting_timer\n\nSleep reason: "
-              "tired\n\nToken usage: input 3, output 4, total 7\n\nProvider cache: read 1, created "
-              "2, hit rate 33.3%");
-    response.provider_cache_usage->hit_rate.reset();
-    EXPECT_THAT(run_text(response), testing::EndsWith("hit rate n/a"));
-    response.tasks = {{{"task", {{"status", "completed"}, {"summary", "Command: make"}}}},
-                      {{"task", {{"status", "failed"}, {"kind", "command_task"}}}}};
-    EXPECT_THAT(run_text(response),
-                testing::EndsWith("\n\nTasks:\n- [completed] Command: make\n- [failed] "
-                                  "command_task"));
+TEST_F(Cli, EventsAreShownToTheLastOrItIsSaidHowManyMoreThereAre) {
+    for (std::int64_t seq = 1; seq <= 1300; ++seq) service.history.push_back({.event_seq = seq});
+    EXPECT_EQ(run(EventsCommand{}, piped), Exit::Success);
+    EXPECT_EQ(base::split_lines(piped.out()).size(), 1300U);
+    EXPECT_EQ(piped.err(), "");
+    const CapturedTerminal part;
+    EXPECT_EQ(run(EventsCommand{.limit = 600}, part), Exit::Success);
+    EXPECT_EQ(base::split_lines(part.out()).size(), 600U);
+    EXPECT_EQ(part.err(), "There are 700 more events: holon events --after-seq 600\n");
+}
+
+TEST_F(Cli, TheLastRunIsContinuedAndThatOfThisFolderFirst) {
+    service.response = service::RunResponse{.agent_id = "k"};
+    EXPECT_EQ(run(RunCommand{.continues = true}, piped), Exit::Error);
+    EXPECT_THAT(piped.err(), testing::HasSubstr("no earlier run"));
+    service.runs = {{.agent_id = "tmp_run_2", .text = "second", .cwd = "/other"},
+                    {.agent_id = "tmp_run_1", .text = "first", .cwd = "/here"}};
+    const CapturedTerminal captured;
+    const RunCommand again{.request = {.text = "more"}, .continues = true};
+    EXPECT_EQ(
+        execute(
+            again,
+            {.service = service, .terminal = captured.terminal, .clock = clock, .cwd = "/here"}),
+        Exit::Success);
+    EXPECT_EQ(service.requested.agent, "tmp_run_1");
+    EXPECT_EQ(run(again, captured), Exit::Success);
+    EXPECT_EQ(service.requested.agent, "tmp_run_2");
+    EXPECT_EQ(run(RunCommand{.list = true}, shown), Exit::Success);
+    EXPECT_THAT(shown.out(), testing::HasSubstr("tmp_run_1"));
+    EXPECT_THAT(shown.out(), testing::HasSubstr("second"));
+}
+
+TEST_F(Cli, ARunInJsonThatCannotBeginStillPrintsADocument) {
+    service.response = base::fail(base::ErrorCode::Unavailable, "not here");
+    EXPECT_EQ(run(RunCommand{.json = true}, piped), Exit::Error);
+    EXPECT_EQ(base::parse_json(piped.out()).value(),
+              (json::value{{"ok", false}, {"error", "not here"}, {"code", "unavailable"}}));
+    EXPECT_EQ(piped.err(), "Error: not here\n");
+}
+
+TEST_F(Cli, PlainTextIsPrintedIntoAPipeOnRequest) {
+    CapturedTerminal captured;
+    captured.terminal.plain = true;
+    EXPECT_EQ(run(StatusCommand{}, captured), Exit::Success);
+    EXPECT_THAT(captured.out(), testing::StartsWith("agent      main\n"));
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ TEST(RunClient, TheDaemonRunsTheTurnAndNoOtherProcessDoes) {
         EXPECT_EQ(base::string_at(result, "final_status"), "completed");
         EXPECT_EQ(base::string_at(result, "final_text"), "From the daemon.");
     }
-    EXPECT_EQ(agents_on_disk(world), (std::vector<std::string>{"k", "main"}));
+    EXPECT_THAT(agents_on_disk(world),
+                testing::ElementsAre("k", "main", testing::StartsWith("tmp_run_")));
     world.daemon({"stop"});
     EXPECT_EQ(base::string_at(world.json_of({"run", "--json", "go"}), "final_text"),
               "From a runtime of the client.");
@@ -78,7 +79,7 @@ TEST(RunClient, ShowsItsProgressAndTheAnswer) {
     world.daemon({"start"});
     const auto finished = world.run({"run", "say hello"});
     EXPECT_EQ(finished.exit_code, 0);
-    EXPECT_EQ(finished.out, "All done.\n\nToken usage: input 17, output 8, total 25\n");
+    EXPECT_EQ(finished.out, "All done.\n");
     EXPECT_THAT(finished.err, HasSubstr("Let me look."));
     EXPECT_THAT(finished.err, HasSubstr("echo hello > greeting.txt"));
     EXPECT_THAT(finished.err, HasSubstr("completed in"));
@@ -130,7 +131,7 @@ TEST(RunClient, InterruptsTheTurnInTheDaemonAndResumesIt) {
     running.send(SIGINT);
     const auto finished = running.wait();
     EXPECT_EQ(finished.exit_code, 130);
-    EXPECT_EQ(finished.out, "Run status: interrupted\n");
+    EXPECT_EQ(finished.out, "");
     EXPECT_THAT(finished.err, HasSubstr("holon run --resume --agent k"));
     EXPECT_FALSE(group_is_alive(group));
     const auto aborted = world.events("k", "message_processing_aborted");
@@ -197,7 +198,7 @@ TEST(RunClient, SaysWhatToDoWhenTheDaemonIsKilled) {
     ASSERT_EQ(kill(daemon, SIGKILL), 0);
     const auto finished = running.wait();
     EXPECT_EQ(finished.exit_code, 1);
-    EXPECT_EQ(finished.out, "");
+    EXPECT_EQ(base::string_at(base::parse_json(finished.out).value(), "code"), "unavailable");
     EXPECT_EQ(base::split_lines(finished.err).size(), 1U) << finished.err;
     EXPECT_THAT(finished.err, HasSubstr("holon daemon start"));
     EXPECT_THAT(finished.err, HasSubstr("holon tail -f --agent k"));

@@ -26,6 +26,26 @@ std::string in_quotes(std::string_view text) {
     return "'" + base::printable(base::to_utf8(text)) + "'";
 }
 
+// What stands behind an opening brace in the texts of a value, as far as it could be a name.
+std::set<std::string> words_in_braces(const json::value& value) {
+    std::set<std::string> words;
+    if (value.is_string()) {
+        const std::string_view text = value.get_string();
+        for (auto at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+            std::size_t end = at + 1;
+            while (end < text.size() &&
+                   (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
+                ++end;
+            if (end > at + 1) words.emplace(text.substr(at + 1, end - at - 1));
+        }
+    } else if (const auto* array = value.if_array()) {
+        for (const auto& item : *array) words.merge(words_in_braces(item));
+    } else if (const auto* object = value.if_object()) {
+        for (const auto& member : *object) words.merge(words_in_braces(member.value()));
+    }
+    return words;
+}
+
 class Checker {
 public:
     Checker(Checked& checked, const tools::Registry& registry)
@@ -150,6 +170,7 @@ private:
         for (const auto& found : find_refs(step.args, names, at(i, "/args")))
             check_ref(i, found.ref, found.pointer);
         check_loop_names(step.args, names, at(i, "/args"));
+        check_spelling(step.args, names, at(i, "/args"));
         if (!step.foreach) return;
         const std::string path = at(i, "/foreach/from");
         const auto from = exact_ref(step.foreach->from, {});
@@ -260,6 +281,23 @@ private:
                     fault(found.pointer,
                           fmt::format("{} belongs to the loop of another step", found.ref.text),
                           "Give this step its own foreach, or double the braces to mean the text.");
+        }
+    }
+
+    // "{ide.text}" in a loop over ideas would go out as it stands, too.
+    void check_spelling(const json::value& value, const LoopNames& own, const std::string& path) {
+        if (own.item.empty()) return;
+        for (const auto& word : words_in_braces(value)) {
+            if (word == own.item || word == own.index || loop_names_.contains(word)) continue;
+            const std::string near = base::nearest(word, std::vector{own.item, own.index});
+            if (near.empty()) continue;
+            for (const auto& found : find_refs(value, {.item = word}, path))
+                if (found.ref.source == RefSource::Item)
+                    fault(
+                        found.pointer,
+                        fmt::format("{}: this loop has no variable {}", found.ref.text,
+                                    in_quotes(word)),
+                        fmt::format("Did you mean {}? Double the braces to mean the text.", near));
         }
     }
 

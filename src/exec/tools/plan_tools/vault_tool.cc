@@ -74,6 +74,17 @@ base::Status check_fit(const tools::ToolSpec& spec, const json::value& args) {
                       faults.front().pointer, faults.front().message);
 }
 
+// A path that leaves the vault by the way it is written does so in every run.
+std::optional<domain::ToolError> path_fault(const json::value& args) {
+    for (const char* name : {"path", "folder", "from", "to"}) {
+        const auto* path = base::find(args, name);
+        if (!path || !path->is_string()) continue;
+        if (const auto checked = vault::checked_path(path->get_string()); !checked)
+            return checked.error();
+    }
+    return std::nullopt;
+}
+
 class ReadTool final : public tools::Tool {
 public:
     ReadTool(const Kit& kit, About about, Reader reader)
@@ -82,6 +93,9 @@ public:
           reader_(std::make_shared<const Reader>(std::move(reader))),
           spec_(spec_of(std::move(about), domain::RiskLevel::ReadOnly)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
+    std::optional<domain::ToolError> check(const json::value& args) const override {
+        return path_fault(args);
+    }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
@@ -133,6 +147,9 @@ public:
           change_(std::make_shared<const Change>(std::move(change))),
           spec_(spec_of(std::move(about), domain::RiskLevel::Writes)) {}
     const tools::ToolSpec& spec() const override { return spec_; }
+    std::optional<domain::ToolError> check(const json::value& args) const override {
+        return path_fault(args);
+    }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
                                           results::ArtifactSink& sink, tools::Done done) override {

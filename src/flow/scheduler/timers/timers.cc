@@ -1,6 +1,7 @@
 #include "flow/scheduler/timers/timers.h"
 
 #include "agent/identity/transition.h"
+#include "base/calendar/calendar.h"
 #include "base/text.h"
 #include "domain/events/waiting.h"
 #include "flow/admission/admission.h"
@@ -66,10 +67,13 @@ base::Result<bool> expire_wait(events::Log& log, const domain::WaitId& id) {
     return true;
 }
 
-base::Status check(const TimerRequest& request) {
+base::Status check(const TimerRequest& request, base::Time now) {
     if (request.duration_ms < 0 || request.duration_ms > kTimerMsMax)
         return fail(ErrorCode::InvalidInput, "duration_ms is {}; it must be from 0 to {}",
                     request.duration_ms, kTimerMsMax);
+    if (request.at && *request.at > now + std::chrono::milliseconds(kTimerMsMax))
+        return fail(ErrorCode::InvalidInput, "{} is more than a year away",
+                    base::to_text(*request.at));
     if (request.interval_ms &&
         (*request.interval_ms < kIntervalMsMin || *request.interval_ms > kTimerMsMax))
         return fail(ErrorCode::InvalidInput, "interval_ms is {}; it must be from {} to {}",
@@ -77,10 +81,30 @@ base::Status check(const TimerRequest& request) {
     return {};
 }
 
+// To the first time of its cron expression after `now`. A zone that the system has lost since ends
+// it.
+Fired move_on_calendar(Fired fired, base::Time now) {
+    auto& timer = fired.timer;
+    auto next = fired.due;
+    while (next <= now) {
+        const auto found = calendar::next_cron(*timer.cron, timer.time_zone.value_or("UTC"),
+                                               fired.missed < kMissedCounted ? next : now);
+        if (!found) {
+            timer.status = TimerStatus::Completed;
+            timer.next_fire_at.reset();
+            return fired;
+        }
+        next = *found;
+        if (next <= now) ++fired.missed;
+    }
+    timer.next_fire_at = next;
+    return fired;
+}
+
 }  // namespace
 
 base::Result<Timer> create_timer(events::Log& log, const TimerRequest& request) {
-    TRY(check(request));
+    TRY(check(request, log.now()));
     if (TRY(log.tx().active_timer_count(request.agent_id)) >= kTimersPerAgentMax)
         return fail(ErrorCode::Refused, "agent {} already has {} timers; cancel some first",
                     request.agent_id, kTimersPerAgentMax);
@@ -91,6 +115,17 @@ base::Result<Timer> create_timer(events::Log& log, const TimerRequest& request) 
                 .interval_ms = request.interval_ms,
                 .repeat = request.interval_ms.has_value(),
                 .next_fire_at = log.now() + std::chrono::milliseconds(request.duration_ms)};
+    if (request.at) {
+        timer.next_fire_at = std::max(*request.at, log.now());
+        timer.duration_ms = base::millis_between(log.now(), *timer.next_fire_at);
+    }
+    if (request.cron) {
+        timer.next_fire_at = TRY(calendar::next_cron(*request.cron, request.time_zone, log.now()));
+        timer.duration_ms = base::millis_between(log.now(), *timer.next_fire_at);
+        timer.repeat = true;
+        timer.cron = request.cron;
+        timer.time_zone = request.time_zone;
+    }
     if (request.summary)
         timer.summary = base::ellipsize(base::to_utf8(*request.summary), kTimerSummaryCharsMax);
     if (request.trust > domain::TrustLevel::TrustedSystem) timer.trust = request.trust;
@@ -121,6 +156,7 @@ Fired move_on(Timer timer, base::Time now) {
     fired.due = moved.next_fire_at.value_or(now);
     ++moved.fire_count;
     moved.last_fired_at = now;
+    if (moved.cron) return move_on_calendar(std::move(fired), now);
     if (!moved.interval_ms || *moved.interval_ms <= 0) {
         moved.status = TimerStatus::Completed;
         moved.next_fire_at.reset();

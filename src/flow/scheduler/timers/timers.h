@@ -12,6 +12,8 @@ inline constexpr std::int64_t kTimersPerAgentMax = 16'000;
 inline constexpr std::int64_t kIntervalMsMin = 1'000;  // A shorter one would only be coalesced.
 inline constexpr std::int64_t kTimerMsMax = 31'536'000'000;  // A year.
 inline constexpr std::size_t kTimerSummaryCharsMax = 500;
+inline constexpr std::int64_t kMissedCounted =
+    1000;  // More times that were missed are not counted.
 
 struct TimerRequest {
     domain::AgentId agent_id;
@@ -20,9 +22,13 @@ struct TimerRequest {
     std::optional<std::string> summary{};
     // Of the summary. A weaker one than the runtime's own is kept: the tick enters with it.
     std::optional<domain::TrustLevel> trust{};
+    std::optional<base::Time> at{};  // Instead of duration_ms; a time that has passed is now.
+    // Instead of all times above: fires whenever the expression fits in the zone.
+    std::optional<std::string> cron{};
+    std::string time_zone{"UTC"};
 };
-// Stores an active timer, with its event. InvalidInput for times out of bounds, Refused above
-// kTimersPerAgentMax.
+// Stores an active timer, with its event. InvalidInput for times out of bounds and for an
+// expression or a zone that cannot be read, Refused above kTimersPerAgentMax.
 base::Result<domain::Timer> create_timer(events::Log& log, const TimerRequest& request);
 
 // NotFound for a timer that is not the agent's; one that is over already is returned as it is.

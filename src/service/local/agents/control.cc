@@ -24,14 +24,6 @@ scheduler::Commander commander(const Caller& caller) {
     return {std::string(base::enum_name(caller.admission)), caller.actor_id};
 }
 
-// Everything here is the operator's.
-base::Status check_operator(const Caller& caller) {
-    if (caller.admission == domain::AdmissionContext::ControlAuthenticated ||
-        caller.admission == domain::AdmissionContext::LocalProcess)
-        return {};
-    return fail(ErrorCode::Refused, "only the operator may do this");
-}
-
 scheduler::Control command_of(LifecycleAction action) {
     switch (action) {
         case LifecycleAction::Pause:
@@ -75,6 +67,13 @@ base::Status append(events::Log& log, const domain::AgentId& agent,
 }
 
 }  // namespace
+
+base::Status check_operator(const Caller& caller) {
+    if (caller.admission == domain::AdmissionContext::ControlAuthenticated ||
+        caller.admission == domain::AdmissionContext::LocalProcess)
+        return {};
+    return fail(ErrorCode::Refused, "only the operator may do this");
+}
 
 // Agents ----------------------------------------------------------------------------------------
 
@@ -295,7 +294,10 @@ base::Result<domain::Timer> LocalControl::create_timer(const std::string& agent,
                                                   .duration_ms = request.duration_ms,
                                                   .interval_ms = request.interval_ms,
                                                   .summary = request.summary,
-                                                  .trust = request.trust}));
+                                                  .trust = request.trust,
+                                                  .at = request.at,
+                                                  .cron = request.cron,
+                                                  .time_zone = request.time_zone.value_or("UTC")}));
         return {};
     }));
     parts_.transactions.post([this] { parts_.scheduler.timers_changed(); });
@@ -327,6 +329,13 @@ base::Result<json::object> LocalControl::external_trigger(const std::string& age
     TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
         TRY(known_agent(log.tx(), domain::AgentId{agent}));
         if (rotate) TRY(scheduler::revoke(log, {agent}));
+        // What the operator has revoked comes back by the operator's word only.
+        if (!rotate && !TRY(log.tx().active_trigger({agent})) &&
+            !TRY(log.tx().triggers({agent}, 1)).empty())
+            return fail(ErrorCode::Conflict,
+                        "the wake URL of agent {0} is revoked; make a new one with: holon trigger "
+                        "rotate --agent {0}",
+                        agent);
         trigger = TRY(scheduler::ensure_trigger(log, {agent}, parts_.capabilities.token_hash_of()));
         return {};
     }));
@@ -363,6 +372,24 @@ base::Result<domain::WorkspaceEntry> LocalControl::attach_workspace(const std::s
                         agent, workspace::kAttachedMax);
         TRY(log.tx().put_agent(known));
         return append(log, known.agent_id, std::move(notes));
+    }));
+    return entry;
+}
+
+base::Result<domain::WorkspaceEntry> LocalControl::move_agent(const std::string& agent,
+                                                              const std::string& path,
+                                                              const Caller& caller) {
+    TRY(check_operator(caller));
+    auto entry = TRY(workspace::enter(path, ""));
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
+        auto known = TRY(known_agent(log.tx(), domain::AgentId{agent}));
+        if (TRY(log.tx().open_attempt_of(known.agent_id)))
+            return fail(ErrorCode::Conflict,
+                        "agent {} is in a turn; wait for its end, then move it", agent);
+        TRY(log.tx().put_workspace(entry));
+        known.execution = parts_.turn.execution_of(known.agent_id);
+        TRY(append(log, known.agent_id, workspace::move_to(known, entry)));
+        return log.tx().put_agent(known);
     }));
     return entry;
 }

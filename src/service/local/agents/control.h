@@ -22,6 +22,9 @@ using TaskOf = std::function<base::Result<tasks::CommandRequest>(
 // The full name of a model that can be asked.
 using NameModel = std::function<base::Result<std::string>(const std::string& model_ref)>;
 
+// Refuses those who were admitted without a credential.
+base::Status check_operator(const Caller& caller);
+
 // The references are the service's and outlive this. Any thread may call, but for boot().
 class LocalControl {
 public:
@@ -41,6 +44,10 @@ public:
 
     base::Result<json::object> set_model(const std::string& agent, const std::string& model_ref);
     base::Result<json::object> clear_model(const std::string& agent);
+    // The model that is meant, in full; Refused when it cannot be asked.
+    base::Result<std::string> name_model(const std::string& model_ref) const {
+        return parts_.name_model(model_ref);
+    }
     base::Result<domain::AgentIdentity> create_agent(
         const std::string& agent, const std::optional<std::string>& template_name,
         const Caller& caller);
@@ -52,6 +59,13 @@ public:
                                          const Caller& caller);
     base::Result<domain::Task> start_task(const std::string& agent, const TaskRequest& request,
                                           const Caller& caller);
+    base::Result<domain::Task> stop_task(const std::string& agent, const std::string& task,
+                                         const Caller& caller);
+    base::Result<domain::Task> send_task_input(const std::string& agent, const std::string& task,
+                                               const std::string& text, const Caller& caller);
+    base::Result<json::object> task_output(const std::string& agent, const std::string& task);
+    base::Result<domain::WorkspaceEntry> move_agent(const std::string& agent,
+                                                    const std::string& path, const Caller& caller);
     base::Result<domain::Timer> create_timer(const std::string& agent, const TimerRequest& request,
                                              const Caller& caller);
     base::Result<domain::Timer> cancel_timer(const std::string& agent, const std::string& timer,

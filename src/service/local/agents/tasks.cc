@@ -5,6 +5,7 @@
 #include "domain/events/tasks.h"
 #include "domain/events/tools.h"
 #include "exec/sandbox/denials.h"
+#include "exec/tasks/snapshot.h"
 #include "service/local/agents/control.h"
 
 namespace service {
@@ -13,7 +14,63 @@ namespace {
 // How long the caller that starts a task waits for its record. The loop may be ending by then.
 constexpr std::chrono::seconds kTaskStartMax{30};
 
+// Has the loop do `ask`, and waits for what it answers with. The promise is kept by both: one that
+// a loop drops with its last jobs would throw here.
+template <class T>
+base::Result<T> answered(Transactions& transactions,
+                         const std::function<void(std::function<void(base::Result<T>)>)>& ask) {
+    const auto promise = std::make_shared<std::promise<base::Result<T>>>();
+    auto answer = promise->get_future();
+    transactions.post([promise, ask] {
+        ask([promise](base::Result<T> result) { promise->set_value(std::move(result)); });
+    });
+    if (answer.wait_for(kTaskStartMax) != std::future_status::ready)
+        return base::fail(base::ErrorCode::Unavailable,
+                          "there was no answer within {} s; the runtime is busy or ending",
+                          kTaskStartMax.count());
+    return answer.get();
+}
+
 }  // namespace
+
+base::Result<domain::Task> LocalControl::stop_task(const std::string& agent,
+                                                   const std::string& task, const Caller& caller) {
+    TRY(check_operator(caller));
+    const auto receipt =
+        TRY(answered<tasks::StopReceipt>(parts_.transactions, [this, agent, task](auto done) {
+            parts_.tasks.stop({agent}, domain::TaskId{task}, std::move(done));
+        }));
+    return receipt.task;
+}
+
+base::Result<domain::Task> LocalControl::send_task_input(const std::string& agent,
+                                                         const std::string& task,
+                                                         const std::string& text,
+                                                         const Caller& caller) {
+    TRY(check_operator(caller));
+    const auto receipt = TRY(
+        answered<tasks::InputReceipt>(parts_.transactions, [this, agent, task, text](auto done) {
+            parts_.tasks.input({agent}, domain::TaskId{task}, text, std::move(done));
+        }));
+    if (!receipt.bytes_written)
+        return base::fail(base::ErrorCode::Conflict, "task {} took no input: {}", task,
+                          receipt.refusal);
+    return receipt.task;
+}
+
+base::Result<json::object> LocalControl::task_output(const std::string& agent,
+                                                     const std::string& task) {
+    std::optional<domain::Task> known;
+    TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
+        known = TRY(tx.task(domain::TaskId{task}));
+        return {};
+    }));
+    if (!known || known->agent_id.value != agent)
+        return base::fail(base::ErrorCode::NotFound,
+                          "agent {0} has no task {1}; see holon task list --agent {0}", agent,
+                          task);
+    return tasks::output_snapshot(*known);
+}
 
 base::Result<domain::Task> LocalControl::start_task(const std::string& agent,
                                                     const TaskRequest& request,

@@ -6,6 +6,7 @@
 #include "domain/events/operators.h"
 #include "flow/ingress/ingress.h"
 #include "flow/notify/notify.h"
+#include "service/local/agents/control.h"
 #include "service/local/agents/deliveries.h"
 #include "service/local/webhooks/sealed.h"
 
@@ -19,13 +20,6 @@ using domain::OperatorBinding;
 constexpr std::string_view kIdCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:";
 constexpr std::size_t kBindingIdChars = 128;
-
-base::Status check_operator(const Caller& caller) {
-    if (caller.admission == domain::AdmissionContext::ControlAuthenticated ||
-        caller.admission == domain::AdmissionContext::LocalProcess)
-        return {};
-    return fail(ErrorCode::Refused, "only the operator may do this");
-}
 
 std::unexpected<base::Error> invalid(std::string message) {
     return std::unexpected(

@@ -16,6 +16,8 @@ Exit on(const DebugLatencyCommand& command, const Context& context);  // latency
 
 Exit on(const AgentListCommand& command, const Context& context);  // agents.cc
 Exit on(const AgentCreateCommand& command, const Context& context);
+Exit on(const AgentMoveCommand& command, const Context& context);
+Exit on(const AgentDeleteCommand& command, const Context& context);
 Exit on(const LifecycleCommand& command, const Context& context);
 Exit on(const AbortCommand& command, const Context& context);
 Exit on(const AgentModelGetCommand& command, const Context& context);
@@ -44,7 +46,7 @@ inline std::string agent_of(const std::optional<std::string>& named, const Conte
 // Prints the answer of a command: JSON for scripts, sentences for people.
 Exit answer(const Context& context, bool json, const json::value& value, const std::string& text);
 inline bool wants_json(const Context& context, bool json) {
-    return json || !context.terminal.out_is_terminal;
+    return json || !context.terminal.is_for_people();
 }
 
 // The text at a JSON pointer, "-" when there is none; safe to print.

@@ -3,6 +3,9 @@
 
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
+#include "surfaces/cli/view/columns.h"
+#include "surfaces/cli/view/table.h"
+#include "surfaces/cli/view/words.h"
 
 namespace cli {
 namespace {
@@ -10,7 +13,7 @@ namespace {
 Exit show_model(const base::Result<json::object>& answer, const std::string& agent, bool json,
                 const Context& context) {
     if (!answer) return report(context.terminal, answer.error());
-    if (json || !context.terminal.out_is_terminal) {
+    if (json || !context.terminal.is_for_people()) {
         context.terminal.print_line(base::pretty_json(*answer));
         return Exit::Success;
     }
@@ -87,13 +90,17 @@ Exit on(const AgentListCommand& command, const Context& context) {
         for (const auto& entry : *agents) list.push_back(entry);
         return answer(context, command.json, list, "");
     }
+    Rows rows;
     for (const json::value entry : *agents) {
         const std::string fault = pointer_text(entry, "/lifecycle/fault/reason");
-        context.terminal.print_line(fmt::format(
-            "{:<32} {:<14} {:>4} pending  {}", pointer_text(entry, "/identity/agent_id"),
-            pointer_text(entry, "/status"), pointer_text(entry, "/pending"),
-            fault == "-" ? pointer_text(entry, "/scheduling_posture/posture") : fault));
+        const auto pending = pointer_text(entry, "/pending");
+        rows.push_back(
+            {pointer_text(entry, "/identity/agent_id"), status_text(pointer_text(entry, "/status")),
+             pending == "0" ? "" : pending + " pending",
+             fault == "-" ? posture_text(pointer_text(entry, "/scheduling_posture/posture"))
+                          : fault});
     }
+    if (!rows.empty()) context.terminal.print_line(table(rows, out_columns(context.terminal)));
     if (agents->empty())
         context.terminal.note("No agents yet. Create one with: holon agent create main");
     return Exit::Success;
@@ -103,10 +110,40 @@ Exit on(const AgentCreateCommand& command, const Context& context) {
     const auto identity =
         context.service.create_agent(command.agent, command.template_name, context.caller);
     if (!identity) return report(context.terminal, identity.error());
+    if (command.workspace) {
+        const auto moved = context.service.move_agent(
+            command.agent, (context.cwd / *command.workspace).lexically_normal(), context.caller);
+        if (!moved) return report(context.terminal, moved.error());
+    }
     return answer(context, command.json, base::to_json(*identity),
                   fmt::format("agent {0} exists; send it a message with: holon prompt --agent {0} "
                               "\"...\"",
                               base::printable(command.agent)));
+}
+
+Exit on(const AgentMoveCommand& command, const Context& context) {
+    const auto moved = context.service.move_agent(
+        command.agent, (context.cwd / command.path).lexically_normal(), context.caller);
+    if (!moved) return report(context.terminal, moved.error());
+    return answer(context, command.json, base::to_json(*moved),
+                  fmt::format("agent {} works in {} from now on", base::printable(command.agent),
+                              base::printable(moved->execution_root)));
+}
+
+Exit on(const AgentDeleteCommand& command, const Context& context) {
+    const auto& terminal = context.terminal;
+    if (!command.yes) {
+        if (!terminal.in_is_terminal || !terminal.err_is_terminal)
+            return report(terminal, {base::ErrorCode::InvalidInput,
+                                     "this deletes the agent's history for good; add --yes"});
+        if (!terminal.confirm(fmt::format("Delete agent {} with its history and home? [y/N] ",
+                                          base::printable(command.agent))))
+            return Exit::Error;
+    }
+    const auto deleted = context.service.delete_agent(command.agent, context.caller);
+    if (!deleted) return report(terminal, deleted.error());
+    return answer(context, command.json, json::object{{"ok", true}, {"agent_id", command.agent}},
+                  fmt::format("agent {} was deleted", base::printable(command.agent)));
 }
 
 Exit on(const LifecycleCommand& command, const Context& context) {

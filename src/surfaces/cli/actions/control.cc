@@ -1,5 +1,10 @@
+#include "base/calendar/calendar.h"
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
+#include "surfaces/cli/actions/follow.h"
+#include "surfaces/cli/view/columns.h"
+#include "surfaces/cli/view/table.h"
+#include "surfaces/cli/view/times.h"
 
 namespace cli {
 namespace {
@@ -7,30 +12,46 @@ namespace {
 constexpr std::int64_t kShownMax = 200;
 
 std::string next_fire(const domain::Timer& timer) {
-    return timer.next_fire_at ? base::to_text(*timer.next_fire_at) : "-";
+    return timer.next_fire_at ? local_time(*timer.next_fire_at) : "-";
 }
 
 Exit list_tasks(const std::string& agent, bool json, const Context& context) {
     const auto tasks = context.service.tasks(agent, kShownMax);
     if (!tasks) return report(context.terminal, tasks.error());
     if (wants_json(context, json)) return answer(context, json, json_list(*tasks), "");
+    Rows rows;
     for (const auto& task : *tasks)
-        context.terminal.print_line(fmt::format(
-            "{:<36} {:<10} {:<9} {}", task.id, base::enum_name(task.status),
-            age_of(task.updated_at, context), base::printable(task.summary.value_or(""))));
-    if (tasks->empty()) context.terminal.note("No task is running.");
+        rows.push_back({task.id.value, std::string(base::enum_name(task.status)),
+                        age_of(task.updated_at, context),
+                        base::printable(task.summary.value_or(""))});
+    if (rows.empty())
+        context.terminal.note("No task is running.");
+    else
+        context.terminal.print_line(table(rows, out_columns(context.terminal)));
     return Exit::Success;
+}
+
+// "every 15m", "0 9 * * * (Europe/Berlin)"
+std::string repetition(const domain::Timer& timer) {
+    if (timer.cron)
+        return fmt::format("{} ({})", base::printable(*timer.cron),
+                           base::printable(timer.time_zone.value_or("UTC")));
+    return timer.interval_ms ? "every " + duration_text(*timer.interval_ms) : "once";
 }
 
 Exit list_timers(const std::string& agent, bool json, const Context& context) {
     const auto timers = context.service.timers(agent, {.limit = kShownMax});
     if (!timers) return report(context.terminal, timers.error());
     if (wants_json(context, json)) return answer(context, json, json_list(timers->items), "");
+    Rows rows;
     for (const auto& timer : timers->items)
-        context.terminal.print_line(fmt::format("{:<36} {:<10} {:<27} {}", timer.id,
-                                                base::enum_name(timer.status), next_fire(timer),
-                                                base::printable(timer.summary.value_or(""))));
-    if (timers->items.empty()) context.terminal.note("There are no timers.");
+        rows.push_back({timer.id.value, std::string(base::enum_name(timer.status)),
+                        next_fire(timer), repetition(timer),
+                        base::printable(timer.summary.value_or(""))});
+    if (rows.empty())
+        context.terminal.note("There are no timers.");
+    else
+        context.terminal.print_line(table(rows, out_columns(context.terminal)));
     return Exit::Success;
 }
 
@@ -45,24 +66,54 @@ Exit answer_timer(const base::Result<domain::Timer>& timer, bool json, const Con
 
 Exit on(const PromptCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
+    const auto newest = command.wait ? context.service.newest_event(agent) : 0;
+    if (!newest) return report(context.terminal, newest.error());
     const auto message = context.service.prompt(agent, command.text, context.caller);
     if (!message) return report(context.terminal, message.error());
+    if (command.wait)
+        return wait_for_answer(
+            {.agent = agent, .message = *message, .after_seq = *newest, .json = command.json},
+            context);
     return answer(context, command.json,
                   json::object{{"ok", true}, {"agent_id", agent}, {"message_id", *message}},
                   fmt::format("Sent to agent {0}. Follow it with: holon tail -f --agent {0}",
                               base::printable(agent)));
 }
 
+namespace {
+
+Exit show_output(const TaskCommand& command, const std::string& agent, const Context& context) {
+    const auto output = context.service.task_output(agent, command.id);
+    if (!output) return report(context.terminal, output.error());
+    const json::value task(*output);
+    std::string text = fmt::format("task {} · {} · {}", pointer_text(task, "/task_id"),
+                                   pointer_text(task, "/status"), pointer_text(task, "/summary"));
+    if (const auto status = pointer_text(task, "/exit_status"); status != "-")
+        text += " · exit " + status;
+    if (const auto shown = base::string_at(task, "output_preview"); !shown.empty())
+        text += "\n" + base::printable(shown, true);
+    return answer(context, command.json, task, text);
+}
+
+}  // namespace
+
 Exit on(const TaskCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
-    if (command.list) return list_tasks(agent, command.json, context);
+    if (command.verb == TaskVerb::List) return list_tasks(agent, command.json, context);
+    if (command.verb == TaskVerb::Output) return show_output(command, agent, context);
     service::TaskRequest request = command.request;
     if (request.workdir) request.workdir = (context.cwd / *request.workdir).lexically_normal();
-    const auto task = context.service.start_task(agent, request, context.caller);
+    const auto task = command.verb == TaskVerb::Stop
+                          ? context.service.stop_task(agent, command.id, context.caller)
+                      : command.verb == TaskVerb::Input
+                          ? context.service.send_task_input(agent, command.id, command.text + "\n",
+                                                            context.caller)
+                          : context.service.start_task(agent, request, context.caller);
     if (!task) return report(context.terminal, task.error());
-    return answer(context, command.json, base::to_json(*task),
-                  fmt::format("task {} is {}; agent {} will receive its result", task->id,
-                              base::enum_name(task->status), base::printable(agent)));
+    std::string text = fmt::format("task {} is {}", task->id, base::enum_name(task->status));
+    if (command.verb == TaskVerb::Start)
+        text += fmt::format("; agent {} will receive its result", base::printable(agent));
+    return answer(context, command.json, base::to_json(*task), text);
 }
 
 Exit on(const TimerCommand& command, const Context& context) {
@@ -71,8 +122,16 @@ Exit on(const TimerCommand& command, const Context& context) {
     if (command.cancel)
         return answer_timer(context.service.cancel_timer(agent, *command.cancel, context.caller),
                             command.json, context);
-    return answer_timer(context.service.create_timer(agent, command.request, context.caller),
-                        command.json, context);
+    service::TimerRequest request = command.request;
+    if ((command.at || request.cron) && !request.time_zone)
+        request.time_zone = calendar::local_zone();
+    if (command.at) {
+        const auto at = calendar::next_local(*command.at, *request.time_zone, context.clock.now());
+        if (!at) return report(context.terminal, at.error());
+        request.at = *at;
+    }
+    return answer_timer(context.service.create_timer(agent, request, context.caller), command.json,
+                        context);
 }
 
 // A relative path starts in the folder of this shell, not in that of the daemon.

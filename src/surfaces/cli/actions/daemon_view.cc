@@ -88,13 +88,30 @@ void show_logs(const json::value& report, const DaemonContext& context) {
     context.terminal.print_line(base::printable(base::string_at(report, "message")));
 }
 
+// The end of the log, then its lines as they are written; always text.
+Exit follow_logs(const DaemonLogsCommand& command, const DaemonContext& context) {
+    const auto logs = context.daemon.logs(command.tail);
+    if (!logs) return report(context.terminal, logs.error());
+    const auto print = [&](std::string_view line) {
+        context.terminal.print_line(base::printable(line));
+        return context.terminal.is_written();
+    };
+    if (const auto* tail = logs->if_contains("tail"); tail && tail->is_array())
+        for (const auto& line : tail->get_array()) print(std::string_view(line.get_string()));
+    const auto followed = service::follow_log(base::string_at(*logs, "log_path"), print);
+    if (!followed) return report(context.terminal, followed.error());
+    return Exit::Success;
+}
+
 }  // namespace
 
 Exit execute(const DaemonCommand& command, const DaemonContext& context) {
+    if (const auto* logs = std::get_if<DaemonLogsCommand>(&command.action); logs && logs->follow)
+        return follow_logs(*logs, context);
     const auto report_or = execute(command, context.daemon);
     if (!report_or) return report(context.terminal, report_or.error());
     const json::value value(*report_or);
-    if (command.json || !context.terminal.out_is_terminal)
+    if (command.json || !context.terminal.is_for_people())
         context.terminal.print_line(base::pretty_json(value));
     else if (std::holds_alternative<DaemonLogsCommand>(command.action))
         show_logs(value, context);

@@ -45,6 +45,14 @@ base::Result<std::vector<domain::Event>> newest_events(const std::string& agent,
 
 Exit follow(const std::string& agent, std::int64_t after_seq, const Context& context,
             const std::function<void(const domain::Event&)>& show) {
+    return follow_until(agent, after_seq, context, [&](const domain::Event& event) {
+        show(event);
+        return false;
+    });
+}
+
+Exit follow_until(const std::string& agent, std::int64_t after_seq, const Context& context,
+                  const std::function<bool(const domain::Event&)>& is_last) {
     News news;
     const auto token = context.service.watch(agent, [&](std::int64_t) { news.add(); });
     while (true) {
@@ -57,7 +65,7 @@ Exit follow(const std::string& agent, std::int64_t after_seq, const Context& con
         if (!events && !is_away) return report(context.terminal, events.error());
         if (events) {
             for (const auto& event : *events) {
-                show(event);
+                if (is_last(event)) return Exit::Success;
                 after_seq = event.event_seq;
             }
             if (!context.terminal.is_written())

@@ -1,71 +1,17 @@
+#include <limits>
+
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
 #include "surfaces/cli/actions/follow.h"
+#include "surfaces/cli/view/columns.h"
+#include "surfaces/cli/view/transcript_view.h"
+#include "surfaces/cli/view/words.h"
 
 namespace cli {
 namespace {
 
 constexpr std::ptrdiff_t kWaitsShown = 5;
-
-constexpr std::size_t kResultPreviewChars = 400;
-
-void print_entry(const domain::TranscriptEntry& entry, const Terminal& terminal) {
-    const auto say = [&](std::string_view who, std::string_view text) {
-        std::string lines;
-        for (const auto line : base::split_lines(text))
-            lines += fmt::format("{:>9}  {}\n", lines.empty() ? who : "", base::printable(line));
-        terminal.print(lines);
-    };
-    switch (entry.kind) {
-        case domain::TranscriptKind::IncomingMessage: {
-            const auto* body = base::find(entry.data, "body");
-            say("operator", body ? base::string_at(*body, "text", base::json_text(*body)) : "");
-            return;
-        }
-        case domain::TranscriptKind::AssistantRound: {
-            const auto* blocks = base::find(entry.data, "blocks");
-            if (!blocks || !blocks->is_array()) return;
-            for (const auto& block : blocks->get_array()) {
-                if (base::string_at(block, "type") == "text")
-                    say("agent", base::string_at(block, "text"));
-                if (base::string_at(block, "type") != "tool_use") continue;
-                const auto* input = base::find(block, "input");
-                say("calls",
-                    base::string_at(block, "name") + " " + (input ? base::json_text(*input) : ""));
-            }
-            return;
-        }
-        case domain::TranscriptKind::ToolResults: {
-            const auto* results = base::find(entry.data, "results");
-            if (!results || !results->is_array()) return;
-            for (const auto& result : results->get_array())
-                say(base::bool_at(result, "is_error") ? "error" : "result",
-                    base::ellipsize(base::string_at(result, "content"), kResultPreviewChars));
-            return;
-        }
-        case domain::TranscriptKind::RuntimeFailure:
-            return say("failure", base::string_at(entry.data, "text"));
-        case domain::TranscriptKind::ContinuationPrompt:
-            return say("runtime", base::string_at(entry.data, "text"));
-    }
-}
-
-// What would let the agent continue, in words.
-std::string state_text(const json::value& summary) {
-    if (const std::string fault = pointer_text(summary, "/lifecycle/fault/reason"); fault != "-")
-        return fmt::format("set aside after a fault: {}; let it try again with: {}", fault,
-                           pointer_text(summary, "/lifecycle/fault/recover_cli_hint"));
-    const std::string outcome = pointer_text(summary, "/closure/outcome");
-    if (outcome == "completed") return "done";
-    if (outcome == "continuable") return "has work to continue";
-    if (outcome == "failed") return "the last turn failed";
-    const std::string reason = pointer_text(summary, "/closure/waiting_reason");
-    if (reason == "awaiting_operator_input") return "waiting for your next prompt";
-    if (reason == "awaiting_external_change") return "waiting for an external event";
-    if (reason == "awaiting_task_result") return "waiting for a background task";
-    if (reason == "awaiting_timer") return "waiting for a timer";
-    return outcome;
-}
+constexpr std::int64_t kEventPage = 512;
 
 // What has not reached the operator: a line for each delivery that failed or is still tried.
 std::vector<std::string> undelivered(const json::value& summary) {
@@ -105,16 +51,22 @@ std::string workspace_text(const json::value& summary) {
 Exit on(const StatusCommand& command, const Context& context) {
     const auto summary = context.service.status(command.agent.value_or(context.default_agent));
     if (!summary) return report(context.terminal, summary.error());
-    if (command.json || !context.terminal.out_is_terminal) {
+    if (command.json || !context.terminal.is_for_people()) {
         context.terminal.print_line(base::pretty_json(*summary));
         return Exit::Success;
     }
     const json::value value(*summary);
+    // A path or an error may be longer than a line, and is then continued below itself.
+    const std::size_t columns = out_columns(context.terminal);
     const auto line = [&](std::string_view label, const std::string& text) {
-        context.terminal.print_line(fmt::format("{:<10} {}", label, text));
+        std::string shown;
+        for (const auto& part : wrapped(text, columns > 31 ? columns - 11 : 20))
+            shown += fmt::format("{}{:<10} {}", shown.empty() ? "" : "\n",
+                                 shown.empty() ? label : "", part);
+        context.terminal.print_line(shown);
     };
     line("agent", pointer_text(value, "/identity/agent_id"));
-    line("status", pointer_text(value, "/agent/status"));
+    line("status", status_text(pointer_text(value, "/agent/status")));
     line("state", state_text(value));
     line("pending", pointer_text(value, "/agent/pending"));
     line("turns", pointer_text(value, "/agent/turn_index"));
@@ -141,10 +93,10 @@ Exit on(const TranscriptCommand& command, const Context& context) {
     const auto entries = context.service.transcript(command.agent.value_or(context.default_agent),
                                                     {command.limit, command.before});
     if (!entries) return report(context.terminal, entries.error());
-    if (command.json || !context.terminal.out_is_terminal)
+    if (command.json || !context.terminal.is_for_people())
         context.terminal.print_line(base::pretty_json(json_list(entries->items)));
     else
-        for (const auto& entry : entries->items) print_entry(entry, context.terminal);
+        TranscriptView(context.terminal).print(entries->items);
     tell_next(context.terminal, entries->next);
     return Exit::Success;
 }
@@ -155,9 +107,21 @@ Exit on(const EventsCommand& command, const Context& context) {
         context.terminal.print_line(base::json_text(base::to_json(event)));
     };
     if (command.follow) return follow(agent, command.after_seq, context, print);
-    const auto events = context.service.events(agent, command.after_seq, command.limit);
-    if (!events) return report(context.terminal, events.error());
-    for (const auto& event : *events) print(event);
+    const auto newest = context.service.newest_event(agent);
+    if (!newest) return report(context.terminal, newest.error());
+    std::int64_t after_seq = command.after_seq;
+    std::int64_t left = command.limit.value_or(std::numeric_limits<std::int64_t>::max());
+    while (left > 0 && after_seq < *newest) {
+        const auto page = context.service.events(agent, after_seq, std::min(left, kEventPage));
+        if (!page) return report(context.terminal, page.error());
+        for (const auto& event : *page) print(event);
+        if (page->empty() || !context.terminal.is_written()) break;
+        left -= std::ssize(*page);
+        after_seq = page->back().event_seq;
+    }
+    if (after_seq < *newest && context.terminal.is_written())
+        context.terminal.note(fmt::format("There are {} more events: holon events --after-seq {}",
+                                          *newest - after_seq, after_seq));
     return Exit::Success;
 }
 

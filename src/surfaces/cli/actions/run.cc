@@ -1,6 +1,10 @@
+#include <algorithm>
+
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
+#include "surfaces/cli/view/columns.h"
 #include "surfaces/cli/view/run_view.h"
+#include "surfaces/cli/view/table.h"
 
 namespace cli {
 namespace {
@@ -41,63 +45,73 @@ service::RunRequest with_client_paths(service::RunRequest request, const Context
     return request;
 }
 
+// The newest temporary run, of this folder if there is one.
+base::Result<std::string> last_run(const Context& context) {
+    const auto runs = TRY(context.service.recent_runs(service::kRecentRunsMax));
+    if (runs.empty())
+        return base::fail(base::ErrorCode::NotFound,
+                          "there is no earlier run to continue; begin one with: holon run \"...\"");
+    const auto here = std::ranges::find(runs, context.cwd.string(),
+                                        [](const auto& run) { return run.cwd.value_or(""); });
+    return here == runs.end() ? runs.front().agent_id : here->agent_id;
+}
+
+Exit list_runs(const RunCommand& command, const Context& context) {
+    const auto runs = context.service.recent_runs(command.limit);
+    if (!runs) return report(context.terminal, runs.error());
+    if (wants_json(context, command.json))
+        return answer(context, command.json, json_list(*runs), "");
+    Rows rows;
+    for (const auto& run : *runs)
+        rows.push_back({run.agent_id, age_of(run.started_at, context),
+                        run.is_open ? "not done" : "done", base::printable(run.text)});
+    if (rows.empty()) {
+        context.terminal.note("No runs yet. Begin one with: holon run \"...\"");
+        return Exit::Success;
+    }
+    context.terminal.print_line(table(rows, out_columns(context.terminal)));
+    if (context.terminal.err_is_terminal)
+        context.terminal.note(
+            "Continue the newest with: holon run --continue \"...\"; another with: holon run "
+            "--agent ID \"...\"");
+    return Exit::Success;
+}
+
 }  // namespace
 
 Exit on(const RunCommand& command, const Context& context) {
+    if (command.list) return list_runs(command, context);
     service::RunClient own(context.service);
     auto& client = context.run_client ? *context.run_client : own;
-    const auto request = with_client_paths(command.request, context);
+    auto request = with_client_paths(command.request, context);
+    if (command.continues) {
+        auto last = last_run(context);
+        if (!last) return report(command, context.terminal, last.error());
+        request.agent = std::move(*last);
+    }
+    const auto run = [&](service::RunObserver& view) {
+        return client.run(request, context.caller, view);
+    };
     if (command.json) {
         QuietView view;
-        const auto response = client.run(request, context.caller, view);
-        if (!response) return report(context.terminal, response.error());
+        const auto response = run(view);
+        if (!response) return report(command, context.terminal, response.error());
         context.terminal.print_line(base::pretty_json(base::to_json(*response)));
         return exit_of(response->final_status);
     }
+    if (command.stream_json) {
+        StreamView view(context.terminal);
+        const auto response = run(view);
+        if (!response) return report(command, context.terminal, response.error());
+        view.finish(*response);
+        return exit_of(response->final_status);
+    }
     RunView view(context.terminal, context.clock);
-    const auto response = client.run(request, context.caller, view);
+    const auto response = run(view);
     if (!response) return report(context.terminal, response.error());
     view.finish(*response);
-    context.terminal.print_line(base::printable(run_text(*response), true));
     say_what_next(*response, context.terminal);
     return exit_of(response->final_status);
-}
-
-std::string run_text(const service::RunResponse& response) {
-    std::vector<std::string> parts;
-    if (!response.final_text.empty()) parts.push_back(response.final_text);
-    if (response.final_status != service::FinalStatus::Completed)
-        parts.push_back(fmt::format("Run status: {}", base::enum_name(response.final_status)));
-    if (response.failure_artifact)
-        parts.push_back("Failure: " + failure_text(response.failure_artifact->summary));
-    if (response.waiting_reason)
-        parts.push_back(
-            fmt::format("Waiting reason: {}", base::enum_name(*response.waiting_reason)));
-    if (response.sleep_reason) parts.push_back("Sleep reason: " + *response.sleep_reason);
-    if (response.token_usage.total_tokens > 0)
-        parts.push_back(fmt::format(
-            "Token usage: input {}, output {}, total {}", response.token_usage.input_tokens,
-            response.token_usage.output_tokens, response.token_usage.total_tokens));
-    if (response.provider_cache_usage)
-        parts.push_back(
-            fmt::format("Provider cache: read {}, created {}, hit rate {}",
-                        response.provider_cache_usage->read_input_tokens,
-                        response.provider_cache_usage->creation_input_tokens,
-                        response.provider_cache_usage->hit_rate
-                            ? fmt::format("{:.1f}%", *response.provider_cache_usage->hit_rate * 100)
-                            : "n/a"));
-    if (!response.tasks.empty()) {
-        std::string lines = "Tasks:";
-        for (const auto& entry : response.tasks) {
-            const auto* task = base::find(entry, "task");
-            if (!task) continue;
-            lines += fmt::format("\n- [{}] {}", base::string_at(*task, "status"),
-                                 base::string_at(*task, "summary", base::string_at(*task, "kind")));
-        }
-        parts.push_back(std::move(lines));
-    }
-    if (parts.empty()) return "The run ended without a result.";
-    return fmt::format("{}", fmt::join(parts, "\n\n"));
 }
 
 }  // namespace cli

@@ -1,6 +1,8 @@
 // `holon config …`, `holon models` and `holon doctor`.
 #include "base/text.h"
 #include "surfaces/cli/cli.h"
+#include "surfaces/cli/view/columns.h"
+#include "surfaces/cli/view/table.h"
 
 namespace cli {
 namespace {
@@ -10,27 +12,7 @@ std::string shown(const json::value& value) {
                              : base::printable(base::json_text(value));
 }
 
-// Cells in columns as wide as their longest; the last column as it is.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-    std::vector<std::size_t> widths;
-    for (const auto& row : rows) {
-        widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t i = 0; i < row.size(); ++i)
-            widths[i] = std::max(widths[i], base::char_count(row[i]));
-    }
-    std::string text;
-    for (const auto& row : rows) {
-        if (!text.empty()) text += "\n";
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            text += row[i];
-            if (i + 1 < row.size()) text.append(widths[i] - base::char_count(row[i]) + 2, ' ');
-        }
-    }
-    return text;
-}
-
-void flatten(const json::value& value, const std::string& path,
-             std::vector<std::vector<std::string>>& rows) {
+void flatten(const json::value& value, const std::string& path, Rows& rows) {
     if (value.is_object() && !value.get_object().empty()) {
         for (const auto& member : value.get_object())
             flatten(
@@ -62,15 +44,15 @@ Answered on(const SettingUnsetCommand& command, const SettingsContext& context) 
 
 Answered on(const SettingListCommand&, const SettingsContext& context) {
     json::object stored = TRY(context.settings.list());
-    std::vector<std::vector<std::string>> rows;
+    Rows rows;
     flatten(stored, "", rows);
-    std::string text =
-        stored.empty() ? "Nothing is set; holon config schema lists all settings." : table(rows);
+    std::string text = stored.empty() ? "Nothing is set; holon config schema lists all settings."
+                                      : table(rows, out_columns(context.terminal));
     return Answer{std::move(stored), std::move(text)};
 }
 
 Answered on(const SettingSchemaCommand&, const SettingsContext& context) {
-    std::vector<std::vector<std::string>> rows{{"SETTING", "DEFAULT", "MEANING"}};
+    Rows rows{{"SETTING", "DEFAULT", "MEANING"}};
     json::array list;
     for (const auto& entry : context.settings.schema()) {
         std::string meaning = entry.description;
@@ -80,11 +62,11 @@ Answered on(const SettingSchemaCommand&, const SettingsContext& context) {
             {entry.key, entry.default_.is_null() ? "-" : shown(entry.default_), meaning});
         list.push_back(base::to_json(entry));
     }
-    return Answer{std::move(list), table(rows)};
+    return Answer{std::move(list), table(rows, out_columns(context.terminal))};
 }
 
 Answered on(const ModelsCommand&, const SettingsContext& context) {
-    std::vector<std::vector<std::string>> rows{{"MODEL", "NAME", "WINDOW", "OUTPUT", "USABLE"}};
+    Rows rows{{"MODEL", "NAME", "WINDOW", "OUTPUT", "USABLE"}};
     json::array list;
     for (const auto& model : TRY(context.settings.models())) {
         const std::int64_t window = base::int_at(model.policy, "context_window_tokens");
@@ -95,7 +77,7 @@ Answered on(const ModelsCommand&, const SettingsContext& context) {
              model.available ? "yes" : base::printable(model.unavailable_reason.value_or("no"))});
         list.push_back(base::to_json(model));
     }
-    return Answer{std::move(list), table(rows)};
+    return Answer{std::move(list), table(rows, out_columns(context.terminal))};
 }
 
 std::string credential_text(const service::ProviderView& provider) {
@@ -111,7 +93,8 @@ std::string provider_text(const service::ProviderView& provider) {
                   {"transport", provider.transport},
                   {"base url", base::printable(provider.base_url)},
                   {"credential", credential_text(provider)},
-                  {"from", provider.configured_in_config ? "config.json" : "built in"}});
+                  {"from", provider.configured_in_config ? "config.json" : "built in"}},
+                 kUnbounded);
 }
 
 Answered on(const ProviderSetCommand& command, const SettingsContext& context) {
@@ -127,8 +110,7 @@ Answered on(const ProviderGetCommand& command, const SettingsContext& context) {
 }
 
 Answered on(const ProviderListCommand&, const SettingsContext& context) {
-    std::vector<std::vector<std::string>> rows{
-        {"PROVIDER", "TRANSPORT", "FROM", "CREDENTIAL", "BASE URL"}};
+    Rows rows{{"PROVIDER", "TRANSPORT", "FROM", "CREDENTIAL", "BASE URL"}};
     json::array list;
     for (const auto& provider : TRY(context.settings.providers())) {
         rows.push_back({provider.id, provider.transport,
@@ -136,7 +118,7 @@ Answered on(const ProviderListCommand&, const SettingsContext& context) {
                         credential_text(provider), base::printable(provider.base_url)});
         list.push_back(base::to_json(provider));
     }
-    return Answer{std::move(list), table(rows)};
+    return Answer{std::move(list), table(rows, out_columns(context.terminal))};
 }
 
 Answered on(const ProviderRemoveCommand& command, const SettingsContext& context) {
@@ -169,13 +151,14 @@ Answered on(const CredentialSetCommand& command, const SettingsContext& context)
 }
 
 Answered on(const CredentialListCommand&, const SettingsContext& context) {
-    std::vector<std::vector<std::string>> rows{{"PROFILE", "KIND"}};
+    Rows rows{{"PROFILE", "KIND"}};
     json::array list;
     for (const auto& credential : TRY(context.settings.credentials())) {
         rows.push_back({base::printable(credential.profile), base::printable(credential.kind)});
         list.push_back(base::to_json(credential));
     }
-    std::string text = list.empty() ? "No credentials are stored." : table(rows);
+    std::string text =
+        list.empty() ? "No credentials are stored." : table(rows, out_columns(context.terminal));
     return Answer{std::move(list), std::move(text)};
 }
 

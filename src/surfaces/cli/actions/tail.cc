@@ -1,9 +1,13 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "domain/events/messages.h"
+#include "domain/events/turn.h"
 #include "service/views/presentation.h"
 #include "surfaces/cli/actions/actions.h"
 #include "surfaces/cli/actions/follow.h"
+#include "surfaces/cli/view/columns.h"
+#include "surfaces/cli/view/times.h"
 
 namespace cli {
 namespace {
@@ -26,15 +30,33 @@ Style style_of(const views::PresentedEvent& presented) {
     return Style::Plain;
 }
 
-// One line per event, as in a log; results with their whole text.
-class Rows {
+// What the operator wrote; nothing for any other event.
+std::optional<std::string> own_prompt(const domain::Event& event) {
+    const auto queued = domain::events::read<domain::events::MessageEnqueued>(event);
+    if (!queued || !std::holds_alternative<domain::OperatorOrigin>(queued->origin))
+        return std::nullopt;
+    return base::printable(domain::readable(queued->body), true);
+}
+
+// The text of the last round comes again as the result.
+bool is_answer(const domain::Event& event) {
+    const auto round = domain::events::read<domain::events::AssistantRoundRecorded>(event);
+    return round && !round->has_tool_calls;
+}
+
+// One row per event, as in a log; results with their whole text.
+class EventRows {
 public:
-    Rows(const TailCommand& command, const Context& context)
+    EventRows(const TailCommand& command, const Context& context)
         : context_(context), mode_(command.display), json_(wants_json(context, command.json)) {}
 
     std::optional<std::string> row(const domain::Event& event) const {
         const auto presented = views::present(event);
-        if (!views::is_shown(event, presented, mode_)) return std::nullopt;
+        if (!json_)
+            if (const auto prompt = own_prompt(event))
+                return laid_out(local_clock(event.created_at), "You", *prompt, Style::Bold);
+        if (!views::is_shown(event, presented, mode_) || (!json_ && is_answer(event)))
+            return std::nullopt;
         if (json_) {
             json::object line = base::to_json(presented).as_object();
             line["event_seq"] = event.event_seq;
@@ -44,14 +66,32 @@ public:
         const bool is_result = views::level_of(presented.visibility) <= 3 && presented.body;
         const std::string text =
             base::printable(is_result ? *presented.body : presented.summary, true);
-        return fmt::format("{}  {:<14} {}", clock_time(event.created_at),
-                           base::printable(presented.title),
-                           styled(context_.terminal, style_of(presented), text));
+        return laid_out(local_clock(event.created_at), base::printable(presented.title), text,
+                        style_of(presented));
     }
 
 private:
-    // "14:03:59", UTC as everywhere.
-    static std::string clock_time(base::Time time) { return base::to_text(time).substr(11, 8); }
+    static constexpr std::size_t kTitleColumns = 14;
+
+    // Time and title in columns, the text beside them, in lines that fit.
+    std::string laid_out(const std::string& clock, const std::string& title,
+                         const std::string& text, Style style) const {
+        const std::size_t columns = out_columns(context_.terminal);
+        const std::string head =
+            fmt::format("{}  {} ", clock, padded(fitted(title, kTitleColumns), kTitleColumns));
+        const std::size_t margin = columns_of(head);
+        const bool is_narrow = columns < 2 * margin;
+        std::string row = is_narrow ? head + "\n" : head;
+        std::string indent(is_narrow ? 2 : margin, ' ');
+        bool is_first = !is_narrow;
+        for (const auto line : base::split_lines(text))
+            for (const auto& part : wrapped(line, columns - indent.size())) {
+                if (!is_first) row += (row.ends_with('\n') ? "" : "\n") + indent;
+                row += styled(context_.terminal, style, part);
+                is_first = false;
+            }
+        return row;
+    }
 
     const Context& context_;
     views::DisplayMode mode_;
@@ -59,7 +99,7 @@ private:
 };
 
 Exit follow_rows(const std::string& agent, const TailCommand& command, const Context& context) {
-    const Rows rows(command, context);
+    const EventRows rows(command, context);
     const auto newest = context.service.newest_event(agent);
     if (!newest) return report(context.terminal, newest.error());
     const auto history = newest_events(agent, *newest, kLookBack, context);
@@ -85,7 +125,7 @@ Exit on(const TailCommand& command, const Context& context) {
     if (command.follow) return follow_rows(agent, command, context);
     const auto briefs = context.service.briefs(agent, {command.limit, command.before});
     if (!briefs) return report(context.terminal, briefs.error());
-    if (command.json || !context.terminal.out_is_terminal) {
+    if (command.json || !context.terminal.is_for_people()) {
         context.terminal.print_line(base::pretty_json(json_list(briefs->items)));
         tell_next(context.terminal, briefs->next);
         return Exit::Success;

@@ -57,7 +57,7 @@ void add_agents(CLI::App& app, Invocation& invocation) {
     agent->footer(
         "\nExamples:\n"
         "  holon agent create reviewer --template holon-reviewer\n"
-        "  holon agent list\n"
+        "  holon agent move reviewer ~/src/project\n"
         "  holon agent stop reviewer");
     agent->add_option("--home", invocation.home, kHomeHelp);
     // Without a subcommand it is the list.
@@ -71,6 +71,16 @@ void add_agents(CLI::App& app, Invocation& invocation) {
     create.sub->add_option("--template", create.action->template_name,
                            "An id of holon templates list, the absolute path of a folder, or "
                            "https://github.com/OWNER/REPO/tree/REF/PATH");
+    create.sub->add_option("--workspace", create.action->workspace,
+                           "The project folder it works in (default: its own home)");
+    const auto move = add_command<AgentMoveCommand>(*agent, invocation, "move",
+                                                    "Change the project folder of an agent");
+    move.sub->add_option("agent", move.action->agent, "Its id")->required();
+    move.sub->add_option("folder", move.action->path, "The project folder")->required();
+    const auto remove = add_command<AgentDeleteCommand>(
+        *agent, invocation, "delete", "Delete an agent with its history and its home");
+    remove.sub->add_option("agent", remove.action->agent, "Its id")->required();
+    remove.sub->add_flag("--yes", remove.action->yes, "Do not ask first");
     add_lifecycle(*agent, invocation);
     const auto abort = add_named<AbortCommand>(
         *agent, invocation, "abort", "Abort the current turn and leave the agent stopped");

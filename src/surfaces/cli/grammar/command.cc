@@ -1,6 +1,7 @@
 #include "surfaces/cli/grammar/command.h"
 
 #include "base/text.h"
+#include "surfaces/cli/grammar/help.h"
 #include "surfaces/cli/grammar/manual.h"
 #include "surfaces/cli/grammar/options.h"
 
@@ -42,38 +43,100 @@ const std::map<std::string, domain::TrustLevel> kTrustLevels{
     {"trusted-integration", domain::TrustLevel::TrustedIntegration},
     {"untrusted-external", domain::TrustLevel::UntrustedExternal}};
 
+// Which options make no sense together.
+void check_run(const RunCommand& run) {
+    const auto& request = run.request;
+    if (request.create_agent && !request.agent)
+        throw CLI::RequiresError("--create-agent", "--agent");
+    if (request.template_ && !request.create_agent)
+        throw CLI::RequiresError("--template", "--create-agent");
+    if (request.resume && !request.agent && !run.continues)
+        throw CLI::RequiresError("--resume", "--agent");
+    if (run.continues && request.agent) throw CLI::ExcludesError("--continue", "--agent");
+}
+
 void add_run(CLI::App& app, Invocation& invocation) {
     auto run = std::make_shared<RunCommand>();
+    auto& request = run->request;
     auto* sub = app.add_subcommand("run", "Give an agent one prompt and wait for the answer");
-    sub->add_option("text", run->request.text, "What to do");
-    sub->add_option("--agent", run->request.agent, "Use this agent instead of a temporary one");
-    sub->add_flag("--create-agent", run->request.create_agent,
-                  "Create the agent if it does not exist");
-    sub->add_option("--template", run->request.template_,
+    sub->add_option("text", request.text,
+                    "What to do; what is piped in is added, and - is only that");
+    sub->add_option("--agent", request.agent, "Use this agent instead of a temporary one");
+    sub->add_flag("--create-agent", request.create_agent, "Create the agent if it does not exist");
+    sub->add_option("--template", request.template_,
                     "What to create the agent from; see holon templates list");
-    sub->add_flag("--resume", run->request.resume, "Resume the open work of --agent");
-    add_trust(*sub, run->request.trust);
-    sub->add_option("--max-turns", run->request.max_turns, "Ask the model at most this often")
+    sub->add_flag("--continue", run->continues, "Continue the last run without --agent");
+    sub->add_flag("--list", run->list, "List the runs without --agent that are kept");
+    sub->add_option("--limit", run->limit, "How many to list")
+        ->check(CLI::Range(std::int64_t{1}, service::kRecentRunsMax))
+        ->capture_default_str();
+    sub->add_flag("--resume", request.resume, "Resume the interrupted work of --agent");
+    sub->add_option("--model", request.model, "Ask this model: provider/model; the agent keeps it");
+    add_trust(*sub, request.trust);
+    sub->add_option("--max-turns", request.max_turns, "Ask the model at most this often")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
-    sub->add_option("--workspace-root", run->request.workspace_root,
+    sub->add_option("--workspace-root", request.workspace_root,
                     "The project folder (default: here)");
-    sub->add_option("--cwd", run->request.cwd, "Working directory inside the project");
-    sub->add_option("--home", invocation.home, "Use this folder instead of HOLON_HOME");
+    sub->add_option("--cwd", request.cwd, "Working directory inside the project");
+    sub->add_option("--home", invocation.home, kHomeHelp);
     add_sandbox(*sub, invocation);
     sub->add_flag_callback(
         "--no-wait-for-tasks", [run] { run->request.wait_for_tasks = false; },
-        "Exit when the agent sleeps; background tasks of --agent continue");
-    sub->add_flag("--json", run->json, "Print one JSON document and nothing else");
+        "Do not wait for background tasks of --agent");
+    sub->add_option_function<std::string>(
+           "--output-format",
+           [run](const std::string& format) {
+               run->json = format == "json";
+               run->stream_json = format == "stream-json";
+           },
+           "How the result is printed")
+        ->check(CLI::IsMember({"text", "json", "stream-json"}));
+    sub->add_flag("--json", run->json, "The same as --output-format json");
+    sub->add_flag("--plain", invocation.plain, kPlainHelp);
     sub->callback([&invocation, run] {
-        if (run->request.text.empty() && !run->request.resume) throw CLI::RequiredError("TEXT");
-        if (run->request.create_agent && !run->request.agent)
-            throw CLI::RequiresError("--create-agent", "--agent");
-        if (run->request.template_ && !run->request.create_agent)
-            throw CLI::RequiresError("--template", "--create-agent");
-        if (run->request.resume && !run->request.agent)
-            throw CLI::RequiresError("--resume", "--agent");
+        check_run(*run);
         invocation.command = Command(*run);
     });
+    sub->footer(
+        "\nExamples:\n"
+        "  holon run \"make the failing test pass\"\n"
+        "  git diff | holon run \"review this\"\n"
+        "  holon run --continue \"now write the tests\"");
+}
+
+// Where a task is started, its summary may be any word, also one that names a command.
+void free_summary(CLI::App& app, std::span<const char* const> words) {
+    const bool starts = !words.empty() && std::string_view(words[0]) == "task" &&
+                        std::ranges::any_of(words, [](std::string_view word) {
+                            return word == "--cmd" || word.starts_with("--cmd=");
+                        });
+    if (!starts) return;
+    auto* task = app.get_subcommand("task");
+    for (auto* verb : task->get_subcommands({})) task->remove_subcommand(verb);
+}
+
+// The error for an option that the command does not have; nothing when something else is wrong.
+std::optional<Stop> unknown_option(const CLI::App& app, std::span<const char* const> words) {
+    const CLI::App* command = &app;
+    for (const std::string_view word : words) {
+        if (word == "--") return std::nullopt;
+        const auto subs = command->get_subcommands(
+            [&](const CLI::App* sub) { return sub->check_name(std::string(word)); });
+        if (!subs.empty()) command = subs.front();
+        if (!word.starts_with("--")) continue;
+        const std::string name(word.substr(2, word.find('=') - 2));
+        std::vector<std::string> known;
+        for (const auto* option : command->get_options())
+            for (const auto& one : option->get_lnames()) known.push_back(one);
+        if (std::ranges::find(known, name) != known.end()) continue;
+        const std::string near = base::nearest(name, known);
+        return Stop{
+            fmt::format("Error: {} has no option '--{}'{}; see {} --help\n", path_of(*command),
+                        base::printable(name),
+                        near.empty() ? "" : " (did you mean --" + near + "?)", path_of(*command)),
+            Exit::Usage};
+    }
+    return std::nullopt;
 }
 
 // The error for the first of `words` that is not a command although one is required, or nothing
@@ -138,7 +201,9 @@ void add_trust(CLI::App& sub, domain::TrustLevel& trust) {
 bool works_without_runtime(const Command& command) {
     struct Works {
         bool operator()(const PromptCommand&) const { return false; }
-        bool operator()(const TaskCommand& task) const { return task.list; }
+        bool operator()(const TaskCommand& task) const {
+            return task.verb == TaskVerb::List || task.verb == TaskVerb::Output;
+        }
         bool operator()(const TimerCommand& timer) const { return timer.list; }
         // Each is one commit, which the next daemon acts on.
         bool operator()(const WorkCommand&) const { return true; }
@@ -165,6 +230,8 @@ bool works_without_runtime(const Command& command) {
         bool operator()(const AgentModelSetCommand&) const { return true; }
         bool operator()(const AgentModelClearCommand&) const { return true; }
         bool operator()(const AgentCreateCommand&) const { return true; }
+        bool operator()(const AgentMoveCommand&) const { return true; }
+        bool operator()(const AgentDeleteCommand&) const { return true; }
         bool operator()(const DebugPromptCommand&) const { return true; }
         bool operator()(const DebugLatencyCommand&) const { return true; }
     };
@@ -177,6 +244,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
                  "holon");
     app.set_version_flag("-V,--version", "holon " HOLON_VERSION);
     app.footer(std::string(kFooter));
+    app.formatter(help_formatter());
     app.require_subcommand(1);
     add_run(app, invocation);
     add_readers(app, invocation);
@@ -192,11 +260,15 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     app.add_subcommand("completion", "Print completions for bash, zsh or fish");
     app.add_subcommand("help", "Show this help, that of a command, or the manual page (--man)");
     const std::span words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));
+    free_summary(app, words);
     if (auto stop = about_the_program(app, words)) return std::unexpected(*stop);
     if (auto stop = unknown_command(app, words)) return std::unexpected(*stop);
     if (argc <= 1) return std::unexpected(Stop{app.help(), Exit::Usage});
     try {
         app.parse(argc, argv);
+    } catch (const CLI::ExtrasError& error) {
+        if (auto stop = unknown_option(app, words)) return std::unexpected(*stop);
+        return std::unexpected(Stop{fmt::format("Error: {}\n", error.what()), Exit::Usage});
     } catch (const CLI::ParseError& error) {
         std::ostringstream out, err;
         const int code = app.exit(error, out, err);

@@ -32,6 +32,10 @@ enum class Exit : int {
 struct RunCommand {
     service::RunRequest request;
     bool json{false};
+    bool stream_json{false};
+    bool continues{false};  // The last temporary run, instead of a new one.
+    bool list{false};       // Only lists temporary runs.
+    std::int64_t limit{20};
 };
 struct StatusCommand {
     std::optional<std::string> agent{};
@@ -54,7 +58,7 @@ struct TailCommand {
 struct EventsCommand {
     std::optional<std::string> agent{};
     std::int64_t after_seq{0};
-    std::int64_t limit{128};
+    std::optional<std::int64_t> limit{};  // All unless given.
     bool follow{false};
 };
 struct AgentListCommand {
@@ -77,19 +81,24 @@ struct AgentModelClearCommand {
 
 struct PromptCommand {
     std::string text;
+    bool wait{false};  // For the answer.
     std::optional<std::string> agent{};
     bool json{false};
 };
-// Starts a command as a task, or lists the running tasks.
+// Starts a command as a task, or works with those that there are.
+enum class TaskVerb { Start, List, Stop, Output, Input };
 struct TaskCommand {
     service::TaskRequest request;
-    bool list{false};
+    TaskVerb verb{TaskVerb::Start};
+    std::string id{};
+    std::string text{};  // The input.
     std::optional<std::string> agent{};
     bool json{false};
 };
 // Sets a timer, cancels one, or lists them.
 struct TimerCommand {
     service::TimerRequest request;
+    std::optional<std::string> at{};  // As it was written; see calendar::next_local.
     std::optional<std::string> cancel{};
     bool list{false};
     std::optional<std::string> agent{};
@@ -108,6 +117,17 @@ struct AbortCommand {
 struct AgentCreateCommand {
     std::string agent;
     std::optional<std::string> template_name{};
+    std::optional<std::string> workspace{};
+    bool json{false};
+};
+struct AgentMoveCommand {
+    std::string agent;
+    std::string path;
+    bool json{false};
+};
+struct AgentDeleteCommand {
+    std::string agent;
+    bool yes{false};
     bool json{false};
 };
 struct WorkspaceAttachCommand {
@@ -186,9 +206,9 @@ using Command =
                  AgentListCommand, AgentModelGetCommand, AgentModelSetCommand,
                  AgentModelClearCommand, PromptCommand, TaskCommand, TimerCommand, WorkCommand,
                  TemplatesCommand, SkillCommand, WaitListCommand, LifecycleCommand, AbortCommand,
-                 AgentCreateCommand, WorkspaceAttachCommand, WorkspaceExitCommand,
-                 WorkspaceDetachCommand, TriggerCommand, WebhookCommand, DebugPromptCommand,
-                 DebugLatencyCommand>;
+                 AgentCreateCommand, AgentMoveCommand, AgentDeleteCommand, WorkspaceAttachCommand,
+                 WorkspaceExitCommand, WorkspaceDetachCommand, TriggerCommand, WebhookCommand,
+                 DebugPromptCommand, DebugLatencyCommand>;
 
 // Is the command safe on the store when no daemon runs? It only reads, or what it writes is one
 // commit that the next daemon uses.
@@ -208,6 +228,7 @@ struct DaemonRestartCommand {
 };
 struct DaemonLogsCommand {
     std::int64_t tail{service::kTailLinesDefault};
+    bool follow{false};
 };
 struct DaemonCommand {
     bool json{false};
@@ -297,6 +318,7 @@ struct PlanRunCommand {
 };
 struct PlanMakeCommand {
     service::PlanMakeRequest request;
+    bool force{false};                  // Overwrite the file.
     std::optional<std::string> out{};   // The file for the plan.
     std::optional<std::string> save{};  // The action to keep it as.
 };
@@ -357,6 +379,7 @@ struct PlanPruneCommand {
 struct PlanForgetCommand {
     std::string name;
 };
+struct ApprovalsCommand {};
 struct ToolsCommand {
     std::optional<std::string> name{};
 };
@@ -369,7 +392,7 @@ struct PlanCommand {
                  PlanStatusCommand, PlanListCommand, PlanShowCommand, PlanVerifyCommand,
                  PlanReplayCommand, PlanRevertCommand, PlanSaveCommand, PlanActionsCommand,
                  PlanExportCommand, PlanImportCommand, PlanForgetCommand, PlanPruneCommand,
-                 ToolsCommand>
+                 ApprovalsCommand, ToolsCommand>
         action{};
 };
 
@@ -422,6 +445,7 @@ struct StoreCommand {
 struct Invocation {
     std::optional<std::string> home{};
     std::optional<std::string> sandbox{};  // "none" or "bubblewrap"; absent: as the home says.
+    bool plain{false};                     // Text, also in a pipe.
     std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand, GateCommand,
                  StoreCommand>
         command{};

@@ -1,7 +1,11 @@
 #include "surfaces/cli/grammar/command.h"
 
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "base/text.h"
 
 namespace cli {
 namespace {
@@ -62,8 +66,15 @@ TEST(Parse, ARunTakesAllThatAPromptNeeds) {
 TEST(Parse, AResumedRunNeedsAnAgentButNoText) {
     EXPECT_EQ(action<RunCommand>({"run", "--resume", "--agent", "a"}).request.text, "");
     EXPECT_EQ(stop({"run", "--resume"}).exit, Exit::Usage);
-    EXPECT_EQ(stop({"run"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"run", "--create-agent", "x"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"run", "--continue", "--agent", "a", "x"}).exit, Exit::Usage);
+    EXPECT_TRUE(action<RunCommand>({"run", "--continue", "x"}).continues);
+    EXPECT_TRUE(action<RunCommand>({"run", "--list"}).list);
+    EXPECT_TRUE(action<RunCommand>({"run", "x", "--output-format", "json"}).json);
+    EXPECT_TRUE(action<RunCommand>({"run", "x", "--output-format", "stream-json"}).stream_json);
+    EXPECT_EQ(stop({"run", "x", "--output-format", "xml"}).exit, Exit::Usage);
+    EXPECT_TRUE(parsed({"status", "--plain"})->plain);
+    EXPECT_EQ(stop({"status", "--plain", "--json"}).exit, Exit::Usage);
 }
 
 TEST(Parse, ReadersTakeAnAgentALimitAndAHome) {
@@ -75,15 +86,15 @@ TEST(Parse, ReadersTakeAnAgentALimitAndAHome) {
     EXPECT_EQ(action<TailCommand>({"tail", "--limit", "3"}).limit, 3);
     const auto events = action<EventsCommand>({"events", "--after-seq", "7"});
     EXPECT_EQ(events.after_seq, 7);
-    EXPECT_EQ(events.limit, 128);
+    EXPECT_EQ(events.limit, std::nullopt);
     EXPECT_EQ(parsed({"agent", "list", "--home", "/h"})->home, "/h");
 }
 
 // contract: MODEL-01
 TEST(Parse, TheModelIsChosenForAnAgentAndNotForAPrompt) {
-    EXPECT_EQ(stop({"run", "--model", "vllm/m", "x"}).exit, Exit::Usage);
-    EXPECT_THAT(base::json_text(base::to_json(service::RunRequest{})),
-                testing::Not(HasSubstr("model")));
+    EXPECT_EQ(stop({"prompt", "--model", "vllm/m", "x"}).exit, Exit::Usage);
+    // A run may set the model of its agent, which keeps it: the same agent-level override.
+    EXPECT_EQ(action<RunCommand>({"run", "--model", "vllm/m", "x"}).request.model, "vllm/m");
     const auto set = action<AgentModelSetCommand>({"agent", "model", "set", "vllm/m", "k"});
     EXPECT_EQ(set.model, "vllm/m");
     EXPECT_EQ(set.agent, "k");
@@ -277,6 +288,70 @@ TEST(Parse, HelpAndVersionSucceedAndNothingAtAllDoesNot) {
     EXPECT_EQ(stop({}).exit, Exit::Usage);
     EXPECT_THAT(stop({"help", "daemon", "start"}).text, HasSubstr("--access"));
     EXPECT_EQ(stop({"help", "nonsense"}).exit, Exit::Usage);
+}
+
+TEST(Help, OfEveryCommandFitsAScreenAndNamesItself) {
+    std::vector<std::string> commands;
+    const std::string page = stop({"help", "--man"}).text;
+    for (std::size_t at = page.find(".SS holon "); at != std::string::npos;
+         at = page.find(".SS holon ", at + 1)) {
+        std::string path = page.substr(at + 10, page.find('\n', at) - at - 10);
+        std::erase(path, '\\');
+        commands.push_back(path);
+    }
+    ASSERT_GT(commands.size(), 80U);
+    const std::string overview = stop({"help"}).text;
+    for (const auto& path : commands) {
+        std::vector<std::string> words{"help"};
+        std::istringstream parts(path);
+        for (std::string part; parts >> part;) words.push_back(part);
+        std::vector<const char*> arguments;
+        for (const auto& word : words) arguments.push_back(word.c_str());
+        const std::string text = stop(arguments).text;
+        EXPECT_THAT(text, HasSubstr("Usage: holon " + path)) << path;
+        EXPECT_LE(std::ranges::count(text, '\n'), 24) << path << "\n" << text;
+        for (const auto line : base::split_lines(text))
+            EXPECT_LE(base::char_count(line), 80U) << path << ": " << line;
+        EXPECT_THAT(overview, HasSubstr(words[1])) << "the overview names every command";
+    }
+    EXPECT_LE(std::ranges::count(overview, '\n'), 24);
+}
+
+TEST(Parse, AnUnknownOptionNamesTheNearest) {
+    EXPECT_EQ(
+        stop({"plan", "run", "x.yaml", "--valt", "v"}).text,
+        "Error: holon plan run has no option '--valt' (did you mean --vault?); see holon plan "
+        "run --help\n");
+    EXPECT_THAT(stop({"run", "--jsno", "x"}).text, HasSubstr("did you mean --json?"));
+    EXPECT_EQ(stop({"status", "surplus"}).exit, Exit::Usage);
+}
+
+TEST(Parse, TimesAreWrittenAsPeopleDo) {
+    EXPECT_EQ(action<TimerCommand>({"timer", "--after", "1h30m"}).request.duration_ms, 5'400'000);
+    const auto every = action<TimerCommand>({"timer", "--every", "15m"}).request;
+    EXPECT_EQ(every.duration_ms, 900'000);
+    EXPECT_EQ(every.interval_ms, 900'000);
+    EXPECT_EQ(action<TimerCommand>({"timer", "--at", "09:00"}).at, "09:00");
+    EXPECT_EQ(action<TimerCommand>({"timer", "--cron", "0 9 * * *"}).request.cron, "0 9 * * *");
+    EXPECT_THAT(stop({"timer", "--after", "soon"}).text, HasSubstr("1h30m"));
+    EXPECT_EQ(stop({"timer", "--after", "1h", "--cron", "* * * * *"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"timer"}).exit, Exit::Usage);
+}
+
+TEST(Parse, TasksAreStartedListedStoppedAndFed) {
+    EXPECT_EQ(action<TaskCommand>({"task", "tests", "--cmd", "make"}).verb, TaskVerb::Start);
+    EXPECT_EQ(action<TaskCommand>({"task", "list", "--cmd", "ls"}).verb, TaskVerb::Start)
+        << "its summary is free";
+    EXPECT_EQ(action<TaskCommand>({"task", "--list"}).verb, TaskVerb::List);
+    EXPECT_EQ(action<TaskCommand>({"task", "list"}).verb, TaskVerb::List);
+    const auto stopped = action<TaskCommand>({"task", "stop", "t1", "--agent", "a"});
+    EXPECT_EQ(stopped.verb, TaskVerb::Stop);
+    EXPECT_EQ(stopped.id, "t1");
+    EXPECT_EQ(stopped.agent, "a");
+    EXPECT_EQ(action<TaskCommand>({"task", "output", "t1"}).verb, TaskVerb::Output);
+    EXPECT_EQ(action<TaskCommand>({"task", "input", "t1", "yes"}).text, "yes");
+    EXPECT_EQ(stop({"task"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"task", "stop"}).exit, Exit::Usage);
 }
 
 TEST(Manual, DescribesEveryCommandAndOption) {

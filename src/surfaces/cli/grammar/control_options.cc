@@ -1,5 +1,7 @@
 #include "surfaces/cli/grammar/options.h"
 
+#include "base/calendar/calendar.h"
+
 namespace cli {
 namespace {
 
@@ -9,10 +11,35 @@ const std::map<std::string, SignatureScheme> kSignatures{{"none", SignatureSchem
                                                          {"gitlab", SignatureScheme::Gitlab},
                                                          {"stripe", SignatureScheme::Stripe}};
 
+// A length of time as people write it, in milliseconds.
+template <class Ms>
+CLI::Option* add_duration(CLI::App& sub, const char* name, Ms& milliseconds, const char* help) {
+    return sub.add_option_function<std::string>(
+        name,
+        [name, &milliseconds](const std::string& text) {
+            const auto parsed = calendar::parse_duration_ms(text);
+            if (!parsed) throw CLI::ValidationError(name, parsed.error().message);
+            milliseconds = *parsed;
+        },
+        help);
+}
+
+void add_task_verb(CLI::App& task, Invocation& invocation, TaskVerb verb, const char* name,
+                   const char* help) {
+    const auto added = add_command<TaskCommand>(task, invocation, name, help);
+    added.action->verb = verb;
+    if (verb == TaskVerb::List) return;
+    added.sub->add_option("task_id", added.action->id, "The id that 'task list' shows")->required();
+    if (verb == TaskVerb::Input)
+        added.sub->add_option("text", added.action->text, "What it reads; a newline is added")
+            ->required();
+}
+
 void add_task(CLI::App& app, Invocation& invocation) {
     const auto task = add_command<TaskCommand>(
         app, invocation, "task",
         "Run a command as a background task; the agent receives its result");
+    task.sub->require_subcommand(0, 1);
     auto& request = task.action->request;
     auto* summary = task.sub->add_option("summary", request.summary, "The purpose of the task");
     auto* cmd = task.sub->add_option("--cmd", request.cmd, "The command");
@@ -20,40 +47,69 @@ void add_task(CLI::App& app, Invocation& invocation) {
     task.sub->add_option("--shell", request.shell, "The shell that runs it");
     task.sub->add_option("--login", request.login, "As a login shell")->capture_default_str();
     task.sub->add_flag("--tty", request.tty, "Give it a terminal");
+    task.sub->add_flag("--accepts-input", request.accepts_input, "Let 'task input' write to it");
     task.sub->add_option("--yield-time-ms", request.yield_time_ms, "Wait this long for its end")
         ->check(CLI::NonNegativeNumber);
     task.sub->add_option("--max-output-tokens", request.max_output_tokens, "Show at most this much")
         ->check(CLI::PositiveNumber);
-    auto* list = task.sub->add_flag("--list", task.action->list, "List the running tasks");
-    task.sub->footer("\nExample:\n  holon task \"nightly tests\" --cmd \"make test\"");
-    task.sub->callback([&invocation, action = task.action, summary, cmd, list] {
+    auto* list = task.sub->add_flag_callback("--list", [] {}, "The same as task list");
+    task.sub->footer(
+        "\nExamples:\n"
+        "  holon task \"nightly tests\" --cmd \"make test\"\n"
+        "  holon task stop task_0123");
+    task.sub->callback([&invocation, sub = task.sub, action = task.action, summary, cmd, list] {
+        if (!sub->get_subcommands().empty()) return;
+        if (list->count() > 0) action->verb = TaskVerb::List;
         if (list->count() == 0 && summary->count() == 0) throw CLI::RequiredError("SUMMARY");
         if (list->count() == 0 && cmd->count() == 0) throw CLI::RequiredError("--cmd");
         invocation.command = Command(*action);
     });
+    add_task_verb(*task.sub, invocation, TaskVerb::List, "list", "List the running tasks");
+    add_task_verb(*task.sub, invocation, TaskVerb::Output, "output",
+                  "Show a task and the end of its output");
+    add_task_verb(*task.sub, invocation, TaskVerb::Stop, "stop", "Stop a task; again: by force");
+    add_task_verb(*task.sub, invocation, TaskVerb::Input, "input",
+                  "Write to the standard input of a task");
 }
 
 void add_timer(CLI::App& app, Invocation& invocation) {
     const auto timer = add_command<TimerCommand>(app, invocation, "timer",
                                                  "Wake an agent later, once or repeatedly");
     auto& request = timer.action->request;
-    auto* after =
-        timer.sub->add_option("--after-ms", request.duration_ms, "Time until the first wake-up")
-            ->check(CLI::NonNegativeNumber);
-    timer.sub->add_option("--every-ms", request.interval_ms, "Then repeat at this interval")
-        ->check(CLI::PositiveNumber);
+    auto* after = add_duration(*timer.sub, "--after", request.duration_ms,
+                               "Time until the first wake-up: 90s, 1h30m, 2d");
+    auto* after_ms = timer.sub->add_option("--after-ms", request.duration_ms, "The same in ms")
+                         ->check(CLI::NonNegativeNumber);
+    auto* every = add_duration(*timer.sub, "--every", request.interval_ms,
+                               "Then repeat at this interval: 15m");
+    timer.sub->add_option("--every-ms", request.interval_ms, "The same in ms")
+        ->check(CLI::PositiveNumber)
+        ->excludes(every);
+    auto* at = timer.sub->add_option("--at", timer.action->at,
+                                     "The first wake-up: 09:00 or \"2026-12-24 18:00\"");
+    auto* cron =
+        timer.sub->add_option("--cron", request.cron, "Whenever this fits: \"0 9 * * mon-fri\"");
+    timer.sub->add_option("--time-zone", request.time_zone,
+                          "Of --at and --cron, such as Europe/Berlin (default: yours)");
     timer.sub->add_option("--summary", request.summary, "The purpose of the timer");
     auto* cancel = timer.sub->add_option("--cancel", timer.action->cancel, "Cancel this timer");
     auto* list = timer.sub->add_flag("--list", timer.action->list, "Show the timers");
-    after->excludes(cancel)->excludes(list);
-    cancel->excludes(list);
+    const std::vector choices{after, after_ms, at, cron, cancel, list};
+    for (std::size_t i = 0; i < choices.size(); ++i)
+        for (std::size_t j = i + 1; j < choices.size(); ++j) choices[i]->excludes(choices[j]);
     timer.sub->footer(
         "\nExamples:\n"
-        "  holon timer --after-ms 3600000 --summary \"check the build\"\n"
+        "  holon timer --after 1h30m --summary \"check the build\"\n"
+        "  holon timer --cron \"0 9 * * mon-fri\" --summary \"read the mail\"\n"
         "  holon timer --list");
-    timer.sub->callback([&invocation, action = timer.action, after, cancel, list] {
-        if (after->count() + cancel->count() + list->count() == 0)
-            throw CLI::RequiredError("--after-ms");
+    timer.sub->callback([&invocation, action = timer.action, choices, every] {
+        const bool is_any =
+            std::ranges::any_of(choices, [](const auto* one) { return one->count() > 0; });
+        // An interval alone begins with its first end.
+        if (!is_any && every->count() > 0)
+            action->request.duration_ms = *action->request.interval_ms;
+        if (!is_any && every->count() == 0)
+            throw CLI::RequiredError("one of --after, --every, --at, --cron, --cancel and --list");
         invocation.command = Command(*action);
     });
 }
@@ -99,7 +155,7 @@ void add_webhooks(CLI::App& app, Invocation& invocation) {
     group->footer(
         "\nExamples:\n"
         "  holon webhook create --agent main --signature github\n"
-        "  pass show stripe/whsec | holon webhook create --signature stripe --secret-stdin\n"
+        "  pass show whsec | holon webhook create --signature stripe --secret-stdin\n"
         "  holon webhook revoke github --agent main");
     const auto create = add_command<WebhookCommand>(
         *group, invocation, "create", "Make one; its URL and secret are printed only once");
@@ -149,8 +205,10 @@ void add_old_control(CLI::App& app, Invocation& invocation) {
 void add_control(CLI::App& app, Invocation& invocation) {
     const auto prompt = add_command<PromptCommand>(app, invocation, "prompt",
                                                    "Send a message to an agent of the daemon");
-    prompt.sub->add_option("text", prompt.action->text, "The message")->required();
-    prompt.sub->footer("\nExample:\n  holon prompt \"how far are you?\" && holon tail -f");
+    prompt.sub->add_option("text", prompt.action->text, "The message; - is standard input")
+        ->required();
+    prompt.sub->add_flag("--wait", prompt.action->wait, "Wait for the answer and print it");
+    prompt.sub->footer("\nExample:\n  holon prompt --wait \"how far are you?\"");
     add_task(app, invocation);
     add_timer(app, invocation);
     add_workspaces(app, invocation);

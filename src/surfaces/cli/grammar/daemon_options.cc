@@ -37,7 +37,8 @@ Added<T> add_lifecycle(CLI::App& group, Invocation& invocation, const char* name
         add_serve_options(*sub, action->options);
         add_sandbox(*sub, invocation);
     }
-    sub->add_flag("--json", *json, kJsonHelp);
+    auto* as_json = sub->add_flag("--json", *json, kJsonHelp);
+    sub->add_flag("--plain", invocation.plain, kPlainHelp)->excludes(as_json);
     sub->add_option("--home", invocation.home, kHomeHelp);
     sub->callback([&invocation, action, json] {
         invocation.command = DaemonCommand{.json = *json, .action = *action};
@@ -69,7 +70,7 @@ void add_daemon(CLI::App& app, Invocation& invocation) {
         "  holon daemon start\n"
         "  holon daemon status\n"
         "  holon daemon restart --port 7900\n"
-        "  holon daemon logs --tail 200");
+        "  holon daemon logs -f");
     add_lifecycle<DaemonStartCommand>(*daemon, invocation, "start",
                                       "Start the daemon, unless it runs already");
     add_lifecycle<DaemonStopCommand>(
@@ -85,6 +86,8 @@ void add_daemon(CLI::App& app, Invocation& invocation) {
     logs.sub->add_option("--tail", logs.action->tail, "How many lines of the log")
         ->check(CLI::Range(std::int64_t{0}, kListMax))
         ->capture_default_str();
+    logs.sub->add_flag("-f,--follow", logs.action->follow,
+                       "Show new lines as they are written, until Ctrl-C");
 }
 
 }  // namespace cli

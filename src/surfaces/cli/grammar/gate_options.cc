@@ -25,7 +25,7 @@ void add_gate(CLI::App& app, Invocation& invocation) {
         "\nExamples:\n"
         "  holon gate check TS-20310102-030405Z-TR-1.md\n"
         "  holon gate list --place quarantine\n"
-        "  holon gate release TS-20310102-030405Z-TR-1 --reason \"read it, the key is a dummy\"\n"
+        "  holon gate release TS-20310102-030405Z-TR-1 --reason \"a dummy key\"\n"
         "  holon gate purge --older-than-days 30");
     const auto check = add<GateCheckCommand>(
         *group, invocation, "check", "Judge a document file; exits with 3 when it is rejected");

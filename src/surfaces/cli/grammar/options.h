@@ -12,8 +12,8 @@ namespace cli {
 inline constexpr std::int64_t kListMax = 100'000;
 inline constexpr const char* kAgentHelp = "The agent (default: HOLON_AGENT_ID, else main)";
 inline constexpr const char* kJsonHelp = "Print JSON, also on a terminal";
-inline constexpr const char* kSandboxHelp =
-    "What confines commands: bubblewrap, or none (default: as the settings say)";
+inline constexpr const char* kPlainHelp = "Print text for people, also into a pipe";
+inline constexpr const char* kSandboxHelp = "What confines commands (default: as set)";
 inline constexpr const char* kBeforeHelp = "Older ones than those shown before (as it said)";
 inline constexpr const char* kHomeHelp = "Use this folder instead of HOLON_HOME";
 
@@ -34,13 +34,19 @@ Added<T> add_command(CLI::App& group, Invocation& invocation, const char* name, 
     if constexpr (requires { action->agent.has_value(); })
         if (names_agent == NamesAgent::ByOption)
             sub->add_option("--agent", action->agent, kAgentHelp);
-    if constexpr (requires { action->limit; })
+    if constexpr (requires { action->limit.has_value(); })
+        sub->add_option("--limit", action->limit, "How many at most (default: all)")
+            ->check(CLI::Range(std::int64_t{1}, kListMax));
+    else if constexpr (requires { action->limit; })
         sub->add_option("--limit", action->limit, "How many at most")
             ->check(CLI::Range(std::int64_t{1}, kListMax))
             ->capture_default_str();
     if constexpr (requires { action->before; })
         sub->add_option("--before", action->before, kBeforeHelp);
-    if constexpr (requires { action->json; }) sub->add_flag("--json", action->json, kJsonHelp);
+    if constexpr (requires { action->json; }) {
+        auto* json = sub->add_flag("--json", action->json, kJsonHelp);
+        sub->add_flag("--plain", invocation.plain, kPlainHelp)->excludes(json);
+    }
     sub->add_option("--home", invocation.home, kHomeHelp);
     sub->callback([&invocation, action] { invocation.command = Command(*action); });
     return {sub, action};
@@ -52,7 +58,8 @@ Added<T> add_to(CLI::App& group, Invocation& invocation, const char* name, const
     auto action = std::make_shared<T>();
     auto json = std::make_shared<bool>(false);
     auto* sub = group.add_subcommand(name, help);
-    sub->add_flag("--json", *json, kJsonHelp);
+    auto* as_json = sub->add_flag("--json", *json, kJsonHelp);
+    sub->add_flag("--plain", invocation.plain, kPlainHelp)->excludes(as_json);
     sub->add_option("--home", invocation.home, kHomeHelp);
     sub->callback([&invocation, action, json] {
         invocation.command = Family{.json = *json, .action = *action};

@@ -64,6 +64,7 @@ void add_running(CLI::App& plan, Invocation& invocation) {
     make.sub->add_option("--vault", make.action->request.vault,
                          "The folder the plan is for (default: here)");
     make.sub->add_option("--out", make.action->out, "Write the plan to this file");
+    make.sub->add_flag("--force", make.action->force, "Overwrite the file of --out without asking");
     make.sub->add_option("--save", make.action->save,
                          "Save the plan under this name, as an action");
     const auto action = add<PlanRunCommand>(plan, invocation, "run-action", "Run a saved plan");
@@ -154,6 +155,10 @@ void add_plans(CLI::App& app, Invocation& invocation) {
     add_runs(*plan, invocation);
     add_prune(*plan, invocation);
     add_actions(*plan, invocation);
+    auto* approvals = add<ApprovalsCommand>(app, invocation, "approvals",
+                                            "List what waits for your approval, and ask yes or no")
+                          .sub;
+    approvals->footer("\nExample:\n  holon approvals");
     const auto tools =
         add<ToolsCommand>(app, invocation, "tools", "List the tools that plans and agents can use");
     tools.sub->add_option("name", tools.action->name, "Only this one, with its schemas");

@@ -26,7 +26,7 @@ void add_store(CLI::App& app, Invocation& invocation) {
         "Show what is stored, how much room it takes, and until when");
     const auto prune = add_to<StoreCommand, StorePruneCommand>(
         *group, invocation, "prune",
-        "Remove records that are older than retention.max_age_days or beyond retention.max_bytes");
+        "Remove records that are too old or too many; see retention.* in the settings");
     prune.sub->add_flag("--dry-run", prune.action->dry_run, "Only say what would be removed");
 }
 

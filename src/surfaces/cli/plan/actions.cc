@@ -1,6 +1,5 @@
 // Saved plans, deletion of old runs, and `holon tools`.
-#include <charconv>
-
+#include "base/calendar/calendar.h"
 #include "base/text.h"
 #include "surfaces/cli/plan/call.h"
 #include "surfaces/cli/plan/view.h"
@@ -28,22 +27,6 @@ Exit show_action(const PlanCall& call, const domain::PlanAction& action) {
             "{}: {}{}", action.name, base::printable(action.description),
             action.params.empty() ? "" : fmt::format(" (--param {})", params_text(action))));
     return Exit::Success;
-}
-
-base::Result<std::chrono::milliseconds> age_of(const std::string& text) {
-    constexpr std::int64_t kAmountMax = 1'000'000;
-    std::int64_t amount = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
-    const std::string_view unit(end, text.data() + text.size());
-    const auto one = unit == "d"   ? std::chrono::minutes(24 * 60)
-                     : unit == "h" ? std::chrono::minutes(60)
-                     : unit == "m" ? std::chrono::minutes(1)
-                                   : std::chrono::minutes(0);
-    if (error != std::errc{} || amount < 0 || amount > kAmountMax || one.count() == 0)
-        return base::fail(base::ErrorCode::InvalidInput,
-                          "--older-than must be a number followed by d, h or m, got '{}'",
-                          base::printable(text));
-    return one * amount;
 }
 
 }  // namespace
@@ -113,7 +96,9 @@ base::Result<Exit> on(const PlanForgetCommand& command, const PlanCall& call) {
 
 base::Result<Exit> on(const PlanPruneCommand& command, const PlanCall& call) {
     std::optional<std::chrono::milliseconds> older_than;
-    if (command.older_than) older_than = TRY(age_of(*command.older_than));
+    if (command.older_than)
+        older_than =
+            std::chrono::milliseconds(TRY(calendar::parse_duration_ms(*command.older_than)));
     const auto pruned = TRY(call.context.plans.prune(older_than, command.dry_run));
     if (call.wants_json()) {
         print_json(call, pruned);

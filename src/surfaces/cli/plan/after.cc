@@ -3,6 +3,8 @@
 #include "surfaces/cli/plan/call.h"
 #include "surfaces/cli/plan/progress.h"
 #include "surfaces/cli/plan/view.h"
+#include "surfaces/cli/view/columns.h"
+#include "surfaces/cli/view/table.h"
 
 namespace cli {
 
@@ -27,6 +29,7 @@ base::Result<Exit> on(const PlanStatusCommand& command, const PlanCall& call) {
 base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call) {
     const auto runs = TRY(call.context.plans.runs({command.limit, command.before}));
     json::array list;
+    Rows rows;
     for (const auto& run : runs.items) {
         if (call.wants_json()) {
             list.push_back(service::plan_run_json(run));
@@ -34,16 +37,18 @@ base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call) {
         }
         const auto age = std::chrono::duration_cast<std::chrono::seconds>(call.context.clock.now() -
                                                                           run.created_at);
-        call.context.terminal.print_line(fmt::format(
-            "{}  {:<17} {:<9} {:>3}/{:<3} {}", run.run_id, base::enum_name(run.status),
-            age_text(age.count()), run.counts.succeeded, run.counts.steps,
-            base::printable(base::ellipsize(run.goal, 60)) +
-                (run.owner ? " (agent " + base::printable(run.owner->agent_id.value) + ")" : "")));
+        rows.push_back(
+            {run.run_id.value, std::string(base::enum_name(run.status)), age_text(age.count()),
+             fmt::format("{}/{}", run.counts.succeeded, run.counts.steps),
+             base::printable(base::collapse_whitespace(run.goal)) +
+                 (run.owner ? " (agent " + base::printable(run.owner->agent_id.value) + ")" : "")});
     }
     if (call.wants_json())
         call.context.terminal.print_line(base::pretty_json(list));
-    else if (runs.items.empty())
+    else if (rows.empty())
         call.context.terminal.note("There are no runs.");
+    else
+        call.context.terminal.print_line(table(rows, out_columns(call.context.terminal)));
     tell_next(call.context.terminal, runs.next);
     return Exit::Success;
 }

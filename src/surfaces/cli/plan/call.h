@@ -10,7 +10,7 @@ namespace cli {
 struct PlanCall {
     const PlanContext& context;
     bool json;
-    bool wants_json() const { return json || !context.terminal.out_is_terminal; }
+    bool wants_json() const { return json || !context.terminal.is_for_people(); }
 };
 
 template <class T>
@@ -18,6 +18,8 @@ void print_json(const PlanCall& call, const T& value) {
     call.context.terminal.print_line(base::pretty_json(service::plan_json(value)));
 }
 
+// What has been approved, and what begins it.
+std::string approved_text(const domain::PlanRun& run);
 // Prints the status of a run, and gives the exit code that follows from it.
 Exit print_status(const PlanCall& call, const domain::PlanRun& run);
 json::array fault_list(const std::vector<service::PlanFault>& faults);
@@ -27,6 +29,8 @@ base::Result<std::string> read_input(const Terminal& terminal, const std::string
 base::Result<service::PlanRequest> request_of(const PlanSource& source, const Terminal& terminal);
 
 base::Result<Exit> on(const PlanMakeCommand& command, const PlanCall& call);  // make.cc
+
+base::Result<Exit> on(const ApprovalsCommand& command, const PlanCall& call);  // approvals.cc
 
 base::Result<Exit> on(const PlanStatusCommand& command, const PlanCall& call);  // after.cc
 base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call);

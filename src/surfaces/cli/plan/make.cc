@@ -43,11 +43,23 @@ base::Result<std::string> keep(const PlanMakeCommand& command, const service::Pl
 }
 
 // Checked before the model is called.
-base::Status check_out(const PlanMakeCommand& command) {
+base::Status check_overwrite(const PlanMakeCommand& command, const Terminal& terminal) {
+    std::error_code ignored;
+    if (command.force || !std::filesystem::exists(*command.out, ignored)) return {};
+    if (terminal.in_is_terminal && terminal.err_is_terminal &&
+        terminal.confirm(
+            fmt::format("{} exists. Overwrite it? [y/N] ", base::printable(*command.out))))
+        return {};
+    return base::fail(base::ErrorCode::Conflict,
+                      "{} exists and was left as it is; name another file, or add --force",
+                      *command.out);
+}
+
+base::Status check_out(const PlanMakeCommand& command, const Terminal& terminal) {
     if (!command.out) return {};
     std::error_code ignored;
     const auto folder = std::filesystem::absolute(*command.out, ignored).parent_path();
-    if (std::filesystem::is_directory(folder, ignored)) return {};
+    if (std::filesystem::is_directory(folder, ignored)) return check_overwrite(command, terminal);
     return base::fail(base::ErrorCode::InvalidInput,
                       "there is no folder {} for --out; create it first", folder.string());
 }
@@ -75,7 +87,7 @@ Exit no_plan(const PlanCall& call, const service::PlanMade& made) {
 
 base::Result<Exit> on(const PlanMakeCommand& command, const PlanCall& call) {
     const auto& terminal = call.context.terminal;
-    TRY(check_out(command));
+    TRY(check_out(command, terminal));
     if (terminal.err_is_terminal && !call.wants_json())
         terminal.note("Asking the model for a plan…");
     const auto made = call.context.plans.make(command.request);

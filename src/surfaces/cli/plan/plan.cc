@@ -3,6 +3,7 @@
 #include "surfaces/cli/plan/call.h"
 #include "surfaces/cli/plan/progress.h"
 #include "surfaces/cli/plan/view.h"
+#include "surfaces/cli/view/times.h"
 
 namespace cli {
 namespace {
@@ -26,6 +27,15 @@ Exit exit_of(PlanRunStatus status) {
 }
 
 }  // namespace
+
+std::string approved_text(const domain::PlanRun& run) {
+    std::string text =
+        fmt::format("Run {} is approved by {} until {}", run.run_id,
+                    base::printable(run.approval->approver), local_time(run.approval->expires_at));
+    // The daemon begins what an agent asked for; what the operator made waits for the operator.
+    if (run.owner) return text + "; the daemon runs it for agent " + run.owner->agent_id.value;
+    return text + fmt::format(". Begin it with: holon plan resume {}", run.run_id);
+}
 
 Exit print_status(const PlanCall& call, const domain::PlanRun& run) {
     if (call.wants_json())
@@ -166,10 +176,7 @@ base::Result<Exit> on(const PlanApproveCommand& command, const PlanCall& call) {
     if (call.wants_json())
         call.context.terminal.print_line(base::json_text(service::plan_run_json(run)));
     else
-        call.context.terminal.print_line(
-            fmt::format("Run {} is approved by {} until {}. Begin it with: holon plan resume {}",
-                        run.run_id, base::printable(run.approval->approver),
-                        base::to_text(run.approval->expires_at), run.run_id));
+        call.context.terminal.print_line(approved_text(run));
     return Exit::Success;
 }
 

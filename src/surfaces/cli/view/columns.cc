@@ -1,12 +1,16 @@
 #include "surfaces/cli/view/columns.h"
 
 #include <sys/ioctl.h>
+#include <clocale>
+#include <cwchar>
 
 #include <algorithm>
 #include <utility>
 
 namespace cli {
 namespace {
+
+constexpr char32_t kEmojiStyle = 0xFE0F;  // Asks for the wide form of the character before it.
 
 // One character at the front of valid UTF-8, and how many bytes it has.
 std::pair<char32_t, std::size_t> next_char(std::string_view text) {
@@ -18,14 +22,53 @@ std::pair<char32_t, std::size_t> next_char(std::string_view text) {
     return {code, std::min(size, text.size())};
 }
 
-std::size_t columns_of(char32_t c) {
-    if ((c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) || (c >= 0xFE00 && c <= 0xFE0F))
-        return 0;
-    const bool is_wide = (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
-                         (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
-                         (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
-                         (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
-    return is_wide ? 2 : 1;
+// The C library's table of widths, whatever the locale of the program is.
+class Widths {
+public:
+    Widths() : utf8_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {}
+    ~Widths() {
+        if (utf8_ != nullptr) freelocale(utf8_);
+    }
+    Widths(const Widths&) = delete;
+    Widths& operator=(const Widths&) = delete;
+
+    std::size_t of(char32_t c) const {
+        if (c < 0x7F) return 1;
+        if (utf8_ == nullptr)
+            return 2;  // Not known: too short a line is better than a wrapped one.
+        const locale_t before = uselocale(utf8_);
+        const int columns = wcwidth(static_cast<wchar_t>(c));
+        uselocale(before);
+        return columns < 0 ? 1 : static_cast<std::size_t>(columns);
+    }
+
+private:
+    locale_t utf8_;
+};
+
+std::size_t width_of(char32_t c) {
+    static const Widths kWidths;
+    return c == kEmojiStyle ? 1 : kWidths.of(c);
+}
+
+std::size_t columns_behind(std::FILE* stream, std::size_t otherwise) {
+    winsize size{};
+    if (::ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;
+    return size.ws_col;
+}
+
+// How many bytes of the text fit into `columns`; at least one character, or nothing would ever be
+// printed on a very narrow terminal.
+std::size_t bytes_within(std::string_view text, std::size_t columns) {
+    std::size_t used = 0;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const auto [c, size] = next_char(text.substr(at));
+        if (at > 0 && used + width_of(c) > columns) break;
+        used += width_of(c);
+        at += size;
+    }
+    return at;
 }
 
 }  // namespace
@@ -39,11 +82,16 @@ FrameSize size_of(const Terminal& terminal) {
     return out;
 }
 
+std::size_t out_columns(const Terminal& terminal) {
+    return terminal.out_is_terminal ? columns_behind(terminal.out, FrameSize{}.columns)
+                                    : kUnbounded;
+}
+
 std::size_t columns_of(std::string_view utf8) {
     std::size_t columns = 0;
     while (!utf8.empty()) {
         const auto [c, size] = next_char(utf8);
-        columns += columns_of(c);
+        columns += width_of(c);
         utf8.remove_prefix(size);
     }
     return columns;
@@ -53,12 +101,17 @@ std::string fitted(std::string_view text, std::size_t columns) {
     std::size_t used = 0;
     for (std::size_t at = 0; at < text.size();) {
         const auto [c, size] = next_char(text.substr(at));
-        const std::size_t width = columns_of(c);
-        const bool is_last = at + size == text.size();
-        if (used + width + (is_last ? 0 : 1) > columns)
-            return columns == 0 ? "" : std::string(text.substr(0, at)) + "…";
-        used += width;
+        used += width_of(c);
         at += size;
+        if (used < columns) continue;
+        // Full. What follows must not need room, as a combining mark.
+        if (used == columns && columns_of(text.substr(at)) == 0) break;
+        std::size_t end = at - size;
+        while (end > 0 && columns_of(text.substr(0, end)) + 1 > columns) {
+            do --end;
+            while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U);
+        }
+        return columns == 0 ? "" : std::string(text.substr(0, end)) + "…";
     }
     return std::string(text);
 }
@@ -66,6 +119,23 @@ std::string fitted(std::string_view text, std::size_t columns) {
 std::string padded(const std::string& text, std::size_t columns) {
     const std::size_t used = columns_of(text);
     return used < columns ? text + std::string(columns - used, ' ') : text;
+}
+
+std::vector<std::string> wrapped(std::string_view line, std::size_t columns) {
+    std::vector<std::string> lines;
+    for (std::size_t end = bytes_within(line, columns); end < line.size();
+         end = bytes_within(line, columns)) {
+        std::size_t next = end;
+        if (const auto blank = line.substr(0, end + 1).rfind(' ');
+            blank != std::string_view::npos && line.find_first_not_of(' ') < blank) {
+            end = blank;
+            next = blank + 1;
+        }
+        lines.emplace_back(line.substr(0, end));
+        line.remove_prefix(next);
+    }
+    lines.emplace_back(line);
+    return lines;
 }
 
 }  // namespace cli

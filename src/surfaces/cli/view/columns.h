@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "surfaces/cli/view/terminal.h"
 
@@ -15,11 +16,20 @@ struct FrameSize {
 // Of the terminal behind `err`, as it is now; the default where it is none.
 FrameSize size_of(const Terminal& terminal);
 
-// Columns that a text takes: two for wide characters, none for combining ones.
+// Columns of the terminal behind `out`. Text for a pipe or a file is not cut: there it is
+// kUnbounded.
+inline constexpr std::size_t kUnbounded = 1'000'000;
+std::size_t out_columns(const Terminal& terminal);
+
+// Columns that a text takes: two for wide characters and emoji, none for combining ones. Where
+// terminals differ (sequences that some join into one emoji) it is the larger number.
 std::size_t columns_of(std::string_view utf8);
 // The text, cut to `columns` with an ellipsis.
 std::string fitted(std::string_view text, std::size_t columns);
 // The text, filled with blanks to `columns`.
 std::string padded(const std::string& text, std::size_t columns);
+// Lines of at most `columns`, broken at blanks where there are some. An empty text is one empty
+// line.
+std::vector<std::string> wrapped(std::string_view line, std::size_t columns);
 
 }  // namespace cli

@@ -6,7 +6,11 @@
 #include "domain/events/scheduler.h"
 #include "domain/events/tasks.h"
 #include "domain/events/turn.h"
+#include "service/views/presentation.h"
+#include "surfaces/cli/cli.h"
 #include "surfaces/cli/view/columns.h"
+#include "surfaces/cli/view/times.h"
+#include "surfaces/cli/view/words.h"
 
 namespace cli {
 
@@ -14,7 +18,6 @@ using namespace domain::events;
 
 namespace {
 
-constexpr std::size_t kStreamedChars = 40;  // Its end is shown, and fits most terminals.
 constexpr std::size_t kReasonChars = 200;
 constexpr std::chrono::milliseconds kTick{120};
 constexpr std::chrono::milliseconds kPlainTick{1000};
@@ -47,11 +50,11 @@ RunView::~RunView() {
 }
 
 std::chrono::milliseconds RunView::tick_interval() const {
-    return terminal_.err_is_terminal ? kTick : kPlainTick;
+    return terminal_.has_live_line() ? kTick : kPlainTick;
 }
 
 void RunView::on_tick() {
-    if (!terminal_.err_is_terminal) return note_wait();
+    if (!terminal_.has_live_line()) return note_wait();
     ++frame_;
     draw_live_line();
 }
@@ -65,27 +68,62 @@ void RunView::note_wait() {
                 fmt::format("  waiting for the model for {}", duration_text(elapsed))));
 }
 
-void RunView::on_started(const std::string& agent_id, const std::string& model_ref) {
+void RunView::on_started(const service::RunStarted& started) {
     started_at_ = activity_since_ = clock_.now();
-    line(styled(terminal_, Style::Dim,
-                fmt::format("agent {} · model {}", agent_id, base::printable(model_ref))));
+    std::string text =
+        fmt::format("agent {} · model {}", started.agent_id, base::printable(started.model_ref));
+    if (started.cwd) text += " · in " + base::printable(*started.cwd);
+    line(styled(terminal_, Style::Dim, text));
+    if (started.is_elsewhere)
+        line(styled(
+            terminal_, Style::Yellow,
+            fmt::format("agent {} works in {}, not in this folder; move it here with "
+                        "--workspace-root .",
+                        started.agent_id, base::printable(started.cwd.value_or("its own")))));
 }
 
 void RunView::on_delta(const service::Delta& delta) {
     switch (delta.kind) {
         case service::DeltaKind::Text:
-            streamed_ += delta.text;
             activity_ = "writing";
+            stream(delta.text);
             break;
         case service::DeltaKind::Output:
             output_ = delta.text;
             break;
         case service::DeltaKind::Retry:
+            if (printed_ > 0) line(styled(terminal_, Style::Yellow, "  the answer begins again:"));
             streamed_.clear();
+            printed_ = 0;
             activity_ = kThinking;
             line(styled(terminal_, Style::Yellow, "  " + retry_text(delta)));
             break;
     }
+}
+
+// Whole lines are printed as they come; the last one is in the live line until it is whole.
+void RunView::stream(std::string_view text) {
+    streamed_ += text;
+    if (!streams_answer()) return;
+    const auto end = streamed_.rfind('\n');
+    if (end == std::string::npos || end < printed_) return;
+    erase_live_line();
+    terminal_.print_line(
+        base::printable(base::to_utf8(streamed_.substr(printed_, end - printed_)), true));
+    printed_ = end + 1;
+}
+
+void RunView::end_round() {
+    last_streamed_.clear();
+    if (streams_answer() && !base::trim(streamed_).empty()) {
+        if (printed_ < streamed_.size()) {
+            erase_live_line();
+            terminal_.print_line(base::printable(base::to_utf8(streamed_.substr(printed_)), true));
+        }
+        last_streamed_ = streamed_;
+    }
+    streamed_.clear();
+    printed_ = 0;
 }
 
 void RunView::on_event(const domain::Event& event) {
@@ -106,9 +144,9 @@ void RunView::on_event(const domain::Event& event) {
         tokens_ += completed->token_usage.total_tokens;
     } else if (const auto round = read<AssistantRoundRecorded>(event)) {
         // The last round's text is the answer; it is printed as the result, not as progress.
-        if (round->has_tool_calls && round->has_text)
+        end_round();
+        if (round->has_tool_calls && round->has_text && last_streamed_.empty())
             line("● " + indented(base::printable(round->text_preview, true)));
-        streamed_.clear();
         begin(kThinking);
     } else if (const auto command = read<ProcessExecutionRequested>(event)) {
         begin("$ " + command->cmd_preview);
@@ -119,7 +157,7 @@ void RunView::on_event(const domain::Event& event) {
         tool_line(*failed);
         begin(kThinking);
     } else if (const auto parked = read<TurnParked>(event)) {
-        const std::string until = base::to_text(parked->until).substr(0, 19);
+        const std::string until = local_time(parked->until);
         line(styled(terminal_, Style::Yellow,
                     fmt::format("  the provider does not answer; asks it again at {}: {}", until,
                                 base::printable(
@@ -142,6 +180,7 @@ void RunView::on_event(const domain::Event& event) {
     } else if (is<TurnTerminal>(event) && tasks_ > 0) {
         begin("waiting for " + base::counted(tasks_, "background task"));
     } else if (const auto error = read<RuntimeError>(event)) {
+        failure_shown_ = true;
         line(styled(terminal_, Style::Red, "✗ " + base::printable(failure_text(error->error))));
     }
 }
@@ -156,27 +195,84 @@ void RunView::tool_line(const ToolExecuted& done) {
     const std::string took = styled(terminal_, Style::Dim, duration_text(done.duration_ms));
     const std::string cmd = base::printable(done.exec_command_cmd.value_or(""));
     if (cmd.empty()) return line(fmt::format("  ✓ {} {}", base::printable(done.summary), took));
-    const auto* code = done.exit_status ? done.exit_status->if_int64() : nullptr;
-    const std::string outcome =
-        code ? fmt::format("exit {}", *code) : std::string(base::enum_name(done.status));
-    const bool good = code && *code == 0;
-    line(fmt::format("  $ {} {} {}", cmd,
-                     styled(terminal_, good ? Style::Green : Style::Yellow, "→ " + outcome), took));
+    const std::string outcome = "→ " + views::outcome_of(done);
+    const bool good =
+        done.exit_status && done.exit_status->is_int64() && done.exit_status->get_int64() == 0;
+    // The end of the line says how it went, so the command is what is cut.
+    const std::size_t taken =
+        columns_of(outcome) + columns_of(duration_text(done.duration_ms)) + columns_of("  $   ");
+    const std::size_t columns =
+        terminal_.has_live_line() ? size_of(terminal_).columns - 1 : kUnbounded;
+    line(fmt::format("  $ {} {} {}", fitted(cmd, columns > taken ? columns - taken : 1),
+                     styled(terminal_, good ? Style::Green : Style::Yellow, outcome), took));
 }
 
 void RunView::finish(const service::RunResponse& response) {
+    erase_live_line();
+    const bool is_shown =
+        !last_streamed_.empty() && base::trim(last_streamed_) == base::trim(response.final_text);
+    if (!is_shown && !response.final_text.empty())
+        terminal_.print_line(base::printable(response.final_text, true));
     const std::int64_t took = base::millis_between(started_at_, clock_.now());
     const bool good = response.final_status == service::FinalStatus::Completed;
-    std::string text =
-        fmt::format("{} in {} · {} · {} · {} tokens", base::enum_name(response.final_status),
-                    duration_text(took), base::counted(response.model_rounds, "round"),
-                    base::counted(response.tool_calls, "tool call"),
-                    count_text(response.token_usage.total_tokens));
+    const auto& usage = response.token_usage;
+    std::string text = fmt::format(
+        "{} in {} · {} · {} · {} tokens", base::enum_name(response.final_status),
+        duration_text(took), base::counted(response.model_rounds, "round"),
+        base::counted(response.tool_calls, "tool call"), count_text(usage.total_tokens));
+    if (usage.total_tokens > 0)
+        text += fmt::format(" ({} in, {} out)", count_text(usage.input_tokens),
+                            count_text(usage.output_tokens));
+    if (const auto& cache = response.provider_cache_usage; cache && cache->read_input_tokens > 0)
+        text += fmt::format(" · {} from cache", count_text(cache->read_input_tokens));
     if (!response.changed_files.empty())
         text += " · " +
                 base::counted(static_cast<std::int64_t>(response.changed_files.size()), "file") +
                 " changed";
     line(styled(terminal_, good ? Style::Green : Style::Yellow, text));
+    service::RunResponse rest = response;
+    if (failure_shown_) rest.failure_artifact.reset();
+    if (const std::string notes = run_notes(rest); !notes.empty()) line(notes);
+}
+
+std::string run_notes(const service::RunResponse& response) {
+    std::vector<std::string> lines;
+    if (response.failure_artifact)
+        lines.push_back("failed: " + failure_text(response.failure_artifact->summary));
+    if (response.waiting_reason) lines.push_back(waiting_text(*response.waiting_reason));
+    if (response.sleep_reason) lines.push_back("it sleeps: " + *response.sleep_reason);
+    for (const auto& entry : response.tasks)
+        if (const auto* task = base::find(entry, "task"))
+            lines.push_back(
+                fmt::format("task {}: {}", base::string_at(*task, "status"),
+                            base::string_at(*task, "summary", base::string_at(*task, "kind"))));
+    return base::printable(fmt::format("{}", fmt::join(lines, "\n")), true);
+}
+
+void StreamView::print(std::string_view type, json::value value) {
+    json::object line{{"type", type}};
+    for (auto& [name, member] : value.as_object()) line[name] = std::move(member);
+    terminal_.print_line(base::json_text(line));
+}
+
+void StreamView::on_started(const service::RunStarted& started) {
+    print("started", base::to_json(started));
+}
+
+void StreamView::on_event(const domain::Event& event) {
+    print("event", json::object{{"event", base::to_json(event)}});
+}
+
+void StreamView::on_delta(const service::Delta& delta) {
+    print("delta", json::object{{"delta", base::to_json(delta)}});
+}
+
+void StreamView::finish(const service::RunResponse& response) {
+    print("result", base::to_json(response));
+}
+
+void StreamView::fail(const base::Error& error) {
+    print("error", error_document(error));
 }
 
 void RunView::line(const std::string& text) {
@@ -191,15 +287,20 @@ void RunView::erase_live_line() {
     live_line_shown_ = false;
 }
 
+// The end of the line that is being written: that is where something happens.
+std::string RunView::partial_line() const {
+    const std::size_t begin = streams_answer() ? printed_ : 0;
+    return base::collapse_whitespace(
+        base::last_chars(base::to_utf8(streamed_.substr(begin)), size_of(terminal_).columns / 2));
+}
+
 void RunView::draw_live_line() {
     erase_live_line();
     const std::int64_t elapsed = base::millis_between(activity_since_, clock_.now());
     std::string what = activity_;
     if (activity_ == kThinking && elapsed >= kWaitShownMs) what = "waiting for the model";
     if (!output_.empty()) what = output_;
-    if (!streamed_.empty())
-        what =
-            base::collapse_whitespace(base::last_chars(base::to_utf8(streamed_), kStreamedChars));
+    if (!streamed_.empty()) what = partial_line();
     const std::string figures = fmt::format(" {} · round {} · {} tokens", duration_text(elapsed),
                                             rounds_ + 1, count_text(tokens_));
     // One column stays free: a full line would wrap, and could not be erased.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "surfaces/cli/view/columns.h"
 #include "tests/support/captured_terminal.h"
 
@@ -29,7 +30,7 @@ TEST(RunView, PipedARunIsPlainLines) {
     HandClock clock;
     RunView view(captured.terminal, clock);
     EXPECT_EQ(view.tick_interval(), std::chrono::seconds(1));
-    view.on_started("a", "vllm/m");
+    view.on_started({.agent_id = "a", .model_ref = "vllm/m"});
     view.on_event(event("turn_started", {}));
     view.on_delta({.text = "I will look"});
     view.on_event(event("assistant_round_recorded", {{"has_tool_calls", true},
@@ -58,7 +59,7 @@ TEST(RunView, PipedARunIsPlainLines) {
     clock.time += std::chrono::seconds(65);
     view.finish({.final_status = service::FinalStatus::Completed,
                  .changed_files = {"a.txt"},
-                 .token_usage = {.total_tokens = 1200},
+                 .token_usage = {.input_tokens = 1000, .output_tokens = 200, .total_tokens = 1200},
                  .model_rounds = 1,
                  .tool_calls = 3});
     EXPECT_EQ(captured.err(),
@@ -71,7 +72,8 @@ TEST(RunView, PipedARunIsPlainLines) {
               "  ✗ ApplyPatch: no match\n"
               "resuming after a restart, at round 2\n"
               "✗ no answer\n"
-              "completed in 1m 05s · 1 round · 3 tool calls · 1.2k tokens · 1 file changed\n");
+              "completed in 1m 05s · 1 round · 3 tool calls · 1.2k tokens (1.0k in, 200 out) · 1 "
+              "file changed\n");
     EXPECT_EQ(captured.out(), "");
 }
 
@@ -103,9 +105,9 @@ TEST(RunView, AProviderThatIsDownIsShownWithTheTimeOfTheNextTry) {
                                         {"reason",
                                          "house/m: retries_exhausted after 3 attempts "
                                          "(server_error, status=503): busy"}}));
-    EXPECT_THAT(captured.err(), AllOf(HasSubstr("2031-01-02T03:04:05"),
-                                      HasSubstr("no answer after 3 tries (HTTP 503): busy"),
-                                      HasSubstr("does not answer")));
+    EXPECT_THAT(captured.err(),
+                AllOf(HasSubstr("2031-01-0"), HasSubstr("no answer after 3 tries (HTTP 503): busy"),
+                      HasSubstr("does not answer")));
 }
 
 TEST(RunView, ARequestThatIsSentAgainIsShownAndItsTextForgotten) {
@@ -131,6 +133,103 @@ TEST(RunView, ARequestThatIsSentAgainIsShownAndItsTextForgotten) {
                    .model_ref = "a/one",
                    .next_model_ref = "b/two"});
     EXPECT_THAT(captured.err(), HasSubstr("a/one failed, asking b/two: no more"));
+}
+
+TEST(RunView, ACommandWithoutAnExitCodeIsNotFine) {
+    const CapturedTerminal captured;
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_event(event("tool_executed", {{"exec_command_cmd", "a"},
+                                          {"summary", "Process was ended by signal 9."},
+                                          {"exit_status", nullptr}}));
+    view.on_event(event(
+        "tool_executed",
+        {{"exec_command_cmd", "b"}, {"summary", "The command continues in the background."}}));
+    EXPECT_EQ(captured.err(),
+              "  $ a → ended by signal 9 0.0s\n  $ b → continues in the background 0.0s\n");
+}
+
+TEST(RunView, OnATerminalTheAnswerIsPrintedAsItIsWrittenAndOnlyOnce) {
+    const CapturedTerminal captured(true);
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_delta({.text = "one\ntwo"});
+    EXPECT_EQ(captured.out(), "one\n");
+    view.on_tick();
+    EXPECT_THAT(captured.err(), HasSubstr("two"));
+    view.on_delta({.text = " three"});
+    view.on_event(event("assistant_round_recorded", {{"has_text", true}}));
+    EXPECT_EQ(captured.out(), "one\ntwo three\n");
+    view.finish({.final_text = "one\ntwo three"});
+    EXPECT_EQ(captured.out(), "one\ntwo three\n");
+    const CapturedTerminal other(true);
+    RunView unseen(other.terminal, clock);
+    unseen.finish({.final_text = "one"});
+    EXPECT_EQ(other.out(), "one\n") << "what did not stream is printed";
+}
+
+TEST(RunView, AFailedAnswerThatWasShownIsSaidToBeginAgain) {
+    const CapturedTerminal captured(true);
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_delta({.text = "half\n"});
+    view.on_delta({.kind = service::DeltaKind::Retry, .text = "cut off", .model_ref = "a/m"});
+    view.on_delta({.text = "whole\n"});
+    EXPECT_EQ(captured.out(), "half\nwhole\n");
+    EXPECT_THAT(captured.err(), HasSubstr("the answer begins again"));
+}
+
+TEST(RunView, NamesTheFolderAndSaysWhenItIsAnother) {
+    const CapturedTerminal captured;
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_started(
+        {.agent_id = "a", .model_ref = "vllm/m", .cwd = "/src/old", .is_elsewhere = true});
+    EXPECT_EQ(captured.err(),
+              "agent a · model vllm/m · in /src/old\n"
+              "agent a works in /src/old, not in this folder; move it here with --workspace-root "
+              ".\n");
+}
+
+TEST(RunView, ADumbTerminalGetsPlainLines) {
+    CapturedTerminal captured(true);
+    captured.terminal.is_dumb = true;
+    HandClock clock;
+    RunView view(captured.terminal, clock);
+    view.on_delta({.text = "one\n"});
+    view.on_tick();
+    EXPECT_EQ(captured.err(), "");
+    EXPECT_EQ(captured.out(), "");
+    view.finish({.final_text = "one"});
+    EXPECT_EQ(captured.out(), "one\n");
+    EXPECT_THAT(captured.err(), Not(HasSubstr("\x1b")));
+}
+
+TEST(RunNotes, SayWhatTheAnswerLeavesOpen) {
+    service::RunResponse response{.final_status = service::FinalStatus::Completed};
+    EXPECT_EQ(run_notes(response), "");
+    response.final_status = service::FinalStatus::Waiting;
+    response.waiting_reason = domain::WaitingReason::AwaitingTimer;
+    response.sleep_reason = "tired";
+    response.tasks = {{{"task", {{"status", "completed"}, {"summary", "Command: make"}}}},
+                      {{"task", {{"status", "failed"}, {"kind", "command_task"}}}}};
+    EXPECT_EQ(run_notes(response),
+              "waiting for a timer\nit sleeps: tired\ntask completed: Command: make\ntask failed: "
+              "command_task");
+}
+
+TEST(StreamView, PrintsAnObjectALine) {
+    const CapturedTerminal captured;
+    StreamView view(captured.terminal);
+    view.on_started({.run_id = "r", .agent_id = "a"});
+    view.on_event(event("turn_started", {}));
+    view.on_delta({.text = "x"});
+    view.finish({.agent_id = "a", .final_text = "done"});
+    view.fail({base::ErrorCode::Unavailable, "gone"});
+    std::vector<std::string> types;
+    for (const auto line : base::split_lines(captured.out()))
+        types.push_back(base::string_at(base::parse_json(line).value(), "type"));
+    EXPECT_THAT(types, testing::ElementsAre("started", "event", "delta", "result", "error"));
 }
 
 TEST(RunView, TheLiveLineNeverWraps) {
@@ -179,7 +278,7 @@ TEST(RunView, NamesAModelThatDoesNotAnswer) {
     HandClock clock;
     {
         RunView view(captured.terminal, clock);
-        view.on_started("a", "vllm/m");
+        view.on_started({.agent_id = "a", .model_ref = "vllm/m"});
         view.on_event(event("turn_started", {}));
         clock.time += std::chrono::seconds(4);
         view.on_tick();
@@ -197,7 +296,7 @@ TEST(RunView, WhatAModelWritesCannotSteerTheTerminal) {
     const CapturedTerminal captured;
     HandClock clock;
     RunView view(captured.terminal, clock);
-    view.on_started("a", std::string(kEvil));
+    view.on_started({.agent_id = "a", .model_ref = std::string(kEvil), .cwd = std::string(kEvil)});
     view.on_event(event("assistant_round_recorded",
                         {{"has_tool_calls", true}, {"has_text", true}, {"text_preview", kEvil}}));
     view.on_event(event("tool_executed", {{"exec_command_cmd", kEvil}, {"exit_status", 0}}));
@@ -217,8 +316,8 @@ TEST(RunView, OnATerminalALastLineShowsTheActivityAndIsErased) {
     {
         RunView view(captured.terminal, clock);
         EXPECT_GT(view.tick_interval().count(), 0);
-        view.on_started("a", "vllm/m");
-        view.on_delta({.text = "writing\n\x1b[31mred"});
+        view.on_started({.agent_id = "a", .model_ref = "vllm/m"});
+        view.on_delta({.text = "writing \x1b[31mred"});
         clock.time += std::chrono::seconds(2);
         view.on_tick();
     }

@@ -119,15 +119,19 @@ base::Result<std::string> Terminal::read_secret(std::string_view prompt) const {
 }
 
 bool Terminal::confirm(std::string_view question) const {
+    const std::string line = ask(question);
+    return line == "y" || line == "Y" || line == "yes";
+}
+
+std::string Terminal::ask(std::string_view question) const {
     std::fwrite(question.data(), 1, question.size(), err);
     std::fflush(err);
     const SignalPipe signals;
     if (!signals.wait_for(in)) {
         note("");
-        return false;
+        return "";
     }
-    const auto line = read_line(in);
-    return line && (*line == "y" || *line == "Y" || *line == "yes");
+    return read_line(in).value_or("");
 }
 
 Terminal Terminal::standard() {
@@ -136,7 +140,10 @@ Terminal Terminal::standard() {
     terminal.out_is_terminal = isatty(STDOUT_FILENO) == 1;
     terminal.err_is_terminal = isatty(STDERR_FILENO) == 1;
     const char* no_colour = std::getenv("NO_COLOR");
-    terminal.colours = terminal.err_is_terminal && (no_colour == nullptr || *no_colour == '\0');
+    const char* kind = std::getenv("TERM");
+    terminal.is_dumb = kind == nullptr || *kind == '\0' || std::string_view(kind) == "dumb";
+    terminal.colours = terminal.err_is_terminal && !terminal.is_dumb &&
+                       (no_colour == nullptr || *no_colour == '\0');
     return terminal;
 }
 

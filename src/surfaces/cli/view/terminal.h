@@ -19,9 +19,15 @@ struct Terminal {
     std::FILE* err{stderr};
     bool out_is_terminal{false};
     bool err_is_terminal{false};
-    bool colours{false};  // On `err`; only on a terminal and unless NO_COLOR is set.
+    bool colours{false};  // On terminals, unless NO_COLOR is set or TERM is dumb.
+    bool is_dumb{false};  // It cannot erase what it has printed: TERM=dumb.
+    bool plain{false};    // Text instead of JSON in a pipe: --plain.
 
     static Terminal standard();
+    // Is the output read by a person, so that it is text and not JSON?
+    bool is_for_people() const { return out_is_terminal || plain; }
+    // Can the last line of `err` be drawn again and again?
+    bool has_live_line() const { return err_is_terminal && !is_dumb; }
     void print(std::string_view text) const;       // To out, as it is.
     void print_line(std::string_view text) const;  // To out, with a newline.
     void note(std::string_view text) const;        // To err, with a newline.
@@ -32,7 +38,9 @@ struct Terminal {
     // One line of `in`, without its end; prompted for on `err`, and not shown while it is typed on
     // a terminal. Longer than kSecretBytesMax is InvalidInput.
     base::Result<std::string> read_secret(std::string_view prompt) const;
-    // Asks on `err`; true only for a line of `in` that says yes.
+    // Asks on `err`, and returns the line of `in`; empty at its end and after a signal.
+    std::string ask(std::string_view question) const;
+    // The same; true only for a line that says yes.
     bool confirm(std::string_view question) const;
 };
 

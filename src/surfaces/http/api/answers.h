@@ -263,7 +263,7 @@ BOOST_DESCRIBE_STRUCT(ShutdownRequested, (), (ok, pid, home_dir, shutdown_reques
 struct Failure {
     bool ok{false};
     std::string error;
-    std::optional<std::string> code{};
+    std::string code;
 };
 BOOST_DESCRIBE_STRUCT(Failure, (), (ok, error, code))
 

@@ -48,6 +48,18 @@ struct CreateBody {
 };
 BOOST_DESCRIBE_STRUCT(CreateBody, (), (template_, trust))
 
+struct TaskInputBody {
+    std::string text;
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(TaskInputBody, (), (text, trust))
+
+struct MoveBody {
+    std::string path;
+    std::optional<domain::TrustLevel> trust{};
+};
+BOOST_DESCRIBE_STRUCT(MoveBody, (), (path, trust))
+
 struct TaskBody {
     std::string summary;
     std::string cmd;
@@ -77,14 +89,25 @@ struct TimerBody {
     std::optional<std::int64_t> interval_ms{};
     std::optional<std::string> summary{};
     std::optional<domain::TrustLevel> trust{};
+    std::optional<base::Time> at{};
+    std::optional<std::string> cron{};
+    std::optional<std::string> time_zone{};
 };
-BOOST_DESCRIBE_STRUCT(TimerBody, (), (duration_ms, interval_ms, summary, trust))
+BOOST_DESCRIBE_STRUCT(TimerBody, (),
+                      (duration_ms, interval_ms, summary, trust, at, cron, time_zone))
 constexpr auto describe_fields(const TimerBody*) {
     return std::to_array<base::FieldDoc>(
-        {{.field = "duration_ms", .text = "Until it first fires.", .keywords = R"("minimum":0)"},
+        {{.field = "duration_ms",
+          .text = "Until it first fires.",
+          .keywords = R"("minimum":0,"maximum":31536000000)",
+          .has_default = true},
          {.field = "interval_ms",
           .text = "Between further firings.",
-          .keywords = R"("minimum":1)"}});
+          .keywords = R"("minimum":1000,"maximum":31536000000)"},
+         {.field = "at", .text = "Instead of duration_ms: when it first fires."},
+         {.field = "cron",
+          .text = "Instead of both times: fires whenever this expression fits (five fields)."},
+         {.field = "time_zone", .text = "Of the cron expression, such as Europe/Berlin."}});
 }
 
 struct WorkItemBody {

@@ -11,6 +11,10 @@ std::unexpected<base::Error> invalid(std::string message) {
     return std::unexpected(base::Error{base::ErrorCode::InvalidInput, std::move(message)});
 }
 
+const std::string& task_of(const Request& request) {
+    return request.params.find("task_id")->second;
+}
+
 template <class T>
 Response answer_with(const T& body) {
     return json_response(base::to_json(body));
@@ -78,6 +82,39 @@ Answer start_task(const Context& context, const Request& request) {
     return answer_with(task);
 }
 
+Answer stop_task(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request, base::Unknown::Reject));
+    return answer_with(TRY(context.service.stop_task(agent, task_of(request), caller_of(request))));
+}
+
+Answer task_input(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<TaskInputBody>(request, base::Unknown::Reject));
+    return answer_with(TRY(
+        context.service.send_task_input(agent, task_of(request), body.text, caller_of(request))));
+}
+
+Answer task_output(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    return json_response(TRY(context.service.task_output(agent, task_of(request))));
+}
+
+Answer move_agent(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<MoveBody>(request, base::Unknown::Reject));
+    if (!body.path.starts_with('/'))
+        return invalid("path must be absolute, a folder on the daemon's machine");
+    return answer_with(TRY(context.service.move_agent(agent, body.path, caller_of(request))));
+}
+
+Answer delete_agent(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request, base::Unknown::Reject));
+    TRY(context.service.delete_agent(agent, caller_of(request)));
+    return answer_with(Ok{});
+}
+
 Answer create_timer(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<TimerBody>(request));
@@ -89,7 +126,10 @@ Answer create_timer(const Context& context, const Request& request) {
                                                         {.duration_ms = body.duration_ms,
                                                          .interval_ms = body.interval_ms,
                                                          .summary = body.summary,
-                                                         .trust = body.trust},
+                                                         .trust = body.trust,
+                                                         .at = body.at,
+                                                         .cron = body.cron,
+                                                         .time_zone = body.time_zone},
                                                         caller_of(request)));
     return answer_with(timer);
 }

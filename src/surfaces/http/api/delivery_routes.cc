@@ -73,7 +73,8 @@ std::unexpected<base::Error> bad_callback(std::string_view what) {
     return base::fail(base::ErrorCode::InvalidInput, "the body is not valid {}", what);
 }
 
-// The body of a callback, by its content type.
+// The body of a callback, by its content type. Whatever else a program calls its text (curl says
+// that it is a form), text stays text; bytes that are none are kept as base64.
 base::Result<std::optional<domain::Body>> callback_body(const Request& request) {
     const std::string_view bytes = request.body;
     if (bytes.empty()) return std::nullopt;
@@ -92,6 +93,7 @@ base::Result<std::optional<domain::Body>> callback_body(const Request& request) 
         if (!value) return bad_callback("JSON");
         return domain::JsonBody{std::move(*value)};
     }
+    if (base::is_utf8(bytes) && !bytes.contains('\0')) return domain::TextBody{std::string(bytes)};
     return domain::JsonBody{
         json::object{{"content_type", base::to_utf8(type)}, {"body_base64", base64(bytes)}}};
 }

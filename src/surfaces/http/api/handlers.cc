@@ -60,15 +60,6 @@ base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request) 
     return cursor;
 }
 
-base::Status only_keys(const Request& request, std::initializer_list<std::string_view> known) {
-    for (const auto& [key, value] : request.query)
-        if (std::ranges::find(known, key) == known.end())
-            return std::unexpected(error(base::ErrorCode::InvalidInput, "invalid_query",
-                                         fmt::format("the query has no key '{}'",
-                                                     base::printable(base::ellipsize(key, 40)))));
-    return {};
-}
-
 base::Result<service::ListQuery> list_query(const Request& request, std::int64_t limit,
                                             std::int64_t limit_max) {
     service::ListQuery query{.limit = std::min(TRY(number_of(request, "limit", limit)), limit_max)};

@@ -33,8 +33,6 @@ base::Result<std::optional<std::int64_t>> cursor_of(const Request& request, std:
 // Where a stream continues. A reconnecting EventSource repeats its URL, so its last event id takes
 // precedence over the URL's after_seq.
 base::Result<std::optional<std::int64_t>> stream_cursor(const Request& request);
-// Fails when the query has other keys than these.
-base::Status only_keys(const Request& request, std::initializer_list<std::string_view> known);
 
 // The part of a list that the query asks for by `limit` and `before`.
 base::Result<service::ListQuery> list_query(const Request& request, std::int64_t limit,
@@ -69,6 +67,7 @@ Answer wake(const Context&, const Request&);
 }  // namespace deliveries
 
 namespace runs {
+Answer list(const Context&, const Request&);
 Answer start(const Context&, const Request&);
 Answer result(const Context&, const Request&);
 Answer interrupt(const Context&, const Request&);
@@ -80,6 +79,11 @@ Answer control(const Context&, const Request&);
 Answer abort_run(const Context&, const Request&);
 Answer create(const Context&, const Request&);
 Answer start_task(const Context&, const Request&);
+Answer stop_task(const Context&, const Request&);
+Answer task_input(const Context&, const Request&);
+Answer task_output(const Context&, const Request&);
+Answer move_agent(const Context&, const Request&);
+Answer delete_agent(const Context&, const Request&);
 Answer create_timer(const Context&, const Request&);
 Answer cancel_timer(const Context&, const Request&);
 Answer debug_prompt(const Context&, const Request&);

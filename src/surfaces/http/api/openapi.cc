@@ -91,7 +91,9 @@ std::string payload_name(const domain::events::Kind& kind) {
 }
 
 json::object schemas() {
-    json::object out{{"Failure", base::schema_of<Failure>()}};
+    json::object failure = base::schema_of<Failure>();
+    failure.erase("additionalProperties");  // Some have further members, such as oldest_seq.
+    json::object out{{"Failure", std::move(failure)}};
     for (const auto& kind : domain::events::kinds()) out[payload_name(kind)] = kind.schema();
     return out;
 }

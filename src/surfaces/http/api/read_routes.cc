@@ -50,7 +50,6 @@ struct PageQuery {
 };
 
 base::Result<PageQuery> page_query(const Request& request) {
-    TRY(only_keys(request, {"after_seq", "before_seq", "limit", "order", "projection"}));
     PageQuery query;
     query.events.after_seq = TRY(cursor_of(request, "after_seq"));
     query.events.before_seq = TRY(cursor_of(request, "before_seq"));
@@ -168,7 +167,6 @@ Answer events(const Context& context, const Request& request) {
 }
 
 Answer event_stream(const Context& context, const Request& request) {
-    TRY(only_keys(request, {"after_seq", "limit", "projection", "deltas"}));
     TRY(number_of(request, "limit", kEventsShown));
     TRY(projection_of(request));
     const bool deltas = TRY(flag_of(request, "deltas"));

@@ -40,10 +40,16 @@ json::object any_json() {
     return {};
 }
 
-constexpr QueryDoc kLimit20[] = {
-    {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":20})"}};
-constexpr QueryDoc kLimit50[] = {
-    {"limit", "How many, the newest.", R"({"type":"integer","minimum":0,"default":50})"}};
+// A greater limit is answered with the greatest.
+constexpr QueryDoc kLimit20[] = {{"limit", "How many, the newest; at most 10000.",
+                                  R"({"type":"integer","minimum":0,"default":20})"}};
+constexpr QueryDoc kLimit50[] = {{"limit", "How many, the newest; at most 10000.",
+                                  R"({"type":"integer","minimum":0,"default":50})"}};
+constexpr QueryDoc kLimitRuns[] = {
+    {"limit", "How many; at most 1000.", R"({"type":"integer","minimum":0,"default":20})"}};
+constexpr QueryDoc kAgentsQuery[] = {
+    {"after", "Only agents whose id comes after this one.", R"({"type":"string"})"},
+    {"limit", "How many; at most 1000.", R"({"type":"integer","minimum":0,"default":1000})"}};
 constexpr QueryDoc kBefore{"before",
                            "The next part: the value that the Link header of this one has.",
                            R"({"type":"string"})"};
@@ -121,7 +127,7 @@ constexpr Route kRoutes[] = {
     get("/models", "All known models, and whether they can be used.", reads::models,
         answer_schema<Models>),
     get("/agents/list", "Active public agents, in short, to choose one.", reads::agent_list,
-        answer_schema<std::vector<AgentListEntry>>),
+        answer_schema<std::vector<AgentListEntry>>, kAgentsQuery),
     snapshot(get(AGENT "/status", "The status of one agent. Its shape is stable.", reads::status,
                  kSummary)),
     snapshot(get("/status", "The same for the default agent.", reads::status, kSummary)),
@@ -200,6 +206,16 @@ constexpr Route kRoutes[] = {
          body_schema<CreateBody>, answer_schema<domain::AgentIdentity>),
     post(CONTROL "/tasks", "Starts a command as a background task of the agent.",
          controls::start_task, strict_schema<TaskBody>, answer_schema<domain::Task>),
+    post(CONTROL "/tasks/{task_id}/stop", "Stops a task; again: by force.", controls::stop_task,
+         strict_schema<TrustBody>, answer_schema<domain::Task>),
+    post(CONTROL "/tasks/{task_id}/input", "Writes to the standard input of a task.",
+         controls::task_input, strict_schema<TaskInputBody>, answer_schema<domain::Task>),
+    of_history(get(AGENT "/tasks/{task_id}/output", "A task and the end of its output.",
+                   controls::task_output, any_json)),
+    post(CONTROL "/delete", "Removes the agent with its records and its home.",
+         controls::delete_agent, strict_schema<TrustBody>, answer_schema<Ok>),
+    post(CONTROL "/workspace/move", "Changes the folder that the agent works in.",
+         controls::move_agent, strict_schema<MoveBody>, answer_schema<domain::WorkspaceEntry>),
     post(CONTROL "/timers", "Sets a timer.", controls::create_timer, body_schema<TimerBody>,
          answer_schema<domain::Timer>),
     post(CONTROL "/timers/{timer_id}/cancel", "Cancels a timer.", controls::cancel_timer,
@@ -259,13 +275,14 @@ constexpr Route kRoutes[] = {
     post("/control/runs/stream",
          "Gives an agent one prompt. The connection holds the run: closing it interrupts the turn.",
          runs::start, strict_schema<service::RunRequest>, nullptr),
+    of_history(get("/control/runs", "Runs of temporary agents that are kept, newest first.",
+                   runs::list, answer_schema<std::vector<service::RecentRun>>, kLimitRuns)),
     get("/control/runs/{run_id}", "The result of a run that is over.", runs::result,
         answer_schema<service::RunResponse>),
     post("/control/runs/{run_id}/interrupt", "Stops the turn of a run; its message is kept.",
          runs::interrupt, body_schema<InterruptBody>, answer_schema<Ok>),
-    post("/control/runs/{run_id}/finish",
-         "Removes the temporary agent of a run that has completed.", runs::finish,
-         body_schema<TrustBody>, answer_schema<Ok>),
+    post("/control/runs/{run_id}/finish", "Says that the client has read the result of its run.",
+         runs::finish, body_schema<TrustBody>, answer_schema<Ok>),
     get("/templates", "What agents can be created from.", skills::templates,
         answer_schema<std::vector<json::object>>),
     get(AGENT "/skills", "The agent's own skills.", skills::list, answer_schema<InstalledSkills>),

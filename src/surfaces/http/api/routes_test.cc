@@ -92,12 +92,30 @@ TEST_P(Routes, WithoutAnAgentMeanTheDefaultOne) {
 
 TEST_P(Routes, ListsTakeALimitWithTheDefaultsOfTheReference) {
     for (const auto* path : {"/agents/main/briefs", "/agents/main/transcript", "/agents/main/tasks",
-                             "/agents/main/timers", "/agents/main/tasks?limit=3&other=1"})
+                             "/agents/main/timers", "/agents/main/tasks?limit=3"})
         EXPECT_EQ(ask(get(path)).status, 200) << path;
     EXPECT_THAT(service_.calls(), ElementsAre("briefs main 20", "transcript main 50",
                                               "tasks main 50", "timers main 50", "tasks main 3"));
     EXPECT_EQ(refusal(get("/briefs?limit=-1")), (Refusal{400, "invalid_query"}));
     EXPECT_EQ(refusal(get("/briefs?limit=1&limit=2")), (Refusal{400, "invalid_query"}));
+    for (const auto* path : {"/agents/main/tasks?other=1", "/status?x", "/agents/list?page=2"})
+        EXPECT_EQ(refusal(get(path)), (Refusal{400, "invalid_query"})) << path;
+    EXPECT_EQ(refusal(get("/agents/nobody/status")), (Refusal{404, "resource_not_found"}))
+        << "every failure has a code";
+}
+
+TEST_P(Routes, TasksAgentsAndRunsCanBeManaged) {
+    EXPECT_EQ(ask(get("/control/runs?limit=3")).json().at(0).at("agent_id"), "tmp_run_1");
+    EXPECT_EQ(ask(get("/agents/main/tasks/t1/output")).json().at("task_id"), "t1");
+    for (const auto& [path, body] :
+         {std::pair("/tasks/t1/stop", "{}"), std::pair("/tasks/t1/input", R"({"text":"yes"})"),
+          std::pair("/workspace/move", R"({"path":"/src"})"), std::pair("/delete", "{}")})
+        EXPECT_EQ(ask(post(std::string("/control/agents/main") + path, body)).status, 200) << path;
+    EXPECT_THAT(service_.calls(),
+                ElementsAre("recent_runs 3", "task_output main t1", "stop_task main t1",
+                            "task_input main t1 yes", "move main /src", "delete main"));
+    EXPECT_EQ(refusal(post("/control/agents/main/workspace/move", R"({"path":"src"})")),
+              (Refusal{400, "bad_request"}));
 }
 
 TEST_P(Routes, ALinkLeadsToTheNextPartOfAList) {
@@ -275,6 +293,9 @@ TEST_P(Routes, CallbacksReadTheirBodyByItsType) {
     EXPECT_EQ(body_of({{"Content-Type", "text/plain"}}, "t"), Body(domain::TextBody{"t"}));
     EXPECT_EQ(body_of({{"Content-Type", "application/x+json"}}, "{}"),
               Body(domain::JsonBody{json::object{}}));
+    EXPECT_EQ(body_of({{"Content-Type", "application/x-www-form-urlencoded"}}, "the build is red"),
+              Body(domain::TextBody{"the build is red"}))
+        << "what curl -d sends";
     EXPECT_EQ(body_of({{"Content-Type", "image/png"}}, "\x89P"),
               Body(domain::JsonBody{{{"content_type", "image/png"}, {"body_base64", "iVA="}}}));
     EXPECT_EQ(body_of({}, "\xff\xfe"), Body(domain::JsonBody{{{"body_base64", "//4="}}}));
@@ -509,6 +530,8 @@ std::string example_body(std::string_view pattern) {
         {"/debug-prompt", R"({"text":"x"})"},
         {"/model", R"({"model":"a/b"})"},
         {"/attach", R"({"path":"/p"})"},
+        {"/move", R"({"path":"/p"})"},
+        {"/input", R"({"text":"x"})"},
         {"/detach", R"({"workspace_id":"w"})"},
         {"/skills/install", R"({"kind":{"kind":"named","name":"ghx"}})"},
         {"/skills/uninstall", R"({"name":"ghx"})"},

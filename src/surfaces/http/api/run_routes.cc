@@ -6,6 +6,8 @@
 namespace http_surface::runs {
 namespace {
 
+constexpr std::int64_t kRunsDefault = 20;
+
 const std::string& run_of(const Request& request) {
     return request.params.find("run_id")->second;
 }
@@ -15,6 +17,14 @@ const std::string& run_of(const Request& request) {
 Answer start(const Context& context, const Request& request) {
     const auto body = TRY(body_of<service::RunRequest>(request, base::Unknown::Reject));
     return Response{.held_run = TRY(HeldRun::start(context.service, body, caller_of(request)))};
+}
+
+Answer list(const Context& context, const Request& request) {
+    const auto limit = TRY(number_of(request, "limit", kRunsDefault));
+    json::array runs;
+    for (const auto& run : TRY(context.service.recent_runs(limit)))
+        runs.push_back(base::to_json(run));
+    return json_response(runs);
 }
 
 Answer result(const Context& context, const Request& request) {

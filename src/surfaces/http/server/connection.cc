@@ -1,6 +1,7 @@
 #include "surfaces/http/server/connection.h"
 
 #include "base/log/log.h"
+#include "base/text.h"
 #include "surfaces/http/server/errors.h"
 
 namespace http_surface {
@@ -8,6 +9,7 @@ namespace {
 
 constexpr auto kResult = net::as_tuple(net::use_awaitable);
 constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kKeyCharsShown = 40;
 constexpr std::size_t kLingerBytesMax = 256 * 1024;
 constexpr std::chrono::seconds kLinger{2};
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -127,6 +129,10 @@ std::variant<Admitted, Response> admit(Core& core, Head head, const Peer& peer) 
         return refusal(403, "replay_not_allowed", "this token may not read history");
     auto query = parse_query(head.query);
     if (!query) return refusal(400, "invalid_query", query.error().message);
+    if (const std::string unknown = unknown_key(*route, *query); !unknown.empty())
+        return refusal(400, "invalid_query",
+                       fmt::format("the query has no key '{}' here; see /openapi.json",
+                                   base::printable(base::ellipsize(unknown, kKeyCharsShown))));
     return Admitted{route, Request{.head = std::move(head),
                                    .peer = peer,
                                    .rights = rights,

@@ -1,6 +1,7 @@
 #include "surfaces/http/server/errors.h"
 
 #include "base/text.h"
+#include "service/error_code.h"
 
 namespace http_surface {
 namespace {
@@ -53,7 +54,8 @@ Response json_response(const json::value& body, unsigned status) {
 }
 
 Response error_response(const base::Error& error) {
-    auto response = error_body(status_of(error), error.kind, error.message, error.details);
+    auto response =
+        error_body(status_of(error), service::code_of(error), error.message, error.details);
     if (error.kind == "overloaded") response.headers.emplace_back("Retry-After", "1");
     if (error.kind == "rate_limited")
         response.headers.emplace_back("Retry-After",

@@ -1,16 +1,24 @@
 #include "surfaces/http/server/listeners.h"
 
+#include <array>
 #include <cstring>
+#include <optional>
+#include <sstream>
 
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 namespace http_surface {
 namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
+constexpr std::size_t kTableBytesMax = 8 * 1024 * 1024;
+constexpr std::size_t kNameBytesMax = 256;
+constexpr std::string_view kListening = "0A";
 
 // Clears `path` when it holds a socket that nobody listens at.
 base::Status remove_stale(const std::filesystem::path& path, const sockaddr_un& address) {
@@ -36,7 +44,44 @@ base::Status remove_stale(const std::filesystem::path& path, const sockaddr_un& 
     return {};
 }
 
+// The kernel's number of the socket that listens at the port.
+std::optional<std::string> socket_inode(std::uint16_t port) {
+    const std::string end = fmt::format(":{:04X}", port);
+    for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+        const auto text = base::read_file(table, kTableBytesMax);
+        if (!text) continue;
+        for (const auto line : base::split_lines(*text)) {
+            // Number, local address, remote address, state, ..., the tenth is the inode.
+            std::istringstream row{std::string(line)};
+            std::array<std::string, 10> cells;
+            for (auto& cell : cells) row >> cell;
+            if (cells[1].ends_with(end) && cells[3] == kListening) return cells[9];
+        }
+    }
+    return std::nullopt;
+}
+
 }  // namespace
+
+std::string listener_at(std::uint16_t port) {
+    const auto inode = socket_inode(port);
+    if (!inode) return "another program";
+    const std::string link = fmt::format("socket:[{}]", *inode);
+    std::error_code failed;
+    for (const auto& process : std::filesystem::directory_iterator("/proc", failed)) {
+        const std::string pid = process.path().filename().string();
+        if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+        std::error_code unreadable;  // Of another user, or gone meanwhile.
+        for (const auto& file :
+             std::filesystem::directory_iterator(process.path() / "fd", unreadable)) {
+            if (std::filesystem::read_symlink(file.path(), unreadable) != link) continue;
+            const auto name = base::read_file(process.path() / "comm", kNameBytesMax);
+            return fmt::format("{} (process {})",
+                               name ? base::printable(base::trim(*name)) : "a program", pid);
+        }
+    }
+    return "another program";
+}
 
 base::Result<UnixSocket> UnixSocket::listen(const std::filesystem::path& path) {
     sockaddr_un address{};

@@ -11,6 +11,10 @@
 
 namespace http_surface {
 
+// The program that listens at a TCP port of this machine: "nginx (process 123)". "another program"
+// when it cannot be seen, as that of another user.
+std::string listener_at(std::uint16_t port);
+
 inline constexpr int kBacklog = 1024;
 
 // A listening socket at `path` that only its owner can open, from its first moment on. A socket

@@ -78,8 +78,15 @@ base::Result<std::string> decode_percent(std::string_view text, bool plus_is_spa
     return out;
 }
 
-base::Result<std::map<std::string, std::string, std::less<>>> parse_query(std::string_view query) {
-    std::map<std::string, std::string, std::less<>> out;
+std::string unknown_key(const Route& route, const Query& query) {
+    if (route.guard == Guard::Capability) return "";
+    for (const auto& [key, value] : query)
+        if (std::ranges::find(route.query, key, &QueryDoc::name) == route.query.end()) return key;
+    return "";
+}
+
+base::Result<Query> parse_query(std::string_view query) {
+    Query out;
     while (!query.empty()) {
         const auto end = query.find('&');
         const std::string_view pair = query.substr(0, end);

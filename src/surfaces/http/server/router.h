@@ -72,7 +72,12 @@ base::Result<std::string> decode_percent(std::string_view text, bool plus_is_spa
 
 // Fails on a broken escape, a repeated key, or more than kQueryKeysMax of them.
 inline constexpr std::size_t kQueryKeysMax = 32;
-base::Result<std::map<std::string, std::string, std::less<>>> parse_query(std::string_view query);
+using Query = std::map<std::string, std::string, std::less<>>;
+base::Result<Query> parse_query(std::string_view query);
+
+// A key of the query that the route does not know; empty when it knows all. External systems may
+// add some of their own to a capability URL.
+std::string unknown_key(const Route& route, const Query& query);
 
 // The route's answer. Catches what a handler throws: one request fails, the program lives.
 Response answer(const Context& context, const Route& route, const Request& request);

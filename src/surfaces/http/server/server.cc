@@ -158,6 +158,12 @@ private:
         if (!error) acceptor.set_option(net::socket_base::reuse_address(true), error);
         if (!error) acceptor.bind(endpoint, error);
         if (!error) acceptor.listen(kBacklog, error);
+        if (error == net::error::address_in_use)
+            return base::fail(base::ErrorCode::Conflict,
+                              "port {} of {} is in use by {}; choose another one with --port, for "
+                              "instance --port {}",
+                              address.port, address.host, listener_at(address.port),
+                              address.port < 65535 ? address.port + 1 : 7878);
         if (error)
             return base::fail(base::ErrorCode::Unavailable, "cannot listen on {}:{}: {}",
                               address.host, address.port, error.message());

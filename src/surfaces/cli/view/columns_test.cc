@@ -1,0 +1,86 @@
+#include "surfaces/cli/view/columns.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "surfaces/cli/view/table.h"
+#include "surfaces/cli/view/times.h"
+
+namespace cli {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Columns, CountWhatATerminalDraws) {
+    EXPECT_EQ(columns_of(""), 0U);
+    EXPECT_EQ(columns_of("abc"), 3U);
+    EXPECT_EQ(columns_of("漢字"), 4U);
+    EXPECT_EQ(columns_of("e\u0301"), 1U) << "a combining accent";
+    EXPECT_EQ(columns_of("한글"), 4U);
+    EXPECT_EQ(columns_of("😀"), 2U);
+    EXPECT_EQ(columns_of("⚠\uFE0F"), 2U) << "the wide form of a narrow character";
+    EXPECT_EQ(columns_of("नमस्ते"), 4U) << "vowel signs take no column of their own";
+    EXPECT_EQ(columns_of("…⣾→"), 3U);
+}
+
+TEST(Columns, ACutTextFitsAndSaysThatItIsCut) {
+    EXPECT_EQ(fitted("abc", 3), "abc");
+    EXPECT_EQ(fitted("abcd", 3), "ab…");
+    EXPECT_EQ(fitted("漢字漢字", 5), "漢字…");
+    EXPECT_EQ(fitted("漢字漢字", 4), "漢…");
+    EXPECT_EQ(fitted("cafe\u0301", 4), "cafe\u0301");
+    EXPECT_EQ(fitted("abc", 0), "");
+    EXPECT_EQ(fitted("漢", 1), "…");
+    for (std::size_t columns = 0; columns < 12; ++columns)
+        EXPECT_LE(columns_of(fitted("a漢b😀c\u0301d字e", columns)), columns);
+}
+
+TEST(Columns, LongLinesAreWrappedAtBlanksAndLoseNothing) {
+    EXPECT_THAT(wrapped("", 10), ElementsAre(""));
+    EXPECT_THAT(wrapped("one two three", 8), ElementsAre("one two", "three"));
+    EXPECT_THAT(wrapped("abcdefgh", 3), ElementsAre("abc", "def", "gh"));
+    EXPECT_THAT(wrapped("漢字漢字", 5), ElementsAre("漢字", "漢字"));
+    EXPECT_THAT(wrapped("    indented text", 10), ElementsAre("    indent", "ed text"));
+    EXPECT_THAT(wrapped("漢字", 1), ElementsAre("漢", "字")) << "one at least, however narrow";
+}
+
+TEST(Table, FitsTheTerminalAndKeepsWhatIsCopied) {
+    const Rows rows{{"id-0123456789", "running", "a long text that says what it is all about"},
+                    {"id-2", "漢字漢字", "short"}};
+    EXPECT_EQ(table(rows, 1000),
+              "id-0123456789  running   a long text that says what it is all about\n"
+              "id-2           漢字漢字  short");
+    for (const std::size_t columns : {80U, 50U, 40U, 30U, 20U})
+        for (const auto line : base::split_lines(table(rows, columns)))
+            EXPECT_LE(columns_of(line), columns) << line;
+    EXPECT_THAT(table(rows, 40), testing::HasSubstr("id-0123456789"));
+    EXPECT_EQ(table(rows, 20),
+              "id-0123456789\n  running · a long\n  text that says wh…\nid-2\n  漢字漢字 · short");
+    EXPECT_EQ(table({}, 80), "");
+}
+
+TEST(Times, AreLocalAndHaveTheirOffset) {
+    const auto in_zone = [](const char* zone) {
+        setenv("TZ", zone, 1);
+        tzset();
+    };
+    const char* before = std::getenv("TZ");
+    const std::string zone = before ? before : "";
+    const auto time = base::parse_time("2026-07-01T22:03:59Z").value();
+    in_zone("Europe/Berlin");
+    EXPECT_EQ(local_time(time), "2026-07-02 00:03:59+02:00");
+    EXPECT_EQ(local_clock(time), "00:03:59+02:00");
+    EXPECT_EQ(local_day(time), "2026-07-02");
+    in_zone("America/St_Johns");
+    EXPECT_EQ(local_clock(time), "19:33:59-02:30");
+    in_zone("UTC");
+    EXPECT_EQ(local_clock(time), "22:03:59+00:00");
+    if (before)
+        in_zone(zone.c_str());
+    else
+        unsetenv("TZ");
+}
+
+}  // namespace
+}  // namespace cli
