@@ -181,6 +181,30 @@ TEST_F(McpE2e, AServerThatFailsIsLeftOutAndTheRunContinues) {
                 HasSubstr("no licence found"));
 }
 
+// The second process knows the tools of a server that takes longer than anybody waits.
+TEST_F(McpE2e, AServerThatStartsSlowlyDelaysOnlyItsOwnCalls) {
+    program.script({says("Done.")});
+    run_json();
+    Signpost gate(program.folder() / "gate");
+    const auto slow = program.folder() / "slow.sh";
+    program.write(slow, fmt::format("read line < {}\nexec /usr/bin/python3 {}\n",
+                                    gate.path().string(), HOLON_MCP_SERVER));
+    // The same server to the configuration; its start waits for the test.
+    configure({{"command", "/bin/sh"}, {"args", {slow.string()}}});
+    program.script({says("Nothing to call.")});
+    auto first = program.start({"run", "--agent", "k", "--create-agent", "go"});
+    gate.send("go");  // No list is known of it yet: it is waited for.
+    EXPECT_EQ(first.wait().exit_code, 0);
+    program.script({says("Nothing to call.")});
+    EXPECT_EQ(program.run({"run", "--agent", "k", "again"}).exit_code,
+              0);  // Nobody opens the gate.
+    program.script({calls("mcp__test__echo", {{"text", "late"}}), says("Done.")});
+    auto second = program.start({"run", "--agent", "k", "and again"});
+    gate.send("go");
+    EXPECT_EQ(second.wait().exit_code, 0);
+    EXPECT_EQ(last_receipt(), "late");
+}
+
 TEST_F(McpE2e, ServersAndToolsAreShown) {
     configure({{"risk", "read_only"}, {"tools", {{"deny", {"die"}}}}});
     std::map<std::string, json::value> tools;

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "base/hash.h"
+#include "base/plain_text.h"
 #include "base/text.h"
-#include "exec/tools/mcp/wire/plain_text.h"
 #include "exec/tools/mcp/wire/schema.h"
 
 namespace mcp {
@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kDigestChars = 8;
 constexpr std::size_t kRemoteNameCharsMax = 256;
+constexpr std::string_view kHeaderKeyword = "\"x-mcp-header\":";
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
@@ -27,7 +28,7 @@ std::string shown(std::string_view name) {
 std::string description_of(std::string_view server, const json::value& tool) {
     std::string words = base::string_at(tool, "description");
     if (words.empty()) words = base::string_at(tool, "title");
-    const std::string plain = plain_text(words, kDescriptionCharsMax);
+    const std::string plain = base::plain_text(words, kDescriptionCharsMax);
     return plain.empty() ? fmt::format("MCP server {} does not say what this does.", server)
                          : fmt::format("MCP server {} says: {}", server, plain);
 }
@@ -43,10 +44,17 @@ base::Result<Offer> offer_of(const config::McpServer& server, const json::value&
         return base::fail(base::ErrorCode::InvalidInput, "it has no name of 1 to {} characters",
                           kRemoteNameCharsMax);
     const auto* schema = base::find(tool, "inputSchema");
-    return Offer{.name = offered_name(server.name, name),
-                 .remote_name = name,
-                 .description = description_of(server.name, tool),
-                 .input_schema = TRY(usable_schema(schema ? *schema : json::value()))};
+    if (!server.url.empty() && schema && base::json_text(*schema).contains(kHeaderKeyword))
+        return base::fail(base::ErrorCode::InvalidInput,
+                          "it wants arguments repeated as headers, which is not supported");
+    Offer offer{.name = offered_name(server.name, name),
+                .remote_name = name,
+                .description = description_of(server.name, tool),
+                .input_schema = TRY(usable_schema(schema ? *schema : json::value()))};
+    // One that cannot be used checks nothing.
+    if (const auto* structure = base::find(tool, "outputSchema"))
+        if (auto usable = usable_schema(*structure)) offer.output_schema = std::move(*usable);
+    return offer;
 }
 
 void leave_out_namesakes(Catalogue& catalogue) {

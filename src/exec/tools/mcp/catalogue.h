@@ -23,6 +23,7 @@ struct Offer {
     std::string remote_name;  // The server's own.
     std::string description;
     json::object input_schema;
+    std::optional<json::object> output_schema{};  // Of its structured content.
     friend bool operator==(const Offer&, const Offer&) = default;
 };
 
