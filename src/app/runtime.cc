@@ -29,6 +29,7 @@
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/plan_tools/plan_tools.h"
+#include "exec/tools/web_tools/web_tools.h"
 #include "exec/tools/work_tools/work_tools.h"
 #include "flow/admission/rejoin.h"
 #include "flow/notify/channels.h"
@@ -369,6 +370,16 @@ private:
                  [this](const domain::AgentId& agent) { return &shell_->boundary(agent); },
              .runtime_home = config_.home,
              .execution_of = execution_of(config_)}));
+        registry_.add(web_tools::web_fetch({.loop = loop_,
+                                            .clock = clock_,
+                                            .settings = config_.web.fetch,
+                                            .http = {.ca_file = config_.tls_ca_file}}));
+        registry_.add(web_tools::web_search({.loop = loop_,
+                                             .clock = clock_,
+                                             .processes = processes_,
+                                             .settings = config_.web.search,
+                                             .http = {.ca_file = config_.tls_ca_file},
+                                             .environment = shell_options(config_).environment}));
         registry_.add(plan::run_plan_tool(late_plans_));
         plan_tools::add_all(registry_, {.loop = loop_,
                                         .shell = *shell_,

@@ -163,8 +163,12 @@ std::optional<domain::ToolError> Dispatcher::judge(const domain::ToolCall& call,
     if (auto error = refuse(call, profile)) return error;
     const Tool* tool = parts_.registry.find(call.tool);
     const auto risk = tool->spec().risk;
-    if (auto error = flow_refusal(call, risk, parts_.external_calls(place.agent_id))) return error;
-    if (auto error = mark_refusal(call, risk)) return error;
+    // What leaves for a place that the call chooses cannot be taken back, like a change.
+    const auto consequence =
+        tool->sends_out(call.args) ? std::max(risk, domain::RiskLevel::Writes) : risk;
+    if (auto error = flow_refusal(call, consequence, parts_.external_calls(place.agent_id)))
+        return error;
+    if (auto error = mark_refusal(call, consequence)) return error;
     if (!call.policy.sandbox.enabled) return policy_refusal(call, place.workspace.execution_root);
     return policy_refusal(call, place.workspace.execution_root, tool->paths(call.args, place));
 }
