@@ -181,27 +181,25 @@ TEST_F(McpE2e, AServerThatFailsIsLeftOutAndTheRunContinues) {
                 HasSubstr("no licence found"));
 }
 
-// The second process knows the tools of a server that takes longer than anybody waits.
+// Its tools are known from the first process: what nobody calls is not waited for.
 TEST_F(McpE2e, AServerThatStartsSlowlyDelaysOnlyItsOwnCalls) {
+    const auto script = program.folder() / "server.sh";
+    const std::string server = fmt::format("exec /usr/bin/python3 {}\n", HOLON_MCP_SERVER);
+    program.write(script, server);
+    configure({{"command", "/bin/sh"}, {"args", {script.string()}}});
     program.script({says("Done.")});
     run_json();
+
+    program.write(script, "exec sleep 1000\n");
+    program.script({says("Nothing to call.")});
+    run_json("again");
+
     Signpost gate(program.folder() / "gate");
-    const auto slow = program.folder() / "slow.sh";
-    program.write(slow, fmt::format("read line < {}\nexec /usr/bin/python3 {}\n",
-                                    gate.path().string(), HOLON_MCP_SERVER));
-    // The same server to the configuration; its start waits for the test.
-    configure({{"command", "/bin/sh"}, {"args", {slow.string()}}});
-    program.script({says("Nothing to call.")});
-    auto first = program.start({"run", "--agent", "k", "--create-agent", "go"});
-    gate.send("go");  // No list is known of it yet: it is waited for.
-    EXPECT_EQ(first.wait().exit_code, 0);
-    program.script({says("Nothing to call.")});
-    EXPECT_EQ(program.run({"run", "--agent", "k", "again"}).exit_code,
-              0);  // Nobody opens the gate.
+    program.write(script, fmt::format("read line < {}\n{}", gate.path().string(), server));
     program.script({calls("mcp__test__echo", {{"text", "late"}}), says("Done.")});
-    auto second = program.start({"run", "--agent", "k", "and again"});
+    auto running = program.start({"run", "--agent", "k", "call it"});
     gate.send("go");
-    EXPECT_EQ(second.wait().exit_code, 0);
+    EXPECT_EQ(running.wait().exit_code, 0);
     EXPECT_EQ(last_receipt(), "late");
 }
 

@@ -63,8 +63,7 @@ TEST_F(WebE2e, ASearchAsksTheConfiguredProgram) {
     configure({{"providers",
                 {{"own",
                   {{"kind", "command"},
-                   {"command",
-                    {{"argv", {"python3", program_file.string(), "{{query}}"}}}}}}}}});
+                   {"command", {{"argv", {"python3", program_file.string(), "{{query}}"}}}}}}}}});
     EXPECT_THAT(receipt_of("WebSearch", {{"query", "a; b"}, {"provider", "own"}}),
                 AllOf(HasSubstr("https://e.example/\na; b"), HasSubstr("external_content")));
 }

@@ -31,7 +31,8 @@ Status check_positive(const std::optional<std::int64_t>& value, std::string_view
     return fail(ErrorCode::InvalidInput, "{}: must be at least 1, got {}", place, *value);
 }
 
-Status check_web_hosts(const std::optional<std::vector<std::string>>& hosts, const std::string& place) {
+Status check_web_hosts(const std::optional<std::vector<std::string>>& hosts,
+                       const std::string& place) {
     if (!hosts) return {};
     for (const auto& host : *hosts)
         if (host.empty() || host.find_first_of("/@ \t\r\n") != host.npos)
@@ -90,7 +91,8 @@ WebProvider provider_of(const std::string& name, const WebProviderSection& secti
     if (section.output) overwrite(provider.mapping, section.output->mapping);
     if (section.limits) {
         overwrite(provider.timeout_ms, section.limits->timeout_ms, kSearchTimeoutMaxMs);
-        overwrite(provider.max_output_bytes, section.limits->max_output_bytes, kSearchOutputMaxBytes);
+        overwrite(provider.max_output_bytes, section.limits->max_output_bytes,
+                  kSearchOutputMaxBytes);
     }
     return provider;
 }
@@ -109,7 +111,8 @@ Status check_web(const WebSection& section) {
     }
     if (section.search) {
         TRY(check_positive(section.search->max_results, "/web/search/max_results"));
-        TRY(check_positive(section.search->max_provider_attempts, "/web/search/max_provider_attempts"));
+        TRY(check_positive(section.search->max_provider_attempts,
+                           "/web/search/max_provider_attempts"));
     }
     if (section.providers)
         for (const auto& [name, provider] : *section.providers)
@@ -136,7 +139,8 @@ Web web(const WebSection& section, const std::map<std::string, std::string>& api
         overwrite(web.search.mode, section.search->mode);
         overwrite(web.search.order, section.search->providers);
         overwrite(web.search.max_results, section.search->max_results, kSearchResultsMax);
-        overwrite(web.search.max_provider_attempts, section.search->max_provider_attempts, kSearchAttemptsMax);
+        overwrite(web.search.max_provider_attempts, section.search->max_provider_attempts,
+                  kSearchAttemptsMax);
     }
     if (section.providers)
         for (const auto& [name, provider] : *section.providers)

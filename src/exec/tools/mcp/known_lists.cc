@@ -11,7 +11,8 @@ constexpr std::size_t kFileBytesMax = 2 * kListBytesMax;
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kListMode = 0600;
 
-// What makes a server another one. The values of its variables and headers are secrets, and stay out.
+// What makes a server another one. The values of its variables and headers are secrets, and stay
+// out.
 std::string fingerprint(const config::McpServer& server) {
     json::array words{json::string(server.command), json::string(server.url),
                       json::string(server.cwd.string())};

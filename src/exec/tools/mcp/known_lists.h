@@ -1,5 +1,5 @@
-// The tools that servers listed in earlier processes, so that a process offers them before the servers
-// have started. A cache: the server's own list replaces it, and any of it may be deleted.
+// The tools that servers listed in earlier processes, so that a process offers them before the
+// servers have started. A cache: the server's own list replaces it, and any of it may be deleted.
 #pragma once
 
 #include <filesystem>

@@ -15,9 +15,8 @@ constexpr std::string_view kNotice =
 
 bool equal_lower(std::string_view text, std::string_view lower) {
     return text.size() == lower.size() &&
-           std::ranges::equal(text, lower, [](unsigned char a, unsigned char b) {
-               return std::tolower(a) == b;
-           });
+           std::ranges::equal(
+               text, lower, [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
 }
 
 // "<external_content" and "</external_content" in any case, also with blanks before the name.

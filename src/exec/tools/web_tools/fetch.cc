@@ -17,9 +17,8 @@ FetchFailure denied(const Url& url, std::string_view why) {
     return {{.kind = "network_denied",
              .message = fmt::format("{} may not be fetched: {}.", shown(url), why),
              .details = json::object{{"host", url.host}},
-             .recovery_hint =
-                 "Use another source. Only the operator can allow a host, with "
-                 "web.fetch.allowed_hosts; metadata services stay out of reach."}};
+             .recovery_hint = "Use another source. Only the operator can allow a host, with "
+                              "web.fetch.allowed_hosts; metadata services stay out of reach."}};
 }
 
 FetchFailure bad_redirect(std::string kind, std::string message) {
@@ -99,8 +98,9 @@ private:
             const bool is_refused =
                 *was_refused_ && outcome.error().kind == provider::FailureKind::Connection;
             return end(std::unexpected(
-                is_refused ? denied(url_, "its address belongs to this machine, a private network "
-                                          "or a metadata service")
+                is_refused ? denied(url_,
+                                    "its address belongs to this machine, a private network "
+                                    "or a metadata service")
                            : failed(url_, outcome.error())));
         }
         if (std::ranges::find(kRedirects, outcome->status) != std::end(kRedirects))
@@ -119,21 +119,20 @@ private:
     void follow(const provider::HttpResponse& response) {
         const auto* location = provider::find_header(response.headers, "Location");
         if (!location)
-            return end(std::unexpected(bad_redirect(
-                "redirect_without_location",
-                fmt::format("{} answered {} without saying where to go.", shown(url_),
-                            response.status))));
-        if (++redirects_ > parts_.settings.max_redirects)
             return end(std::unexpected(
-                bad_redirect("too_many_redirects",
-                             fmt::format("{} redirected more than {} times.", shown(first_),
-                                         parts_.settings.max_redirects))));
+                bad_redirect("redirect_without_location",
+                             fmt::format("{} answered {} without saying where to go.", shown(url_),
+                                         response.status))));
+        if (++redirects_ > parts_.settings.max_redirects)
+            return end(std::unexpected(bad_redirect(
+                "too_many_redirects", fmt::format("{} redirected more than {} times.",
+                                                  shown(first_), parts_.settings.max_redirects))));
         auto next = join_url(url_, *location);
         if (!next)
-            return end(std::unexpected(bad_redirect(
-                "invalid_redirect_location",
-                fmt::format("{} redirects to something that is no http or https URL.",
-                            shown(url_)))));
+            return end(std::unexpected(
+                bad_redirect("invalid_redirect_location",
+                             fmt::format("{} redirects to something that is no http or https URL.",
+                                         shown(url_)))));
         url_ = std::move(*next);
         hop();
     }

@@ -15,9 +15,9 @@ namespace {
 constexpr auto kMetadataNames = std::to_array<std::string_view>(
     {"metadata.google.internal", "metadata", "instance-data", "instance-data.ec2.internal"});
 // Amazon, Google, Azure and others; Amazon's containers; Alibaba; Oracle; Azure's host service.
-constexpr auto kMetadataV4 = std::to_array<const char*>(
-    {"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "192.0.0.192",
-     "168.63.129.16"});
+constexpr auto kMetadataV4 =
+    std::to_array<const char*>({"169.254.169.254", "169.254.170.2", "169.254.170.23",
+                                "100.100.100.200", "192.0.0.192", "168.63.129.16"});
 constexpr auto kMetadataV6 =
     std::to_array<const char*>({"fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254"});
 

@@ -19,7 +19,8 @@ sockaddr_storage address_of(const std::string& text) {
     return storage;
 }
 
-bool may(const std::string& url, const std::string& address, const config::WebFetch& settings = {}) {
+bool may(const std::string& url, const std::string& address,
+         const config::WebFetch& settings = {}) {
     const auto storage = address_of(address);
     return may_connect(parse_url(url).value(), reinterpret_cast<const sockaddr&>(storage),
                        settings);
@@ -28,11 +29,29 @@ bool may(const std::string& url, const std::string& address, const config::WebFe
 TEST(HostRules, OnlyPublicAddressesAreReached) {
     for (const char* address : {"93.184.216.34", "8.8.8.8", "2606:2800:220:1:248:1893:25c8:1946"})
         EXPECT_TRUE(may("http://example.com/", address)) << address;
-    for (const char* address :
-         {"127.0.0.1", "127.8.8.8", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1",
-          "169.254.1.1", "100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255", "::1", "::",
-          "fe80::1", "fc00::1", "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
-          "64:ff9b::7f00:1", "169.254.169.254", "168.63.129.16", "fd00:ec2::254"})
+    for (const char* address : {"127.0.0.1",
+                                "127.8.8.8",
+                                "10.0.0.1",
+                                "172.16.0.1",
+                                "172.31.255.255",
+                                "192.168.1.1",
+                                "169.254.1.1",
+                                "100.64.0.1",
+                                "0.0.0.0",
+                                "224.0.0.1",
+                                "255.255.255.255",
+                                "::1",
+                                "::",
+                                "fe80::1",
+                                "fc00::1",
+                                "fd12::1",
+                                "ff02::1",
+                                "::ffff:127.0.0.1",
+                                "::ffff:10.0.0.1",
+                                "64:ff9b::7f00:1",
+                                "169.254.169.254",
+                                "168.63.129.16",
+                                "fd00:ec2::254"})
         EXPECT_FALSE(may("http://example.com/", address)) << address;
 }
 
@@ -49,9 +68,9 @@ TEST(HostRules, AnAllowRuleOpensAPrivateHostButNeverAMetadataService) {
 TEST(HostRules, NamesAreMatchedWholeAndInAnyCase) {
     const std::vector<std::string> rules{"Example.com", "*.example.org", "api.example.net:8443",
                                          "[::1]:81"};
-    for (const char* url : {"http://example.com/", "https://EXAMPLE.com:99/", "http://a.example.org/",
-                            "http://a.b.example.org/", "https://api.example.net:8443/",
-                            "http://[::1]:81/"})
+    for (const char* url :
+         {"http://example.com/", "https://EXAMPLE.com:99/", "http://a.example.org/",
+          "http://a.b.example.org/", "https://api.example.net:8443/", "http://[::1]:81/"})
         EXPECT_TRUE(matches_rule(parse_url(url).value(), rules)) << url;
     for (const char* url :
          {"http://sub.example.com/", "http://notexample.com/", "http://example.org/",
@@ -71,8 +90,9 @@ TEST(HostRules, TheListsDecideByName) {
     EXPECT_THAT(why("http://example.com/", {.allowed_hosts = {"example.org"}}),
                 testing::HasSubstr("allowed_hosts"));
     // A host that is on both lists is denied.
-    EXPECT_THAT(why("http://a.example/", {.allowed_hosts = {"a.example"}, .denied_hosts = {"a.example"}}),
-                testing::HasSubstr("denied_hosts"));
+    EXPECT_THAT(
+        why("http://a.example/", {.allowed_hosts = {"a.example"}, .denied_hosts = {"a.example"}}),
+        testing::HasSubstr("denied_hosts"));
 }
 
 }  // namespace

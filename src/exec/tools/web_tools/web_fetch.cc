@@ -27,7 +27,8 @@ constexpr auto describe_fields(const WebFetchArgs*) {
         {{"url", "Absolute http or https URL.", R"("minLength":1)"},
          {"max_chars", "How much text to show at most.", R"("minimum":1)"},
          {"extract_mode",
-          "auto: readable text of pages, other text as it is. text: readable text. raw: the source.",
+          "auto: readable text of pages, other text as it is. text: readable text. raw: the "
+          "source.",
           R"("default":"auto")", true}});
 }
 
@@ -93,8 +94,8 @@ public:
 private:
     std::string extracted(const std::string& type) const {
         const std::string text = text_of(page_.body, type);
-        const bool is_page = mode_ == ExtractMode::Text ||
-                             (mode_ == ExtractMode::Auto && is_html(type, page_.body));
+        const bool is_page =
+            mode_ == ExtractMode::Text || (mode_ == ExtractMode::Auto && is_html(type, page_.body));
         return is_page ? readable_text(text, page_.final_url) : text;
     }
 
@@ -122,8 +123,8 @@ private:
 
 std::string render_fetch(const results::Envelope& envelope) {
     const json::value result(envelope.result());
-    std::string text = fmt::format("{}\nURL: {}\n", envelope.summary_text(),
-                                   base::string_at(result, "final_url"));
+    std::string text =
+        fmt::format("{}\nURL: {}\n", envelope.summary_text(), base::string_at(result, "final_url"));
     text += base::string_at(result, "text");
     if (base::bool_at(result, "truncated")) text += "\nThe text above was cut.";
     const auto* artifacts = base::find(result, "artifacts");
@@ -144,9 +145,8 @@ class WebFetch final : public tools::Tool {
 public:
     explicit WebFetch(WebFetchParts parts)
         : parts_(std::move(parts)),
-          http_(parts_.loop, {.proxy = "",
-                              .ca_file = parts_.http.ca_file,
-                              .resolved = parts_.http.resolved}) {
+          http_(parts_.loop,
+                {.proxy = "", .ca_file = parts_.http.ca_file, .resolved = parts_.http.resolved}) {
         if (!parts_.may_connect) parts_.may_connect = may_connect;
     }
     const tools::ToolSpec& spec() const override { return spec_; }
@@ -171,19 +171,20 @@ public:
                            .recovery_hint = "Continue without the page."});
         auto url = parse_url(args.url);
         if (!url) return refuse(invalid_url());
-        const std::chrono::milliseconds own =
-            std::chrono::seconds(parts_.settings.timeout_seconds);
-        const auto timeout = std::min(
-            own, std::chrono::milliseconds(call.timeout_ms.value_or(own.count())));
+        const std::chrono::milliseconds own = std::chrono::seconds(parts_.settings.timeout_seconds);
+        const auto timeout =
+            std::min(own, std::chrono::milliseconds(call.timeout_ms.value_or(own.count())));
         const std::int64_t chars =
             std::min(args.max_chars.value_or(parts_.settings.max_chars), parts_.settings.max_chars);
-        return fetch({.http = http_,
-                      .clock = parts_.clock,
-                      .settings = parts_.settings,
-                      .may_connect = parts_.may_connect},
-                     std::move(*url), timeout,
-                     [mode = args.extract_mode, chars, done = std::move(done)](
-                         Fetched fetched) mutable { done(outcome(std::move(fetched), mode, chars)); });
+        return fetch(
+            {.http = http_,
+             .clock = parts_.clock,
+             .settings = parts_.settings,
+             .may_connect = parts_.may_connect},
+            std::move(*url), timeout,
+            [mode = args.extract_mode, chars, done = std::move(done)](Fetched fetched) mutable {
+                done(outcome(std::move(fetched), mode, chars));
+            });
     }
 
 private:

@@ -35,9 +35,6 @@ ServerReply page(std::string body, std::string type = "text/html") {
 
 class WebFetchTest : public testing::Test {
 protected:
-
-
-
     tools::Dispatched fetch(
         const std::string& url, json::object more = {},
         domain::AuthorityClass authority = domain::AuthorityClass::OperatorInstruction) {
@@ -60,12 +57,11 @@ protected:
                                                .authority_class = authority},
                                               place);
         std::optional<tools::Dispatched> ended;
-        const auto running =
-            dispatcher.dispatch(call, domain::ProfilePreset::PublicNamed, place,
-                                [&](tools::Dispatched dispatched) {
-                                    ended = std::move(dispatched);
-                                    loop.stop();
-                                });
+        const auto running = dispatcher.dispatch(call, domain::ProfilePreset::PublicNamed, place,
+                                                 [&](tools::Dispatched dispatched) {
+                                                     ended = std::move(dispatched);
+                                                     loop.stop();
+                                                 });
         if (running && cancel_at_once) loop.post([&] { running->cancel(); });
         while (!ended) loop.run();
         return std::move(*ended);
@@ -103,9 +99,10 @@ TEST_F(WebFetchTest, APageComesAsLabelledText) {
     EXPECT_EQ(base::string_at(result, "authority_class"), "external_evidence");
     EXPECT_EQ(base::string_at(result, "sha256").size(), 64u);
     EXPECT_FALSE(base::bool_at(result, "truncated", true));
-    EXPECT_THAT(base::string_at(result, "text"),
-                AllOf(HasSubstr("<external_content source=\"" + at("/b?c=d")),
-                      HasSubstr("T\n\nHello [you](" + at("/x") + ")"), HasSubstr("untrusted data")));
+    EXPECT_THAT(
+        base::string_at(result, "text"),
+        AllOf(HasSubstr("<external_content source=\"" + at("/b?c=d")),
+              HasSubstr("T\n\nHello [you](" + at("/x") + ")"), HasSubstr("untrusted data")));
     EXPECT_THAT(fetched.receipt, HasSubstr("Hello"));
     // It says who it is and carries nothing of the runtime's.
     const auto request = server.requests().back();
@@ -124,13 +121,14 @@ TEST_F(WebFetchTest, AnyStatusButARedirectIsAResult) {
 
 TEST_F(WebFetchTest, EveryHopIsChecked) {
     // Each redirect leads where the first URL could not.
-    for (const std::string& location : {std::string("http://127.0.0.2:1/"),
-                                        std::string("http://[::1]:1/"),
-                                        std::string("http://169.254.169.254/latest/meta-data/"),
-                                        std::string("http://metadata.google.internal/"),
-                                        std::string("//localhost.localdomain.invalid.:1@127.0.0.2/")}) {
+    for (const std::string& location :
+         {std::string("http://127.0.0.2:1/"), std::string("http://[::1]:1/"),
+          std::string("http://169.254.169.254/latest/meta-data/"),
+          std::string("http://metadata.google.internal/"),
+          std::string("//localhost.localdomain.invalid.:1@127.0.0.2/")}) {
         server.enqueue(redirect(location));
-        EXPECT_THAT(kind_of(at("/a")), testing::AnyOf("network_denied", "invalid_redirect_location"))
+        EXPECT_THAT(kind_of(at("/a")),
+                    testing::AnyOf("network_denied", "invalid_redirect_location"))
             << location;
     }
     settings.denied_hosts = {"denied.example"};

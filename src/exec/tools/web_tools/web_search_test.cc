@@ -26,7 +26,6 @@ protected:
         settings.providers = {{.name = "house", .kind = Kind::Searxng, .base_url = url()}};
     }
 
-
     std::string url() const { return fmt::format("http://127.0.0.1:{}", server.port()); }
     // A provider that runs this Python program.
     config::WebProvider command(const std::string& program) {
@@ -55,12 +54,11 @@ protected:
                                                .args = std::move(args)},
                                               place);
         std::optional<tools::Dispatched> ended;
-        const auto running =
-            dispatcher.dispatch(call, domain::ProfilePreset::PublicNamed, place,
-                                [&](tools::Dispatched dispatched) {
-                                    ended = std::move(dispatched);
-                                    loop.stop();
-                                });
+        const auto running = dispatcher.dispatch(call, domain::ProfilePreset::PublicNamed, place,
+                                                 [&](tools::Dispatched dispatched) {
+                                                     ended = std::move(dispatched);
+                                                     loop.stop();
+                                                 });
         while (!ended) loop.run();
         return std::move(*ended);
     }
@@ -82,8 +80,9 @@ TEST_F(WebSearchTest, ResultsAreLabelledAndCited) {
     EXPECT_EQ(base::string_at(result, "authority_class"), "external_evidence");
     EXPECT_EQ(base::json_text(result.at("citations")),
               R"([{"title":"One","url":"https://one.example/"}])");
-    EXPECT_THAT(found.receipt, AllOf(HasSubstr("<external_content source=\"search: house\">\nOne\n"),
-                                     HasSubstr("untrusted data")));
+    EXPECT_THAT(found.receipt,
+                AllOf(HasSubstr("<external_content source=\"search: house\">\nOne\n"),
+                      HasSubstr("untrusted data")));
     EXPECT_EQ(server.requests().at(0).path, "/search?q=c%2B%2B%20modules&format=json");
 }
 

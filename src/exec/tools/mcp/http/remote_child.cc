@@ -236,9 +236,9 @@ private:
         const bool has_stream = !outcome || (outcome->status < 300 && is_event_stream(*outcome));
         if (!has_stream || ++listens_ > kListensMax) return listening_.reset();
         if (const auto& last = listening_->events.last_id(); is_visible(last)) listen_id_ = last;
-        const auto wait = std::clamp(listening_->events.retry().value_or(kListenDelayFirst *
-                                                                         (1 << listens_)),
-                                     kListenDelayFirst, kListenDelayMax);
+        const auto wait =
+            std::clamp(listening_->events.retry().value_or(kListenDelayFirst * (1 << listens_)),
+                       kListenDelayFirst, kListenDelayMax);
         const auto post = listening_;
         posts_.insert(post);
         sender_.loop().after(wait, [self = shared_from_this(), post] {
@@ -287,13 +287,13 @@ std::string header_value(std::string_view value) {
     const bool is_safe = !value.empty() && value == base::trim(value) &&
                          std::ranges::all_of(value, [](char c) { return c >= 0x20 && c <= 0x7e; });
     const bool looks_encoded = value.starts_with("=?base64?") && value.ends_with("?=");
-    return is_safe && !looks_encoded ? std::string(value) : "=?base64?" + scan::base64(value) + "?=";
+    return is_safe && !looks_encoded ? std::string(value)
+                                     : "=?base64?" + scan::base64(value) + "?=";
 }
 
 std::unique_ptr<Child> remote_child(provider::HttpClient& http, const config::McpServer& server,
                                     ChildEvents events) {
-    return std::make_unique<RemoteChild>(
-        std::make_shared<Remote>(http, server, std::move(events)));
+    return std::make_unique<RemoteChild>(std::make_shared<Remote>(http, server, std::move(events)));
 }
 
 }  // namespace mcp

@@ -1,5 +1,5 @@
-// A server over Streamable HTTP: each message is a POST, and what it answers, at once or as a stream
-// of events, comes back as lines.
+// A server over Streamable HTTP: each message is a POST, and what it answers, at once or as a
+// stream of events, comes back as lines.
 #pragma once
 
 #include "exec/tools/mcp/child.h"

@@ -80,8 +80,9 @@ protected:
     std::string call(const std::string& tool, json::object args = {},
                      std::chrono::milliseconds timeout = 60s) {
         std::optional<Session::Answer> answered;
-        const auto running = session_->call(tool, std::move(args), timeout,
-                                            [&](Session::Answer answer) { answered = std::move(answer); });
+        const auto running =
+            session_->call(tool, std::move(args), timeout,
+                           [&](Session::Answer answer) { answered = std::move(answer); });
         EXPECT_TRUE(test_support::run_until(loop_, [&] { return answered.has_value(); })) << tool;
         if (!answered) return "nothing";
         if (!*answered) {
@@ -150,8 +151,8 @@ TEST_F(McpRemote, TheServersOwnStreamSaysThatTheListChanged) {
     EXPECT_TRUE(test_support::run_until(loop_, [&] { return session_->listed().size() == 5; }));
 }
 
-// As revision 2026-07-28 has it: no sessions, mirrored headers, metadata in each request. The server rejects
-// anything else.
+// As revision 2026-07-28 has it: no sessions, mirrored headers, metadata in each request. The
+// server rejects anything else.
 TEST_F(McpRemote, TheRevisionWithoutSessionsIsSpokenAsItIsWritten) {
     ASSERT_TRUE(open("stateless"));
     EXPECT_EQ(session_->protocol_version(), "2026-07-28");

@@ -14,12 +14,12 @@ constexpr std::size_t kCharsetBytesMax = 24;
 
 // The encodings of the web, and no others: a name of a page is not handed to the system unseen.
 constexpr auto kCharsets = std::to_array<std::string_view>(
-    {"iso-8859-1",   "iso-8859-2",   "iso-8859-3",   "iso-8859-4",   "iso-8859-5",  "iso-8859-6",
-     "iso-8859-7",   "iso-8859-8",   "iso-8859-10",  "iso-8859-13",  "iso-8859-14", "iso-8859-15",
-     "iso-8859-16",  "windows-1250", "windows-1251", "windows-1252", "windows-1253",
-     "windows-1254", "windows-1255", "windows-1256", "windows-1257", "windows-1258",
-     "koi8-r",       "koi8-u",       "gb2312",       "gbk",          "gb18030",     "big5",
-     "euc-jp",       "shift_jis",    "iso-2022-jp",  "euc-kr",       "utf-16le",    "utf-16be"});
+    {"iso-8859-1",   "iso-8859-2",   "iso-8859-3",   "iso-8859-4",   "iso-8859-5",   "iso-8859-6",
+     "iso-8859-7",   "iso-8859-8",   "iso-8859-10",  "iso-8859-13",  "iso-8859-14",  "iso-8859-15",
+     "iso-8859-16",  "windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254",
+     "windows-1255", "windows-1256", "windows-1257", "windows-1258", "koi8-r",       "koi8-u",
+     "gb2312",       "gbk",          "gb18030",      "big5",         "euc-jp",       "shift_jis",
+     "iso-2022-jp",  "euc-kr",       "utf-16le",     "utf-16be"});
 
 std::string lowered(std::string_view text) {
     std::string out(text);
@@ -93,10 +93,10 @@ bool is_text(std::string_view content_type, std::string_view body) {
     if (type.empty() || type == "application/octet-stream")
         return !body.substr(0, kSniffBytes).contains('\0');
     static constexpr auto kTexts = std::to_array<std::string_view>(
-        {"application/json", "application/xml", "application/javascript",
-         "application/ecmascript", "application/x-ndjson", "application/yaml",
-         "application/x-yaml", "application/toml", "application/rtf", "application/sql",
-         "application/x-sh", "application/x-www-form-urlencoded", "image/svg+xml"});
+        {"application/json", "application/xml", "application/javascript", "application/ecmascript",
+         "application/x-ndjson", "application/yaml", "application/x-yaml", "application/toml",
+         "application/rtf", "application/sql", "application/x-sh",
+         "application/x-www-form-urlencoded", "image/svg+xml"});
     return type.starts_with("text/") || type.ends_with("+json") || type.ends_with("+xml") ||
            std::ranges::find(kTexts, std::string_view(type)) != kTexts.end();
 }

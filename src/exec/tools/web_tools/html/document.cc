@@ -24,9 +24,9 @@ bool is_letter(char c) {
 // their own.
 bool adds_depth(std::string_view tag) {
     static constexpr auto kFlat = std::to_array<std::string_view>(
-        {"area", "base",  "br",    "col",    "embed", "hr",    "img",   "input", "link",
-         "meta", "param", "source", "track", "wbr",   "p",     "li",    "td",    "th",
-         "tr",   "dt",    "dd",    "option", "tbody", "thead", "tfoot", "html",  "body", "head"});
+        {"area",  "base",   "br",    "col",   "embed", "hr",   "img",  "input", "link", "meta",
+         "param", "source", "track", "wbr",   "p",     "li",   "td",   "th",    "tr",   "dt",
+         "dd",    "option", "tbody", "thead", "tfoot", "html", "body", "head"});
     return std::ranges::find(kFlat, tag) == kFlat.end();
 }
 

@@ -7,8 +7,7 @@
 namespace web_tools {
 namespace {
 
-std::optional<config::WebProvider> named(const config::WebSearch& settings,
-                                         std::string_view name) {
+std::optional<config::WebProvider> named(const config::WebSearch& settings, std::string_view name) {
     const auto found = std::ranges::find(settings.providers, name, &config::WebProvider::name);
     if (found != settings.providers.end()) return *found;
     if (name == kBuiltinSearch) return config::WebProvider{.name = std::string(kBuiltinSearch)};

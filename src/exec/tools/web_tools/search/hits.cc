@@ -78,8 +78,8 @@ void add_hit(std::vector<Hit>& hits, Hit hit) {
     hit.title = one_line(hit.title);
     hit.snippet = one_line(hit.snippet);
     if (hit.published_at)
-        hit.published_at = hit.published_at->empty() ? std::nullopt
-                                                     : std::optional(one_line(*hit.published_at));
+        hit.published_at =
+            hit.published_at->empty() ? std::nullopt : std::optional(one_line(*hit.published_at));
     hits.push_back(std::move(hit));
 }
 
@@ -102,8 +102,8 @@ SearchFault parse_failed(const config::WebProvider& provider, std::string_view w
 // The list of an answer: where the kind keeps it, or the whole answer, or its only known places.
 const json::array* list_in(const json::value& answer, Kind kind) {
     if (answer.is_array()) return &answer.get_array();
-    for (const std::string_view place : {shape_of(kind).list, std::string_view("/data"),
-                                         std::string_view("/results")})
+    for (const std::string_view place :
+         {shape_of(kind).list, std::string_view("/data"), std::string_view("/results")})
         if (const auto* found = at_pointer(answer, place); found && found->is_array())
             return &found->get_array();
     return nullptr;
@@ -119,12 +119,12 @@ Hits read_json(const config::WebProvider& provider, const std::string& body) {
         return std::unexpected(parse_failed(provider, "has no list of results"));
     const Shape shape = shape_of(provider.kind);
     for (const auto& entry : list ? *list : json::array())
-        add_hit(hits, {.title = mapped(entry, provider.mapping.title, "title"),
-                       .url = mapped(entry, provider.mapping.url, "url"),
-                       .snippet = mapped(entry, provider.mapping.snippet, shape.snippet),
-                       .source = provider.name,
-                       .published_at =
-                           mapped(entry, provider.mapping.published_at, shape.published_at)});
+        add_hit(hits,
+                {.title = mapped(entry, provider.mapping.title, "title"),
+                 .url = mapped(entry, provider.mapping.url, "url"),
+                 .snippet = mapped(entry, provider.mapping.snippet, shape.snippet),
+                 .source = provider.name,
+                 .published_at = mapped(entry, provider.mapping.published_at, shape.published_at)});
     return hits;
 }
 
@@ -211,8 +211,9 @@ std::optional<SearchFault> unusable(const config::WebProvider& provider) {
     };
     if (!facts.is_callable()) return fault("is the model provider's own search, not this tool's");
     if (facts.auth_class == AuthClass::ApiKey && provider.api_key.empty())
-        return fault("has no API key; the operator sets one with web.providers.<name>."
-                     "credential_profile");
+        return fault(
+            "has no API key; the operator sets one with web.providers.<name>."
+            "credential_profile");
     if (facts.auth_class == AuthClass::SelfHosted && provider.base_url.empty())
         return fault("has no base_url");
     if (provider.kind == Kind::Command && provider.argv.empty()) return fault("has no command");
@@ -222,10 +223,11 @@ std::optional<SearchFault> unusable(const config::WebProvider& provider) {
 provider::HttpRequest search_request(const config::WebProvider& provider, const std::string& query,
                                      std::int64_t results_max) {
     const std::string base = base_of(provider), words = base::percent_encoded(query);
-    provider::HttpRequest request{
-        .timeouts = {.connect = kSearchTimeout, .first_byte = kSearchTimeout,
-                     .idle = kSearchTimeout, .total = kSearchTimeout},
-        .body_bytes_max = kSearchBodyBytesMax};
+    provider::HttpRequest request{.timeouts = {.connect = kSearchTimeout,
+                                               .first_byte = kSearchTimeout,
+                                               .idle = kSearchTimeout,
+                                               .total = kSearchTimeout},
+                                  .body_bytes_max = kSearchBodyBytesMax};
     request.headers = {{"User-Agent", "holon/" HOLON_VERSION}, {"Accept", "application/json"}};
     const auto get = [&](std::string path) {
         request.method = provider::HttpMethod::Get;
@@ -286,8 +288,8 @@ Hits read_hits(const config::WebProvider& provider, const std::string& body) {
 Hits read_response(const config::WebProvider& provider, const provider::HttpResponse& response) {
     if (response.status == 200) return read_hits(provider, response.body);
     if (response.status == kTooManyRequests)
-        return std::unexpected(SearchFault{
-            "rate_limited", fmt::format("{} asks to wait (HTTP 429)", provider.name)});
+        return std::unexpected(
+            SearchFault{"rate_limited", fmt::format("{} asks to wait (HTTP 429)", provider.name)});
     const bool is_fault_of_server = response.status >= 500;
     return std::unexpected(
         SearchFault{is_fault_of_server ? "network_failed" : "provider_unavailable",

@@ -12,7 +12,8 @@ using Kind = config::WebSearchKind;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::string> names_of(const config::WebSearch& settings, const std::string& asked = "") {
+std::vector<std::string> names_of(const config::WebSearch& settings,
+                                  const std::string& asked = "") {
     std::vector<std::string> names;
     for (const auto& provider : chosen_providers(settings, asked).value())
         names.push_back(provider.name);
@@ -21,7 +22,8 @@ std::vector<std::string> names_of(const config::WebSearch& settings, const std::
 
 TEST(Hits, AreReadFromTheAnswerOfEachKind) {
     const std::vector<std::pair<Kind, std::string>> table{
-        {Kind::Brave, R"({"web":{"results":[{"title":"T","url":"https://e.example/","description":"S",
+        {Kind::Brave,
+         R"({"web":{"results":[{"title":"T","url":"https://e.example/","description":"S",
             "page_age":"2026-01-02"}]}})"},
         {Kind::Tavily, R"({"results":[{"title":"T","url":"https://e.example/","content":"S",
             "published_date":"2026-01-02"}]})"},
@@ -63,8 +65,8 @@ TEST(Hits, OfAPageAreFoundByTheirClasses) {
 }
 
 TEST(Hits, ARequestCarriesTheKeyInAHeaderAndTheQueryEncoded) {
-    const auto request = search_request(
-        {.name = "b", .kind = Kind::Brave, .api_key = "k-1"}, "a&b c", 3);
+    const auto request =
+        search_request({.name = "b", .kind = Kind::Brave, .api_key = "k-1"}, "a&b c", 3);
     EXPECT_EQ(request.url, "https://api.search.brave.com/res/v1/web/search?q=a%26b%20c&count=3");
     EXPECT_EQ(*provider::find_header(request.headers, "x-subscription-token"), "k-1");
     const auto posted = search_request(
@@ -89,10 +91,11 @@ TEST(Hits, AQueryIsOneArgumentAndNoOption) {
 }
 
 TEST(SearchProviders, AreAskedByPriorityTheBuiltInOneLast) {
-    config::WebSearch settings{.providers = {{.name = "cmd", .kind = Kind::Command, .argv = {"x"}},
-                                             {.name = "keyless", .kind = Kind::Brave},
-                                             {.name = "native", .kind = Kind::OpenAiNative},
-                                             {.name = "tav", .kind = Kind::Tavily, .api_key = "k"}}};
+    config::WebSearch settings{
+        .providers = {{.name = "cmd", .kind = Kind::Command, .argv = {"x"}},
+                      {.name = "keyless", .kind = Kind::Brave},
+                      {.name = "native", .kind = Kind::OpenAiNative},
+                      {.name = "tav", .kind = Kind::Tavily, .api_key = "k"}}};
     EXPECT_THAT(names_of(settings), ElementsAre("tav", "cmd", "duckduckgo"));
     EXPECT_THAT(names_of(settings, "cmd"), ElementsAre("cmd"));
     settings.max_provider_attempts = 2;
