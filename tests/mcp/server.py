@@ -176,9 +176,24 @@ def listed(cursor):
     return {"tools": tools}
 
 
+def resources(cursor):
+    if cursor != "2":
+        return {"resources": [{"uri": "note:///one", "name": "one", "mimeType": "text/plain",
+                               "description": "A\x1b[31m note."}], "nextCursor": "2"}
+    return {"resources": [{"uri": "note:///picture", "name": "picture", "mimeType": "image/png"}]}
+
+
+def resource(uri):
+    if uri == "note:///one":
+        return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": "the first note"}]}
+    return {"contents": [{"uri": uri, "mimeType": "image/png", "blob": base64.b64encode(b"\x89PNG").decode()}]}
+
+
 def introduction(params):
     version = {"bad-version": "1999-01-01", "old-version": "2024-11-05"}.get(MODE, params["protocolVersion"])
     capabilities = {} if MODE == "no-tools" else {"tools": {"listChanged": True}}
+    if MODE in ("normal", "paging"):
+        capabilities["resources"] = {}
     return {"protocolVersion": version, "capabilities": capabilities,
             "serverInfo": {"name": "test \x1b[1mserver", "version": "1"}}
 
@@ -214,6 +229,10 @@ def on_request(id, method, params):
         return None
     if method == "tools/list":
         return listed(params.get("cursor"))
+    if method == "resources/list":
+        return resources(params.get("cursor"))
+    if method == "resources/read" and params["uri"].startswith("note:"):
+        return resource(params["uri"])
     if method == "tools/call" and params["name"] != "refuse":
         return call(id, params["name"], params.get("arguments", {}), params.get("_meta", {}))
     send({"id": id, "error": {"code": -32602, "message": "I refuse\x1b[31m"}})

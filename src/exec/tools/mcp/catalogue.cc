@@ -57,6 +57,38 @@ base::Result<Offer> offer_of(const config::McpServer& server, const json::value&
     return offer;
 }
 
+json::object one_text(std::string_view name, std::string_view description, bool is_required) {
+    json::object schema{
+        {"type", "object"},
+        {"properties", {{name, {{"type", "string"}, {"description", description}}}}}};
+    if (is_required) schema["required"] = json::array{json::value(name)};
+    schema["additionalProperties"] = false;
+    return schema;
+}
+
+void add_resource_tools(Catalogue& catalogue, const config::McpServer& server,
+                        const std::vector<json::value>& listed) {
+    const auto add = [&](std::string_view name, std::string description, json::object schema,
+                         Asks asks) {
+        const bool is_taken = std::ranges::any_of(
+            listed, [&](const json::value& tool) { return base::string_at(tool, "name") == name; });
+        if (is_taken || !is_chosen(server, std::string(name))) return;
+        catalogue.offers.push_back({.name = offered_name(server.name, name),
+                                    .remote_name = std::string(name),
+                                    .description = std::move(description),
+                                    .input_schema = std::move(schema),
+                                    .asks = asks});
+    };
+    add(kListResources,
+        fmt::format("Lists the resources of the MCP server {}, a page at a time.", server.name),
+        one_text("cursor", "Of the next page, as the last answer names it.", false),
+        Asks::ResourceList);
+    add(kReadResource,
+        fmt::format("Reads a resource of the MCP server {}, also one that a result links to.",
+                    server.name),
+        one_text("uri", "As the server names it.", true), Asks::Resource);
+}
+
 void leave_out_namesakes(Catalogue& catalogue) {
     std::map<std::string, std::vector<std::string>> by_name;
     for (const auto& offer : catalogue.offers) by_name[offer.name].push_back(offer.remote_name);
@@ -86,8 +118,9 @@ std::string offered_name(std::string_view server, std::string_view tool) {
            base::sha256_hex(tool).substr(0, kDigestChars);
 }
 
-Catalogue catalogue(const config::McpServer& server, const std::vector<json::value>& listed) {
+Catalogue catalogue(const config::McpServer& server, const Listed& from) {
     Catalogue out;
+    const auto& listed = from.tools;
     for (std::size_t i = 0; i < std::min(listed.size(), kToolsMax); ++i) {
         const std::string name = base::string_at(listed[i], "name");
         if (!is_chosen(server, name)) {
@@ -103,6 +136,7 @@ Catalogue catalogue(const config::McpServer& server, const std::vector<json::val
     if (listed.size() > kToolsMax)
         out.left_out.push_back({fmt::format("{} more", listed.size() - kToolsMax),
                                 fmt::format("a server may offer {} tools", kToolsMax)});
+    if (from.has_resources) add_resource_tools(out, server, listed);
     leave_out_namesakes(out);
     std::ranges::sort(out.offers, {}, &Offer::name);
     return out;

@@ -24,8 +24,8 @@ std::string fingerprint(const config::McpServer& server) {
 
 }  // namespace
 
-std::optional<std::vector<json::value>> known_list(const std::filesystem::path& file,
-                                                   const config::McpServer& server) {
+std::optional<Listed> known_list(const std::filesystem::path& file,
+                                 const config::McpServer& server) {
     if (file.empty()) return std::nullopt;
     const auto text = base::read_file(file, kFileBytesMax);
     if (!text) return std::nullopt;
@@ -34,14 +34,16 @@ std::optional<std::vector<json::value>> known_list(const std::filesystem::path& 
         return std::nullopt;
     const auto* tools = base::find(*document, "tools");
     if (!tools || !tools->is_array()) return std::nullopt;
-    return std::vector<json::value>(tools->get_array().begin(), tools->get_array().end());
+    return Listed{.tools = {tools->get_array().begin(), tools->get_array().end()},
+                  .has_resources = base::bool_at(*document, "has_resources")};
 }
 
 base::Status keep_list(const std::filesystem::path& file, const config::McpServer& server,
-                       const std::vector<json::value>& listed) {
+                       const Listed& listed) {
     TRY(base::make_folders(file.parent_path(), kFolderMode));
     const json::object document{{"server", fingerprint(server)},
-                                {"tools", json::array(listed.begin(), listed.end())}};
+                                {"tools", json::array(listed.tools.begin(), listed.tools.end())},
+                                {"has_resources", listed.has_resources}};
     return base::write_file_atomic(file, base::json_text(document), kListMode);
 }
 

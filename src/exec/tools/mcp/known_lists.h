@@ -9,15 +9,16 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "config/sections/mcp.h"
+#include "exec/tools/mcp/catalogue.h"
 
 namespace mcp {
 
 // The list in `file`; none when there is no such file, or when it is of a server with another
 // program, address or arguments.
-std::optional<std::vector<json::value>> known_list(const std::filesystem::path& file,
-                                                   const config::McpServer& server);
+std::optional<Listed> known_list(const std::filesystem::path& file,
+                                 const config::McpServer& server);
 
 base::Status keep_list(const std::filesystem::path& file, const config::McpServer& server,
-                       const std::vector<json::value>& listed);
+                       const Listed& listed);
 
 }  // namespace mcp

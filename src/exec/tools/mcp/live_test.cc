@@ -318,6 +318,20 @@ TEST_F(McpLive, ListsAreKeptSoThatTheNextProcessDoesNotWait) {
     EXPECT_EQ(view().tools, names);
 }
 
+TEST_F(McpLive, ResourcesAreListedAndRead) {
+    use({server("normal")});
+    EXPECT_EQ(run("list_resources", json::object{}).receipt,
+              "note:///one | text/plain | one | A[31m note.\nMore with the cursor 2");
+    EXPECT_EQ(run("list_resources", {{"cursor", "2"}}).receipt,
+              "note:///picture | image/png | picture");
+    EXPECT_THAT(run("read_resource", {{"uri", "note:///one"}}).receipt,
+                HasSubstr("the first note"));
+    EXPECT_THAT(run("read_resource", {{"uri", "note:///picture"}}).receipt,
+                HasSubstr("4 bytes, kept as artifact"));
+    EXPECT_EQ(kind("read_resource", {{"uri", "file:///etc/passwd"}}), "mcp_protocol_error");
+    EXPECT_EQ(kind("read_resource", json::object{}), "invalid_tool_input");
+}
+
 TEST_F(McpLive, ProgressKeepsALongCallAlive) {
     auto quick = server("normal");
     quick.timeout_ms = 2000;

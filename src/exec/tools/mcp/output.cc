@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kCharsPerToken = 4;
 constexpr std::size_t kWordCharsMax = 200;  // Of a type, a MIME type, a URI.
 constexpr std::size_t kErrorCharsMax = 300;
+constexpr std::size_t kResourceCharsMax = 500;  // Of each thing that is said about a resource.
 
 std::optional<std::string> word_at(const json::value& value, std::string_view name) {
     const std::string word = base::plain_text(base::string_at(value, name), kWordCharsMax);
@@ -165,6 +166,33 @@ results::Completed completed(const std::string& server, const std::string& tool,
                        : fmt::format("The tool of the MCP server {} failed: {}", server, shown),
         .details = std::move(details),
         .recovery_hint = "Read what it says, change the arguments or use another tool."});
+}
+
+json::object listed_resources(const json::object& result) {
+    std::string text;
+    const auto* list = base::find(result, "resources");
+    for (const auto& resource : list && list->is_array() ? list->get_array() : json::array()) {
+        const auto word = [&](std::string_view name) {
+            return base::plain_text(base::string_at(resource, name), kResourceCharsMax);
+        };
+        text += word("uri");
+        for (const char* name : {"mimeType", "name", "title", "description"})
+            if (const std::string words = word(name); !words.empty())
+                text += " | " + base::collapse_whitespace(words);
+        text += '\n';
+    }
+    if (text.empty()) text = "No resources.\n";
+    const std::string next = base::string_at(json::value(result), "nextCursor");
+    if (!next.empty()) text += "More with the cursor " + base::plain_text(next, kResourceCharsMax);
+    return {{"content", {{{"type", "text"}, {"text", text}}}}};
+}
+
+json::object read_resource(const json::object& result) {
+    json::array content;
+    const auto* list = base::find(result, "contents");
+    for (const auto& part : list && list->is_array() ? list->get_array() : json::array())
+        content.push_back(json::object{{"type", "resource"}, {"resource", part}});
+    return {{"content", std::move(content)}};
 }
 
 std::string render(const results::Envelope& envelope) {

@@ -47,8 +47,8 @@ std::vector<std::filesystem::path> named_files(const config::McpServer& server) 
 }  // namespace
 
 struct Session::Pending {
-    std::string tool;
-    json::object args;
+    std::string method;
+    json::object params;
     std::chrono::milliseconds timeout;
     OnReply done;
     std::int64_t id{0};  // 0: not sent yet.
@@ -111,10 +111,11 @@ void Session::open(std::move_only_function<void(base::Status)> done) {
     if (state_ == State::Ready) later({}, [this] { become_ready(); });
 }
 
-std::shared_ptr<tools::Running> Session::call(const std::string& tool, json::object args,
+std::shared_ptr<tools::Running> Session::call(std::string method, json::object params,
                                               std::chrono::milliseconds timeout,
                                               std::move_only_function<void(Answer)> done) {
-    auto call = std::make_shared<Pending>(tool, std::move(args), timeout, std::move(done));
+    auto call =
+        std::make_shared<Pending>(std::move(method), std::move(params), timeout, std::move(done));
     set_timer(call);
     waiting_.push_back(call);
     if (state_ == State::Ready) send_call(call);
@@ -227,7 +228,10 @@ void Session::accept(const json::object& introduction, std::string version) {
                                              base::string_at(json::value(*info), "version"),
                                          kWordCharsMax);
     const auto* capabilities = object_at(introduction, "capabilities");
-    if (has_listed_ || !capabilities || !capabilities->contains("tools")) return become_ready();
+    if (has_listed_) return become_ready();
+    listed_.has_resources = capabilities && capabilities->contains("resources");
+    listing_.emplace();
+    if (!capabilities || !capabilities->contains("tools")) return end_list();
     list_tools();
 }
 
@@ -265,7 +269,7 @@ void Session::on_page(const Answer& answer, const std::string& cursor) {
 }
 
 void Session::end_list() {
-    listed_ = std::move(listing_->tools);
+    listed_.tools = std::move(listing_->tools);
     listing_.reset();
     const bool is_first = !std::exchange(has_listed_, true);
     if (listener_) listener_();
@@ -325,10 +329,8 @@ void Session::send_call(const std::shared_ptr<Pending>& call) {
     sent_.push_back(call);
     // Its own id is the token by which the server reports progress.
     call->id = next_id_;
-    json::object params{{"name", call->tool},
-                        {"arguments", std::move(call->args)},
-                        {"_meta", {{"progressToken", call->id}}}};
-    send("tools/call", std::move(params),
+    call->params["_meta"] = json::object{{"progressToken", call->id}};
+    send(call->method, std::move(call->params),
          [this, call](Answer answer) { finish(call, std::move(answer)); });
 }
 

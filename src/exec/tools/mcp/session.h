@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "config/sections/mcp.h"
 #include "exec/sandbox/boundary.h"
+#include "exec/tools/mcp/catalogue.h"
 #include "exec/tools/mcp/child.h"
 #include "exec/tools/mcp/failure.h"
 #include "exec/tools/mcp/wire/line_codec.h"
@@ -84,15 +85,15 @@ public:
     // before this returns.
     void open(std::move_only_function<void(base::Status)> done);
 
-    // Calls one of its tools; the timeout counts from now, the server's start included, and again
-    // from each progress that the server reports. `done` comes once, not before this returns.
-    // cancel() of the handle asks the server to stop, and answers.
-    std::shared_ptr<tools::Running> call(const std::string& tool, json::object args,
+    // Makes one request, such as tools/call; the timeout counts from now, the server's start
+    // included, and again from each progress that the server reports. `done` comes once, not before
+    // this returns. cancel() of the handle asks the server to stop, and answers.
+    std::shared_ptr<tools::Running> call(std::string method, json::object params,
                                          std::chrono::milliseconds timeout,
                                          std::move_only_function<void(Answer)> done);
 
     // As it was listed last.
-    const std::vector<json::value>& listed() const { return listed_; }
+    const Listed& listed() const { return listed_; }
     bool is_ready() const { return state_ == State::Ready; }
     const std::string& protocol_version() const { return protocol_version_; }
     // The server's name and version for itself; not to be believed.
@@ -177,7 +178,7 @@ private:
     int deaths_{0};                  // In a row; an answer to a call ends the row.
     base::Time died_at_{};
     bool has_listed_{false};
-    std::vector<json::value> listed_;
+    Listed listed_;
     std::size_t error_bytes_{0};  // Of the present process.
     std::string protocol_version_;
     std::string introduction_;

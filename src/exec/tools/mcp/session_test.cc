@@ -80,7 +80,7 @@ protected:
         ASSERT_TRUE(session_->is_ready());
     }
     std::shared_ptr<tools::Running> call(std::chrono::milliseconds timeout = 60s) {
-        return session_->call("t", {{"a", 1}}, timeout, [&](Session::Answer answer) {
+        return session_->call("tools/call", {{"name", "t"}}, timeout, [&](Session::Answer answer) {
             answers_.push_back(std::move(answer));
         });
     }
@@ -106,12 +106,11 @@ TEST_F(McpSession, IntroducesItselfListsAllPagesAndCalls) {
     EXPECT_FALSE(opened_);
     servers_.answer({{"tools", {2}}});
     ASSERT_TRUE(opened_ && *opened_);
-    EXPECT_EQ(session_->listed().size(), 2u);
+    EXPECT_EQ(session_->listed().tools.size(), 2u);
 
     call();
     EXPECT_EQ(servers_.heard.back().at("params"),
-              base::parse_json(R"({"name":"t","arguments":{"a":1},"_meta":{"progressToken":4}})")
-                  .value());
+              base::parse_json(R"({"name":"t","_meta":{"progressToken":4}})").value());
     servers_.answer({{"x", 1}});
     ASSERT_EQ(answers_.size(), 1u);
     EXPECT_EQ(answers_[0].value(), (json::object{{"x", 1}}));
@@ -252,10 +251,10 @@ TEST_F(McpSession, AChangedListIsReadAgainAndABrokenOneChangesNothing) {
     EXPECT_EQ(lists, 1);
     ASSERT_NE(servers_.heard.back().at("id"), id);
     servers_.answer({{"tools", {1, 2}}});
-    EXPECT_EQ(session_->listed().size(), 2u);
+    EXPECT_EQ(session_->listed().tools.size(), 2u);
     servers_.say({{"method", "notifications/tools/list_changed"}});
     servers_.answer({{"tools", "none"}});
-    EXPECT_EQ(session_->listed().size(), 2u);
+    EXPECT_EQ(session_->listed().tools.size(), 2u);
     EXPECT_EQ(lists, 2);
     EXPECT_TRUE(session_->is_ready());
     // A server that changes without end is no longer asked.

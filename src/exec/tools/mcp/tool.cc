@@ -14,6 +14,7 @@ public:
         : session_(session),
           remote_name_(offer.remote_name),
           structure_(offer.output_schema),
+          asks_(offer.asks),
           spec_{.name = offer.name,
                 .description = offer.description,
                 .family = tools::Family::LocalEnvironment,
@@ -36,13 +37,30 @@ public:
         }
         const std::int64_t own = session_.server().timeout_ms;
         const std::chrono::milliseconds timeout(std::min(call.timeout_ms.value_or(own), own));
-        return session_.call(remote_name_, without_nulls(call.args), timeout,
+        return session_.call(std::string(method()), params(call.args), timeout,
                              [this, &sink, done = std::move(done)](Session::Answer answer) mutable {
                                  done(outcome(std::move(answer), sink));
                              });
     }
 
 private:
+    std::string_view method() const {
+        switch (asks_) {
+            case Asks::Tool:
+                return "tools/call";
+            case Asks::ResourceList:
+                return "resources/list";
+            case Asks::Resource:
+                return "resources/read";
+        }
+        return "";
+    }
+
+    json::object params(const json::value& args) const {
+        if (asks_ != Asks::Tool) return without_nulls(args);
+        return {{"name", remote_name_}, {"arguments", without_nulls(args)}};
+    }
+
     // Models write null for what they leave out, and our schemas take it so; servers may not.
     json::object without_nulls(const json::value& args) const {
         json::object sent;
@@ -64,6 +82,8 @@ private:
         if (answer) {
             if (auto error = structure_fault(*answer))
                 return {.completed = std::unexpected(std::move(*error)), .effects = effects};
+            if (asks_ == Asks::ResourceList) answer = listed_resources(*answer);
+            if (asks_ == Asks::Resource) answer = read_resource(*answer);
             return {.completed = completed(server, remote_name_, std::move(*answer), sink),
                     .effects = effects};
         }
@@ -91,6 +111,7 @@ private:
     Session& session_;
     const std::string remote_name_;
     const std::optional<json::object> structure_;
+    const Asks asks_;
     const tools::ToolSpec spec_;
     const Refusal refusal_;
 };

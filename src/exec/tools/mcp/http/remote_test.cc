@@ -81,7 +81,7 @@ protected:
                      std::chrono::milliseconds timeout = 60s) {
         std::optional<Session::Answer> answered;
         const auto running =
-            session_->call(tool, std::move(args), timeout,
+            session_->call("tools/call", {{"name", tool}, {"arguments", std::move(args)}}, timeout,
                            [&](Session::Answer answer) { answered = std::move(answer); });
         EXPECT_TRUE(test_support::run_until(loop_, [&] { return answered.has_value(); })) << tool;
         if (!answered) return "nothing";
@@ -105,7 +105,7 @@ TEST_F(McpRemote, AnswersComeAtOnceOrAsStreamsHoweverTheyAreCut) {
     for (const char* mode : {"json", "sse", "drip"}) {
         ASSERT_TRUE(open(mode)) << mode;
         EXPECT_EQ(session_->protocol_version(), "2025-11-25") << mode;
-        EXPECT_EQ(session_->listed().size(), 4u) << mode;
+        EXPECT_EQ(session_->listed().tools.size(), 4u) << mode;
         EXPECT_EQ(echo(), "hi") << mode;
         EXPECT_EQ(echo(), "hi") << mode;
     }
@@ -148,7 +148,8 @@ TEST_F(McpRemote, AStreamWithoutEndIsGivenUp) {
 TEST_F(McpRemote, TheServersOwnStreamSaysThatTheListChanged) {
     ASSERT_TRUE(open("sse"));
     call("change");
-    EXPECT_TRUE(test_support::run_until(loop_, [&] { return session_->listed().size() == 5; }));
+    EXPECT_TRUE(
+        test_support::run_until(loop_, [&] { return session_->listed().tools.size() == 5; }));
 }
 
 // As revision 2026-07-28 has it: no sessions, mirrored headers, metadata in each request. The
