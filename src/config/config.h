@@ -23,7 +23,7 @@
 #include "config/sections/sandbox.h"
 #include "config/sections/server.h"
 #include "config/sections/telemetry.h"
-#include "config/sections/web.h"
+#include "config/web/web.h"
 #include "domain/tool.h"
 
 namespace config {

@@ -13,7 +13,7 @@
 #include "config/sections/mcp.h"
 #include "config/sections/plans.h"
 #include "config/sections/retention.h"
-#include "config/sections/web.h"
+#include "config/web/web.h"
 #include "domain/execution.h"
 #include "domain/gate.h"
 #include "domain/tool.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "config/sections/web.h"
+#include "config/web/web.h"
 #include "domain/tool.h"
 #include "exec/tools/tool.h"
 #include "exec/tools/web_tools/url.h"

@@ -7,7 +7,7 @@
 
 #include <sys/socket.h>
 
-#include "config/sections/web.h"
+#include "config/web/web.h"
 #include "exec/tools/web_tools/url.h"
 
 namespace web_tools {

@@ -10,7 +10,7 @@
 #include "base/os/asio_loop.h"
 #include "base/os/process.h"
 #include "base/time.h"
-#include "config/sections/web.h"
+#include "config/web/web.h"
 #include "exec/tools/tool.h"
 #include "exec/tools/web_tools/fetch.h"
 

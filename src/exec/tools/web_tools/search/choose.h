@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/sections/web.h"
+#include "config/web/web.h"
 #include "exec/tools/web_tools/search/hits.h"
 
 namespace web_tools {

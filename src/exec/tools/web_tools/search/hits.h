@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/typed.h"
-#include "config/sections/web.h"
+#include "config/web/web.h"
 #include "provider/http/http_client.h"
 
 namespace web_tools {

@@ -1,4 +1,4 @@
-#include "config/sections/web.h"
+#include "config/web/web.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
