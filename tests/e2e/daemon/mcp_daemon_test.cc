@@ -12,12 +12,11 @@ class McpDaemon : public testing::Test {
 protected:
     void configure(const std::filesystem::path& script) {
         std::filesystem::create_directories(world.home());
-        world.write(
-            world.home() / "config.json",
-            base::json_text(json::object{
-                {"mcp",
-                 {{"servers",
-                   {{"test", {{"command", "/bin/sh"}, {"args", {script.string()}}}}}}}}}));
+        world.write(world.home() / "config.json",
+                    base::json_text(json::object{
+                        {"mcp",
+                         {{"servers",
+                           {{"test", {{"command", "/bin/sh"}, {"args", {script.string()}}}}}}}}}));
     }
     std::string run(std::string_view text) {
         return base::string_at(
@@ -46,8 +45,7 @@ TEST_F(McpDaemon, StartsBesideItsServersAndCallsThemWhenTheyAreReady) {
     world.daemon({"restart"});
     gate.send("go");
     EXPECT_EQ(run("second"), "Called.");
-    const auto results =
-        of_kind(world.json_of({"transcript", "--agent", "k"}), "tool_results");
+    const auto results = of_kind(world.json_of({"transcript", "--agent", "k"}), "tool_results");
     ASSERT_FALSE(results.empty());
     EXPECT_EQ(base::string_at(results.back().at("data").at("results").at(0), "content"),
               "from the server");
