@@ -18,4 +18,5 @@ if(CCACHE)
 endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+pkg_check_modules(gumbo REQUIRED IMPORTED_TARGET gumbo)
 pkg_check_modules(hs REQUIRED IMPORTED_TARGET libhs)  # Vectorscan.

@@ -36,7 +36,8 @@ mcp::ServersParts mcp_parts(const config::Config& config, base::Loop& loop, base
         .boundary = boundary,
         .log_of = [&config](const std::string& server) { return config.mcp_log(server); },
         .refusal =
-            [&config](const domain::AgentId& agent) { return refusal(config.sandboxes, agent); }};
+            [&config](const domain::AgentId& agent) { return refusal(config.sandboxes, agent); },
+        .lists_folder = config.home / "cache" / "mcp"};
 }
 
 json::array mcp_diagnosis(const config::Config& config, bool probe) {
@@ -45,7 +46,7 @@ json::array mcp_diagnosis(const config::Config& config, bool probe) {
     base::AsioLoop loop;
     base::SystemClock clock;
     const auto boundary = boundary_of(config, config.sandboxes.general);
-    mcp::SystemChildRunner children(loop);
+    mcp::SystemChildRunner children(loop, {.ca_file = config.tls_ca_file});
     mcp::Servers servers(mcp_parts(config, loop, clock, children, boundary));
     if (probe) {
         servers.discover([&] { loop.stop(); });

@@ -29,6 +29,7 @@
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/plan_tools/plan_tools.h"
+#include "exec/tools/web_tools/web_tools.h"
 #include "exec/tools/work_tools/work_tools.h"
 #include "flow/admission/rejoin.h"
 #include "flow/notify/channels.h"
@@ -217,15 +218,15 @@ public:
         providers_.emplace(config_, loop_, clock_, ids_);
         register_tools();
         build_mcp();
-        if (tools == Tools::Used) discover_mcp_tools();
-        build_dispatcher();  // It stamps calls with the version of the registry, now complete.
+        if (tools != Tools::Unused) offer_mcp_tools(tools);
+        build_dispatcher();
         build_notify(trigger_key);
         build_service(std::move(trigger_key));
         build_plans();
         build_telemetry();
         keeper_.emplace(retention_parts(config_, *store_, clock_), loop_);
         // A process that died may have left secrets half written.
-        if (tools == Tools::Used) result_gate_->settle_in_background();
+        if (tools != Tools::Unused) result_gate_->settle_in_background();
     }
 
     service::LocalService& service() override { return *service_; }
@@ -369,6 +370,16 @@ private:
                  [this](const domain::AgentId& agent) { return &shell_->boundary(agent); },
              .runtime_home = config_.home,
              .execution_of = execution_of(config_)}));
+        registry_.add(web_tools::web_fetch({.loop = loop_,
+                                            .clock = clock_,
+                                            .settings = config_.web.fetch,
+                                            .http = {.ca_file = config_.tls_ca_file}}));
+        registry_.add(web_tools::web_search({.loop = loop_,
+                                             .clock = clock_,
+                                             .processes = processes_,
+                                             .settings = config_.web.search,
+                                             .http = {.ca_file = config_.tls_ca_file},
+                                             .environment = shell_options(config_).environment}));
         registry_.add(plan::run_plan_tool(late_plans_));
         plan_tools::add_all(registry_, {.loop = loop_,
                                         .shell = *shell_,
@@ -381,17 +392,27 @@ private:
     }
 
     void build_mcp() {
-        mcp_children_.emplace(loop_);
+        mcp_children_.emplace(loop_, provider::HttpOptions{.ca_file = config_.tls_ca_file});
         mcp_.emplace(mcp_parts(config_, loop_, clock_, *mcp_children_, *boundary_));
     }
 
-    // Starts the servers and runs the loop until each has listed its tools or failed. Before any
-    // turn, so that the catalogue is the same in every turn of this process.
-    void discover_mcp_tools() {
+    // Starts the servers in the background. Where a list is missing, the loop runs until it is
+    // there or the server has failed, for a bounded time, unless the process goes on anyway.
+    void offer_mcp_tools(Tools tools) {
         if (config_.mcp_servers.empty()) return;
-        mcp_->discover([&loop = loop_] { loop.stop(); });
+        struct Wait {
+            bool is_running{false};
+            bool is_over{false};
+        };
+        const auto wait = std::make_shared<Wait>();
+        mcp_->offer(registry_, [wait, &loop = loop_] {
+            wait->is_over = true;
+            if (wait->is_running) loop.stop();
+        });
+        if (wait->is_over || tools == Tools::UsedLater) return;
+        wait->is_running = true;
         loop_.run();
-        mcp_->add_tools(registry_);
+        wait->is_running = false;
     }
 
     void build_dispatcher() {

@@ -17,8 +17,10 @@
 
 namespace app {
 
-// Whether tools will be offered or called. Only then are MCP servers asked for theirs.
-enum class Tools { Unused, Used };
+// Whether tools will be offered or called. Only then are MCP servers started and asked for theirs.
+// UsedLater: what no earlier process has listed is offered when its server is ready, and nothing
+// waits for it.
+enum class Tools { Unused, Used, UsedLater };
 
 // Where processes mark which agent they execute a step of; see base/os/crash/crash_marks.h.
 std::filesystem::path marks_folder(const config::Config& config);
@@ -32,10 +34,10 @@ inline constexpr std::chrono::milliseconds kDaemonPatience = std::chrono::hours(
 class Runtime {
 public:
     // Opens the store of `config.home` and makes the parts; nothing is left behind when it fails.
-    // Starts no thread but the store's writer and sends no request; with Tools::Used it also starts
-    // the MCP servers that are configured, and runs the loop until each has listed its tools or
-    // failed, for a bounded time. The caller then has the loop, and runs it. `patience` is for a
-    // provider that is down, unless `config` has one.
+    // Starts no thread but the store's writer and sends no request, unless tools are used: then it
+    // starts the MCP servers that are configured and, with Tools::Used, runs the loop until the
+    // tools of each are known or it has failed, for a bounded time. The caller then has the loop,
+    // and runs it. `patience` is for a provider that is down, unless `config` has one.
     static base::Result<std::unique_ptr<Runtime>> open(
         const config::Config& config, Tools tools,
         std::chrono::milliseconds patience = kCommandPatience);

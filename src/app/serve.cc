@@ -188,7 +188,7 @@ base::Status Serving::open() {
     know_secrets(plan_);
     const auto& model = parts_.config.model;
     TRY(check_run(parts_.config, model ? model->text() : ""));
-    runtime_ = TRY(Runtime::open(parts_.config, Tools::Used, kDaemonPatience));
+    runtime_ = TRY(Runtime::open(parts_.config, Tools::UsedLater, kDaemonPatience));
     started_at_ = runtime_->clock().now();
     runtime_->loop().on_error = log_bug;
     // Before anything is resumed: the agent that the last process died of may end this one, too.

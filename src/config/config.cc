@@ -396,6 +396,16 @@ std::map<std::string, std::string> stored_secrets(const std::filesystem::path& h
     return secrets;
 }
 
+// Only these can be a search provider's.
+std::map<std::string, std::string> stored_api_keys(const std::filesystem::path& home) {
+    std::map<std::string, std::string> keys;
+    if (const auto stored = read_credentials(home))
+        for (const auto& [name, entry] : stored->profiles)
+            if (parse_kind(entry.kind) == CredentialKind::ApiKey)
+                keys.emplace(name, entry.material);
+    return keys;
+}
+
 void choose_policy(Config& config, const ConfigFile& file) {
     if (file.redaction) config.redact_patterns = file.redaction->patterns.value_or(false);
     if (file.policy && file.policy->external_calls)
@@ -477,6 +487,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     for (const auto& name : header_variables(file)) config.command_environment.erase(name);
     config.credentials = credentials_of(config, file, environment);
     config.notify = notify_of(file.notify.value_or(NotifySection{}), stored_secrets(config.home));
+    if (file.web) config.web = web(*file.web, stored_api_keys(config.home));
     choose_policy(config, file);
     if (file.mcp) {
         config.mcp_servers = mcp_servers(*file.mcp, environment, config.workspace_dir);

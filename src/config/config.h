@@ -23,6 +23,7 @@
 #include "config/sections/sandbox.h"
 #include "config/sections/server.h"
 #include "config/sections/telemetry.h"
+#include "config/web/web.h"
 #include "domain/tool.h"
 
 namespace config {
@@ -150,6 +151,7 @@ struct Config {
     bool redact_patterns{false};  // Whether what only looks like a secret is redacted, too.
     FlowPolicy flow{};
     std::vector<McpServer> mcp_servers{};
+    Web web{};
     Server server{};
     Telemetry telemetry{};
     std::string github_api{"https://api.github.com"};  // For templates and skills.

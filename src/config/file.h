@@ -13,6 +13,7 @@
 #include "config/sections/mcp.h"
 #include "config/sections/plans.h"
 #include "config/sections/retention.h"
+#include "config/web/web.h"
 #include "domain/execution.h"
 #include "domain/gate.h"
 #include "domain/tool.h"
@@ -100,59 +101,6 @@ struct TuiSection {
     std::optional<std::string> alternate_screen{};
 };
 BOOST_DESCRIBE_STRUCT(TuiSection, (), (alternate_screen))
-
-enum class WebSearchKind {
-    Brave,
-    Tavily,
-    Exa,
-    OpenAiNative,
-    AnthropicNative,
-    GeminiNative,
-    Perplexity,
-    Firecrawl,
-    Searxng,
-    Command,
-    DuckDuckGo
-};
-BOOST_DESCRIBE_ENUM(WebSearchKind, Brave, Tavily, Exa, OpenAiNative, AnthropicNative, GeminiNative,
-                    Perplexity, Firecrawl, Searxng, Command, DuckDuckGo)
-
-// The last three are for a command: what it runs, how its output is read, what it may use.
-struct WebCommand {
-    std::vector<std::string> argv{};
-};
-BOOST_DESCRIBE_STRUCT(WebCommand, (), (argv))
-struct WebMapping {
-    std::optional<std::string> title{}, url{}, snippet{}, published_at{};
-};
-BOOST_DESCRIBE_STRUCT(WebMapping, (), (title, url, snippet, published_at))
-struct WebOutput {
-    std::optional<std::string> format{};
-    std::optional<WebMapping> mapping{};
-};
-BOOST_DESCRIBE_STRUCT(WebOutput, (), (format, mapping))
-struct WebLimits {
-    std::optional<std::int64_t> timeout_ms{};
-    std::optional<std::int64_t> max_output_bytes{};
-};
-BOOST_DESCRIBE_STRUCT(WebLimits, (), (timeout_ms, max_output_bytes))
-struct WebProviderSection {
-    WebSearchKind kind{WebSearchKind::DuckDuckGo};
-    std::optional<std::string> base_url{};
-    std::optional<std::string> credential_profile{};
-    std::optional<WebCommand> command{};
-    std::optional<WebOutput> output{};
-    std::optional<WebLimits> limits{};
-};
-BOOST_DESCRIBE_STRUCT(WebProviderSection, (),
-                      (kind, base_url, credential_profile, command, output, limits))
-
-struct WebSection {
-    std::optional<json::object> fetch{};
-    std::optional<json::object> search{};
-    std::optional<std::map<std::string, WebProviderSection>> providers{};
-};
-BOOST_DESCRIBE_STRUCT(WebSection, (), (fetch, search, providers))
 
 struct PolicySection {
     std::optional<domain::ExternalCalls> external_calls{};

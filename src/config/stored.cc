@@ -20,9 +20,6 @@ using base::Status;
 
 constexpr mode_t kFileMode = 0600;
 constexpr mode_t kHomeMode = 0700;
-constexpr auto kShells =
-    std::to_array<std::string_view>({"sh", "bash", "zsh", "fish", "cmd", "powershell", "pwsh"});
-
 bool is_provider_id(std::string_view id) {
     return !id.empty() && std::ranges::all_of(id, [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -105,27 +102,6 @@ Status check_ref(const std::string& text, const std::string& place) {
     return fail(ErrorCode::InvalidInput, "{}: {}", place, ref.error().message);
 }
 
-Status check_web_provider(const std::string& name, const WebProviderSection& section) {
-    const std::string place = base::typed::child_pointer("/web/providers", name);
-    if (!is_provider_id(name))
-        return fail(ErrorCode::InvalidInput,
-                    "{}: a provider is named with a-z, 0-9, '-' and '_' only", place);
-    if (section.base_url) TRY(check_base_url(*section.base_url, place));
-    if (section.output && section.output->format.value_or("json") != "json")
-        return fail(ErrorCode::InvalidInput, "{}/output/format: must be json", place);
-    const bool has_command = section.command && !section.command->argv.empty();
-    if (has_command && section.kind != WebSearchKind::Command)
-        return fail(ErrorCode::InvalidInput, "{}/command: is for the kind command only", place);
-    if (!has_command) return {};
-    // A query becomes one argument. A shell would read it as a program.
-    const std::string program =
-        std::filesystem::path(section.command->argv.front()).filename().string();
-    if (std::ranges::find(kShells, program) != kShells.end())
-        return fail(ErrorCode::InvalidInput,
-                    "{}/command/argv: must not start a shell; name the program itself", place);
-    return {};
-}
-
 Status make_home(const std::filesystem::path& home) {
     return base::make_folders(home, kHomeMode);
 }
@@ -148,9 +124,7 @@ Status check(const ConfigFile& file) {
         }
     if (file.providers)
         for (const auto& [id, section] : *file.providers) TRY(check_provider(id, section));
-    if (file.web && file.web->providers)
-        for (const auto& [name, section] : *file.web->providers)
-            TRY(check_web_provider(name, section));
+    if (file.web) TRY(check_web(*file.web));
     if (file.mcp) TRY(check_mcp(*file.mcp));
     TRY(check_sandbox(file));
     if (file.plan) TRY(check_plan(*file.plan));

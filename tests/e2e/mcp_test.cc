@@ -181,6 +181,28 @@ TEST_F(McpE2e, AServerThatFailsIsLeftOutAndTheRunContinues) {
                 HasSubstr("no licence found"));
 }
 
+// Its tools are known from the first process: what nobody calls is not waited for.
+TEST_F(McpE2e, AServerThatStartsSlowlyDelaysOnlyItsOwnCalls) {
+    const auto script = program.folder() / "server.sh";
+    const std::string server = fmt::format("exec /usr/bin/python3 {}\n", HOLON_MCP_SERVER);
+    program.write(script, server);
+    configure({{"command", "/bin/sh"}, {"args", {script.string()}}});
+    program.script({says("Done.")});
+    run_json();
+
+    program.write(script, "exec sleep 1000\n");
+    program.script({says("Nothing to call.")});
+    run_json("again");
+
+    Signpost gate(program.folder() / "gate");
+    program.write(script, fmt::format("read line < {}\n{}", gate.path().string(), server));
+    program.script({calls("mcp__test__echo", {{"text", "late"}}), says("Done.")});
+    auto running = program.start({"run", "--agent", "k", "call it"});
+    gate.send("go");
+    EXPECT_EQ(running.wait().exit_code, 0);
+    EXPECT_EQ(last_receipt(), "late");
+}
+
 TEST_F(McpE2e, ServersAndToolsAreShown) {
     configure({{"risk", "read_only"}, {"tools", {{"deny", {"die"}}}}});
     std::map<std::string, json::value> tools;

@@ -38,7 +38,7 @@ void offer(const json::object& result) {
     std::vector<json::value> listed{result};
     if (const auto* list = base::find(result, "tools"); list && list->is_array())
         listed.assign(list->get_array().begin(), list->get_array().end());
-    const auto found = mcp::catalogue({.name = "s", .command = "c"}, listed);
+    const auto found = mcp::catalogue({.name = "s", .command = "c"}, {.tools = listed});
     for (const auto& offer : found.offers) {
         CHECK(offer.name.size() <= mcp::kNameCharsMax, "a name fits");
         CHECK(base::printable(offer.description, true) == offer.description, "words are plain");

@@ -2,7 +2,7 @@
 """A Model Context Protocol server over stdio, with faults on demand. Usage: server.py [MODE]
 
 MODE: normal, paging, cursor-loop, endless-pages, bad-version, old-version, mute, exit, hostile,
-no-tools, noisy, deaf-to-eof.
+no-tools, noisy, deaf-to-eof, stateless (the revision of 2026-07-28, and no other).
 """
 import base64
 import json
@@ -44,8 +44,15 @@ TOOLS = [
     tool("write_file", "Writes a file.", {
         "type": "object", "properties": {"path": {"type": "string"}, "text": {"type": "string"}},
         "required": ["path", "text"]}),
-    tool("change_list", "Says that its list has changed."),
+    tool("change_list", "Adds a tool to its list and says so."),
+    tool("work", "Reports progress so many times, then answers.", {
+        "type": "object", "properties": {"times": {"type": "integer"}, "pause_ms": {"type": "integer"}},
+        "required": ["times", "pause_ms"]}),
+    tool("lie", "Promises a number and answers with a text.",
+         outputSchema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}),
+    tool("input", "Wants to ask something first."),
 ]
+STATELESS = "2026-07-28"
 HOSTILE = [
     tool("a b", "one"), tool("a.b", "another with the same name"),
     tool("x" * 200, "long"),
@@ -92,7 +99,7 @@ def ask():
     return [read(), read()]
 
 
-def call(id, name, args):
+def call(id, name, args, meta):
     if name == "echo":
         return text(args["text"])
     if name == "add":
@@ -136,8 +143,21 @@ def call(id, name, args):
         except OSError as error:
             return text(f"not written: {error.strerror}", isError=True)
     if name == "change_list":
+        TOOLS.append(tool("added", "Came later."))
         send({"method": "notifications/tools/list_changed"})
         return text("changed")
+    if name == "added":
+        return text("I came later.")
+    if name == "work":
+        for done in range(args["times"]):
+            time.sleep(args["pause_ms"] / 1000)
+            send({"method": "notifications/progress", "params": {
+                "progressToken": meta["progressToken"], "progress": done + 1, "total": args["times"]}})
+        return text("worked")
+    if name == "lie":
+        return text("n", structuredContent={"n": "one"})
+    if name == "input":
+        return {"resultType": "input_required", "inputRequests": {"q": {"method": "elicitation/create"}}}
     return None
 
 
@@ -156,14 +176,52 @@ def listed(cursor):
     return {"tools": tools}
 
 
+def resources(cursor):
+    if cursor != "2":
+        return {"resources": [{"uri": "note:///one", "name": "one", "mimeType": "text/plain",
+                               "description": "A\x1b[31m note."}], "nextCursor": "2"}
+    return {"resources": [{"uri": "note:///picture", "name": "picture", "mimeType": "image/png"}]}
+
+
+def resource(uri):
+    if uri == "note:///one":
+        return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": "the first note"}]}
+    return {"contents": [{"uri": uri, "mimeType": "image/png", "blob": base64.b64encode(b"\x89PNG").decode()}]}
+
+
 def introduction(params):
     version = {"bad-version": "1999-01-01", "old-version": "2024-11-05"}.get(MODE, params["protocolVersion"])
     capabilities = {} if MODE == "no-tools" else {"tools": {"listChanged": True}}
+    if MODE in ("normal", "paging"):
+        capabilities["resources"] = {}
     return {"protocolVersion": version, "capabilities": capabilities,
             "serverInfo": {"name": "test \x1b[1mserver", "version": "1"}}
 
 
+def on_stateless_request(id, method, params):
+    meta = params.get("_meta", {})
+    if meta.get("io.modelcontextprotocol/protocolVersion") != STATELESS:
+        send({"id": id, "error": {"code": -32022, "message": "Unsupported protocol version",
+                                  "data": {"supported": [STATELESS]}}})
+        return None
+    if "io.modelcontextprotocol/clientInfo" not in meta or "io.modelcontextprotocol/clientCapabilities" not in meta:
+        send({"id": id, "error": {"code": -32602, "message": "incomplete _meta"}})
+        return None
+    if method == "server/discover":
+        return {"resultType": "complete", "supportedVersions": [STATELESS], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "stateless", "version": "1"}}
+    if method == "tools/list":
+        return {"resultType": "complete", **listed(params.get("cursor"))}
+    if method == "tools/call" and params["name"] != "refuse":
+        result = call(id, params["name"], params.get("arguments", {}), meta)
+        return result and {"resultType": "complete", **result}
+    send({"id": id, "error": {"code": -32601, "message": f"no method {method}"}})
+    return None
+
+
 def on_request(id, method, params):
+    if MODE == "stateless":
+        return on_stateless_request(id, method, params)
     if method == "initialize":
         return None if MODE == "mute" else introduction(params)
     if not initialized and method != "ping":
@@ -171,8 +229,12 @@ def on_request(id, method, params):
         return None
     if method == "tools/list":
         return listed(params.get("cursor"))
+    if method == "resources/list":
+        return resources(params.get("cursor"))
+    if method == "resources/read" and params["uri"].startswith("note:"):
+        return resource(params["uri"])
     if method == "tools/call" and params["name"] != "refuse":
-        return call(id, params["name"], params.get("arguments", {}))
+        return call(id, params["name"], params.get("arguments", {}), params.get("_meta", {}))
     send({"id": id, "error": {"code": -32602, "message": "I refuse\x1b[31m"}})
     return None
 

@@ -31,18 +31,59 @@ std::optional<std::string> named_variable(std::string_view value) {
     return std::string(value.substr(1));
 }
 
+bool is_header_name(std::string_view name) {
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '-' || c == '_';
+    };
+    return !name.empty() && std::ranges::all_of(name, fits);
+}
+
+bool has_line_break(std::string_view value) {
+    return value.find_first_of(std::string_view("\0\r\n", 3)) != value.npos;
+}
+
+// The variable in the value of a header, alone or after a scheme, and what stands before it.
+std::optional<std::pair<std::string, std::string>> variable_in_header(std::string_view value) {
+    const auto blank = value.rfind(' ');
+    const auto word = blank == value.npos ? value : value.substr(blank + 1);
+    auto variable = named_variable(word);
+    if (!variable) return std::nullopt;
+    return std::pair(std::string(value.substr(0, value.size() - word.size())),
+                     std::move(*variable));
+}
+
 Status check_server(const std::string& name, const McpServerSection& section) {
     const std::string place = base::typed::child_pointer("/mcp/servers", name);
     if (!is_name(name))
         return fail(ErrorCode::InvalidInput,
                     "{}: a server is named with at most {} of a-z, 0-9, '-' and single '_' inside",
                     place, kMcpNameCharsMax);
-    if (base::trim(section.command).empty())
-        return fail(ErrorCode::InvalidInput, "{}/command: names the program to start", place);
+    const bool has_command = !base::trim(section.command.value_or("")).empty();
+    const bool has_url = section.url && !section.url->empty();
+    if (has_command == has_url)
+        return fail(ErrorCode::InvalidInput,
+                    "{}: needs either command, the program to start, or url, the address of a "
+                    "server over HTTP",
+                    place);
+    if (has_url && !section.url->starts_with("https://") && !section.url->starts_with("http://"))
+        return fail(ErrorCode::InvalidInput, "{}/url: must start with https:// or http://", place);
+    if (has_url && (section.args || section.env || section.cwd))
+        return fail(ErrorCode::InvalidInput, "{}: args, env and cwd are for a command only", place);
+    if (section.headers && !has_url)
+        return fail(ErrorCode::InvalidInput, "{}/headers: are for a url only", place);
+    for (const auto& [header, value] : section.headers.value_or(Environment{}))
+        if (!is_header_name(header) || has_line_break(value))
+            return fail(ErrorCode::InvalidInput, "{}/headers: '{}' cannot be sent", place,
+                        base::printable(header));
     const auto timeout = section.timeout_ms.value_or(kMcpTimeoutDefaultMs);
     if (timeout < 1 || timeout > kMcpTimeoutMaxMs)
         return fail(ErrorCode::InvalidInput, "{}/timeout_ms: must be 1 to {}, got {}", place,
                     kMcpTimeoutMaxMs, timeout);
+    const auto start = section.start_timeout_ms.value_or(kMcpStartTimeoutDefaultMs);
+    if (start < 1 || start > kMcpTimeoutMaxMs)
+        return fail(ErrorCode::InvalidInput, "{}/start_timeout_ms: must be 1 to {}, got {}", place,
+                    kMcpTimeoutMaxMs, start);
     for (const auto& [variable, value] : section.env.value_or(Environment{}))
         if (variable.empty() || variable.contains('=') || variable.contains('\0') ||
             value.contains('\0'))
@@ -75,6 +116,25 @@ void add_environment(McpServer& server, const McpServerSection& section,
     server.environment.assign(all.begin(), all.end());
 }
 
+void add_headers(McpServer& server, const McpServerSection& section,
+                 const Environment& environment) {
+    for (const auto& [name, value] : section.headers.value_or(Environment{})) {
+        const auto variable = variable_in_header(value);
+        if (!variable) {
+            server.headers.emplace_back(name, value.starts_with("$$") ? value.substr(1) : value);
+            continue;
+        }
+        const auto found = environment.find(variable->second);
+        if (found == environment.end() || found->second.empty() || has_line_break(found->second))
+            server.fault = fmt::format(
+                "the environment variable {} is not set to one line; it is named by "
+                "mcp.servers.{}.headers",
+                base::printable(variable->second), server.name);
+        else
+            server.headers.emplace_back(name, variable->first + found->second);
+    }
+}
+
 }  // namespace
 
 Status check_mcp(const McpSection& section) {
@@ -95,16 +155,20 @@ std::vector<McpServer> mcp_servers(const McpSection& section, const Environment&
     if (!section.servers) return servers;
     for (const auto& [name, stored] : *section.servers) {
         const auto tools = stored.tools.value_or(McpToolsSection{});
-        McpServer server{.name = name,
-                         .command = stored.command,
-                         .args = stored.args.value_or(std::vector<std::string>{}),
-                         .cwd = (cwd / stored.cwd.value_or("")).lexically_normal(),
-                         .enabled = stored.enabled.value_or(true),
-                         .timeout_ms = stored.timeout_ms.value_or(kMcpTimeoutDefaultMs),
-                         .risk = stored.risk.value_or(domain::RiskLevel::Commands),
-                         .allow = tools.allow,
-                         .deny = tools.deny.value_or(std::vector<std::string>{})};
+        McpServer server{
+            .name = name,
+            .command = stored.command.value_or(""),
+            .url = stored.url.value_or(""),
+            .start_timeout_ms = stored.start_timeout_ms.value_or(kMcpStartTimeoutDefaultMs),
+            .args = stored.args.value_or(std::vector<std::string>{}),
+            .cwd = (cwd / stored.cwd.value_or("")).lexically_normal(),
+            .enabled = stored.enabled.value_or(true),
+            .timeout_ms = stored.timeout_ms.value_or(kMcpTimeoutDefaultMs),
+            .risk = stored.risk.value_or(domain::RiskLevel::Commands),
+            .allow = tools.allow,
+            .deny = tools.deny.value_or(std::vector<std::string>{})};
         add_environment(server, stored, environment);
+        add_headers(server, stored, environment);
         servers.push_back(std::move(server));
     }
     return servers;
@@ -112,13 +176,17 @@ std::vector<McpServer> mcp_servers(const McpSection& section, const Environment&
 
 std::vector<std::string> mcp_secret_names(const McpSection& section) {
     std::vector<std::string> names;
+    const auto add = [&](std::string name) {
+        if (std::ranges::find(kInherited, std::string_view(name)) == kInherited.end())
+            names.push_back(std::move(name));
+    };
     for (const auto& [name, server] :
-         section.servers.value_or(std::map<std::string, McpServerSection>{}))
+         section.servers.value_or(std::map<std::string, McpServerSection>{})) {
         for (const auto& [variable, value] : server.env.value_or(Environment{}))
-            if (auto named = named_variable(value);
-                named &&
-                std::ranges::find(kInherited, std::string_view(*named)) == kInherited.end())
-                names.push_back(std::move(*named));
+            if (auto named = named_variable(value)) add(std::move(*named));
+        for (const auto& [header, value] : server.headers.value_or(Environment{}))
+            if (auto named = variable_in_header(value)) add(std::move(named->second));
+    }
     return names;
 }
 

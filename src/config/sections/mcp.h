@@ -18,6 +18,8 @@ using Environment = std::map<std::string, std::string>;
 
 inline constexpr std::int64_t kMcpTimeoutDefaultMs = 60'000;
 inline constexpr std::int64_t kMcpTimeoutMaxMs = 3'600'000;
+// From its start, or the first request to it, until it has listed its tools.
+inline constexpr std::int64_t kMcpStartTimeoutDefaultMs = 60'000;
 inline constexpr std::size_t kMcpServersMax = 32;
 // Of a server's name. With two underscores inside, a tool's name could not be split again.
 inline constexpr std::size_t kMcpNameCharsMax = 24;
@@ -29,7 +31,10 @@ struct McpToolsSection {
 };
 BOOST_DESCRIBE_STRUCT(McpToolsSection, (), (allow, deny))
 struct McpServerSection {
-    std::string command;
+    std::optional<std::string> command{};
+    std::optional<std::string> url{};
+    std::optional<std::map<std::string, std::string>> headers{};
+    std::optional<std::int64_t> start_timeout_ms{};
     std::optional<std::vector<std::string>> args{};
     std::optional<std::map<std::string, std::string>> env{};
     std::optional<std::string> cwd{};
@@ -39,7 +44,8 @@ struct McpServerSection {
     std::optional<McpToolsSection> tools{};
 };
 BOOST_DESCRIBE_STRUCT(McpServerSection, (),
-                      (command, args, env, cwd, enabled, timeout_ms, risk, tools))
+                      (command, url, headers, start_timeout_ms, args, env, cwd, enabled, timeout_ms,
+                       risk, tools))
 struct McpSection {
     std::optional<std::map<std::string, McpServerSection>> servers{};
 };
@@ -47,10 +53,14 @@ BOOST_DESCRIBE_STRUCT(McpSection, (), (servers))
 
 base::Status check_mcp(const McpSection& section);
 
-// A server as it is to be started. `environment` holds secrets: it is never printed or logged.
+// A server as it is to be started, or reached. `environment` and `headers` hold secrets: they are
+// never printed or logged.
 struct McpServer {
     std::string name;
-    std::string command;
+    std::string command{};
+    std::string url{};  // Not empty: the server is reached over HTTP, and nothing is started.
+    std::vector<std::pair<std::string, std::string>> headers{};
+    std::int64_t start_timeout_ms{kMcpStartTimeoutDefaultMs};
     std::vector<std::string> args{};
     std::vector<std::pair<std::string, std::string>> environment{};  // The whole of it.
     std::filesystem::path cwd{};
@@ -63,7 +73,8 @@ struct McpServer {
 };
 
 // With the few variables that any program needs (PATH, HOME, the language) and those that its `env`
-// sets; "$NAME" there is the value of that variable, "$$" a dollar sign.
+// sets; "$NAME" there and in `headers` is the value of that variable, "$$" a dollar sign; in
+// headers also after a scheme: "Bearer $NAME".
 std::vector<McpServer> mcp_servers(const McpSection& section, const Environment& environment,
                                    const std::filesystem::path& cwd);
 

@@ -57,13 +57,32 @@ TEST(McpConfig, AServerGetsLittleOfTheEnvironmentAndWhatItIsGiven) {
     EXPECT_THAT(server_of(text).fault, HasSubstr("MY_TOKEN is not set"));
 }
 
+TEST(McpConfig, AServerOverHttpGetsHeadersThatNameVariables) {
+    const std::string text = R"({"mcp":{"servers":{"s":{"url":"https://mcp.example/x",
+        "start_timeout_ms":5,"headers":{"Authorization":"Bearer $MY_TOKEN","X-Plain":"$$5"}}}}})";
+    const auto server = server_of(text, {{"MY_TOKEN", "secret"}});
+    EXPECT_EQ(server.url, "https://mcp.example/x");
+    EXPECT_EQ(server.start_timeout_ms, 5);
+    EXPECT_THAT(server.headers,
+                ElementsAre(Pair("Authorization", "Bearer secret"), Pair("X-Plain", "$5")));
+    EXPECT_THAT(mcp_secret_names(*file_of(text)->mcp), ElementsAre("MY_TOKEN"));
+    EXPECT_THAT(server_of(text).fault, HasSubstr("MY_TOKEN"));
+}
+
 TEST(McpConfig, FaultsNameThePlace) {
     for (const auto& [text, fault] : std::map<std::string, std::string>{
              {R"({"mcp":{"servers":{"a__b":{"command":"x"}}}})", "/mcp/servers/a__b"},
              {R"({"mcp":{"servers":{"_a":{"command":"x"}}}})", "/mcp/servers/_a"},
              {R"({"mcp":{"servers":{"A":{"command":"x"}}}})", "/mcp/servers/A"},
-             {R"({"mcp":{"servers":{"a":{"command":" "}}}})", "/mcp/servers/a/command"},
-             {R"({"mcp":{"servers":{"a":{}}}})", "command"},
+             {R"({"mcp":{"servers":{"a":{"command":" "}}}})", "needs either command"},
+             {R"({"mcp":{"servers":{"a":{}}}})", "needs either command"},
+             {R"({"mcp":{"servers":{"a":{"url":"ftp://x"}}}})", "/url"},
+             {R"({"mcp":{"servers":{"a":{"url":"http://x","args":["b"]}}}})", "for a command only"},
+             {R"({"mcp":{"servers":{"a":{"command":"x","headers":{"A":"b"}}}}})", "for a url only"},
+             {R"({"mcp":{"servers":{"a":{"url":"http://x","headers":{"A":"b\r\nC: d"}}}}})",
+              "cannot be sent"},
+             {R"({"mcp":{"servers":{"a":{"command":"x","start_timeout_ms":0}}}})",
+              "start_timeout_ms"},
              {R"({"mcp":{"servers":{"a":{"command":"x","timeout_ms":0}}}})", "timeout_ms"},
              {R"({"mcp":{"servers":{"a":{"command":"x","risk":"none"}}}})", "risk"},
              {R"({"mcp":{"servers":{"a":{"command":"x","env":{"A=B":""}}}}})", "env"},

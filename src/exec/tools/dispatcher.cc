@@ -83,8 +83,7 @@ domain::ToolError invalid_input(std::string_view tool, std::string_view field, s
             .recovery_hint = std::move(hint)};
 }
 
-Dispatcher::Dispatcher(DispatcherParts parts)
-    : parts_(std::move(parts)), registry_version_(parts_.registry.version()) {}
+Dispatcher::Dispatcher(DispatcherParts parts) : parts_(std::move(parts)) {}
 
 domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
     domain::ToolCall call{.call_id = std::move(asked.call_id),
@@ -96,7 +95,7 @@ domain::ToolCall Dispatcher::describe(Asked asked, const Place& place) const {
                           .args = std::move(asked.args),
                           .created_at = parts_.clock.now(),
                           .executor_version = HOLON_VERSION,
-                          .tool_registry_version = registry_version_,
+                          .tool_registry_version = parts_.registry.version(),
                           .authority_class = asked.authority_class};
     call.args_hash = domain::args_hash(call.args);
     call.policy.sandbox.allowed_roots = {place.workspace.execution_root};
@@ -164,8 +163,12 @@ std::optional<domain::ToolError> Dispatcher::judge(const domain::ToolCall& call,
     if (auto error = refuse(call, profile)) return error;
     const Tool* tool = parts_.registry.find(call.tool);
     const auto risk = tool->spec().risk;
-    if (auto error = flow_refusal(call, risk, parts_.external_calls(place.agent_id))) return error;
-    if (auto error = mark_refusal(call, risk)) return error;
+    // What leaves for a place that the call chooses cannot be taken back, like a change.
+    const auto consequence =
+        tool->sends_out(call.args) ? std::max(risk, domain::RiskLevel::Writes) : risk;
+    if (auto error = flow_refusal(call, consequence, parts_.external_calls(place.agent_id)))
+        return error;
+    if (auto error = mark_refusal(call, consequence)) return error;
     if (!call.policy.sandbox.enabled) return policy_refusal(call, place.workspace.execution_root);
     return policy_refusal(call, place.workspace.execution_root, tool->paths(call.args, place));
 }
@@ -177,7 +180,7 @@ bool Dispatcher::is_repeatable(const std::string& tool) const {
 
 bool Dispatcher::is_repeatable(const domain::ToolCall& call) const {
     if (parts_.registry.find(call.tool)) return is_repeatable(call.tool);
-    return call.tool_registry_version == registry_version_;
+    return call.tool_registry_version == parts_.registry.version();
 }
 
 void Dispatcher::can_resume(const domain::ToolCall& call,

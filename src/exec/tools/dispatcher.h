@@ -109,7 +109,6 @@ private:
                 std::move_only_function<void(Dispatched)> done) const;
 
     DispatcherParts parts_;
-    std::string registry_version_;
 };
 
 }  // namespace tools

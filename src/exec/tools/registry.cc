@@ -1,39 +1,74 @@
 #include "exec/tools/registry.h"
 
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
 #include "base/hash.h"
 
 namespace tools {
 
 void Registry::add(std::unique_ptr<Tool> tool) {
-    CHECK(!find(tool->spec().name), "two tools of one name");
-    tools_.push_back(std::move(tool));
+    const std::unique_lock lock(mutex_);
+    CHECK(!find_locked(tool->spec().name), "two tools of one name");
+    if (groups_.empty() || !groups_.back().name.empty()) groups_.emplace_back();
+    groups_.back().tools.push_back(std::move(tool));
+    version_.clear();
 }
 
-Tool* Registry::find(std::string_view name) const {
-    for (const auto& tool : tools_)
-        if (tool->spec().name == name) return tool.get();
+void Registry::replace(std::string_view group, std::vector<std::unique_ptr<Tool>> tools) {
+    const std::unique_lock lock(mutex_);
+    auto found = std::ranges::find(groups_, group, &Group::name);
+    if (found == groups_.end())
+        found = groups_.insert(groups_.end(), Group{.name = std::string(group)});
+    std::ranges::move(std::exchange(found->tools, {}), std::back_inserter(replaced_));
+    for (auto& tool : tools)
+        if (!find_locked(tool->spec().name)) found->tools.push_back(std::move(tool));
+    version_.clear();
+}
+
+Tool* Registry::find_locked(std::string_view name) const {
+    for (const auto& group : groups_)
+        for (const auto& tool : group.tools)
+            if (tool->spec().name == name) return tool.get();
     return nullptr;
 }
 
+Tool* Registry::find(std::string_view name) const {
+    const std::shared_lock lock(mutex_);
+    return find_locked(name);
+}
+
 std::vector<const ToolSpec*> Registry::all() const {
+    const std::shared_lock lock(mutex_);
     std::vector<const ToolSpec*> specs;
-    for (const auto& tool : tools_) specs.push_back(&tool->spec());
+    for (const auto& group : groups_)
+        for (const auto& tool : group.tools) specs.push_back(&tool->spec());
     return specs;
 }
 
 std::vector<const ToolSpec*> Registry::exposed(domain::ProfilePreset profile) const {
-    std::vector<const ToolSpec*> specs;
-    for (const auto& tool : tools_)
-        if (grants(profile, tool->spec().family) && !tool->spec().plans_only)
-            specs.push_back(&tool->spec());
+    auto specs = all();
+    std::erase_if(specs, [&](const ToolSpec* spec) {
+        return !grants(profile, spec->family) || spec->plans_only;
+    });
     return specs;
 }
 
 std::string Registry::version() const {
+    {
+        const std::shared_lock lock(mutex_);
+        if (!version_.empty()) return version_;
+    }
     json::array summary;
-    for (const auto* spec : all())
-        summary.push_back(json::array{spec->name, spec->input_schema, base::enum_name(spec->risk)});
-    return base::sha256_hex(base::canonical_json(summary)).substr(0, 16);
+    const std::unique_lock lock(mutex_);
+    for (const auto& group : groups_)
+        for (const auto& tool : group.tools)
+            summary.push_back(json::array{tool->spec().name, tool->spec().input_schema,
+                                          base::enum_name(tool->spec().risk)});
+    version_ = base::sha256_hex(base::canonical_json(summary)).substr(0, 16);
+    return version_;
 }
 
 bool grants(domain::ProfilePreset profile, Family family) {

@@ -15,24 +15,25 @@ std::vector<std::string> names(const std::vector<const ToolSpec*>& specs) {
     return list;
 }
 
-Registry one_of_each_family() {
-    Registry registry;
+void add_one_of_each_family(Registry& registry) {
     registry.add(std::make_unique<FakeTool>("Zebra", Family::CoreAgent));
     registry.add(std::make_unique<FakeTool>("Local", Family::LocalEnvironment));
     registry.add(std::make_unique<FakeTool>("Web", Family::Web));
     registry.add(std::make_unique<FakeTool>("Spawn", Family::AgentCreation));
     registry.add(std::make_unique<FakeTool>("Expand", Family::AuthorityExpanding));
     registry.add(std::make_unique<FakeTool>("Notify", Family::OperatorNotification));
-    return registry;
 }
 
 TEST(Registry, KeepsTheOrderInWhichToolsWereAdded) {
-    EXPECT_EQ(names(one_of_each_family().all()),
+    Registry registry;
+    add_one_of_each_family(registry);
+    EXPECT_EQ(names(registry.all()),
               (std::vector<std::string>{"Zebra", "Local", "Web", "Spawn", "Expand", "Notify"}));
 }
 
 TEST(Registry, FindsAToolByItsExactName) {
-    const Registry registry = one_of_each_family();
+    Registry registry;
+    add_one_of_each_family(registry);
     ASSERT_NE(registry.find("Web"), nullptr);
     EXPECT_EQ(registry.find("Web")->spec().name, "Web");
     EXPECT_EQ(registry.find("web"), nullptr);
@@ -45,8 +46,30 @@ TEST(Registry, RefusesTwoToolsOfOneName) {
     EXPECT_THROW(registry.add(std::make_unique<FakeTool>("Echo")), base::Bug);
 }
 
+TEST(Registry, AGroupKeepsItsPlaceAndWhatItReplacesStaysUsable) {
+    const auto group = [](std::vector<std::string> tools) {
+        std::vector<std::unique_ptr<Tool>> list;
+        for (auto& name : tools) list.push_back(std::make_unique<FakeTool>(std::move(name)));
+        return list;
+    };
+    Registry registry;
+    registry.add(std::make_unique<FakeTool>("Echo"));
+    registry.replace("one", {});
+    registry.replace("two", group({"b"}));
+    registry.add(std::make_unique<FakeTool>("Last"));
+    const std::string version = registry.version();
+    registry.replace("one", group({"a", "Echo"}));  // A name of ours is not taken over.
+    EXPECT_EQ(names(registry.all()), (std::vector<std::string>{"Echo", "a", "b", "Last"}));
+    EXPECT_NE(registry.version(), version);
+    const Tool* const old = registry.find("b");
+    registry.replace("two", group({"c"}));
+    EXPECT_EQ(names(registry.all()), (std::vector<std::string>{"Echo", "a", "c", "Last"}));
+    EXPECT_EQ(old->spec().name, "b");
+}
+
 TEST(Registry, ExposesWhatTheProfileGrants) {
-    const Registry registry = one_of_each_family();
+    Registry registry;
+    add_one_of_each_family(registry);
     EXPECT_EQ(names(registry.exposed(ProfilePreset::PublicNamed)),
               (std::vector<std::string>{"Zebra", "Local", "Web", "Spawn", "Expand", "Notify"}));
     EXPECT_EQ(names(registry.exposed(ProfilePreset::PrivateChild)),

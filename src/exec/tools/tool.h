@@ -183,6 +183,10 @@ public:
         return std::nullopt;
     }
 
+    // Whether a call hands what it is given to a party that the call itself chooses. Such a call is
+    // consequential even if it changes nothing here; see flow_policy.h. Pure.
+    virtual bool sends_out(const json::value& /*args*/) const { return false; }
+
     // Paths that a call touches and that no arg names as one: those inside a patch, the folder in
     // which a command runs by default. Relative to the execution root, or absolute. Pure.
     virtual std::vector<std::string> paths(const json::value& /*args*/,

@@ -155,7 +155,7 @@ public:
 
     HttpOutcome outcome_of(CURLcode code) {
         if (failure_) return std::unexpected(std::move(*failure_));
-        if (code == CURLE_OK) return std::move(response_);
+        if (code == CURLE_OK || response_.is_cut) return std::move(response_);
         return std::unexpected(curl_failure(code, error_text_.data(), progress()));
     }
 
@@ -168,6 +168,7 @@ public:
 private:
     static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
     static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
+    static curl_socket_t on_open(void* self, curlsocktype purpose, curl_sockaddr* address);
     bool take_header(std::string_view line);
     bool take_body(std::string_view chunk);
 
@@ -193,6 +194,7 @@ private:
     std::string url_;
     CURL* easy_{nullptr};
     curl_slist* header_list_{nullptr};
+    curl_slist* resolved_list_{nullptr};
     std::array<char, CURL_ERROR_SIZE> error_text_{};
     HttpResponse response_;
     std::size_t header_bytes_{0};
@@ -227,6 +229,12 @@ bool HttpClient::Core::Transfer::prepare(const HttpOptions& options) {
     if (request_.method == HttpMethod::Post)
         good = good && set(CURLOPT_POST, 1L) && set(CURLOPT_POSTFIELDS, request_.body.data()) &&
                set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    if (request_.may_connect)
+        good = good && set(CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_open) &&
+               set(CURLOPT_OPENSOCKETDATA, this);
+    for (const auto& entry : options.resolved)
+        resolved_list_ = curl_slist_append(resolved_list_, entry.c_str());
+    if (resolved_list_) good = good && set(CURLOPT_RESOLVE, resolved_list_);
     // Cancelling must not wait for a name server.
     good = good && set(CURLOPT_QUICK_EXIT, 1L);
     if (options.proxy) good = good && set(CURLOPT_PROXY, options.proxy->c_str());
@@ -246,6 +254,7 @@ void HttpClient::Core::Transfer::release() {
     loop_.cancel(std::exchange(phase_timer_, base::Loop::TimerHandle::None));
     if (easy_) curl_easy_cleanup(std::exchange(easy_, nullptr));
     curl_slist_free_all(std::exchange(header_list_, nullptr));
+    curl_slist_free_all(std::exchange(resolved_list_, nullptr));
     core_.reset();
 }
 
@@ -259,6 +268,12 @@ std::size_t HttpClient::Core::Transfer::on_body(char* data, std::size_t size, st
                                                 void* self) {
     const std::string_view chunk(data, size * count);
     return static_cast<Transfer*>(self)->take_body(chunk) ? chunk.size() : 0;
+}
+
+curl_socket_t HttpClient::Core::Transfer::on_open(void* self, curlsocktype /*purpose*/,
+                                                  curl_sockaddr* address) {
+    if (!static_cast<Transfer*>(self)->request_.may_connect(address->addr)) return CURL_SOCKET_BAD;
+    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 bool HttpClient::Core::Transfer::take_header(std::string_view line) {
@@ -278,6 +293,11 @@ bool HttpClient::Core::Transfer::take_header(std::string_view line) {
         response_.status = status;
         headers_complete_ = true;
         arm_phase(request_.timeouts.idle, "no data");
+        if (request_.on_head)
+            loop_.post([self = shared_from_this(),
+                        head = HttpResponse{.status = status, .headers = response_.headers}] {
+                if (!self->cancelled_) self->request_.on_head(head);
+            });
     } else if (const std::size_t colon = line.find(':'); colon != line.npos) {
         response_.headers.push_back({std::string(base::trim(line.substr(0, colon))),
                                      std::string(base::trim(line.substr(colon + 1)))});
@@ -287,6 +307,12 @@ bool HttpClient::Core::Transfer::take_header(std::string_view line) {
 
 bool HttpClient::Core::Transfer::take_body(std::string_view chunk) {
     if (cancelled_) return false;
+    const std::size_t room = request_.body_bytes_max - body_bytes_;
+    if (chunk.size() > room && request_.cut_body && !on_chunk_) {
+        response_.body += chunk.substr(0, room);
+        response_.is_cut = true;
+        return false;
+    }
     body_bytes_ += chunk.size();
     if (body_bytes_ > request_.body_bytes_max) {
         failure_ = too_large_failure("body", request_.body_bytes_max, progress());

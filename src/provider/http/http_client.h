@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <sys/socket.h>
+
 #include "base/os/asio_loop.h"
 #include "provider/provider.h"
 
@@ -42,6 +44,13 @@ struct HttpTimeouts {
 
 enum class HttpMethod { Post, Get };
 
+struct HttpResponse {
+    std::int64_t status{0};
+    std::vector<HttpHeader> headers{};
+    std::string body{};  // Empty when it went out in chunks.
+    bool is_cut{false};  // The body was longer; see HttpRequest::cut_body.
+};
+
 struct HttpRequest {
     std::string url;  // http or https.
     HttpMethod method{HttpMethod::Post};
@@ -49,13 +58,16 @@ struct HttpRequest {
     std::string body{};  // Of a POST.
     HttpTimeouts timeouts{};
     std::size_t body_bytes_max{kBodyBytesMax};  // Of the response, after decompression.
+    // A longer body is cut there, and the response says so; otherwise it is a failure.
+    bool cut_body{false};
     std::size_t header_bytes_max{kHeaderBytesMax};
-};
-
-struct HttpResponse {
-    std::int64_t status{0};
-    std::vector<HttpHeader> headers{};
-    std::string body{};  // Empty when it went out in chunks.
+    // Asked for each address right before a connection to it is opened: what was checked is what is
+    // connected to, whatever a name server says later. False: that address is not used. Must not
+    // call the client. A kept connection is not asked for again, so requests with different rules
+    // for one host need clients of their own.
+    std::function<bool(const sockaddr& address)> may_connect{};
+    // Gets status and headers as soon as they are complete, on the loop, before any chunk.
+    std::function<void(const HttpResponse& head)> on_head{};
 };
 
 // Any status is a response, redirects too, which are not followed. A Failure is always of the
@@ -69,6 +81,8 @@ struct HttpOptions {
     // The environment's proxy variables apply unless this is set; "" means no proxy.
     std::optional<std::string> proxy{};
     std::string ca_file{};  // Certificates to trust instead of the system's, unless empty.
+    // "name:port:address" where a name is not to be looked up; for tests.
+    std::vector<std::string> resolved{};
 };
 
 class HttpSender;

@@ -1,11 +1,13 @@
 #include "provider/http/sse.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace provider {
 namespace {
 
+constexpr std::size_t kEventIdBytesMax = 1024;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 }  // namespace
@@ -36,15 +38,24 @@ void SseReader::take_line(std::string_view line, const Handler& on_event) {
         line.remove_prefix(kByteOrderMark.size());
     if (line.empty()) return end_event(on_event);
     const std::size_t colon = std::min(line.find(':'), line.size());
-    if (line.substr(0, colon) != "data") return;
+    const std::string_view field = line.substr(0, colon);
     line.remove_prefix(std::min(colon + 1, line.size()));
     if (line.starts_with(' ')) line.remove_prefix(1);
+    if (field == "id" && line.size() <= kEventIdBytesMax && !line.contains('\0')) id_ = line;
+    if (field == "retry") {
+        std::int64_t wait = 0;
+        const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), wait);
+        if (failed == std::errc() && end == line.data() + line.size() && wait >= 0)
+            retry_ = std::chrono::milliseconds(wait);
+    }
+    if (field != "data") return;
     if (has_data_) data_ += '\n';
     data_ += line;
     has_data_ = true;
 }
 
 void SseReader::end_event(const Handler& on_event) {
+    if (!id_.empty()) last_id_ = id_;
     if (!std::exchange(has_data_, false)) return;
     on_event(std::exchange(data_, {}));
 }

@@ -27,6 +27,15 @@ TEST(SseReader, OnlyDataCounts) {
     EXPECT_THAT(events("<html>\n\nIt works!\n\n</html>"), IsEmpty());
 }
 
+TEST(SseReader, KeepsTheIdOfTheLastCompleteEventAndTheTimeToWait) {
+    SseReader reader;
+    reader.add("id: a\nretry: 250\ndata: 1\n\nid: b\nretry: soon\ndata: 2\n", [](auto) {});
+    EXPECT_EQ(reader.last_id(), "a");
+    EXPECT_EQ(reader.retry(), std::chrono::milliseconds(250));
+    reader.add("\n", [](auto) {});
+    EXPECT_EQ(reader.last_id(), "b");
+}
+
 TEST(SseReader, DataLinesOfOneEventAreJoined) {
     EXPECT_THAT(events("data: a\ndata:  b\ndata\ndata: c\n\n"), ElementsAre("a\n b\n\nc"));
 }

@@ -31,7 +31,8 @@ concept HasReceipt = requires(T outcome) { outcome.receipt; };
 TEST_F(CatalogueTest, HoldsWhatTheProgramOffersAndNothingElse) {
     std::vector<std::string> names;
     for (const auto* spec : registry_.all()) names.push_back(spec->name);
-    names.emplace_back("RunPlan");  // Not of this folder: exec/plan, exec/tools/work_tools.
+    // Not of this folder: exec/plan, exec/tools/web_tools, exec/tools/work_tools.
+    names.insert(names.end(), {"RunPlan", "WebFetch", "WebSearch"});
     names.insert(names.end(), test_support::kWorkTools.begin(), test_support::kWorkTools.end());
     EXPECT_THAT(names, testing::UnorderedElementsAreArray(test_support::kOfferedTools));
 }

@@ -17,12 +17,28 @@ inline constexpr std::size_t kToolsMax = 128;
 inline constexpr std::size_t kNameCharsMax = 64;
 inline constexpr std::size_t kDescriptionCharsMax = 1024;
 
+// What a call of a tool becomes: a call of one of the server's, or a question about its resources.
+enum class Asks { Tool, ResourceList, Resource };
+
+// The server's own names for the two tools by which its resources are read, if it has any.
+inline constexpr std::string_view kListResources = "list_resources";
+inline constexpr std::string_view kReadResource = "read_resource";
+
+// What a server has said about itself.
+struct Listed {
+    std::vector<json::value> tools{};
+    bool has_resources{false};
+    friend bool operator==(const Listed&, const Listed&) = default;
+};
+
 // One tool as it is offered.
 struct Offer {
     std::string name;         // mcp__<server>__<tool>
     std::string remote_name;  // The server's own.
     std::string description;
     json::object input_schema;
+    std::optional<json::object> output_schema{};  // Of its structured content.
+    Asks asks{Asks::Tool};
     friend bool operator==(const Offer&, const Offer&) = default;
 };
 
@@ -43,8 +59,9 @@ struct Catalogue {
 // cut and ends with a digest of the whole.
 std::string offered_name(std::string_view server, std::string_view tool);
 
-// From the entries of tools/list. Only the operator's choice is followed; what a server claims
-// about its tools' risk is ignored. Two tools with one name are both left out.
-Catalogue catalogue(const config::McpServer& server, const std::vector<json::value>& listed);
+// From what it listed. Only the operator's choice is followed; what a server claims about its
+// tools' risk is ignored. Two tools with one name are both left out. A server with resources has
+// two more tools, unless it uses their names itself.
+Catalogue catalogue(const config::McpServer& server, const Listed& listed);
 
 }  // namespace mcp

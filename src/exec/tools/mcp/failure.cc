@@ -1,7 +1,7 @@
 #include "exec/tools/mcp/failure.h"
 
+#include "base/plain_text.h"
 #include "exec/tools/mcp/wire/line_codec.h"
-#include "exec/tools/mcp/wire/plain_text.h"
 
 namespace mcp {
 namespace {
@@ -19,7 +19,7 @@ struct Reporter {
     domain::ToolError operator()(const NotStarted& failure) const {
         return {.kind = "mcp_server_unavailable",
                 .message = fmt::format("The MCP server {} could not be used: {}", server,
-                                       plain_text(failure.reason, kMessageCharsMax)),
+                                       base::plain_text(failure.reason, kMessageCharsMax)),
                 .recovery_hint =
                     "The call was not made. Continue without this server; the operator "
                     "can see more with: holon doctor --probe",
@@ -28,7 +28,7 @@ struct Reporter {
     domain::ToolError operator()(const Refused& failure) const {
         return {.kind = "mcp_protocol_error",
                 .message = fmt::format("The MCP server {} refused the call: {}", server,
-                                       plain_text(failure.message, kMessageCharsMax)),
+                                       base::plain_text(failure.message, kMessageCharsMax)),
                 .details = json::object{{"code", failure.code}},
                 .recovery_hint = failure.code == kInvalidParams
                                      ? "Send other arguments, as its schema describes them."
@@ -52,7 +52,7 @@ struct Reporter {
             .kind = "mcp_server_died",
             .message = fmt::format("The MCP server {} was lost during the call: {}. What the call "
                                    "did is unknown.",
-                                   server, plain_text(failure.how, kMessageCharsMax)),
+                                   server, base::plain_text(failure.how, kMessageCharsMax)),
             .recovery_hint = fmt::format("{} The next call starts the server again.", kLookFirst)};
     }
     domain::ToolError operator()(const TooLarge&) const {
@@ -71,7 +71,7 @@ domain::ToolError error_for(const Failure& failure, const std::string& server,
     domain::ToolError error = std::visit(Reporter{server}, failure);
     json::object details = error.details ? error.details->as_object() : json::object{};
     details["server"] = server;
-    details["tool"] = plain_text(tool, kMessageCharsMax);
+    details["tool"] = base::plain_text(tool, kMessageCharsMax);
     error.details = std::move(details);
     return error;
 }

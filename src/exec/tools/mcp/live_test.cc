@@ -42,21 +42,19 @@ protected:
     // Starts them, and makes what they offer callable.
     void use(std::vector<config::McpServer> servers, results::OutputPolicy policy = {}) {
         configured_ = std::move(servers);
-        servers_ =
-            std::make_unique<Servers>(ServersParts{.servers = configured_,
-                                                   .loop = loop_,
-                                                   .clock = clock_,
-                                                   .children = children_,
-                                                   .boundary = boundary_,
-                                                   .log_of = [this](const std::string& name) {
-                                                       return folder_.path() / (name + ".log");
-                                                   }});
+        servers_ = std::make_unique<Servers>(ServersParts{
+            .servers = configured_,
+            .loop = loop_,
+            .clock = clock_,
+            .children = children_,
+            .boundary = boundary_,
+            .log_of = [this](const std::string& name) { return folder_.path() / (name + ".log"); },
+            .lists_folder = lists_});
         bool found = false;
-        servers_->discover([&] { found = true; });
+        servers_->offer(*registry_, [&] { found = true; });
         ASSERT_TRUE(test_support::run_until(loop_, [&] { return found; }));
-        servers_->add_tools(registry_);
         dispatcher_.emplace(tools::DispatcherParts{
-            .registry = registry_, .output = policy, .clock = clock_, .ids = ids_});
+            .registry = *registry_, .output = policy, .clock = clock_, .ids = ids_});
     }
 
     std::shared_ptr<tools::Running> start(const std::string& tool, json::value args) {
@@ -102,7 +100,8 @@ protected:
     SystemChildRunner children_{loop_};
     std::vector<config::McpServer> configured_;
     std::unique_ptr<Servers> servers_;
-    tools::Registry registry_;
+    std::optional<tools::Registry> registry_{std::in_place};
+    std::filesystem::path lists_;  // Where lists are kept; nowhere unless set.
     std::optional<tools::Dispatcher> dispatcher_;
     tools::Place place_;
     std::optional<tools::Dispatched> ended_;
@@ -150,16 +149,16 @@ TEST_F(McpLive, ResultsReadAsTheServerMeantThem) {
 
 TEST_F(McpLive, RiskIsTheOperatorsAndNotTheServers) {
     use({server("normal")});
-    EXPECT_EQ(registry_.find("mcp__srv__fail")->spec().risk, domain::RiskLevel::Commands);
-    EXPECT_FALSE(registry_.find("mcp__srv__fail")->spec().repeatable);
+    EXPECT_EQ(registry_->find("mcp__srv__fail")->spec().risk, domain::RiskLevel::Commands);
+    EXPECT_FALSE(registry_->find("mcp__srv__fail")->spec().repeatable);
 }
 
 TEST_F(McpLive, TheSameListGivesTheSameRegistry) {
     use({server("normal")});
-    const std::string version = registry_.version();
-    registry_ = {};
+    const std::string version = registry_->version();
+    registry_.emplace();
     use({server("paging")});
-    EXPECT_EQ(registry_.version(), version);
+    EXPECT_EQ(registry_->version(), version);
 }
 
 TEST_F(McpLive, AServerThatDiesInACallLeavesTheOutcomeUnknownAndIsRestarted) {
@@ -230,12 +229,12 @@ TEST_F(McpLive, ServersThatFailAreLeftOutAndSayWhy) {
                                             {"bad-version", "'1999-01-01'"},
                                             {"cursor-loop", "same page"},
                                             {"endless-pages", "more than"}}) {
-        registry_ = {};
+        registry_.emplace();
         use({server(mode), server("normal", "other")});
         EXPECT_EQ(view().state, "failed");
         EXPECT_THAT(view().reason.value_or(""), HasSubstr(reason));
-        EXPECT_EQ(registry_.find("mcp__srv__echo"), nullptr);
-        EXPECT_NE(registry_.find("mcp__other__echo"), nullptr);
+        EXPECT_EQ(registry_->find("mcp__srv__echo"), nullptr);
+        EXPECT_NE(registry_->find("mcp__other__echo"), nullptr);
     }
     EXPECT_THAT(log(), HasSubstr("no licence found"));
 }
@@ -251,7 +250,7 @@ TEST_F(McpLive, HostileListsDoNoHarm) {
     use({server("hostile")});
     EXPECT_EQ(view().tools.size(), 3u);
     EXPECT_EQ(view().left_out.size(), 8u);
-    for (const auto* spec : registry_.all()) {
+    for (const auto* spec : registry_->all()) {
         EXPECT_LE(spec->name.size(), kNameCharsMax);
         EXPECT_EQ(base::printable(spec->description, true), spec->description);
     }
@@ -263,7 +262,7 @@ TEST_F(McpLive, DisabledAndFaultyServersAreNotStarted) {
     disabled.command = "no-such-program";
     faulty.fault = "the environment variable X is not set";
     use({disabled, faulty});
-    EXPECT_TRUE(registry_.all().empty());
+    EXPECT_TRUE(registry_->all().empty());
     EXPECT_EQ(servers_->views()[0].state, "disabled");
     EXPECT_FALSE(servers_->views()[0].reason);
     EXPECT_EQ(servers_->views()[1].state, "faulty");
@@ -271,15 +270,88 @@ TEST_F(McpLive, DisabledAndFaultyServersAreNotStarted) {
 
 TEST_F(McpLive, ItEndsWithAllItStartedWhenItIsNotNeededAnyMore) {
     for (const char* mode : {"normal", "deaf-to-eof"}) {
-        registry_ = {};
+        registry_.emplace();
         use({server(mode)});
         const std::string pids = run("pids", json::object{}).receipt;
         const std::size_t space = pids.find(' ');
-        registry_ = {};
+        registry_.emplace();
         servers_.reset();
         EXPECT_TRUE(ends(std::stoi(pids.substr(0, space)))) << mode;
         EXPECT_TRUE(ends(std::stoi(pids.substr(space)))) << mode;
     }
+}
+
+TEST_F(McpLive, AToolThatComesLaterIsOffered) {
+    use({server("normal")});
+    const auto version = registry_->version();
+    EXPECT_EQ(registry_->find("mcp__srv__added"), nullptr);
+    run("change_list", json::object{});
+    ASSERT_TRUE(test_support::run_until(loop_, [&] { return registry_->find("mcp__srv__added"); }));
+    EXPECT_NE(registry_->version(), version);
+    EXPECT_EQ(run("added", json::object{}).receipt, "I came later.");
+}
+
+TEST_F(McpLive, ListsAreKeptSoThatTheNextProcessDoesNotWait) {
+    lists_ = folder_.path() / "lists";
+    use({server("normal")});
+    const auto names = view().tools;
+    EXPECT_FALSE(names.empty());
+    ASSERT_TRUE(test_support::run_until(
+        loop_, [&] { return std::filesystem::exists(lists_ / "srv.json"); }));
+    // A server that never becomes ready: its tools are there at once, and a call waits for it.
+    registry_.emplace();
+    auto slow = server("normal");
+    configured_ = {slow};
+    const auto before = std::filesystem::status(lists_ / "srv.json").permissions();
+    EXPECT_EQ(before, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    use({slow});
+    EXPECT_EQ(view().tools, names);
+    EXPECT_EQ(run("echo", {{"text", "hi"}}).receipt, "hi");
+    // Another program under the same name has another list.
+    registry_.emplace();
+    use({server("no-tools")});
+    EXPECT_TRUE(registry_->all().empty());
+    // What is damaged is as good as nothing.
+    std::ofstream(lists_ / "srv.json") << "{\"server\": 7, \"tools\": ";
+    registry_.emplace();
+    use({server("normal")});
+    EXPECT_EQ(view().tools, names);
+}
+
+TEST_F(McpLive, ResourcesAreListedAndRead) {
+    use({server("normal")});
+    EXPECT_EQ(run("list_resources", json::object{}).receipt,
+              "note:///one | text/plain | one | A[31m note.\nMore with the cursor 2");
+    EXPECT_EQ(run("list_resources", {{"cursor", "2"}}).receipt,
+              "note:///picture | image/png | picture");
+    EXPECT_THAT(run("read_resource", {{"uri", "note:///one"}}).receipt,
+                HasSubstr("the first note"));
+    EXPECT_THAT(run("read_resource", {{"uri", "note:///picture"}}).receipt,
+                HasSubstr("4 bytes, kept as artifact"));
+    EXPECT_EQ(kind("read_resource", {{"uri", "file:///etc/passwd"}}), "mcp_protocol_error");
+    EXPECT_EQ(kind("read_resource", json::object{}), "invalid_tool_input");
+}
+
+TEST_F(McpLive, ProgressKeepsALongCallAlive) {
+    auto quick = server("normal");
+    quick.timeout_ms = 2000;
+    use({quick});
+    EXPECT_EQ(run("work", {{"times", 6}, {"pause_ms", 500}}).receipt, "worked");
+    EXPECT_THAT(log(), HasSubstr("[progress]"));
+}
+
+TEST_F(McpLive, StructuredContentIsHeldToItsSchema) {
+    use({server("normal")});
+    EXPECT_EQ(kind("lie", json::object{}), "mcp_invalid_output");
+    EXPECT_EQ(kind("input", json::object{}), "mcp_input_required");
+}
+
+TEST_F(McpLive, AServerOfTheRevisionWithoutAHandshakeIsUsed) {
+    use({server("stateless")});
+    EXPECT_EQ(view().protocol_version, "2026-07-28");
+    EXPECT_EQ(view().introduction, "stateless 1");
+    EXPECT_EQ(run("echo", {{"text", "hi"}}).receipt, "hi");
+    EXPECT_EQ(kind("refuse", json::object{}), "mcp_protocol_error");
 }
 
 // A server may write below its folder and nowhere else, and not see what is hidden.

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/plain_text.h"
 #include "base/scan/engine/encodings.h"
 #include "base/text.h"
 #include "exec/results/preview.h"
 #include "exec/tools/mcp/wire/line_codec.h"
-#include "exec/tools/mcp/wire/plain_text.h"
 
 namespace mcp {
 namespace {
@@ -14,9 +14,10 @@ namespace {
 constexpr std::int64_t kCharsPerToken = 4;
 constexpr std::size_t kWordCharsMax = 200;  // Of a type, a MIME type, a URI.
 constexpr std::size_t kErrorCharsMax = 300;
+constexpr std::size_t kResourceCharsMax = 500;  // Of each thing that is said about a resource.
 
 std::optional<std::string> word_at(const json::value& value, std::string_view name) {
-    const std::string word = plain_text(base::string_at(value, name), kWordCharsMax);
+    const std::string word = base::plain_text(base::string_at(value, name), kWordCharsMax);
     return word.empty() ? std::nullopt : std::optional(word);
 }
 
@@ -51,7 +52,7 @@ public:
 
     base::Result<results::Canonical> project(results::ArtifactSink& sink,
                                              const results::OutputPolicy& policy) const override {
-        CallResult out{.server = server_, .tool = plain_text(tool_, kWordCharsMax)};
+        CallResult out{.server = server_, .tool = base::plain_text(tool_, kWordCharsMax)};
         const auto chars = static_cast<std::size_t>(policy.output_tokens_default * kCharsPerToken);
         const json::array content = this->content();
         TRY(add_text(out, joined_text(content), chars, sink));
@@ -138,13 +139,22 @@ private:
 
 results::Completed completed(const std::string& server, const std::string& tool,
                              json::object result, results::ArtifactSink& sink) {
+    if (base::string_at(json::value(result), "resultType") == "input_required")
+        return std::unexpected(domain::ToolError{
+            .kind = "mcp_input_required",
+            .message = fmt::format("The MCP server {} wants to ask something before it answers, "
+                                   "which is not supported.",
+                                   server),
+            .details =
+                json::object{{"server", server}, {"tool", base::plain_text(tool, kWordCharsMax)}},
+            .recovery_hint = "Give all it needs in the arguments, or use another tool."});
     if (!base::bool_at(json::value(result), "isError"))
         return std::make_unique<CallOutput>(server, tool, std::move(result));
     const auto* list = base::find(result, "content");
     const std::string words =
         list && list->is_array() ? joined_text(list->get_array()) : std::string();
-    const std::string shown = plain_text(words, kErrorCharsMax);
-    json::object details{{"server", server}, {"tool", plain_text(tool, kWordCharsMax)}};
+    const std::string shown = base::plain_text(words, kErrorCharsMax);
+    json::object details{{"server", server}, {"tool", base::plain_text(tool, kWordCharsMax)}};
     if (base::char_count(base::to_utf8(words)) > kErrorCharsMax)
         if (const auto path = sink.store("error", words)) details["artifact"] = *path;
     return std::unexpected(domain::ToolError{
@@ -156,6 +166,33 @@ results::Completed completed(const std::string& server, const std::string& tool,
                        : fmt::format("The tool of the MCP server {} failed: {}", server, shown),
         .details = std::move(details),
         .recovery_hint = "Read what it says, change the arguments or use another tool."});
+}
+
+json::object listed_resources(const json::object& result) {
+    std::string text;
+    const auto* list = base::find(result, "resources");
+    for (const auto& resource : list && list->is_array() ? list->get_array() : json::array()) {
+        const auto word = [&](std::string_view name) {
+            return base::plain_text(base::string_at(resource, name), kResourceCharsMax);
+        };
+        text += word("uri");
+        for (const char* name : {"mimeType", "name", "title", "description"})
+            if (const std::string words = word(name); !words.empty())
+                text += " | " + base::collapse_whitespace(words);
+        text += '\n';
+    }
+    if (text.empty()) text = "No resources.\n";
+    const std::string next = base::string_at(json::value(result), "nextCursor");
+    if (!next.empty()) text += "More with the cursor " + base::plain_text(next, kResourceCharsMax);
+    return {{"content", {{{"type", "text"}, {"text", text}}}}};
+}
+
+json::object read_resource(const json::object& result) {
+    json::array content;
+    const auto* list = base::find(result, "contents");
+    for (const auto& part : list && list->is_array() ? list->get_array() : json::array())
+        content.push_back(json::object{{"type", "resource"}, {"resource", part}});
+    return {{"content", std::move(content)}};
 }
 
 std::string render(const results::Envelope& envelope) {

@@ -47,6 +47,11 @@ BOOST_DESCRIBE_STRUCT(CallResult, (),
 results::Completed completed(const std::string& server, const std::string& tool,
                              json::object result, results::ArtifactSink& sink);
 
+// The results of resources/list and resources/read as those of a tool: a line for each resource,
+// and the contents as pieces.
+json::object listed_resources(const json::object& result);
+json::object read_resource(const json::object& result);
+
 std::string render(const results::Envelope& envelope);
 
 }  // namespace mcp

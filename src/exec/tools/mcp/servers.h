@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/os/lifetime.h"
 #include "exec/tools/mcp/catalogue.h"
 #include "exec/tools/mcp/session.h"
 #include "exec/tools/mcp/tool.h"
@@ -20,13 +21,18 @@ struct ServersParts {
     const sandbox::Boundary& boundary;
     std::function<std::filesystem::path(const std::string& server)> log_of;
     Refusal refusal{};  // None: every agent may use them.
+    // Where lists of tools are kept between processes; empty: nowhere.
+    std::filesystem::path lists_folder{};
 };
+
+// How long a process that offers tools waits for the lists of servers that it knows none of.
+inline constexpr std::chrono::milliseconds kListWait{10'000};
 
 // What operators are shown of one server. No value of its environment is in it.
 struct ServerView {
     std::string name;
-    std::string state;  // disabled, faulty, configured (not started), ready, failed.
-    std::string command;
+    std::string state;    // disabled, faulty, configured (not started), ready, failed.
+    std::string command;  // Or its URL.
     std::string risk_level;
     std::optional<std::string> reason{};  // Why it is faulty or failed.
     std::optional<std::string> protocol_version{};
@@ -39,19 +45,21 @@ BOOST_DESCRIBE_STRUCT(ServerView, (),
                       (name, state, command, risk_level, reason, protocol_version, introduction,
                        tools, left_out, log))
 
-// Used on the loop only. Nothing is started before discover().
+// Used on the loop only. Nothing is started before discover() or offer().
 class Servers {
 public:
     explicit Servers(ServersParts parts);
 
     // Starts all enabled servers at once; `done` comes when each has listed its tools or failed,
-    // after kStartWait at the latest, and maybe before this returns. Those that fail are logged and
-    // left out.
+    // and maybe before this returns.
     void discover(base::Job done);
 
-    // Adds what was discovered, by server and name, so that the same lists give the same registry.
-    // The tools call into this object.
-    void add_tools(tools::Registry& registry);
+    // Starts all enabled servers in the background, and offers their tools in `registry`, by server
+    // and name: at once where an earlier process has kept the list, otherwise when the server has
+    // listed them; and anew whenever it says that they changed. `ready` comes when no list is
+    // missing that could come soon: after kListWait at the latest, and maybe before this returns.
+    // The tools call into this object; `registry` must outlive it.
+    void offer(tools::Registry& registry, base::Job ready);
 
     std::vector<ServerView> views() const;
 
@@ -61,11 +69,19 @@ private:
         std::string failure{};
         Catalogue catalogue{};
         bool is_discovered{false};
+        bool is_offered{false};  // The registry has a list of its tools.
     };
     ServerView view_of(const Entry& entry) const;
+    void start(const std::function<bool(Entry&)>& waits, base::Job done);
+    void on_listed(Entry& entry);
+    void on_failed(Entry& entry, const std::string& why);
+    void add_tools(Entry& entry);
+    std::filesystem::path list_of(const Entry& entry) const;
 
     ServersParts parts_;
     std::vector<Entry> entries_;
+    tools::Registry* registry_{nullptr};
+    base::Lifetime lifetime_;
 };
 
 }  // namespace mcp

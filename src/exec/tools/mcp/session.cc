@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/log/log.h"
+#include "base/plain_text.h"
 #include "base/text.h"
-#include "exec/tools/mcp/wire/plain_text.h"
 
 namespace mcp {
 namespace {
@@ -25,7 +25,9 @@ const json::object* object_at(const json::object& object, std::string_view name)
 std::string why_of(const Failure& failure) {
     if (const auto* refused = std::get_if<Refused>(&failure))
         return fmt::format("it answered with error {}: {}", refused->code,
-                           plain_text(refused->message, kNoteCharsMax));
+                           base::plain_text(refused->message, kNoteCharsMax));
+    if (const auto* died = std::get_if<Died>(&failure)) return died->how;
+    if (const auto* unreached = std::get_if<NotStarted>(&failure)) return unreached->reason;
     return "it sent a message that was too long";
 }
 
@@ -45,11 +47,12 @@ std::vector<std::filesystem::path> named_files(const config::McpServer& server) 
 }  // namespace
 
 struct Session::Pending {
-    std::string tool;
-    json::object args;
+    std::string method;
+    json::object params;
     std::chrono::milliseconds timeout;
     OnReply done;
     std::int64_t id{0};  // 0: not sent yet.
+    int timeouts{1};     // How often its timer was set.
     base::Loop::TimerHandle timer{base::Loop::TimerHandle::None};
 };
 
@@ -108,18 +111,24 @@ void Session::open(std::move_only_function<void(base::Status)> done) {
     if (state_ == State::Ready) later({}, [this] { become_ready(); });
 }
 
-std::shared_ptr<tools::Running> Session::call(const std::string& tool, json::object args,
+std::shared_ptr<tools::Running> Session::call(std::string method, json::object params,
                                               std::chrono::milliseconds timeout,
                                               std::move_only_function<void(Answer)> done) {
-    auto call = std::make_shared<Pending>(tool, std::move(args), timeout, std::move(done));
-    call->timer = later(timeout, [this, weak = std::weak_ptr(call)] {
-        if (const auto open = weak.lock(); open && open->done)
-            abandon(open, TimedOut{open->timeout.count()});
-    });
+    auto call =
+        std::make_shared<Pending>(std::move(method), std::move(params), timeout, std::move(done));
+    set_timer(call);
     waiting_.push_back(call);
     if (state_ == State::Ready) send_call(call);
     if (state_ == State::Stopped) start();
     return std::make_shared<Handle>(self_, call);
+}
+
+void Session::set_timer(const std::shared_ptr<Pending>& call) {
+    parts_.loop.cancel(call->timer);
+    call->timer = later(call->timeout, [this, weak = std::weak_ptr(call)] {
+        if (const auto open = weak.lock(); open && open->done)
+            abandon(open, TimedOut{open->timeout.count()});
+    });
 }
 
 void Session::start() {
@@ -142,21 +151,31 @@ base::Result<base::ProcessSpec> Session::process() const {
                                     .readable = named_files(server)});
 }
 
+base::Result<std::unique_ptr<Child>> Session::reach(ChildEvents events) {
+    if (parts_.server.url.empty()) return parts_.children.start(TRY(process()), std::move(events));
+    if (!parts_.server.fault.empty())
+        return base::fail(base::ErrorCode::InvalidInput, "{}", parts_.server.fault);
+    return parts_.children.connect(parts_.server, std::move(events));
+}
+
 void Session::spawn() {
-    start_timer_ = later(kStartWait, [this] {
-        lose(fmt::format("it was not ready within {} ms", kStartWait.count()));
+    const std::chrono::milliseconds limit(parts_.server.start_timeout_ms);
+    start_timer_ = later(limit, [this, limit] {
+        lose(fmt::format("it was not ready within {} ms", limit.count()));
     });
-    auto spec = process();
-    if (!spec) return lose(spec.error().message);
     out_lines_ = LineCodec();
     garbage_ = 0;
     unending_bytes_ = 0;
     error_bytes_ = 0;
-    auto child = parts_.children.start(
-        *spec,
-        {.on_out = while_alive([this](std::string_view bytes) { listen(bytes); }),
-         .on_err = while_alive([this](std::string_view bytes) { keep_error_output(bytes); }),
-         .on_end = while_alive([this](const std::string& how) { lose("it ended: " + how); })});
+    list_changes_ = 0;
+    is_stateless_ = false;
+    auto child =
+        reach({.on_out = while_alive([this](std::string_view bytes) { listen(bytes); }),
+               .on_err = while_alive([this](std::string_view bytes) { keep_error_output(bytes); }),
+               .on_end = while_alive([this](const std::string& how) { lose("it ended: " + how); }),
+               .on_lost = while_alive([this](std::int64_t id, const Failure& failure) {
+                   settle(id, std::unexpected(failure));
+               })});
     if (!child) return lose(child.error().message);
     child_ = std::move(*child);
     introduce();
@@ -166,34 +185,65 @@ void Session::introduce() {
     send("initialize",
          {{"protocolVersion", kProtocolVersions[0]},
           {"capabilities", json::object{}},
-          {"clientInfo", {{"name", "holon"}, {"version", HOLON_VERSION}}}},
+          {"clientInfo", client_info()}},
          [this](const Answer& answer) { on_introduced(answer); });
 }
 
 void Session::on_introduced(const Answer& answer) {
+    if (!answer && std::holds_alternative<Refused>(answer.error()))
+        return discover(why_of(answer.error()));
     if (!answer) return lose(why_of(answer.error()));
-    const json::value result(*answer);
-    protocol_version_ = base::string_at(result, "protocolVersion");
-    if (!is_known_version(protocol_version_))
-        return lose(fmt::format("it speaks the protocol version '{}'; known are {}",
-                                plain_text(protocol_version_, kWordCharsMax),
+    std::string version = base::string_at(json::value(*answer), "protocolVersion");
+    if (!is_known_version(version))
+        return lose(fmt::format("it speaks the protocol version '{}'; known are {}, {}",
+                                base::plain_text(version, kWordCharsMax), kStatelessVersion,
                                 fmt::join(kProtocolVersions, ", ")));
-    if (const auto* info = object_at(*answer, "serverInfo"))
-        introduction_ = plain_text(base::string_at(json::value(*info), "name") + " " +
-                                       base::string_at(json::value(*info), "version"),
-                                   kWordCharsMax);
+    if (child_) child_->agree_on(version);
     say(notification("notifications/initialized", {}));
-    const auto* capabilities = object_at(*answer, "capabilities");
-    if (has_listed_ || !capabilities || !capabilities->contains("tools")) return become_ready();
-    pages_ = 0;
-    listed_.clear();
-    listed_bytes_ = 0;
+    accept(*answer, std::move(version));
+}
+
+void Session::discover(const std::string& refusal) {
+    is_stateless_ = true;
+    if (child_) child_->agree_on(kStatelessVersion);
+    send("server/discover", {},
+         [this, refusal](const Answer& answer) { on_discovered(answer, refusal); });
+}
+
+void Session::on_discovered(const Answer& answer, const std::string& refusal) {
+    const auto* versions = answer ? base::find(*answer, "supportedVersions") : nullptr;
+    const bool is_known =
+        versions && versions->is_array() &&
+        std::ranges::find(versions->get_array(), json::value(kStatelessVersion)) !=
+            versions->get_array().end();
+    // What it said first tells more than that it does not know the newer revision either.
+    if (!is_known) return lose(refusal);
+    accept(*answer, std::string(kStatelessVersion));
+}
+
+void Session::accept(const json::object& introduction, std::string version) {
+    protocol_version_ = std::move(version);
+    if (const auto* info = object_at(introduction, "serverInfo"))
+        introduction_ = base::plain_text(base::string_at(json::value(*info), "name") + " " +
+                                             base::string_at(json::value(*info), "version"),
+                                         kWordCharsMax);
+    const auto* capabilities = object_at(introduction, "capabilities");
+    if (has_listed_) return become_ready();
+    listed_.has_resources = capabilities && capabilities->contains("resources");
+    listing_.emplace();
+    if (!capabilities || !capabilities->contains("tools")) return end_list();
+    list_tools();
+}
+
+void Session::list_tools() {
+    listing_.emplace();
+    is_list_stale_ = false;
     list_page("");
 }
 
 void Session::list_page(const std::string& cursor) {
-    if (++pages_ > kPagesMax)
-        return lose(fmt::format("its list of tools has more than {} pages", kPagesMax));
+    if (++listing_->pages > kPagesMax)
+        return give_up_list(fmt::format("its list of tools has more than {} pages", kPagesMax));
     json::object params;
     if (!cursor.empty()) params["cursor"] = cursor;
     send("tools/list", std::move(params),
@@ -201,19 +251,36 @@ void Session::list_page(const std::string& cursor) {
 }
 
 void Session::on_page(const Answer& answer, const std::string& cursor) {
-    if (!answer) return lose(why_of(answer.error()));
+    if (!listing_) return;
+    if (!answer) return give_up_list(why_of(answer.error()));
     const auto* list = base::find(*answer, "tools");
-    if (!list || !list->is_array()) return lose("its list of tools is no list");
+    if (!list || !list->is_array()) return give_up_list("its list of tools is no list");
     for (const auto& tool : list->get_array()) {
-        listed_bytes_ += base::json_text(tool).size();
-        if (listed_bytes_ > kListBytesMax)
-            return lose(fmt::format("its list of tools has more than {} bytes", kListBytesMax));
-        listed_.push_back(tool);
+        listing_->bytes += base::json_text(tool).size();
+        if (listing_->bytes > kListBytesMax)
+            return give_up_list(
+                fmt::format("its list of tools has more than {} bytes", kListBytesMax));
+        listing_->tools.push_back(tool);
     }
     const std::string next = base::string_at(json::value(*answer), "nextCursor");
-    if (next.empty()) return become_ready();
-    if (next == cursor) return lose("its list of tools leads back to the same page");
+    if (next.empty()) return end_list();
+    if (next == cursor) return give_up_list("its list of tools leads back to the same page");
     list_page(next);
+}
+
+void Session::end_list() {
+    listed_.tools = std::move(listing_->tools);
+    listing_.reset();
+    const bool is_first = !std::exchange(has_listed_, true);
+    if (listener_) listener_();
+    if (is_first) become_ready();
+    if (is_list_stale_) list_tools();
+}
+
+void Session::give_up_list(const std::string& why) {
+    listing_.reset();
+    if (!has_listed_) return lose(why);
+    note("[holon] the changed list of tools was not read: " + why);
 }
 
 void Session::become_ready() {
@@ -233,6 +300,7 @@ void Session::lose(const std::string& why) {
     state_ = State::Stopped;
     child_.reset();
     awaited_.clear();
+    listing_.reset();
     ++deaths_;
     died_at_ = parts_.clock.now();
     note("[holon] the server is given up: " + why);
@@ -247,6 +315,7 @@ void Session::lose(const std::string& why) {
 std::int64_t Session::send(std::string_view method, json::object params, OnReply on_reply) {
     const std::int64_t id = next_id_++;
     awaited_[id] = std::move(on_reply);
+    if (is_stateless_) params = with_client(std::move(params));
     say(request(id, method, std::move(params)));
     return id;
 }
@@ -258,8 +327,11 @@ void Session::say(const std::string& line) {
 void Session::send_call(const std::shared_ptr<Pending>& call) {
     std::erase(waiting_, call);
     sent_.push_back(call);
-    call->id = send("tools/call", {{"name", call->tool}, {"arguments", std::move(call->args)}},
-                    [this, call](Answer answer) { finish(call, std::move(answer)); });
+    // Its own id is the token by which the server reports progress.
+    call->id = next_id_;
+    call->params["_meta"] = json::object{{"progressToken", call->id}};
+    send(call->method, std::move(call->params),
+         [this, call](Answer answer) { finish(call, std::move(answer)); });
 }
 
 void Session::finish(const std::shared_ptr<Pending>& call, Answer answer) {
@@ -327,11 +399,24 @@ void Session::on(const Request& request) {
 void Session::on(const Notification& notification) {
     if (notification.method == "notifications/message")
         return note("[log] " + shown(base::json_text(notification.params)));
-    if (notification.method != "notifications/tools/list_changed" ||
-        std::exchange(list_has_changed_, true))
+    if (notification.method == "notifications/progress") return on_progress(notification.params);
+    if (notification.method != "notifications/tools/list_changed" || state_ != State::Ready) return;
+    if (listing_) {
+        is_list_stale_ = true;
         return;
-    base::log_info("the MCP server {} has other tools now; they count from the next start of holon",
-                   parts_.server.name);
+    }
+    if (++list_changes_ > kListChangesMax) return;
+    list_tools();
+}
+
+void Session::on_progress(const json::object& params) {
+    const auto* token = base::find(params, "progressToken");
+    if (!token || !token->is_int64()) return;
+    const auto found = std::ranges::find(sent_, token->get_int64(), &Pending::id);
+    if (found == sent_.end() || (*found)->timeouts >= kProgressTimeoutsMax) return;
+    ++(*found)->timeouts;
+    set_timer(*found);
+    note("[progress] " + shown(base::json_text(params)));
 }
 
 void Session::on(const Garbage& garbage) {

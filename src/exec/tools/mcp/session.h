@@ -1,4 +1,5 @@
-// One server: started when it is needed, spoken to, and started again when it has died.
+// One server, a process or a remote one: started when it is needed, spoken to, and started again
+// when it has died.
 //
 // Everything happens on the loop. A session starts its server at the first open() or call(); a
 // server that died is started again by the next call, after a delay that doubles with each death in
@@ -19,6 +20,7 @@
 #include "base/time.h"
 #include "config/sections/mcp.h"
 #include "exec/sandbox/boundary.h"
+#include "exec/tools/mcp/catalogue.h"
 #include "exec/tools/mcp/child.h"
 #include "exec/tools/mcp/failure.h"
 #include "exec/tools/mcp/wire/line_codec.h"
@@ -27,8 +29,6 @@
 
 namespace mcp {
 
-// From its start until it has introduced itself and listed its tools.
-inline constexpr std::chrono::milliseconds kStartWait{10'000};
 inline constexpr std::size_t kPagesMax = 32;
 // Of all pages together; a longer list of tools ends the server.
 inline constexpr std::size_t kListBytesMax = std::size_t{4} * 1024 * 1024;
@@ -41,9 +41,20 @@ inline constexpr std::size_t kUnendingBytesMax = std::size_t{512} * 1024 * 1024;
 inline constexpr std::chrono::milliseconds kRestartDelayFirst{250};
 inline constexpr std::chrono::milliseconds kRestartDelayMax{30'000};
 inline constexpr std::size_t kServerLogBytesMax = 1024 * 1024;
+// How often a process is asked for a changed list; then its changes wait for the next one.
+inline constexpr int kListChangesMax = 64;
+// However much progress a call reports, it ends after so many of its timeouts.
+inline constexpr int kProgressTimeoutsMax = 60;
 
 // How long after its last death a server is started again, after so many deaths in a row.
 std::chrono::milliseconds restart_delay(int deaths);
+
+// A list that is being read, page by page.
+struct Listing {
+    std::vector<json::value> tools;
+    std::size_t bytes{0};
+    std::size_t pages{0};
+};
 
 struct SessionParts {
     config::McpServer server;
@@ -66,24 +77,27 @@ public:
 
     const config::McpServer& server() const { return parts_.server; }
 
+    // Called on the loop each time that the server has listed its tools: at its first start, and
+    // when it says that they have changed.
+    void on_listed(std::function<void()> listener) { listener_ = std::move(listener); }
+
     // Starts the server unless it runs, and lists its tools the first time. `done` comes once, not
     // before this returns.
     void open(std::move_only_function<void(base::Status)> done);
 
-    // Calls one of its tools; the timeout counts from now, the server's start included. `done`
-    // comes once, not before this returns. cancel() of the handle asks the server to stop, and
-    // answers.
-    std::shared_ptr<tools::Running> call(const std::string& tool, json::object args,
+    // Makes one request, such as tools/call; the timeout counts from now, the server's start
+    // included, and again from each progress that the server reports. `done` comes once, not before
+    // this returns. cancel() of the handle asks the server to stop, and answers.
+    std::shared_ptr<tools::Running> call(std::string method, json::object params,
                                          std::chrono::milliseconds timeout,
                                          std::move_only_function<void(Answer)> done);
 
-    // As it was listed first; what the server changes later is for the next process.
-    const std::vector<json::value>& listed() const { return listed_; }
+    // As it was listed last.
+    const Listed& listed() const { return listed_; }
     bool is_ready() const { return state_ == State::Ready; }
     const std::string& protocol_version() const { return protocol_version_; }
     // The server's name and version for itself; not to be believed.
     const std::string& introduction() const { return introduction_; }
-    bool list_has_changed() const { return list_has_changed_; }
 
 private:
     enum class State { Stopped, Starting, Ready };
@@ -94,10 +108,19 @@ private:
     void start();
     void spawn();
     base::Result<base::ProcessSpec> process() const;
+    base::Result<std::unique_ptr<Child>> reach(ChildEvents events);
     void introduce();
     void on_introduced(const Answer& answer);
+    // Asks a server that refused the handshake whether it does without one.
+    void discover(const std::string& refusal);
+    void on_discovered(const Answer& answer, const std::string& refusal);
+    void accept(const json::object& introduction, std::string version);
+    void list_tools();
     void list_page(const std::string& cursor);
     void on_page(const Answer& answer, const std::string& cursor);
+    void end_list();
+    // At the first list the server is of no use; later the old list stays.
+    void give_up_list(const std::string& why);
     void become_ready();
     // The server has ended or is unusable: end it, and fail all calls that wait for it.
     void lose(const std::string& why);
@@ -109,6 +132,8 @@ private:
     // Ends our interest in a call, and the server's where it had been sent.
     void abandon(const std::shared_ptr<Pending>& call, Failure failure);
     void fail_sent(const Failure& failure);
+    void set_timer(const std::shared_ptr<Pending>& call);
+    void on_progress(const json::object& params);
 
     void listen(std::string_view bytes);
     void hear(std::string_view line);
@@ -143,15 +168,17 @@ private:
     std::vector<std::move_only_function<void(base::Status)>> openers_;
     base::Loop::TimerHandle start_timer_{base::Loop::TimerHandle::None};
 
-    std::size_t pages_{0};
+    std::optional<Listing> listing_;  // The one under way.
+    std::function<void()> listener_;
+    int list_changes_{0};        // Of the present process.
+    bool is_list_stale_{false};  // It changed again while it was read.
+    bool is_stateless_{false};   // The revision without a handshake is spoken.
     std::size_t garbage_{0};
     std::size_t unending_bytes_{0};  // Since the last line.
     int deaths_{0};                  // In a row; an answer to a call ends the row.
     base::Time died_at_{};
     bool has_listed_{false};
-    bool list_has_changed_{false};
-    std::vector<json::value> listed_;
-    std::size_t listed_bytes_{0};
+    Listed listed_;
     std::size_t error_bytes_{0};  // Of the present process.
     std::string protocol_version_;
     std::string introduction_;

@@ -32,6 +32,10 @@ public:
         events = std::move(given);
         return std::make_unique<Process>(*this, specs.size());
     }
+    base::Result<std::unique_ptr<Child>> connect(const config::McpServer&,
+                                                 ChildEvents given) override {
+        return start({}, std::move(given));
+    }
     void say(json::object message) { events.on_out(base::json_text(message) + "\n"); }
     void answer(json::object result) {
         say({{"id", heard.back().at("id")}, {"result", std::move(result)}});
@@ -76,7 +80,7 @@ protected:
         ASSERT_TRUE(session_->is_ready());
     }
     std::shared_ptr<tools::Running> call(std::chrono::milliseconds timeout = 60s) {
-        return session_->call("t", {{"a", 1}}, timeout, [&](Session::Answer answer) {
+        return session_->call("tools/call", {{"name", "t"}}, timeout, [&](Session::Answer answer) {
             answers_.push_back(std::move(answer));
         });
     }
@@ -94,7 +98,7 @@ TEST_F(McpSession, IntroducesItselfListsAllPagesAndCalls) {
     session_->open([&](base::Status status) { opened_ = std::move(status); });
     EXPECT_TRUE(servers_.specs.empty());
     introduce();
-    EXPECT_EQ(servers_.heard[0].at("params").at("protocolVersion"), json::value("2025-06-18"));
+    EXPECT_EQ(servers_.heard[0].at("params").at("protocolVersion"), json::value("2025-11-25"));
     EXPECT_EQ(servers_.heard[1].at("method"), json::value("notifications/initialized"));
     EXPECT_FALSE(servers_.heard[1].contains("id"));
     servers_.answer({{"tools", {1}}, {"nextCursor", "c1"}});
@@ -102,11 +106,11 @@ TEST_F(McpSession, IntroducesItselfListsAllPagesAndCalls) {
     EXPECT_FALSE(opened_);
     servers_.answer({{"tools", {2}}});
     ASSERT_TRUE(opened_ && *opened_);
-    EXPECT_EQ(session_->listed().size(), 2u);
+    EXPECT_EQ(session_->listed().tools.size(), 2u);
 
     call();
     EXPECT_EQ(servers_.heard.back().at("params"),
-              base::parse_json(R"({"name":"t","arguments":{"a":1}})").value());
+              base::parse_json(R"({"name":"t","_meta":{"progressToken":4}})").value());
     servers_.answer({{"x", 1}});
     ASSERT_EQ(answers_.size(), 1u);
     EXPECT_EQ(answers_[0].value(), (json::object{{"x", 1}}));
@@ -114,7 +118,7 @@ TEST_F(McpSession, IntroducesItselfListsAllPagesAndCalls) {
 }
 
 TEST_F(McpSession, TakesOlderRevisionsAndRefusesUnknownOnes) {
-    for (const char* version : {"2025-03-26", "2024-11-05", "1999-01-01"}) {
+    for (const char* version : {"2025-06-18", "2025-03-26", "2024-11-05", "1999-01-01"}) {
         servers_.heard.clear();
         session_ = std::make_unique<Session>(SessionParts{.server = {.name = "s", .command = "cmd"},
                                                           .loop = loop_,
@@ -137,7 +141,7 @@ TEST_F(McpSession, ASilentServerIsGivenUp) {
     const auto began = loop_.now();
     ASSERT_TRUE(loop_.run_until([&] { return opened_.has_value(); }));
     EXPECT_THAT(opened_->error().message, HasSubstr("not ready within"));
-    EXPECT_EQ(loop_.now() - began, kStartWait);
+    EXPECT_EQ(loop_.now() - began, std::chrono::milliseconds(config::kMcpStartTimeoutDefaultMs));
     EXPECT_EQ(servers_.ended.size(), 1u);
 }
 
@@ -230,10 +234,106 @@ TEST_F(McpSession, AnswersPingsAndRefusesWhatItDoesNotOffer) {
     servers_.say({{"id", 4}, {"method", "sampling/createMessage"}, {"params", json::object{}}});
     EXPECT_EQ(servers_.heard.back().at("error").at("code"), json::value(kMethodNotFound));
     servers_.say({{"method", "notifications/message"}, {"params", {{"data", "x"}}}});
-    EXPECT_FALSE(session_->list_has_changed());
-    servers_.say({{"method", "notifications/tools/list_changed"}});
-    EXPECT_TRUE(session_->list_has_changed());
     EXPECT_TRUE(session_->is_ready());
+}
+
+TEST_F(McpSession, AChangedListIsReadAgainAndABrokenOneChangesNothing) {
+    make_ready();
+    int lists = 0;
+    session_->on_listed([&] { ++lists; });
+    servers_.say({{"method", "notifications/tools/list_changed"}});
+    ASSERT_EQ(last_method(), "tools/list");
+    const auto id = servers_.heard.back().at("id");
+    // Changed again while it is read: read once more.
+    servers_.say({{"method", "notifications/tools/list_changed"}});
+    EXPECT_EQ(servers_.heard.back().at("id"), id);
+    servers_.answer({{"tools", {1}}});
+    EXPECT_EQ(lists, 1);
+    ASSERT_NE(servers_.heard.back().at("id"), id);
+    servers_.answer({{"tools", {1, 2}}});
+    EXPECT_EQ(session_->listed().tools.size(), 2u);
+    servers_.say({{"method", "notifications/tools/list_changed"}});
+    servers_.answer({{"tools", "none"}});
+    EXPECT_EQ(session_->listed().tools.size(), 2u);
+    EXPECT_EQ(lists, 2);
+    EXPECT_TRUE(session_->is_ready());
+    // A server that changes without end is no longer asked.
+    for (int i = 0; i < 2 * kListChangesMax; ++i) {
+        servers_.heard.clear();
+        servers_.say({{"method", "notifications/tools/list_changed"}});
+        if (!servers_.heard.empty()) servers_.answer({{"tools", {1}}});
+    }
+    EXPECT_LE(lists, kListChangesMax + 2);
+}
+
+TEST_F(McpSession, ProgressGivesACallMoreTimeButNotForEver) {
+    make_ready();
+    call(5s);
+    const auto token = servers_.heard.back().at("params").at("_meta").at("progressToken");
+    const auto began = loop_.now();
+    const auto progress = [&](json::value reported) {
+        servers_.say({{"method", "notifications/progress"},
+                      {"params", {{"progressToken", std::move(reported)}, {"progress", 1}}}});
+    };
+    bool reports = true;
+    std::function<void()> tick = [&] {
+        progress(reports ? token : json::value(999));
+        if (answers_.empty()) loop_.after(4s, [&] { tick(); });
+    };
+    loop_.after(4s, [&] { tick(); });
+    loop_.after(20s, [&] { reports = false; });  // From then on it reports on another call.
+    ASSERT_TRUE(loop_.run_until([&] { return !answers_.empty(); }));
+    EXPECT_EQ(error().kind, "mcp_timeout");
+    EXPECT_GT(loop_.now() - began, 15s);
+    EXPECT_LT(loop_.now() - began, 30s);
+
+    answers_.clear();
+    reports = true;
+    call(5s);
+    const auto second = servers_.heard.back().at("params").at("_meta").at("progressToken");
+    const auto again = loop_.now();
+    std::function<void()> endless = [&] {
+        progress(second);
+        if (answers_.empty()) loop_.after(4s, [&] { endless(); });
+    };
+    loop_.after(4s, [&] { endless(); });
+    ASSERT_TRUE(loop_.run_until([&] { return !answers_.empty(); }));
+    EXPECT_LE(loop_.now() - again, kProgressTimeoutsMax * 5s);
+}
+
+// The revision of 2026-07-28 has no handshake: such a server refuses ours.
+TEST_F(McpSession, AServerWithoutAHandshakeIsAskedRequestByRequest) {
+    session_->open([&](base::Status status) { opened_ = std::move(status); });
+    ASSERT_TRUE(reach("initialize"));
+    servers_.say({{"id", servers_.heard.back().at("id")},
+                  {"error", {{"code", -32601}, {"message", "no initialize here"}}}});
+    ASSERT_EQ(last_method(), "server/discover");
+    const auto& meta = servers_.heard.back().at("params").at("_meta");
+    EXPECT_EQ(meta.at("io.modelcontextprotocol/protocolVersion"), json::value("2026-07-28"));
+    EXPECT_TRUE(meta.as_object().contains("io.modelcontextprotocol/clientInfo"));
+    EXPECT_TRUE(meta.as_object().contains("io.modelcontextprotocol/clientCapabilities"));
+    servers_.answer({{"supportedVersions", {"2026-07-28"}},
+                     {"capabilities", {{"tools", json::object{}}}},
+                     {"serverInfo", {{"name", "new"}, {"version", "2"}}}});
+    ASSERT_EQ(last_method(), "tools/list");
+    EXPECT_TRUE(servers_.heard.back().at("params").as_object().contains("_meta"));
+    servers_.answer({{"resultType", "complete"}, {"tools", json::array{}}});
+    ASSERT_TRUE(opened_ && *opened_);
+    EXPECT_EQ(session_->protocol_version(), "2026-07-28");
+    call();
+    const auto& sent = servers_.heard.back().at("params").at("_meta").as_object();
+    EXPECT_TRUE(sent.contains("progressToken"));
+    EXPECT_TRUE(sent.contains("io.modelcontextprotocol/protocolVersion"));
+}
+
+TEST_F(McpSession, AServerThatRefusesBothIsGivenUpWithItsFirstWords) {
+    session_->open([&](base::Status status) { opened_ = std::move(status); });
+    ASSERT_TRUE(reach("initialize"));
+    for (const char* words : {"no licence", "unknown method"})
+        servers_.say({{"id", servers_.heard.back().at("id")},
+                      {"error", {{"code", -32000}, {"message", words}}}});
+    ASSERT_TRUE(opened_);
+    EXPECT_THAT(opened_->error().message, HasSubstr("no licence"));
 }
 
 TEST_F(McpSession, SomeGarbageIsSkippedAndTooMuchEndsTheServer) {

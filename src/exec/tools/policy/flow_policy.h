@@ -1,8 +1,8 @@
 // May a call be made on the word of those who asked for it?
 //
-// Untrusted input may be read, thought about and answered. It is no instruction: a call
-// that changes something needs one, of the operator or of the runtime, or the operator's own
-// agreement to that very call.
+// Untrusted input may be read, thought about and answered. It is no instruction: a call that
+// changes something, or that sends something to a party it names (Tool::sends_out), needs one, of
+// the operator or of the runtime, or the operator's own agreement to that very call.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ inline constexpr std::string_view kNeedsApproval = "needs_operator_approval";
 // Whether instructions of this class came from outside: they are evidence.
 bool is_external(domain::AuthorityClass authority);
 
-// Why `call` must not be made under `policy`, or nothing. `risk` is the tool's own. The kind is
+// Why `call` must not be made under `policy`, or nothing. `risk` is that of the call. The kind is
 // kNeedsApproval where the operator is to be asked.
 std::optional<domain::ToolError> flow_refusal(const domain::ToolCall& call, domain::RiskLevel risk,
                                               domain::ExternalCalls policy);

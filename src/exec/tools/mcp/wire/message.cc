@@ -46,6 +46,19 @@ bool is_known_version(std::string_view version) {
     return std::ranges::find(kProtocolVersions, version) != std::end(kProtocolVersions);
 }
 
+json::object client_info() {
+    return {{"name", "holon"}, {"version", HOLON_VERSION}};
+}
+
+json::object with_client(json::object params) {
+    auto* meta = params["_meta"].is_object() ? &params["_meta"].get_object()
+                                             : &params["_meta"].emplace_object();
+    (*meta)["io.modelcontextprotocol/protocolVersion"] = kStatelessVersion;
+    (*meta)["io.modelcontextprotocol/clientInfo"] = client_info();
+    (*meta)["io.modelcontextprotocol/clientCapabilities"] = json::object{};
+    return params;
+}
+
 std::vector<Message> decode(std::string_view text) {
     const auto parsed = base::parse_json(text);
     if (!parsed) return {Garbage{"not JSON: " + parsed.error().message}};

@@ -13,9 +13,13 @@ namespace mcp {
 
 inline constexpr std::int64_t kMethodNotFound = -32601;
 
-// The revisions we support, the one we request first.
-inline constexpr std::string_view kProtocolVersions[] = {"2025-06-18", "2025-03-26", "2024-11-05"};
+// The revisions that begin with a handshake, the one we request first.
+inline constexpr std::string_view kProtocolVersions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
+                                                         "2024-11-05"};
 bool is_known_version(std::string_view version);
+// The revision without one: each request says its revision, and there are no sessions. A server
+// that knows no handshake is asked for it.
+inline constexpr std::string_view kStatelessVersion = "2026-07-28";
 
 // An answer to a request of ours.
 struct Reply {
@@ -52,6 +56,10 @@ inline constexpr std::size_t kBatchMax = 64;
 
 // What a line says: one message, or several where the revision of 2025-03-26 sends them as a list.
 std::vector<Message> decode(std::string_view line);
+
+// The params of a request in the revision without a handshake.
+json::object with_client(json::object params);
+json::object client_info();
 
 // Each ends with its newline.
 std::string request(std::int64_t id, std::string_view method, json::object params);

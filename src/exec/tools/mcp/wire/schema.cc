@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "exec/tools/mcp/wire/plain_text.h"
+#include "base/plain_text.h"
 
 namespace mcp {
 namespace {
@@ -25,7 +25,7 @@ bool is_type(const json::value& value) {
 }
 
 bool is_choice(const json::value& value) {
-    if (value.is_string()) return is_plain(value.get_string(), kSchemaTextCharsMax);
+    if (value.is_string()) return base::is_plain(value.get_string(), kSchemaTextCharsMax);
     return !value.is_object() && !value.is_array();
 }
 
@@ -77,7 +77,7 @@ private:
                 out["type"] = *type;
         }
         if (const std::string text = base::string_at(schema, "description"); !text.empty())
-            out["description"] = plain_text(text, kSchemaTextCharsMax);
+            out["description"] = base::plain_text(text, kSchemaTextCharsMax);
         for (const auto name : kNumbers)
             if (const auto* bound = base::find(schema, name); bound && bound->is_number())
                 out[name] = *bound;
@@ -106,7 +106,7 @@ private:
         json::object properties;
         for (const auto& property : declared->get_object()) {
             const std::string_view name = property.key();
-            if (name.empty() || !is_plain(name, kSchemaNameCharsMax))
+            if (name.empty() || !base::is_plain(name, kSchemaNameCharsMax))
                 return fail(ErrorCode::InvalidInput,
                             "a parameter's name is longer than {} characters or cannot be shown",
                             kSchemaNameCharsMax);

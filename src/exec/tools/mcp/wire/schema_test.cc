@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "exec/tools/mcp/wire/plain_text.h"
+#include "base/plain_text.h"
 #include "exec/tools/schema_check.h"
 
 namespace mcp {
@@ -84,12 +84,12 @@ TEST(McpSchema, TheResultIsUnderstoodByTheChecker) {
 }
 
 TEST(McpPlainText, NothingHidesInIt) {
-    EXPECT_EQ(plain_text("a\x1b[31mb\u200b\u202e\U000E0041c\td\r\ne\x7f\xff", 100),
+    EXPECT_EQ(base::plain_text("a\x1b[31mb\u200b\u202e\U000E0041c\td\r\ne\x7f\xff", 100),
               "a[31mbc d \ne\uFFFD");
-    EXPECT_EQ(plain_text("  \x01 ", 10), "");
-    EXPECT_EQ(plain_text("abcdef", 4), "abc…");
-    EXPECT_TRUE(is_plain("Grüße 你好", 100));
-    EXPECT_FALSE(is_plain("a\nb", 100));
+    EXPECT_EQ(base::plain_text("  \x01 ", 10), "");
+    EXPECT_EQ(base::plain_text("abcdef", 4), "abc…");
+    EXPECT_TRUE(base::is_plain("Grüße 你好", 100));
+    EXPECT_FALSE(base::is_plain("a\nb", 100));
 }
 
 }  // namespace

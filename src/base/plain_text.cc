@@ -1,10 +1,10 @@
-#include "exec/tools/mcp/wire/plain_text.h"
+#include "base/plain_text.h"
 
 #include <cstdint>
 
 #include "base/text.h"
 
-namespace mcp {
+namespace base {
 namespace {
 
 // One character of valid UTF-8.
@@ -36,21 +36,21 @@ bool is_harmless(std::uint32_t c) {
 }  // namespace
 
 std::string plain_text(std::string_view bytes, std::size_t chars) {
-    const std::string text = base::to_utf8(bytes);
+    const std::string text = to_utf8(bytes);
     std::string out;
     for (std::string_view rest = text; !rest.empty();) {
-        const std::string_view character = base::first_chars(rest, 1);
+        const std::string_view character = first_chars(rest, 1);
         rest.remove_prefix(character.size());
         if (is_harmless(scalar_of(character)))
             out += character;
         else if (character == "\t" || character == "\r")
             out += ' ';
     }
-    return base::ellipsize(base::trim(out), chars);
+    return ellipsize(trim(out), chars);
 }
 
 bool is_plain(std::string_view bytes, std::size_t chars) {
     return !bytes.contains('\n') && plain_text(bytes, chars) == bytes;
 }
 
-}  // namespace mcp
+}  // namespace base
