@@ -11,11 +11,12 @@ inline constexpr std::array<std::string_view, 7> kWorkTools{
     "CompleteWorkItem", "CreateWorkItem", "GetWorkItem",   "ListWorkItems",
     "NotifyOperator",   "PickWorkItem",   "UpdateWorkItem"};
 
-inline constexpr std::array<std::string_view, 20> kOfferedTools{
+inline constexpr std::array<std::string_view, 21> kOfferedTools{
     "AgentGet",      "ApplyPatch",     "CompleteWorkItem", "CreateWorkItem",
     "Enqueue",       "ExecCommand",    "ExecCommandBatch", "GetWorkItem",
     "ListWorkItems", "NotifyOperator", "PickWorkItem",     "RunPlan",
-    "Sleep",         "TaskInput",      "TaskList",         "TaskOutput",
-    "TaskStatus",    "TaskStop",       "UpdateWorkItem",   "UseWorkspace"};
+    "Sleep",         "SpawnAgent",     "TaskInput",        "TaskList",
+    "TaskOutput",    "TaskStatus",     "TaskStop",         "UpdateWorkItem",
+    "UseWorkspace"};
 
 }  // namespace test_support

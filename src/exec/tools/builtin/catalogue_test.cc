@@ -72,6 +72,7 @@ TEST_F(CatalogueTest, DescribesEachParameterInItsTrueShape) {
         {"ApplyPatch", {"patch"}},
         {"ExecCommand", {"cmd"}},
         {"ExecCommandBatch", {"items"}},
+        {"SpawnAgent", {}},
         {"UseWorkspace", {}}};
     std::map<std::string, std::vector<std::string>> found;
     for (const auto* spec : registry_.all()) {
@@ -105,10 +106,10 @@ TEST_F(CatalogueTest, OffersNoToolsForReadingFilesBesideTheShell) {
     std::vector<std::string> names;
     for (const auto* spec : registry_.exposed(domain::ProfilePreset::PublicNamed))
         names.push_back(spec->name);
-    EXPECT_EQ(names,
-              (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "TaskList", "TaskStatus",
-                                        "TaskInput", "TaskOutput", "TaskStop", "ApplyPatch",
-                                        "ExecCommand", "ExecCommandBatch", "UseWorkspace"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "TaskList",
+                                               "TaskStatus", "TaskInput", "TaskOutput", "TaskStop",
+                                               "ApplyPatch", "ExecCommand", "ExecCommandBatch",
+                                               "UseWorkspace", "SpawnAgent"}));
 }
 
 // contract: EXEC-11
@@ -119,6 +120,7 @@ TEST_F(CatalogueTest, ShowsNobodyWhoElseUsesAWorkspace) {
     }
 }
 
+// contract: REPO-05
 TEST_F(CatalogueTest, TakesAPatchAsOneString) {
     EXPECT_EQ(base::json_text(registry_.find("ApplyPatch")->spec().input_schema),
               R"({"type":"object","properties":{"patch":{"type":"string","description":)"
@@ -142,7 +144,9 @@ TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
         {"ApplyPatch", {{{"patch", patch}}, {{"patch", "nonsense"}}}},
         {"ExecCommand", {{{"cmd", "true"}}, {{"cmd", "true"}, {"workdir", "/"}}}},
         {"ExecCommandBatch", {{{"items", {{{"cmd", "true"}}}}}, {{"items", json::array{}}}}},
+        {"SpawnAgent", {{{"initial_message", "go"}}, json::object{}}},
         {"UseWorkspace", {{{"path", "."}}, {{"path", "none"}}}}};
+    save({.agent_id = {"default"}});
     ASSERT_EQ(calls.size(), registry_.all().size());
     for (const auto& [tool, args] : calls)
         for (const bool good : {true, false}) {
