@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/typed.h"
+#include "config/agents/children.h"
 #include "config/models/auth.h"
 #include "config/models/catalogue.h"
 #include "config/notify/notify.h"
-#include "config/sections/children.h"
 #include "config/sections/mcp.h"
 #include "config/sections/plans.h"
 #include "config/sections/retention.h"

@@ -54,9 +54,8 @@ provider::Scenario story(std::uint64_t seed, const std::string& input) {
         scenario.rounds.push_back(
             calling("TaskInput", {{"task_id", "$task"}, {"input", "go on then"}}));
     } else if (!is_report && !place.empty()) {
-        std::mt19937_64 random(
-            std::stoull(base::sha256_hex(fmt::format("{} {}", seed, place)).substr(0, 15), nullptr,
-                        16));
+        std::mt19937_64 random(std::stoull(
+            base::sha256_hex(fmt::format("{} {}", seed, place)).substr(0, 15), nullptr, 16));
         const bool is_top = !input.contains("node ");
         const int wanted = static_cast<int>(random() % (is_top ? 4 : 3));
         for (int i = 0; i < wanted; ++i)
@@ -274,9 +273,8 @@ Outcome simulate_children(const Setup& setup) {
             outcome.violations.push_back("a process without faults did not come to rest");
             return outcome;
         }
-        const auto status = process.store().read([&](store::Tx& tx) {
-            return TreeChecker(tx, outcome).check(acknowledged);
-        });
+        const auto status = process.store().read(
+            [&](store::Tx& tx) { return TreeChecker(tx, outcome).check(acknowledged); });
         if (!status) outcome.violations.push_back("check: " + status.error().message);
         return outcome;
     }

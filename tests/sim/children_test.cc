@@ -44,11 +44,10 @@ TEST_P(ChildrenPart, ACrashAtAnyCommitLosesNoChildAndNoReport) {
         const std::int64_t commits = sim::simulate_children({.seed = seed}).commits;
         for (std::int64_t at = 1; at <= commits; ++at) {
             if (at % kTreeParts != GetParam()) continue;
-            const auto fault = kTreeFaults[static_cast<std::size_t>(at / kTreeParts) %
-                                           std::size(kTreeFaults)];
+            const auto fault =
+                kTreeFaults[static_cast<std::size_t>(at / kTreeParts) % std::size(kTreeFaults)];
             for (const auto each : {sim::Fault::CrashAfterCommit, fault}) {
-                const auto outcome =
-                    sim::simulate_children({.seed = seed, .plans = {{each, at}}});
+                const auto outcome = sim::simulate_children({.seed = seed, .plans = {{each, at}}});
                 ASSERT_TRUE(outcome.violations.empty())
                     << "seed " << seed << ", fault " << static_cast<int>(each) << " at commit "
                     << at << lines_of(outcome.violations);

@@ -113,8 +113,7 @@ bool is_resting(const identity::AgentFacts& child) {
         !child.agent.stopped && !child.agent.paused && !identity::is_set_aside(child);
     if (child.pending > 0 && may_run) return false;
     if (!child.active_tasks.empty() || is_over(child)) return false;
-    return !may_run ||
-           identity::decide_closure(child).outcome == domain::ClosureOutcome::Waiting;
+    return !may_run || identity::decide_closure(child).outcome == domain::ClosureOutcome::Waiting;
 }
 
 }  // namespace children

@@ -9,8 +9,8 @@ using domain::TerminalKind;
 
 identity::AgentFacts finished(TerminalKind kind = TerminalKind::Completed) {
     identity::AgentFacts facts{.agent = {.agent_id = {"tmp_child_1"}, .turn_index = 1}};
-    facts.statistics.last_turn_terminal = domain::TurnTerminal{
-        .turn_index = 1, .kind = kind, .last_assistant_message = "All green."};
+    facts.statistics.last_turn_terminal =
+        domain::TurnTerminal{.turn_index = 1, .kind = kind, .last_assistant_message = "All green."};
     return facts;
 }
 domain::Wait wait_for(domain::WaitKind kind) {
@@ -70,8 +70,7 @@ TEST(Judge, ASpentBudgetAndAFaultAreFailures) {
     queued.fault = domain::AgentFault{.reason = "a torn record"};
     const auto verdict = judge(queued);
     ASSERT_TRUE(std::holds_alternative<Ends>(verdict));
-    EXPECT_EQ(std::get<Ends>(verdict).error,
-              "the child is set aside after a fault: a torn record");
+    EXPECT_EQ(std::get<Ends>(verdict).error, "the child is set aside after a fault: a torn record");
 }
 
 // contract: CMD-33, CMD-34, CMD-35, CMD-36, CMD-37, CMD-38
@@ -97,10 +96,9 @@ TEST(Observe, ShowsThePhaseWithItsReasonAndTheNewestBriefs) {
     auto done = finished();
     done.current_work_item = domain::WorkItem{.id = {"work_1"}, .objective = "Fix the parser"};
     done.current_work_item->state = domain::WorkItemState::Completed;
-    const auto seen = observe(
-        done, {{.kind = domain::BriefKind::Result, .text = "Fixed."},
-               {.kind = domain::BriefKind::Ack, .text = "Working on it"},
-               {.kind = domain::BriefKind::Result, .text = "Older."}});
+    const auto seen = observe(done, {{.kind = domain::BriefKind::Result, .text = "Fixed."},
+                                     {.kind = domain::BriefKind::Ack, .text = "Working on it"},
+                                     {.kind = domain::BriefKind::Result, .text = "Older."}});
     EXPECT_EQ(seen, (Observability{.phase = Phase::Terminal,
                                    .active_work_item_id = "work_1",
                                    .current_work_item_id = "work_1",

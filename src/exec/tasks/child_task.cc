@@ -44,21 +44,21 @@ ChildDetail child_detail_of(const domain::Task& task) {
 domain::Task child_task(const ChildFacts& facts, base::Time now) {
     const std::string label =
         base::ellipsize(base::collapse_whitespace(facts.initial_message), kLabelChars);
-    return {.id = facts.id,
-            .agent_id = facts.parent,
-            .kind = domain::TaskKind::ChildAgentTask,
-            .status = TaskStatus::Running,
-            .created_at = now,
-            .updated_at = now,
-            .summary = label,
-            .detail = base::to_json(ChildDetail{.child_agent_id = facts.child.value,
-                                                .workspace_mode = facts.workspace_mode,
-                                                .worktree = facts.worktree}),
-            .recovery = base::to_json(
-                Recovery(ChildRecovery{.summary = label,
-                                       .prompt = facts.initial_message,
-                                       .trust = facts.trust,
-                                       .workspace_mode = facts.workspace_mode}))};
+    return {
+        .id = facts.id,
+        .agent_id = facts.parent,
+        .kind = domain::TaskKind::ChildAgentTask,
+        .status = TaskStatus::Running,
+        .created_at = now,
+        .updated_at = now,
+        .summary = label,
+        .detail = base::to_json(ChildDetail{.child_agent_id = facts.child.value,
+                                            .workspace_mode = facts.workspace_mode,
+                                            .worktree = facts.worktree}),
+        .recovery = base::to_json(Recovery(ChildRecovery{.summary = label,
+                                                         .prompt = facts.initial_message,
+                                                         .trust = facts.trust,
+                                                         .workspace_mode = facts.workspace_mode}))};
 }
 
 domain::Task child_ended(domain::Task task, const ChildEnd& end, base::Time now) {
@@ -118,8 +118,7 @@ domain::Message child_result_message(const domain::Task& task, const ChildEnd& e
                                      domain::MessageId id, base::Time now) {
     const auto detail = child_detail_of(task);
     std::string text = end.report;
-    if (detail.worktree)
-        text += (text.empty() ? "" : "\n\n") + worktree_lines(*detail.worktree);
+    if (detail.worktree) text += (text.empty() ? "" : "\n\n") + worktree_lines(*detail.worktree);
     auto message = result_message(task, {text, end.is_cut}, std::move(id), now);
     auto& metadata = message.metadata->as_object();
     metadata["child_agent_id"] = detail.child_agent_id;

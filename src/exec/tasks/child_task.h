@@ -99,17 +99,17 @@ BOOST_DESCRIBE_STRUCT(ChildDetail, (),
                        cancelled_reason))
 // Those of older programs say less.
 constexpr auto describe_fields(const ChildDetail*) {
-    return std::to_array<base::FieldDoc>({{.field = "child_agent_id", .has_default = true},
-                                          {.field = "child_turn_baseline", .has_default = true},
-                                          {.field = "child_kind", .has_default = true},
-                                          {.field = "child_visibility", .has_default = true},
-                                          {.field = "child_ownership", .has_default = true},
-                                          {.field = "child_profile_preset", .has_default = true},
-                                          {.field = "wait_policy", .has_default = true},
-                                          {.field = "workspace_mode", .has_default = true},
-                                          {.field = "terminal_reentry", .has_default = true},
-                                          {.field = "terminal_snapshot_ready",
-                                           .has_default = true}});
+    return std::to_array<base::FieldDoc>(
+        {{.field = "child_agent_id", .has_default = true},
+         {.field = "child_turn_baseline", .has_default = true},
+         {.field = "child_kind", .has_default = true},
+         {.field = "child_visibility", .has_default = true},
+         {.field = "child_ownership", .has_default = true},
+         {.field = "child_profile_preset", .has_default = true},
+         {.field = "wait_policy", .has_default = true},
+         {.field = "workspace_mode", .has_default = true},
+         {.field = "terminal_reentry", .has_default = true},
+         {.field = "terminal_snapshot_ready", .has_default = true}});
 }
 // An empty one when it has none or cannot be read.
 ChildDetail child_detail_of(const domain::Task& task);

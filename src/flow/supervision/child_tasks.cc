@@ -27,8 +27,7 @@ ChildTasks::ChildTasks(ChildTaskParts parts)
     : parts_(std::move(parts)),
       committer_({parts_.store, parts_.loop, parts_.clock, parts_.ids, parts_.feed}) {
     parts_.tasks.add(*this);
-    subscription_ = parts_.feed.subscribe(
-        [this](const events::Committed& one) { committed(one); });
+    subscription_ = parts_.feed.subscribe([this](const events::Committed& one) { committed(one); });
 }
 
 ChildTasks::~ChildTasks() {

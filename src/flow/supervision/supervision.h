@@ -18,7 +18,7 @@ inline constexpr std::string_view kSpawnSubsystem = "spawn_agent";
 struct Asking {
     const domain::Agent& agent;
     const domain::Attempt& attempt;
-    const domain::Message& message;                           // That the turn answers.
+    const domain::Message& message;                                   // That the turn answers.
     domain::TrustLevel trust{domain::TrustLevel::UntrustedExternal};  // That it may pass on.
 };
 

@@ -1,5 +1,6 @@
 // Agents that delegate, on made-up time: what a parent sees of its children and does to them.
 #include "agent/identity/closure.h"
+#include "base/os/files.h"
 #include "exec/tasks/snapshot.h"
 #include "exec/tools/work_tools/work_tools.h"
 #include "tests/service/work_fixture.h"
@@ -29,13 +30,15 @@ protected:
         WorkTest::SetUp();
         registry_.add(builtin::agent_get(
             [this](const domain::AgentId& agent) { return service_->status(agent.value); }));
-        registry_.add(work_tools::notify_operator({.store = *store_, .loop = loop_, .clock = loop_}));
+        registry_.add(
+            work_tools::notify_operator({.store = *store_, .loop = loop_, .clock = loop_}));
         registry_.add(builtin::task_status(tasks_.host));
         registry_.add(builtin::task_output(tasks_.host, loop_));
         registry_.add(builtin::task_input(tasks_.host));
         registry_.add(builtin::task_stop(tasks_.host));
         registry_.add(builtin::spawn_agent(
-            {.workspace = {.store = *store_, .loop = loop_, .clock = loop_, .processes = processes_},
+            {.workspace =
+                 {.store = *store_, .loop = loop_, .clock = loop_, .processes = processes_},
              .limits = limits_of_test(),
              .home_of = [this](const auto& agent) { return home_ / agent.value; }}));
     }
@@ -103,6 +106,27 @@ protected:
         loop_.after(time, [] {});
         loop_.run_until([&] { return loop_.now() >= until; });
     }
+    // A child tmp_child_x under the task t, as a call of a turn with this trust makes it.
+    void spawn(domain::TrustLevel trust, std::optional<tasks::ChildWorktree> worktree = {}) {
+        ASSERT_TRUE(store_->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
+            events::Log log(tx, loop_.now(), ids_);
+            const auto parent = TRY(tx.agent({"main"})).value();
+            const domain::Message cause{.id = {"m"}, .agent_id = {"main"}, .trust = trust};
+            tools::SpawnChild spawn{.task_id = {"t"},
+                                    .child = {.agent_id = {"tmp_child_x"}, .booting = true},
+                                    .initial_message = "Do it",
+                                    .worktree = worktree,
+                                    .top = {"main"},
+                                    .tree_alive_max = 9};
+            spawn.child.identity = {.agent_id = {"tmp_child_x"},
+                                    .ownership = domain::Ownership::ParentSupervised,
+                                    .parent_agent_id = domain::AgentId{"main"},
+                                    .delegated_from_task_id = domain::TaskId{"t"}};
+            spawn.child.active_workspace_entry = parent.active_workspace_entry;
+            return supervision::spawn(
+                log, {parent, domain::Attempt{.message_id = {"m"}}, cause, trust}, spawn);
+        }));
+    }
     json::object envelope_of(std::string_view tool) {
         json::object found;
         for (const auto& event : events_of("tool_executed")) {
@@ -139,7 +163,8 @@ protected:
     NoProcesses processes_;
 };
 
-// contract: TURN-08, IDENT-21, IDENT-25, IDENT-27, IDENT-28, IDENT-29, IDENT-30, IDENT-32, IDENT-33, IDENT-45, IDENT-46, CMD-30, CMD-40, CMD-41, TASK-05
+// contract: TURN-08, IDENT-21, IDENT-25, IDENT-27, IDENT-28, IDENT-29, IDENT-30, IDENT-32,
+// IDENT-33, IDENT-45, IDENT-46, CMD-30, CMD-40, CMD-41, TASK-05
 TEST_F(ChildrenTest, AChildWorksUnderATaskAndItsReportComesBackOnce) {
     serve_main(scenario({delegate("Count  the\nlines"), text("I have delegated it.")},
                         {{"Count  the", json::array{text("There are 12 lines.")}}}));
@@ -201,20 +226,19 @@ TEST_F(ChildrenTest, ATaskIsOpenAndItsChildIsThereWhileTheChildWaitsForATimer) {
 
 // contract: IDENT-31, CMD-42, CMD-46, CMD-53
 TEST_F(ChildrenTest, AQuestionGoesToTheParentAndItsAnswerToTheChild) {
-    const auto ask = round("UpdateWorkItem", {{"work_item_id", "$work_item"},
-                                              {"plan_status", "needs_input"}});
-    serve_main(scenario(
-        {delegate("Paint it"), text("Delegated.")},
-        {{"waits for your answer",
-          json::array{round("TaskInput", {{"task_id", "$task"}, {"input", "Blue"}}),
-                      text("Told it.")}},
-         {"Paint it",
-          json::array{round("CreateWorkItem", {{"objective", "paint"}}),
-                      round("PickWorkItem", {{"work_item_id", "$work_item"}}), ask,
-                      text("Which colour?")}},
-         {"Blue", json::array{round("ListWorkItems", {}),
-                              round("CompleteWorkItem", {{"work_item_id", "$work_item"}}),
-                              text("Painted it blue.")}}}));
+    const auto ask =
+        round("UpdateWorkItem", {{"work_item_id", "$work_item"}, {"plan_status", "needs_input"}});
+    serve_main(
+        scenario({delegate("Paint it"), text("Delegated.")},
+                 {{"waits for your answer",
+                   json::array{round("TaskInput", {{"task_id", "$task"}, {"input", "Blue"}}),
+                               text("Told it.")}},
+                  {"Paint it", json::array{round("CreateWorkItem", {{"objective", "paint"}}),
+                                           round("PickWorkItem", {{"work_item_id", "$work_item"}}),
+                                           ask, text("Which colour?")}},
+                  {"Blue", json::array{round("ListWorkItems", {}),
+                                       round("CompleteWorkItem", {{"work_item_id", "$work_item"}}),
+                                       text("Painted it blue.")}}}));
     ASSERT_TRUE(service_->prompt("main", "go", operator_));
     loop_.run();
     const auto asked = messages_of("main", domain::MessageKind::InternalFollowup);
@@ -254,7 +278,8 @@ TEST_F(ChildrenTest, ANotificationOfAChildReachesItsParentAndNoOperator) {
     }));
 }
 
-// contract: IDENT-17, IDENT-19, IDENT-52, IDENT-53, IDENT-58, IDENT-59, IDENT-60, CMD-32, CMD-39, CMD-47, CMD-65, CMD-66
+// contract: IDENT-17, IDENT-19, IDENT-52, IDENT-53, IDENT-58, IDENT-59, IDENT-60, CMD-32, CMD-39,
+// CMD-47, CMD-65, CMD-66
 TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
     serve_main(scenario(
         {delegate("Nap"), text("Delegated.")},
@@ -292,7 +317,8 @@ TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
     for (const auto* key : {"visibility", "ownership", "profile_preset"})
         EXPECT_TRUE(got.at("identity").as_object().contains(key)) << key;
     const auto whole = base::json_text(got);
-    for (const auto* inside : {"\"transcript\"", "\"system_prompt\"", "Take one task", "\"blocks\""})
+    for (const auto* inside :
+         {"\"transcript\"", "\"system_prompt\"", "Take one task", "\"blocks\""})
         EXPECT_THAT(whole, Not(HasSubstr(inside)));
     for (const auto& entry : service_->agent_list({}).value())
         EXPECT_EQ(base::string_at(entry.at("identity"), "agent_id"), "main");
@@ -308,7 +334,8 @@ TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
 TEST_F(ChildrenTest, StoppingATaskStopsEverythingBelowItAlsoAfterARestart) {
     const auto script = scenario(
         {delegate("First level"), text("Delegated.")},
-        {{"First level", json::array{delegate("Second one"), round("Sleep", {{"reason", "w"}, {"duration_ms", 900'000}})}},
+        {{"First level", json::array{delegate("Second one"),
+                                     round("Sleep", {{"reason", "w"}, {"duration_ms", 900'000}})}},
          {"Second one", json::array{round("Sleep", {{"reason", "w"}, {"duration_ms", 900'000}})}}});
     serve_main(script);
     ASSERT_TRUE(service_->prompt("main", "go", operator_));
@@ -372,27 +399,8 @@ TEST_F(ChildrenTest, AChildSurvivesARestartAndGoesOn) {
 
 // A turn that only external input asked for passes on no more than it has.
 TEST_F(ChildrenTest, TrustFlowsDownAndComesBackNoStronger) {
-    serve_main(scenario({text("-")},
-                        {{"evidence-", json::array{text("Unused.")}}}));
-    ASSERT_TRUE(store_->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
-        events::Log log(tx, loop_.now(), ids_);
-        const auto parent = TRY(tx.agent({"main"})).value();
-        const domain::Message cause{.id = {"m"},
-                                    .agent_id = {"main"},
-                                    .trust = domain::TrustLevel::UntrustedExternal};
-        tools::SpawnChild spawn{.task_id = {"t"},
-                                .child = {.agent_id = {"tmp_child_x"}, .booting = true},
-                                .initial_message = "Do it",
-                                .top = {"main"},
-                                .tree_alive_max = 9};
-        spawn.child.identity = {.agent_id = {"tmp_child_x"},
-                                .ownership = domain::Ownership::ParentSupervised,
-                                .parent_agent_id = domain::AgentId{"main"},
-                                .delegated_from_task_id = domain::TaskId{"t"}};
-        spawn.child.active_workspace_entry = parent.active_workspace_entry;
-        return supervision::spawn(
-            log, {parent, domain::Attempt{.message_id = {"m"}}, cause, cause.trust}, spawn);
-    }));
+    serve_main(scenario({text("-")}, {{"evidence-", json::array{text("Unused.")}}}));
+    spawn(domain::TrustLevel::UntrustedExternal);
     const auto first = messages_of("tmp_child_x").at(0);
     EXPECT_EQ(first.authority_class, domain::AuthorityClass::ExternalEvidence);
     service_->wake_up({"tmp_child_x"});
@@ -400,6 +408,53 @@ TEST_F(ChildrenTest, TrustFlowsDownAndComesBackNoStronger) {
     const auto reports = messages_of("main", domain::MessageKind::TaskResult);
     ASSERT_THAT(reports, SizeIs(1));
     EXPECT_EQ(domain::instructed_by(reports[0]), domain::AuthorityClass::ExternalEvidence);
+}
+
+// contract: CMD-72
+TEST_F(ChildrenTest, StoppingATaskAlsoCleansUpItsWorktreeAndACrashDoesNotPreventIt) {
+    int cleaned = 0;
+    clean_worktree_ = [&](const domain::AgentId&, const tasks::ChildWorktree&, auto) { ++cleaned; };
+    serve_main(scenario({text("-")}, {}));
+    spawn(domain::TrustLevel::TrustedSystem,
+          tasks::ChildWorktree{.worktree_path = "/w/task-t", .worktree_branch = "task-t"});
+    tasks_.host.stop({"main"}, {"t"}, [](const auto& receipt) { EXPECT_TRUE(receipt); });
+    loop_.run();
+    EXPECT_EQ(cleaned, 1);
+    EXPECT_EQ(task().status, TaskStatus::Cancelling) << "until its worktree is checked";
+    EXPECT_THAT(messages_of("main", domain::MessageKind::TaskResult), IsEmpty());
+    clean_worktree_ = [](const domain::AgentId&, tasks::ChildWorktree worktree, auto done) {
+        worktree.cleanup_status = "cleaned";
+        done(worktree);
+    };
+    serve(scenario({text("-")}, {}));  // The first process died while git ran.
+    loop_.run();
+    EXPECT_EQ(task().status, TaskStatus::Cancelled);
+    EXPECT_EQ(tasks::child_detail_of(task()).worktree->cleanup_status, "cleaned");
+    EXPECT_THAT(messages_of("main", domain::MessageKind::TaskResult), SizeIs(1));
+    EXPECT_THAT(events_of("worktree_auto_cleaned_up"), SizeIs(1));
+}
+
+// contract: CMD-55
+TEST_F(ChildrenTest, TheOutputOfTasksOfBothKindsTogetherHasTheTwelveMembers) {
+    std::filesystem::create_directories(home_);
+    const auto file = home_ / "log";
+    ASSERT_TRUE(base::write_file_atomic(file, "printed\n", 0600));
+    domain::Task command{.id = {"c"}, .status = TaskStatus::Failed, .summary = "make"};
+    command.detail = base::to_json(
+        tasks::CommandDetail{.cmd = "make", .output_path = file.string(), .exit_status = 2});
+    const auto child = tasks::child_ended(
+        tasks::child_task(
+            {.id = {"t"}, .parent = {"main"}, .child = {"tmp_child_x"}, .initial_message = "Do it"},
+            {}),
+        {.report = "Done."}, {});
+    std::set<std::string> keys;
+    for (const auto& one : {command, child})
+        for (const auto& member : tasks::output_snapshot(one))
+            keys.insert(std::string(member.key()));
+    EXPECT_THAT(keys, testing::UnorderedElementsAre(
+                          "task_id", "kind", "status", "summary", "output_preview",
+                          "output_truncated", "artifacts", "output_artifact", "result_summary",
+                          "exit_status", "failure_artifact", "child_supervision"));
 }
 
 class LimitedChildrenTest : public ChildrenTest {
@@ -411,11 +466,11 @@ protected:
 
 TEST_F(LimitedChildrenTest, NoMoreChildrenAreAliveThanAllowedAndNoneDeeper) {
     const auto nap = json::array{round("Sleep", {{"reason", "n"}, {"duration_ms", 600'000}})};
-    serve_main(scenario({delegate("Nap one"), delegate("Nap two"), delegate("Nap three"),
-                         text("Delegated.")},
-                        {{"Nap one", nap},
-                         {"Nap two", json::array{delegate("Deeper"), text("Could not.")}},
-                         {"Nap three", nap}}));
+    serve_main(scenario(
+        {delegate("Nap one"), delegate("Nap two"), delegate("Nap three"), text("Delegated.")},
+        {{"Nap one", nap},
+         {"Nap two", json::array{delegate("Deeper"), text("Could not.")}},
+         {"Nap three", nap}}));
     ASSERT_TRUE(service_->prompt("main", "go", operator_));
     pass(std::chrono::seconds(30));
     EXPECT_THAT(tasks_of("main"), SizeIs(2));
@@ -443,15 +498,16 @@ TEST_F(LimitedChildrenTest, AChildThatHasUsedUpItsBudgetFailsAndItsParentPays) {
     EXPECT_THAT(domain::readable(reports[0].body), HasSubstr("limit of 100 tokens"));
 }
 
-// contract: IDENT-34, IDENT-35, IDENT-36, IDENT-37, IDENT-38, IDENT-39, IDENT-40, IDENT-55, IDENT-56
+// contract: IDENT-34, IDENT-35, IDENT-36, IDENT-37, IDENT-38, IDENT-39, IDENT-40, IDENT-55,
+// IDENT-56
 TEST_F(ChildrenTest, ANamedAgentIsItsOwnAndOnlyItsLineageIsKept) {
-    serve_main(scenario(
-        {round("SpawnAgent", {{"preset", "public_named"}, {"agent_id", "helper"},
-                              {"initial_message", "Hello helper"}}),
-         round("SpawnAgent", {{"preset", "public_named"}, {"agent_id", "quiet"}}),
-         round("SpawnAgent", {{"preset", "public_named"}}),
-         round("TaskStatus", {{"task_id", "main"}}), text("Made.")},
-        {{"Hello helper", json::array{text("Hello.")}}}));
+    serve_main(scenario({round("SpawnAgent", {{"preset", "public_named"},
+                                              {"agent_id", "helper"},
+                                              {"initial_message", "Hello helper"}}),
+                         round("SpawnAgent", {{"preset", "public_named"}, {"agent_id", "quiet"}}),
+                         round("SpawnAgent", {{"preset", "public_named"}}),
+                         round("TaskStatus", {{"task_id", "main"}}), text("Made.")},
+                        {{"Hello helper", json::array{text("Hello.")}}}));
     ASSERT_TRUE(store_->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
         auto main = TRY(tx.agent({"main"})).value();
         main.attached_workspaces = {"ws-1"};

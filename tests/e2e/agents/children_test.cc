@@ -37,17 +37,22 @@ protected:
         git("commit -q -m first");
     }
     std::string git(const std::string& words) {
-        const auto done = program
-                              .start_command({"/bin/sh", "-c",
-                                              fmt::format("cd '{}' && git {}",
-                                                          program.repo().string(), words)})
-                              .wait();
+        const auto done =
+            program
+                .start_command({"/bin/sh", "-c",
+                                fmt::format("cd '{}' && git {}", program.repo().string(), words)})
+                .wait();
         EXPECT_EQ(done.exit_code, 0) << words << "\n" << done.err;
         return std::string(base::trim(done.out));
     }
     json::value run(std::vector<std::string> more = {"go"}) {
-        std::vector<std::string> words{"run",      "--json", "--agent", "k", "--create-agent",
-                                       "--workspace-root", program.repo().string()};
+        std::vector<std::string> words{"run",
+                                       "--json",
+                                       "--agent",
+                                       "k",
+                                       "--create-agent",
+                                       "--workspace-root",
+                                       program.repo().string()};
         words.insert(words.end(), more.begin(), more.end());
         return program.json_of(words);
     }
@@ -76,13 +81,15 @@ TEST_F(ChildAgents, ARunWaitsForTheChildAndPassesItsReportOn) {
     EXPECT_THAT(program.events(child, "turn_terminal"), SizeIs(1)) << "its record is kept";
 }
 
-// contract: WT-02, WT-30, WT-31, WT-32, WT-33, WT-34, WT-35, WT-36, WT-37, WT-38, WT-39, EXEC-18, CMD-31, CMD-43, CMD-45
+// contract: WT-02, WT-30, WT-31, WT-32, WT-33, WT-34, WT-35, WT-36, WT-37, WT-38, WT-39, EXEC-18,
+// CMD-31, CMD-43, CMD-45
 TEST_F(ChildAgents, EachWorktreeChildHasACopyAndWhatItMadeIsKept) {
     program.script(
         {delegates("Edit it", "worktree"), delegates("Commit it", "worktree"),
          delegates("Leave it", "worktree"), delegates("Switch it", "worktree"), says("Delegated.")},
         {{"Background task", json::array{says("Noted.")}},
-         {"Edit it", json::array{runs("pwd; echo two > new.txt; echo x >> a.txt"), says("Edited.")}},
+         {"Edit it",
+          json::array{runs("pwd; echo two > new.txt; echo x >> a.txt"), says("Edited.")}},
          {"Commit it", json::array{runs("echo c > c.txt && git add -A && git commit -q -m work"),
                                    says("Committed.")}},
          {"Leave it", json::array{runs("cat a.txt"), says("Nothing to do.")}},
@@ -102,7 +109,8 @@ TEST_F(ChildAgents, EachWorktreeChildHasACopyAndWhatItMadeIsKept) {
     const auto& edited = by_label.at("Edit it");
     EXPECT_EQ(base::string_at(edited, "cleanup_status"), "retained");
     EXPECT_EQ(edited.at("changed_files"), json::value(json::array{"a.txt", "new.txt"}));
-    EXPECT_EQ(program.read(fs::path(base::string_at(edited, "worktree_path")) / "new.txt"), "two\n");
+    EXPECT_EQ(program.read(fs::path(base::string_at(edited, "worktree_path")) / "new.txt"),
+              "two\n");
     const auto& committed = by_label.at("Commit it");
     EXPECT_EQ(base::string_at(committed, "cleanup_reason"), "committed_work");
     EXPECT_EQ(committed.at("changed_files"), json::value(json::array{"c.txt"}));
@@ -150,15 +158,17 @@ TEST_F(ChildAgents, ChildrenSurviveKillNineAndReportOnce) {
     std::vector<std::string> reports;
     for (const auto& end : ends())
         reports.push_back(base::string_at(end.at("data").at("detail"), "output_summary"));
-    EXPECT_THAT(reports, testing::UnorderedElementsAre("Slow work is done.", "Quick work is done."));
+    EXPECT_THAT(reports,
+                testing::UnorderedElementsAre("Slow work is done.", "Quick work is done."));
 }
 
 // contract: IDENT-17, IDENT-18, IDENT-19, IDENT-20
 TEST_F(ChildAgents, ADaemonKeepsChildrenOutOfPublicViewAndShowsThemInTheirParents) {
-    program.script({delegates("Wait here"), says("Delegated.")},
-                   {{"Background task", json::array{says("Noted.")}},
-                    {"Wait here", json::array{calls("Sleep", {{"reason", "a while"},
-                                                              {"duration_ms", 3'000'000}})}}});
+    program.script(
+        {delegates("Wait here"), says("Delegated.")},
+        {{"Background task", json::array{says("Noted.")}},
+         {"Wait here",
+          json::array{calls("Sleep", {{"reason", "a while"}, {"duration_ms", 3'000'000}})}}});
     program.daemon({"start"});
     program.json_of({"agent", "create", "k"});
     program.run({"prompt", "--agent", "k", "go"});

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "config/sections/children.h"
+#include "config/agents/children.h"
 #include "exec/tasks/host.h"
 #include "exec/tools/builtin/commands/shell.h"
 #include "exec/tools/tool.h"

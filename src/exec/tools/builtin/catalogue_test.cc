@@ -128,7 +128,7 @@ TEST_F(CatalogueTest, TakesAPatchAsOneString) {
               R"(context.","minLength":1}},"required":["patch"],"additionalProperties":false})");
 }
 
-// contract: ENV-01, ENV-02, ENV-03, ENV-09, TERR-01, CMD-01
+// contract: ENV-01, ENV-02, ENV-03, ENV-09, TERR-01, CMD-01, IDENT-43
 TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
     const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
     const std::string task = long_task();
@@ -164,6 +164,11 @@ TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
             if (good) continue;
             EXPECT_EQ(base::parse_json(end.receipt).value().at("tool_name"), json::value(tool));
         }
+    ASSERT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+        const auto made = TRY(tx.tasks({"default"}, 100));
+        EXPECT_EQ(made.size(), 1U) << "only ExecCommand makes a command task";
+        return {};
+    }));
 }
 
 // contract: PROJ-09

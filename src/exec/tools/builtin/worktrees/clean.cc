@@ -44,9 +44,9 @@ public:
             parts_.loop, owner_,
             [worktree = worktree_]() -> base::Result<WorktreeFacts> { return look(worktree); },
             [self = shared_from_this()](base::Result<WorktreeFacts> facts) {
-                self->facts_ = facts ? std::move(*facts)
-                                     : WorktreeFacts{.is_there = true,
-                                                     .error = facts.error().message};
+                self->facts_ =
+                    facts ? std::move(*facts)
+                          : WorktreeFacts{.is_there = true, .error = facts.error().message};
                 if (!self->decided()) self->ask_status();
             });
     }
@@ -99,8 +99,8 @@ private:
 
     void ask_committed() {
         ask(worktree_.worktree_path,
-            {"diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv",
-             worktree_.base_commit, *facts_.head, "--"},
+            {"diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", worktree_.base_commit,
+             *facts_.head, "--"},
             [this](const base::ProcessExit& exit) {
                 // What the commits hold is told as far as it is known; they are kept in any case.
                 if (exit.exit_code == 0) facts_.committed = split_at_nul(exit.out.head);
@@ -128,8 +128,7 @@ private:
 
     void remove_branch(const fs::path& repository) {
         ask(repository,
-            {"update-ref", "-d", "refs/heads/" + worktree_.worktree_branch,
-             worktree_.base_commit},
+            {"update-ref", "-d", "refs/heads/" + worktree_.worktree_branch, worktree_.base_commit},
             [this](const base::ProcessExit& exit) {
                 worktree_.branch_cleanup_status = exit.exit_code == 0 ? "deleted" : "retained";
                 done_(std::move(worktree_));
@@ -148,10 +147,9 @@ private:
         command.environment.emplace_back("GIT_OPTIONAL_LOCKS", "0");
         if (const auto* behind = parts_.boundary_of(agent_)) {
             auto enclosed = behind->enclose_git(
-                std::move(command),
-                {.source = folder,
-                 .common_dir = worktree_.common_dir,
-                 .target = fs::path(worktree_.worktree_path).parent_path()});
+                std::move(command), {.source = folder,
+                                     .common_dir = worktree_.common_dir,
+                                     .target = fs::path(worktree_.worktree_path).parent_path()});
             if (!enclosed) return fail(enclosed.error().message);
             command = std::move(*enclosed);
         }

@@ -27,8 +27,7 @@ TEST(JudgeWorktree, RemovesOnlyWhatHoldsNothing) {
     auto changed = clean();
     changed.changed = {"b", "a"};
     EXPECT_EQ(kept(changed), "changed_files");
-    EXPECT_EQ(judge_worktree(made(), changed).changed_files,
-              (std::vector<std::string>{"a", "b"}));
+    EXPECT_EQ(judge_worktree(made(), changed).changed_files, (std::vector<std::string>{"a", "b"}));
     auto committed = clean();
     committed.head = "bbb";
     EXPECT_EQ(kept(committed), "committed_work");
@@ -68,11 +67,10 @@ protected:
     tasks::ChildWorktree cleaned(const tasks::ChildWorktree& worktree) {
         std::optional<tasks::ChildWorktree> after;
         parts_.emplace(workspace_parts());
-        clean_worktree(*parts_, lifetime_, {"default"}, worktree,
-                       [&](tasks::ChildWorktree result) {
-                           after = std::move(result);
-                           loop_.stop();
-                       });
+        clean_worktree(*parts_, lifetime_, {"default"}, worktree, [&](tasks::ChildWorktree result) {
+            after = std::move(result);
+            loop_.stop();
+        });
         while (!after) loop_.run();
         return *after;
     }
@@ -148,8 +146,7 @@ TEST_F(SpawnWorktreeTest, InputThatFitsNoPresetIsRefusedAndNamesTheField) {
 
 TEST_F(SpawnWorktreeTest, WithoutARepositoryThereIsNoWorktree) {
     fs::remove_all(fs::path(folder_.at("repo")) / ".git");
-    const auto end =
-        run("SpawnAgent", {{"initial_message", "go"}, {"workspace_mode", "worktree"}});
+    const auto end = run("SpawnAgent", {{"initial_message", "go"}, {"workspace_mode", "worktree"}});
     ASSERT_FALSE(end.envelope.ok());
     EXPECT_THAT(end.envelope.error().message, HasSubstr("git repository"));
 }

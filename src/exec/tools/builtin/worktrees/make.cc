@@ -132,7 +132,7 @@ private:
         std::error_code ignored;
         if (!made || fs::canonical(folder, ignored) != folder)
             return end(not_made(made ? fmt::format("{} is a link.", folder.string())
-                                   : made.error().message));
+                                     : made.error().message));
         std::vector<std::string> words{"worktree", "add", "--quiet"};
         if (!create.branch_exists)
             words.insert(words.end(), {"-b", session.worktree_branch, "--no-track"});
@@ -152,7 +152,7 @@ private:
         const auto checkout = workspace::find_checkout(session.worktree_path);
         if (!checkout || !checkout->is_worktree())
             return end(not_made(fmt::format("git says that it made {}, but there is no worktree.",
-                                          session.worktree_path)));
+                                            session.worktree_path)));
         plan_.entry.projection_metadata =
             domain::ProjectionMetadata{.ownership = domain::WorktreeOwnership::Managed,
                                        .git_dir = checkout->git_dir.string(),
@@ -201,7 +201,8 @@ private:
                 self->step([next = std::move(next), exit]() mutable { return next(exit); });
             });
         if (!started)
-            return finish(not_made(fmt::format("git could not be run: {}", started.error().message)));
+            return finish(
+                not_made(fmt::format("git could not be run: {}", started.error().message)));
         git_ = *started;
     }
 

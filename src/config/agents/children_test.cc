@@ -1,4 +1,4 @@
-#include "config/sections/children.h"
+#include "config/agents/children.h"
 
 #include <gmock/gmock.h>
 
