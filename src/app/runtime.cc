@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "app/fetch.h"
+#include "app/lineage.h"
 #include "app/mcp.h"
 #include "app/models/credentials.h"
 #include "app/models/models.h"
@@ -26,6 +27,7 @@
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/commands/command_args.h"
 #include "exec/tools/builtin/commands/command_request.h"
+#include "exec/tools/builtin/worktrees/clean.h"
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/mcp/system_child.h"
 #include "exec/tools/plan_tools/plan_tools.h"
@@ -58,24 +60,31 @@ bool has_git(const config::Config& config) {
     return false;
 }
 
-std::function<domain::Execution(const domain::AgentId&)> execution_of(
-    const config::Config& config) {
-    return [sandboxes = config.sandboxes, has_git = has_git(config)](const domain::AgentId& agent) {
-        auto execution = config::execution_of(sandboxes.of(agent.value));
+std::function<domain::Execution(const domain::AgentId&)> execution_of(const config::Config& config,
+                                                                      const Lineage& lineage) {
+    return [sandboxes = config.sandboxes, has_git = has_git(config),
+            &lineage](const domain::AgentId& agent) {
+        auto execution = config::execution_of(sandboxes.of(lineage.settings_of(agent)));
         execution.supports_managed_worktrees &= has_git;
         return execution;
     };
 }
 
-builtin::ShellOptions shell_options(const config::Config& config) {
+std::vector<std::pair<std::string, std::string>> environment_of(const config::Config& config) {
+    return {config.command_environment.begin(), config.command_environment.end()};
+}
+
+builtin::ShellOptions shell_options(const config::Config& config, const Lineage& lineage) {
     builtin::ShellOptions options{.default_shell = config.default_shell,
                                   .output = output_policy(config)};
-    for (const auto& [name, value] : config.command_environment)
-        options.environment.emplace_back(name, value);
+    options.environment = environment_of(config);
     options.boundary = boundary_of(config, config.sandboxes.general);
     for (const auto& [agent, sandbox] : config.sandboxes.agents)
         options.agent_boundaries.emplace(agent, boundary_of(config, sandbox));
-    options.execution_of = execution_of(config);
+    options.execution_of = execution_of(config, lineage);
+    options.settings_of = [&lineage](const domain::AgentId& agent) {
+        return lineage.settings_of(agent);
+    };
     return options;
 }
 
@@ -244,7 +253,7 @@ public:
 
 private:
     void build_commands() {
-        auto options = shell_options(config_);
+        auto options = shell_options(config_, lineage_);
         options.login = std::make_shared<builtin::LoginEnvironments>(clock_);
         shell_.emplace(loop_, processes_, std::move(options));
         boundary_.emplace(boundary_of(config_, config_.sandboxes.general));
@@ -272,11 +281,11 @@ private:
                                                                  binding.sealed_token.value_or(""));
                                       })};
         if (!chosen.command.empty())
-            channels.command = notify::command_channel(
-                processes_, {.argv = chosen.command,
-                             .cwd = config_.home,
-                             .environment = shell_options(config_).environment,
-                             .timeout = timeout});
+            channels.command =
+                notify::command_channel(processes_, {.argv = chosen.command,
+                                                     .cwd = config_.home,
+                                                     .environment = environment_of(config_),
+                                                     .timeout = timeout});
         if (!chosen.webhook.empty())
             channels.webhook =
                 notify::webhook_channel(*notify_http_, {.url = chosen.webhook,
@@ -309,9 +318,10 @@ private:
             .loop = loop_,
             .clock = clock_,
             .policy =
-                [&config = config_](const domain::AgentId& agent, tools::Family family,
-                                    domain::GatePolicy unset) {
-                    return config.gate.policy(agent.value, base::enum_name(family), unset);
+                [&config = config_, &lineage = lineage_](
+                    const domain::AgentId& agent, tools::Family family, domain::GatePolicy unset) {
+                    return config.gate.policy(lineage.settings_of(agent), base::enum_name(family),
+                                              unset);
                 },
             .backend =
                 [&shell = *shell_](const domain::AgentId& agent) {
@@ -337,10 +347,37 @@ private:
             .feed = feed_,
             .supervisor = *supervisor_,
             .rejoin = admission::rejoin,
-            .execution_of = execution_of(config_),
+            .execution_of = execution_of(config_, lineage_),
             .gate = active_gate(),
             .output_bytes_max = static_cast<std::uint64_t>(config_.max_command_output_bytes),
             .agents_folder = config_.home / "agents"});
+    }
+
+    builtin::WorkspaceParts workspace_parts() {
+        return {.store = *store_,
+                .loop = loop_,
+                .clock = clock_,
+                .processes = processes_,
+                .environment = environment_of(config_),
+                .boundary_of =
+                    [this](const domain::AgentId& agent) { return &shell_->boundary(agent); },
+                .runtime_home = config_.home,
+                .execution_of = execution_of(config_, lineage_)};
+    }
+
+    std::function<std::filesystem::path(const domain::AgentId&)> home_of() const {
+        return [&config = config_](const domain::AgentId& agent) {
+            return config.agent_home(agent.value);
+        };
+    }
+
+    // Worktrees of children that are over.
+    supervision::CleanWorktree clean_worktree() {
+        worktrees_.emplace(workspace_parts());
+        return [this](const domain::AgentId& child, const tasks::ChildWorktree& worktree,
+                      std::move_only_function<void(tasks::ChildWorktree)> done) {
+            builtin::clean_worktree(*worktrees_, lifetime_, child, worktree, std::move(done));
+        };
     }
 
     void register_tools() {
@@ -360,16 +397,15 @@ private:
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(*shell_, *tasks_));
         registry_.add(builtin::exec_command_batch(*shell_));
-        registry_.add(builtin::use_workspace(
-            {.store = *store_,
-             .loop = loop_,
-             .clock = clock_,
-             .processes = processes_,
-             .environment = shell_options(config_).environment,
-             .boundary_of =
-                 [this](const domain::AgentId& agent) { return &shell_->boundary(agent); },
-             .runtime_home = config_.home,
-             .execution_of = execution_of(config_)}));
+        registry_.add(builtin::use_workspace(workspace_parts()));
+        registry_.add(builtin::spawn_agent(
+            {.workspace = workspace_parts(),
+             .limits = config_.children,
+             .home_of = home_of(),
+             .make_home = [&service = service_](const domain::AgentId& agent,
+                                                const std::string& template_name) {
+                 return service->make_home(agent, template_name);
+             }}));
         registry_.add(web_tools::web_fetch({.loop = loop_,
                                             .clock = clock_,
                                             .settings = config_.web.fetch,
@@ -416,18 +452,18 @@ private:
     }
 
     void build_dispatcher() {
-        dispatcher_.emplace(
-            tools::DispatcherParts{.registry = registry_,
-                                   .output = output_policy(config_),
-                                   .clock = clock_,
-                                   .ids = ids_,
-                                   .external_calls =
-                                       [&config = config_](const domain::AgentId& agent) {
-                                           return config.flow.of(agent.value);
-                                       },
-                                   .proposals = &late_plans_,
-                                   .loop = &loop_,
-                                   .gate = active_gate()});
+        dispatcher_.emplace(tools::DispatcherParts{
+            .registry = registry_,
+            .output = output_policy(config_),
+            .clock = clock_,
+            .ids = ids_,
+            .external_calls =
+                [&config = config_, &lineage = lineage_](const domain::AgentId& agent) {
+                    return config.flow.of(lineage.settings_of(agent));
+                },
+            .proposals = &late_plans_,
+            .loop = &loop_,
+            .gate = active_gate()});
     }
 
     std::function<std::int64_t(const std::string&)> max_output_tokens_of() const {
@@ -437,32 +473,30 @@ private:
     }
 
     turn::Parts turn_parts() {
-        return {
-            .store = *store_,
-            .loop = loop_,
-            .clock = clock_,
-            .ids = ids_,
-            .provider = *providers_,
-            .dispatcher = *dispatcher_,
-            .feed = feed_,
-            .home_of = [&config = config_](
-                           const domain::AgentId& agent) { return config.agent_home(agent.value); },
-            .max_output_tokens_of = max_output_tokens_of(),
-            .patience = patience_,
-            .follow_ups = config_.follow_ups,
-            .work = {.reminder_rounds = config_.work.reminder_rounds,
-                     .reminder_cooldown_rounds = config_.work.reminder_cooldown_rounds,
-                     .reminder_tokens_max = config_.work.reminder_tokens_max,
-                     .turns_without_progress_max = config_.work.turns_without_progress_max},
-            .prompt_budget_of =
-                [&config = config_](const std::string& model) -> std::optional<std::int64_t> {
-                if (model.empty()) return std::nullopt;
-                return policy_of(config, model).prompt_budget_estimated_tokens;
-            },
-            .execution_of = execution_of(config_),
-            .brief_channels = {.command = !config_.notify.command.empty(),
-                               .webhook = !config_.notify.webhook.empty()},
-            .user_home = config_.user_home};
+        return {.store = *store_,
+                .loop = loop_,
+                .clock = clock_,
+                .ids = ids_,
+                .provider = *providers_,
+                .dispatcher = *dispatcher_,
+                .feed = feed_,
+                .home_of = home_of(),
+                .max_output_tokens_of = max_output_tokens_of(),
+                .patience = patience_,
+                .follow_ups = config_.follow_ups,
+                .work = {.reminder_rounds = config_.work.reminder_rounds,
+                         .reminder_cooldown_rounds = config_.work.reminder_cooldown_rounds,
+                         .reminder_tokens_max = config_.work.reminder_tokens_max,
+                         .turns_without_progress_max = config_.work.turns_without_progress_max},
+                .prompt_budget_of =
+                    [&config = config_](const std::string& model) -> std::optional<std::int64_t> {
+                    if (model.empty()) return std::nullopt;
+                    return policy_of(config, model).prompt_budget_estimated_tokens;
+                },
+                .execution_of = execution_of(config_, lineage_),
+                .brief_channels = {.command = !config_.notify.command.empty(),
+                                   .webhook = !config_.notify.webhook.empty()},
+                .user_home = config_.user_home};
     }
 
     identity::ModelFacts model_facts() const {
@@ -508,7 +542,8 @@ private:
                                    std::chrono::seconds(config_.webhooks.timestamp_tolerance_s)},
             .holon_home = config_.home,
             .fetch = fetch_of(config_),
-            .github_api = config_.github_api});
+            .github_api = config_.github_api,
+            .clean_worktree = clean_worktree()});
     }
 
     void build_plans() {
@@ -551,8 +586,9 @@ private:
     base::RandomIds ids_{clock_};
     base::AsioLoop loop_;  // What the store reports at its end is posted here, and dropped.
     events::Feed feed_;
-    tools::Registry registry_;  // Steps of turns that are queued in the store read it.
-    LatePlans late_plans_;      // Commits of plan runs that are queued in the store call it.
+    tools::Registry registry_;        // Steps of turns that are queued in the store read it.
+    const Lineage lineage_{config_};  // So do they read this.
+    LatePlans late_plans_;            // Commits of plan runs that are queued in the store call it.
     std::unique_ptr<store::Store> store_;  // Finishes its queue when it is destroyed.
     base::SystemProcessRunner processes_{loop_};
     std::optional<builtin::Shell> shell_;
@@ -574,6 +610,8 @@ private:
     std::optional<provider::HttpClient> telemetry_http_;
     std::optional<telemetry::OtlpExporter> exporter_;
     std::optional<retention::Keeper> keeper_;
+    std::optional<builtin::WorkspaceParts> worktrees_;
+    base::Lifetime lifetime_;  // Last: what is checked in the background ends first.
 };
 
 }  // namespace

@@ -475,6 +475,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     config.plans = plans_of(file.plan.value_or(PlanSection{}));
     config.webhooks = webhooks_of(file.webhooks.value_or(WebhooksSection{}));
     config.retention = retention_of(file.retention.value_or(RetentionSection{}));
+    config.children = children_of(file.children.value_or(ChildrenSection{}));
     config.tls_ca_file = lookup(environment, "HOLON_TLS_CA_FILE")
                              .value_or(runtime.tls_ca_file.value_or(
                                  lookup(environment, "SSL_CERT_FILE").value_or("")));

@@ -133,6 +133,7 @@ struct Config {
     Budgets budgets{};
     FollowUpLimits follow_ups{};
     Retention retention{};
+    Children children{};
     WorkSettings work{};
     std::int64_t provider_timeout_s{300};
     std::int64_t provider_stream_idle_ms{300'000};

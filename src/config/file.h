@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/typed.h"
+#include "config/agents/children.h"
 #include "config/models/auth.h"
 #include "config/models/catalogue.h"
 #include "config/notify/notify.h"
@@ -192,10 +193,11 @@ struct ConfigFile {
     std::optional<WebhooksSection> webhooks{};
     std::optional<RetentionSection> retention{};
     std::optional<NotifySection> notify{};
+    std::optional<ChildrenSection> children{};
 };
 BOOST_DESCRIBE_STRUCT(ConfigFile, (),
                       (model, models, providers, runtime, tui, web, mcp, policy, redaction, sandbox,
-                       execution, agents, plan, gate, webhooks, retention, notify))
+                       execution, agents, plan, gate, webhooks, retention, notify, children))
 
 // Checks that all of it is consistent; an error names the place.
 base::Status check(const ConfigFile& file);

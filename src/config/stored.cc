@@ -136,6 +136,7 @@ Status check(const ConfigFile& file) {
                         "/webhooks/"));
     }
     if (file.retention) TRY(check_retention(*file.retention));
+    if (file.children) TRY(check_children(*file.children));
     if (!file.runtime) return {};
     if (const auto& context = file.runtime->anthropic_context_management)
         for (const auto& limit : {context->trigger_input_tokens, context->keep_recent_tool_uses,

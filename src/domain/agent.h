@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/typed.h"
@@ -110,6 +111,15 @@ struct ToolLatency {
 };
 BOOST_DESCRIBE_STRUCT(ToolLatency, (), (tool_name, calls, total_ms, max_ms))
 
+// What a supervised child was given when it was made. It and all agents below it spend one budget.
+struct Delegation {
+    std::int64_t depth{1};  // 1: its parent is nobody's child.
+    std::int64_t tokens_max{0};
+    std::int64_t wall_ms_max{0};  // Time spent in turns.
+    friend bool operator==(const Delegation&, const Delegation&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Delegation, (), (depth, tokens_max, wall_ms_max))
+
 // Identity and control.
 struct Agent {
     AgentId agent_id;
@@ -125,16 +135,27 @@ struct Agent {
     std::optional<WorkItemId> current_work_item_id{};
     Execution execution{};
     std::vector<ActiveSkill> active_skills{};  // In the order of their last use.
+    std::optional<Delegation> delegation{};    // Of a supervised child only.
     friend bool operator==(const Agent&, const Agent&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Agent, (),
                       (agent_id, identity, booting, paused, stopped, sleep, turn_index,
                        attached_workspaces, active_workspace_entry, model_override,
-                       current_work_item_id, execution, active_skills))
+                       current_work_item_id, execution, active_skills, delegation))
 constexpr auto describe_fields(const Agent*) {
     return std::to_array<base::FieldDoc>({{.field = "booting", .has_default = true},
                                           {.field = "execution", .has_default = true},
                                           {.field = "active_skills", .has_default = true}});
+}
+
+// What the ids of supervised children begin with.
+inline constexpr std::string_view kChildPrefix = "tmp_child_";
+
+// A child that a parent made and supervises: private, and over when its task is.
+inline bool is_supervised(const Agent& agent) {
+    return agent.identity.ownership == Ownership::ParentSupervised &&
+           agent.identity.parent_agent_id.has_value() &&
+           agent.identity.delegated_from_task_id.has_value();
 }
 
 // What keeps an agent from running until its operator has it recovered. Stored apart from the
@@ -172,6 +193,10 @@ struct AgentStatistics {
     std::int64_t total_output_tokens{0};
     std::int64_t total_model_rounds{0};
     std::int64_t total_turn_ms{0};  // Time spent in turns that are closed.
+    // The same three for all agents below it, living or not: children spend their parent's budget.
+    std::int64_t delegated_tokens{0};
+    std::int64_t delegated_model_rounds{0};
+    std::int64_t delegated_turn_ms{0};
     std::optional<TokenUsage> last_turn_token_usage{};
     std::vector<ToolLatency> tool_latency{};  // At most kToolLatencyMax.
     bool fallback_active{false};              // Another model than asked gave the last answer.
@@ -186,11 +211,15 @@ BOOST_DESCRIBE_STRUCT(AgentStatistics, (),
                       (agent_id, last_turn_terminal, last_runtime_failure, last_continuation,
                        last_wake_reason, last_brief_at, total_message_count,
                        compacted_message_count, total_input_tokens, total_output_tokens,
-                       total_model_rounds, total_turn_ms, last_turn_token_usage, tool_latency,
-                       fallback_active, follow_ups_since, follow_ups, follow_up_refusal_reported))
+                       total_model_rounds, total_turn_ms, delegated_tokens, delegated_model_rounds,
+                       delegated_turn_ms, last_turn_token_usage, tool_latency, fallback_active,
+                       follow_ups_since, follow_ups, follow_up_refusal_reported))
 constexpr auto describe_fields(const AgentStatistics*) {
     return std::to_array<base::FieldDoc>(
         {{.field = "total_turn_ms", .has_default = true},
+         {.field = "delegated_tokens", .has_default = true},
+         {.field = "delegated_model_rounds", .has_default = true},
+         {.field = "delegated_turn_ms", .has_default = true},
          {.field = "fallback_active", .has_default = true},
          {.field = "follow_ups", .has_default = true},
          {.field = "follow_up_refusal_reported", .has_default = true}});

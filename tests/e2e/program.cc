@@ -107,8 +107,18 @@ Program::~Program() {
 }
 
 void Program::script(json::array rounds) {
+    script(std::move(rounds), {});
+}
+
+void Program::script(json::array rounds,
+                     const std::vector<std::pair<std::string, json::array>>& scenes) {
     const auto file = folder_ / "scenario.json";
-    write(file, base::json_text(json::object{{"rounds", std::move(rounds)}}));
+    json::object scenario{{"rounds", std::move(rounds)}};
+    json::array list;
+    for (const auto& [when, played] : scenes)
+        list.push_back(json::object{{"when", when}, {"rounds", played}});
+    if (!list.empty()) scenario["scenes"] = std::move(list);
+    write(file, base::json_text(scenario));
     environment["HOLON_MODEL"] = "scripted/" + file.string();
 }
 

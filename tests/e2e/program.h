@@ -71,6 +71,8 @@ public:
 
     // The scripted model plays these rounds from now on.
     void script(json::array rounds);
+    // The same, and other rounds for turns whose input contains the text.
+    void script(json::array rounds, const std::vector<std::pair<std::string, json::array>>& scenes);
     // A Chat Completions provider `fake` at `base_url` with its key in $FAKE_KEY; chosen as model.
     void use_server(const std::string& base_url, const std::string& key);
     void write(const std::filesystem::path& file, std::string_view text) const;

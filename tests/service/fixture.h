@@ -39,6 +39,7 @@ protected:
     std::optional<test_support::Recording> model_;
     events::Feed feed_;
     test_support::FakeTasks tasks_{*store_, loop_, loop_, ids_, feed_};
+    supervision::CleanWorktree clean_worktree_{};  // Of services that are opened from then on.
     std::optional<LocalService> service_;
 
     void SetUp() override {
@@ -67,6 +68,7 @@ protected:
              .home_of = [this](const auto& agent) { return home_ / agent.value; }},
             tasks_.host, home_);
         parts.limits = limits;
+        parts.clean_worktree = clean_worktree_;
         service_.emplace(std::move(parts));
         return *service_;
     }

@@ -8,6 +8,7 @@
 #include "flow/admission/admission.h"
 #include "flow/admission/rejoin.h"
 #include "flow/ingress/ingress.h"
+#include "tests/sim/children.h"
 
 namespace sim {
 namespace {
@@ -24,7 +25,8 @@ const std::filesystem::path& scratch() {
 
 }  // namespace
 
-Life::Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int life)
+Life::Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int life,
+           const MakeModel& make_model)
     : store_(disk.open(plan)),
       ids_(loop_, seed * 1000 + static_cast<std::uint64_t>(life)),
       processes_(loop_, world),
@@ -37,7 +39,8 @@ Life::Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int lif
               .feed = feed_,
               .supervisor = supervisor_,
               .rejoin = admission::rejoin}),
-      provider_({{"scripted/sim", std::make_shared<SimModel>(seed, loop_, world)}},
+      provider_({{"scripted/sim",
+                  make_model ? make_model(loop_) : std::make_shared<SimModel>(seed, loop_, world)}},
                 provider::Chain::Parts{loop_, loop_, ids_}),
       dispatcher_({.registry = with_tools(), .clock = loop_, .ids = ids_}),
       parts_{.store = *store_,
@@ -61,7 +64,12 @@ const tools::Registry& Life::with_tools() {
     registry_.add(builtin::enqueue());
     registry_.add(builtin::task_list(tasks_));
     registry_.add(builtin::task_output(tasks_, loop_));
+    registry_.add(builtin::task_input(tasks_));
     registry_.add(builtin::task_stop(tasks_));
+    registry_.add(builtin::spawn_agent(
+        {.workspace = {.store = *store_, .loop = loop_, .clock = loop_, .processes = processes_},
+         .limits = kChildren,
+         .home_of = [](const domain::AgentId& agent) { return scratch() / agent.value; }}));
     registry_.add(builtin::exec_command(shell_, tasks_));
     registry_.add(builtin::exec_command_batch(shell_));
     work_tools::add_all(registry_, {.store = *store_, .loop = loop_, .clock = loop_});

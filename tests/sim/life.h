@@ -18,7 +18,10 @@ namespace sim {
 class Life {
 public:
     // Each life starts later than the last one ended.
-    Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int life);
+    // `make_model`: what answers instead of SimModel.
+    using MakeModel = std::function<std::shared_ptr<provider::Provider>(base::Loop&)>;
+    Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int life,
+         const MakeModel& make_model = {});
 
     store::Store& store() { return *store_; }
 

@@ -11,12 +11,12 @@ inline constexpr std::array<std::string_view, 7> kWorkTools{
     "CompleteWorkItem", "CreateWorkItem", "GetWorkItem",   "ListWorkItems",
     "NotifyOperator",   "PickWorkItem",   "UpdateWorkItem"};
 
-inline constexpr std::array<std::string_view, 22> kOfferedTools{
+inline constexpr std::array<std::string_view, 23> kOfferedTools{
     "AgentGet",      "ApplyPatch",     "CompleteWorkItem", "CreateWorkItem",
     "Enqueue",       "ExecCommand",    "ExecCommandBatch", "GetWorkItem",
     "ListWorkItems", "NotifyOperator", "PickWorkItem",     "RunPlan",
-    "Sleep",         "TaskInput",      "TaskList",         "TaskOutput",
-    "TaskStatus",    "TaskStop",       "UpdateWorkItem",   "UseWorkspace",
-    "WebFetch",      "WebSearch"};
+    "Sleep",         "SpawnAgent",     "TaskInput",        "TaskList",
+    "TaskOutput",    "TaskStatus",     "TaskStop",         "UpdateWorkItem",
+    "UseWorkspace",  "WebFetch",       "WebSearch"};
 
 }  // namespace test_support

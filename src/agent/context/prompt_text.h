@@ -74,9 +74,9 @@ inline constexpr auto kPolicySections = std::to_array<PromptText>({
 inline constexpr PromptText kDelegatedTask{
     "delegated_task",
     "You work on one task that another agent delegated to you. Stay inside that task, delegate "
-    "nothing yourself, and end with a concise report: the outcome, the evidence, what is open. "
-    "These "
-    "limits take precedence over your default initiative."};
+    "further only what is clearly a part of its own, and end with a concise report: the outcome, "
+    "the evidence, what is open. If you cannot go on without a decision, ask for it in your last "
+    "message. These limits take precedence over your default initiative."};
 
 // For an agent that has discovered skills.
 inline constexpr PromptText kSkillUsage{

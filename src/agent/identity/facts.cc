@@ -1,6 +1,39 @@
 #include "agent/identity/facts.h"
 
+#include <algorithm>
+
 namespace identity {
+
+Spender spender_of(const domain::Agent& agent, const domain::AgentStatistics& statistics) {
+    return {.agent_id = agent.agent_id,
+            .delegation = agent.delegation,
+            .tokens = statistics.total_input_tokens + statistics.total_output_tokens +
+                      statistics.delegated_tokens,
+            .model_rounds = statistics.total_model_rounds + statistics.delegated_model_rounds,
+            .turn_ms = statistics.total_turn_ms + statistics.delegated_turn_ms};
+}
+
+std::optional<std::int64_t> delegated_tokens_left(const std::vector<Spender>& spenders) {
+    std::optional<std::int64_t> left;
+    for (const auto& spender : spenders) {
+        if (!spender.delegation) continue;
+        const std::int64_t rest = spender.delegation->tokens_max - spender.tokens;
+        left = left ? std::min(*left, rest) : rest;
+    }
+    return left;
+}
+
+base::Result<std::vector<Spender>> load_spenders(store::Tx& tx, const domain::Agent& agent,
+                                                 const domain::AgentStatistics& statistics) {
+    std::vector<Spender> spenders{spender_of(agent, statistics)};
+    std::optional<domain::Agent> above = agent;
+    while (domain::is_supervised(*above) && spenders.size() < kDepthChecked) {
+        above = TRY(tx.agent(*above->identity.parent_agent_id));
+        if (!above) break;
+        spenders.push_back(spender_of(*above, TRY(tx.statistics(above->agent_id))));
+    }
+    return spenders;
+}
 
 std::optional<base::Time> work_held_since(const domain::Agent& agent,
                                           const domain::AgentStatistics& statistics) {
@@ -36,6 +69,7 @@ base::Result<AgentFacts> load_facts(store::Tx& tx, const domain::AgentId& id) {
         }
     facts.pending_wake_hint = TRY(tx.wake_hint(id));
     facts.active_trigger = TRY(tx.active_trigger(id));
+    facts.spenders = TRY(load_spenders(tx, facts.agent, facts.statistics));
     return facts;
 }
 

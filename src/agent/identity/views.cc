@@ -200,6 +200,16 @@ json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models)
     return entry;
 }
 
+json::object child_summary(const AgentFacts& child, json::object observability) {
+    json::object entry{{"identity", identity_view(child.agent)},
+                       {"status", base::enum_name(status_of(child))},
+                       {"pending", child.pending},
+                       {"active_task_count", child.active_tasks.size()},
+                       {"observability", std::move(observability)}};
+    if (child.open_attempt) entry["current_run_id"] = child.open_attempt->run_id.value;
+    return entry;
+}
+
 json::object unreadable_list_entry(const domain::AgentId& agent, const std::string& reason,
                                    const ModelFacts& models) {
     AgentFacts facts{.agent = {.agent_id = agent, .identity = {.agent_id = agent}}};

@@ -29,6 +29,8 @@ json::object agent_state(const AgentFacts& facts);
 json::object model_state(const AgentFacts& facts, const ModelFacts& models);
 json::object agent_summary(const AgentFacts& facts, const ModelFacts& models);
 json::object agent_list_entry(const AgentFacts& facts, const ModelFacts& models);
+// ChildAgentSummary: a child as its parent's summary lists it.
+json::object child_summary(const AgentFacts& child, json::object observability);
 // An agent whose records cannot be read, shown as set aside for this reason.
 json::object unreadable_list_entry(const domain::AgentId& agent, const std::string& reason,
                                    const ModelFacts& models);

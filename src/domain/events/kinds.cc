@@ -89,7 +89,13 @@ std::vector<Kind> all_kinds() {
         kind<TaskResultReceived>(Category::Task, kVerbose),
         kind<CommandTaskTerminalPersisted>(Category::Trace),
         kind<CommandTaskRunningPersisted>(Category::Task, kDebug),
+        kind<TaskChildSpawned>(Category::Task, kVerbose),
         kind<TaskInputDelivered>(Category::Task, kDebug),
+        kind<WorktreeRetainedForReview>(Category::Workspace, kVerbose),
+        kind<WorktreeAutoCleanedUp>(Category::Workspace, kVerbose),
+        kind<WorktreeAutoCleanupFailed>(Category::Workspace, kVerbose),
+        kind<TaskWorktreeCleanupRetained>(Category::Workspace, kDebug),
+        kind<TaskWorktreeCleanupAlreadyRemoved>(Category::Workspace, kDebug),
         kind<TaskCreateRequested>(Category::Task, kDebug),
         // scheduler.h
         kind<SchedulerDecision>(Category::Runtime),

@@ -3,6 +3,7 @@
 
 #include "domain/waiting.h"
 #include "exec/tasks/decide.h"
+#include "store/store.h"
 
 namespace tasks {
 
@@ -22,6 +23,9 @@ public:
     // An earlier process left this task open: reattaches to what runs behind it, or ends the task
     // with what can still be said about it.
     virtual void resume(const domain::Task& task) = 0;
+    // Completes a record that is about to be shown with what other records say at this moment. The
+    // stored task stays as it is. Called in a transaction that reads, on any thread.
+    virtual base::Status refresh(store::Tx& /*tx*/, domain::Task& /*task*/) const { return {}; }
 };
 
 }  // namespace tasks

@@ -187,9 +187,11 @@ void Host::find(const domain::AgentId& agent, const domain::TaskId& id, TaskDone
     when_recovered([this, agent, id, done = std::move(done)]() mutable {
         committer_.load<domain::Task>(
             lifetime_,
-            [agent, id](store::Tx& tx) -> base::Result<domain::Task> {
+            [agent, id, executors = executors_](store::Tx& tx) -> base::Result<domain::Task> {
                 auto task = TRY(tx.task(id));
                 if (!task || task->agent_id != agent) return no_such_task(id);
+                if (const auto of_kind = executors.find(task->kind); of_kind != executors.end())
+                    TRY(of_kind->second->refresh(tx, *task));
                 return std::move(*task);
             },
             std::move(done));

@@ -185,8 +185,9 @@ public:
 
     // Other kinds of tasks -----------------------------------------------------------------------
     // Adds what runs behind tasks of another kind; before the first task of it is resumed or
-    // stopped. It outlives the Host.
+    // stopped. It outlives the Host, or is removed before it goes.
     void add(Executor& executor);
+    void remove(const Executor& executor) { executors_.erase(executor.kind()); }
     // The end of a task of another kind is committed.
     void has_ended(const domain::AgentId& agent, const domain::TaskId& id) {
         settled(agent, id, true);

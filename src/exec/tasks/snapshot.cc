@@ -1,6 +1,7 @@
 #include "exec/tasks/snapshot.h"
 
 #include "domain/provider.h"
+#include "exec/tasks/child_task.h"
 #include "exec/tasks/decide.h"
 #include "exec/tasks/output.h"
 #include "exec/tasks/plan_task.h"
@@ -121,8 +122,12 @@ json::object status_snapshot(const domain::Task& task) {
     if (task.parent_message_id) snapshot["parent_message_id"] = task.parent_message_id->value;
     if (is_command(task)) snapshot["command"] = command_status(task);
     if (is_plan(task)) snapshot["plan"] = plan_identity(task);
-    if (const auto supervised = supervised_by(task); supervised && supervised->child_agent_id)
-        snapshot["child_agent_id"] = supervised->child_agent_id->value;
+    if (auto supervision = child_supervision(task)) {
+        snapshot["child_agent_id"] = supervision->at("child_agent_id");
+        if (auto observed = child_detail_of(task).child_observability)
+            snapshot["child_observability"] = std::move(*observed);
+        snapshot["child_supervision"] = std::move(*supervision);
+    }
     return snapshot;
 }
 
@@ -145,6 +150,8 @@ json::object output_snapshot(const domain::Task& task) {
         detail.exit_status ? json::value(*detail.exit_status) : json::value(nullptr);
     if (const auto artifact = failure_artifact(task))
         snapshot["failure_artifact"] = base::to_json(*artifact);
+    if (auto supervision = child_supervision(task))
+        snapshot["child_supervision"] = std::move(*supervision);
     return snapshot;
 }
 

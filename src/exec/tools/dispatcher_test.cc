@@ -19,7 +19,7 @@ protected:
         auto tool = std::make_unique<FakeTool>("EchoText");
         tool_ = tool.get();
         registry_.add(std::move(tool));
-        auto creator = std::make_unique<FakeTool>("SpawnAgent", Family::AgentCreation);
+        auto creator = std::make_unique<FakeTool>("Expand", Family::AuthorityExpanding);
         creator->spec_to_change().repeatable = true;
         creator_ = creator.get();
         registry_.add(std::move(creator));
@@ -123,9 +123,8 @@ TEST_F(DispatcherTest, RefusesAToolThatDoesNotExistAndNamesTheNearest) {
                          .details = json::object{{"tool_name", "EchoTxt"}},
                          .recovery_hint = "Did you mean EchoText? Use only the tools offered."}));
     // A tool the profile lacks is not suggested.
-    EXPECT_EQ(
-        dispatcher_->refuse(call("SpawnAgents", {}), ProfilePreset::PrivateChild)->recovery_hint,
-        "Use only the tools offered in this round.");
+    EXPECT_EQ(dispatcher_->refuse(call("Expands", {}), ProfilePreset::PrivateChild)->recovery_hint,
+              "Use only the tools offered in this round.");
 }
 
 TEST_F(DispatcherTest, ShowsOnlyTheBeginningOfAForeignName) {
@@ -135,13 +134,13 @@ TEST_F(DispatcherTest, ShowsOnlyTheBeginningOfAForeignName) {
 }
 
 TEST_F(DispatcherTest, RefusesAFamilyThatTheProfileLacks) {
-    const auto spawn = call("SpawnAgent", {{"text", "hi"}});
+    const auto spawn = call("Expand", {{"text", "hi"}});
     EXPECT_EQ(dispatcher_->refuse(spawn, ProfilePreset::PublicNamed), std::nullopt);
     EXPECT_EQ(dispatcher_->refuse(spawn, ProfilePreset::PrivateChild),
               (ToolError{.kind = "unsupported_agent_profile_capability",
-                         .message = "This agent's profile does not include SpawnAgent.",
-                         .details = json::object{{"tool_name", "SpawnAgent"},
-                                                 {"required_family", "agent_creation"},
+                         .message = "This agent's profile does not include Expand.",
+                         .details = json::object{{"tool_name", "Expand"},
+                                                 {"required_family", "authority_expanding"},
                                                  {"profile_preset", "private_child"}},
                          .recovery_hint =
                              "Ask an agent whose profile has this family, or do without it."}));

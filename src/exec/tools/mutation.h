@@ -12,6 +12,7 @@
 
 #include "domain/agent.h"
 #include "domain/message.h"
+#include "exec/tasks/child_task.h"
 
 namespace tools {
 
@@ -67,6 +68,30 @@ struct WorkspaceUse {
     static constexpr bool kNeedsVisibleResult = true;
     domain::WorkspaceEntry entry;
     friend bool operator==(const WorkspaceUse&, const WorkspaceUse&) = default;
+};
+// A private child agent is made, with the task by which this agent supervises it.
+struct SpawnChild {
+    domain::TaskId task_id;
+    domain::Agent child;
+    std::string initial_message;
+    tasks::WorkspaceMode workspace_mode{tasks::WorkspaceMode::Inherit};
+    std::optional<tasks::ChildWorktree> worktree{};
+    // Children alive below the agent at the top, this one included, may be so many.
+    domain::AgentId top;
+    std::int64_t tree_alive_max{0};
+    friend bool operator==(const SpawnChild&, const SpawnChild&) = default;
+};
+// A named agent is made, or found, and may receive a first message.
+struct SpawnNamed {
+    domain::Agent agent;
+    std::optional<std::string> initial_message{};
+    friend bool operator==(const SpawnNamed&, const SpawnNamed&) = default;
+};
+// What a parent has to say to the child that this task supervises.
+struct ChildInput {
+    domain::TaskId task_id;
+    std::string text;
+    friend bool operator==(const ChildInput&, const ChildInput&) = default;
 };
 // domain::SleepRequest is another: the turn ends and the agent sleeps.
 

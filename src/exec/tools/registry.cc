@@ -77,8 +77,8 @@ bool grants(domain::ProfilePreset profile, Family family) {
         case Family::LocalEnvironment:
         case Family::Web:
         case Family::OperatorNotification:
+        case Family::AgentCreation:  // How deep agents may delegate is a limit of its own.
             return true;
-        case Family::AgentCreation:
         case Family::AuthorityExpanding:
             return profile == domain::ProfilePreset::PublicNamed;
     }

@@ -73,7 +73,7 @@ TEST(Registry, ExposesWhatTheProfileGrants) {
     EXPECT_EQ(names(registry.exposed(ProfilePreset::PublicNamed)),
               (std::vector<std::string>{"Zebra", "Local", "Web", "Spawn", "Expand", "Notify"}));
     EXPECT_EQ(names(registry.exposed(ProfilePreset::PrivateChild)),
-              (std::vector<std::string>{"Zebra", "Local", "Web", "Notify"}));
+              (std::vector<std::string>{"Zebra", "Local", "Web", "Spawn", "Notify"}));
 }
 
 TEST(Registry, DoesNotOfferModelsWhatOnlyPlansName) {

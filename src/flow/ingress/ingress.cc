@@ -134,6 +134,7 @@ bool is_allowed(domain::MessageKind kind, const domain::Origin& origin) {
     };
     const bool by_operator = from(std::type_identity<domain::OperatorOrigin>{});
     const bool by_system = from(std::type_identity<domain::SystemOrigin>{});
+    const bool by_task = from(std::type_identity<domain::TaskOrigin>{});
     switch (kind) {
         case Kind::OperatorPrompt:
             return by_operator;
@@ -146,13 +147,14 @@ bool is_allowed(domain::MessageKind kind, const domain::Origin& origin) {
         case Kind::TimerTick:
             return from(std::type_identity<domain::TimerOrigin>{});
         case Kind::SystemTick:
-        case Kind::InternalFollowup:
         case Kind::BriefAck:
         case Kind::BriefResult:
             return by_system;
+        case Kind::InternalFollowup:  // Of the agent itself, or between a parent and its child.
+            return by_system || by_task;
         case Kind::TaskResult:
         case Kind::TaskStatus:
-            return from(std::type_identity<domain::TaskOrigin>{});
+            return by_task;
         case Kind::Control:
             return by_operator || by_system;
     }

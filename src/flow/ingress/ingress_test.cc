@@ -160,7 +160,7 @@ TEST(Ingress, TakesEachKindFromItsOwnOriginsOnly) {
         {K::TimerTick, "....x.."},      {K::SystemTick, ".....x."},
         {K::TaskResult, "......x"},     {K::TaskStatus, "......x"},
         {K::Control, "x....x."},        {K::BriefAck, ".....x."},
-        {K::BriefResult, ".....x."},    {K::InternalFollowup, ".....x."}};
+        {K::BriefResult, ".....x."},    {K::InternalFollowup, ".....xx"}};
     ASSERT_EQ(table.size(), base::typed::type_of<K>().names.size());
     for (const auto& [kind, row] : table)
         for (std::size_t i = 0; i < origins().size(); ++i) {

@@ -39,18 +39,34 @@ Choice choose(const identity::AgentFacts& facts, const RoundBudget& budget) {
     if (facts.agent.booting) return Idle{"the agent is booting"};
     if (facts.open_attempt) return Idle{"a turn is open"};
     if (facts.pending == 0) return Idle{std::string(kNothingQueued)};
-    const auto& used = facts.statistics;
     const auto& limits = budget.limits;
-    const Bound rounds = rest_of(limits.agent_rounds, used.total_model_rounds);
-    if (is_spent(rounds))
-        return suspend("runtime.max_agent_rounds", *limits.agent_rounds, "model rounds");
-    const Bound tokens =
-        rest_of(limits.agent_tokens, used.total_input_tokens + used.total_output_tokens);
-    if (is_spent(tokens))
-        return suspend("runtime.max_agent_tokens", *limits.agent_tokens, "tokens");
-    const Bound wall_ms = rest_of(limits.agent_wall_ms, used.total_turn_ms);
-    if (is_spent(wall_ms))
-        return suspend("runtime.max_agent_wall_ms", *limits.agent_wall_ms, "ms spent in turns");
+    Bound rounds;
+    Bound tokens;
+    Bound wall_ms;
+    // What a child does is paid by it and by everyone above it; the smallest budget decides.
+    for (const auto& used : facts.spenders) {
+        const Bound its_rounds = rest_of(limits.agent_rounds, used.model_rounds);
+        if (is_spent(its_rounds))
+            return suspend("runtime.max_agent_rounds", *limits.agent_rounds, "model rounds");
+        Bound its_tokens = rest_of(limits.agent_tokens, used.tokens);
+        if (is_spent(its_tokens))
+            return suspend("runtime.max_agent_tokens", *limits.agent_tokens, "tokens");
+        Bound its_wall_ms = rest_of(limits.agent_wall_ms, used.turn_ms);
+        if (is_spent(its_wall_ms))
+            return suspend("runtime.max_agent_wall_ms", *limits.agent_wall_ms, "ms spent in turns");
+        if (const auto& given = used.delegation) {
+            its_tokens = least(its_tokens, given->tokens_max - used.tokens);
+            if (is_spent(its_tokens))
+                return suspend("children.max_tree_tokens", given->tokens_max, "tokens");
+            its_wall_ms = least(its_wall_ms, given->wall_ms_max - used.turn_ms);
+            if (is_spent(its_wall_ms))
+                return suspend("children.max_tree_wall_ms", given->wall_ms_max,
+                               "ms spent in turns");
+        }
+        rounds = least(rounds, its_rounds);
+        tokens = least(tokens, its_tokens);
+        wall_ms = least(wall_ms, its_wall_ms);
+    }
     const Bound left = rest_of(budget.rounds_total, budget.rounds_used);
     if (is_spent(left)) return Idle{std::string(kBudgetSpent)};
     const Bound most = least(least(turn::kRoundsMax, limits.turn_rounds), least(rounds, left));

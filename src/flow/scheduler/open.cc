@@ -18,6 +18,7 @@
 #include "flow/scheduler/hints.h"
 #include "flow/scheduler/timers/timers.h"
 #include "flow/scheduler/triggers.h"
+#include "flow/supervision/supervision.h"
 #include "flow/turn/apply.h"
 #include "flow/work_items/reminders.h"
 #include "flow/work_items/work_items.h"
@@ -320,9 +321,17 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
             return Outcome{Ticked{}};
     }
     const Choice choice = choose(facts, input.budget);
-    if (const auto* rest = std::get_if<Idle>(&choice)) return Outcome{*rest};
-    if (const auto* spent = std::get_if<Suspend>(&choice))
-        return suspend(log, std::move(facts), *spent);
+    if (const auto* rest = std::get_if<Idle>(&choice)) {
+        TRY(supervision::settle(log, facts));
+        return Outcome{*rest};
+    }
+    if (const auto* spent = std::get_if<Suspend>(&choice)) {
+        if (!domain::is_supervised(facts.agent)) return suspend(log, std::move(facts), *spent);
+        // A child that has used up what it was given is over as soon as its own tasks are; its
+        // parent decides what follows.
+        TRY(supervision::settle(log, facts, spent->text));
+        return Outcome{Idle{spent->text}};
+    }
     if (!input.has_prompt) {  // Nothing was queued when it was prepared.
         if (TRY(log.tx().next_message(agent_id))) return Outcome{Ticked{}};
         return Outcome{Idle{std::string(kNothingQueued)}};

@@ -7,6 +7,7 @@
 #include "flow/admission/rejoin.h"
 #include "flow/queue/queue.h"
 #include "flow/queue/waits.h"
+#include "flow/supervision/supervision.h"
 #include "flow/turn/decide/interject.h"
 #include "flow/turn/decide/settle.h"
 #include "record/briefs/briefs.h"
@@ -122,6 +123,9 @@ base::Result<Facts> load(store::Tx& tx, const domain::RunId& run) {
     if (const auto* tools = std::get_if<domain::AwaitingTools>(&facts.attempt.state))
         facts.executions = TRY(tx.tool_executions(run, tools->round));
     facts.interjections = TRY(waiting_interjections(tx, facts.agent.agent_id));
+    if (domain::is_supervised(facts.agent))
+        facts.delegated_tokens_left = identity::delegated_tokens_left(
+            TRY(identity::load_spenders(tx, facts.agent, facts.statistics)));
     return facts;
 }
 
@@ -209,7 +213,10 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
     if (completed && step.attempt.sleep_request)
         TRY(sleep(log, step.agent, *step.attempt.sleep_request, trust_passed_on(facts.message)));
     TRY(tx.put_agent(step.agent));
-    if (step.statistics) TRY(tx.put_statistics(*step.statistics));
+    if (step.statistics) {
+        TRY(tx.put_statistics(*step.statistics));
+        TRY(supervision::charge(tx, step.agent, facts.statistics, *step.statistics));
+    }
     return step.closed() ? record_closed(log, step.agent) : base::Status{};
 }
 

@@ -17,7 +17,7 @@ std::vector<std::string> offered(const domain::Agent& agent) {
         tool->spec_to_change().risk = risk;
         registry.add(std::move(tool));
     };
-    add("Create", tools::Family::AgentCreation, domain::RiskLevel::Writes);
+    add("Create", tools::Family::AuthorityExpanding, domain::RiskLevel::Writes);
     add("Patch", tools::Family::LocalEnvironment, domain::RiskLevel::Writes);
     add("Run", tools::Family::LocalEnvironment, domain::RiskLevel::Commands);
     std::vector<std::string> names;

@@ -103,6 +103,7 @@ TEST(EncodeInput, AFreeformPatchAndItsResultGoOutAsCustomItems) {
     EXPECT_EQ(base::string_at(items.at(8), "type"), "function_call_output");
 }
 
+// contract: REPO-04
 TEST(EncodeTools, APatchToolIsFreeTextUnderAGrammarWhereThatExists) {
     const auto tools = encode_tools({kRun, kPatch}, PatchForm::Freeform).value();
     EXPECT_EQ(base::string_at(tools.at(0), "type"), "function");

@@ -83,11 +83,37 @@ std::string named_work_item(const Request& request) {
     return blocks.empty() ? "" : first_work_item(blocks.back().text);
 }
 
+constexpr std::string_view kTask = "$task";
+constexpr std::size_t kTaskIdChars = 36;
+
+// Hex digits in groups of 8, 4, 4, 4 and 12.
+bool is_task_id(std::string_view text) {
+    for (std::size_t i = 0; i < kTaskIdChars; ++i) {
+        const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (is_dash ? text[i] != '-' : !std::string_view("0123456789abcdef").contains(text[i]))
+            return false;
+    }
+    return true;
+}
+
+std::string named_task(const Request& request) {
+    const auto& blocks = request.frame.context_blocks;
+    const std::string_view text = blocks.empty() ? std::string_view() : blocks.back().text;
+    const auto body = text.find("\n\n");  // The labels of the message name others, too.
+    for (std::size_t at = body == text.npos ? 0 : body; at + kTaskIdChars <= text.size(); ++at)
+        if (is_task_id(text.substr(at, kTaskIdChars)))
+            return std::string(text.substr(at, kTaskIdChars));
+    return "";
+}
+
 json::value filled_in(json::value input, const Request& request) {
     if (!input.is_object()) return input;
-    for (auto& member : input.get_object())
-        if (member.value().is_string() && member.value().get_string() == kWorkItem)
-            member.value() = named_work_item(request);
+    for (auto& member : input.get_object()) {
+        if (!member.value().is_string()) continue;
+        if (member.value().get_string() == kWorkItem) member.value() = named_work_item(request);
+        if (member.value().is_string() && member.value().get_string() == kTask)
+            member.value() = named_task(request);
+    }
     return input;
 }
 
@@ -110,18 +136,41 @@ Reply reply_of(const Round& round, const Request& request, std::size_t number) {
 
 }  // namespace
 
+namespace {
+
+// The scene that is played; none: the rounds of the scenario itself.
+const Scene* scene_of(const Scenario& scenario, const Request& request) {
+    const auto& blocks = request.frame.context_blocks;
+    if (blocks.empty()) return nullptr;
+    const auto found = std::ranges::find_if(scenario.scenes, [&](const Scene& scene) {
+        return blocks.back().text.contains(scene.when);
+    });
+    return found == scenario.scenes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::size_t round_index(const Scenario& scenario, const Request& request) {
     const std::size_t answered = answered_rounds(request);
+    std::size_t before = 0;
+    if (const auto* scene = scene_of(scenario, request)) {
+        before = scenario.rounds.size();
+        for (const auto* earlier = scenario.scenes.data(); earlier != scene; ++earlier)
+            before += earlier->rounds.size();
+        return before + std::min(answered, scene->rounds.size());
+    }
     return scenario.loop ? answered % scenario.rounds.size() : answered;
 }
 
 Played play(const Scenario& scenario, const Request& request, std::int64_t faults_given) {
     const std::size_t number = answered_rounds(request) + 1;
-    const std::size_t index = round_index(scenario, request);
-    if (index >= scenario.rounds.size())
+    const auto* scene = scene_of(scenario, request);
+    const auto& rounds = scene ? scene->rounds : scenario.rounds;
+    const std::size_t index = scene ? number - 1 : round_index(scenario, request);
+    if (index >= rounds.size())
         return {
             std::unexpected(contract_failure(fmt::format("the scenario has no round {}", number)))};
-    const Round& round = scenario.rounds[index];
+    const Round& round = rounds[index];
     const std::chrono::milliseconds delay(round.delay_ms);
     if (round.expect) {
         if (auto failure = unmet(*round.expect, request, number))

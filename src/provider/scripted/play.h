@@ -16,7 +16,8 @@ struct Played {
 };
 
 // The place in the scenario that `request` asks for: one round for each AssistantTurn it already
-// holds, so the same request gets the same answer after a restart. May be past the end.
+// holds, so the same request gets the same answer after a restart. May be past the end. The rounds
+// of scenes are counted on behind those of the scenario.
 std::size_t round_index(const Scenario& scenario, const Request& request);
 
 // What `request` is answered with when this round's fault was given `faults_given` times before.

@@ -85,6 +85,32 @@ TEST(Play, AFaultComesAsOftenAsItSaysThenTheRoundSucceeds) {
     EXPECT_EQ(play(scenario, after(0), 2), (Played{said("one"), std::chrono::milliseconds(5)}));
 }
 
+TEST(Play, ASceneAnswersTheTurnsWhoseInputFits) {
+    Scenario scenario{{Round{.text = "one"}, Round{.text = "two"}}};
+    scenario.scenes = {{.when = "parser", .rounds = {Round{.text = "p1"}, Round{.text = "p2"}}},
+                       {.when = "pars", .rounds = {Round{.text = "never"}}}};
+    auto about = after(1);
+    about.frame.context_blocks = {{.text = "the parser"}, {.text = "fix the parser"}};
+    EXPECT_EQ(play(scenario, about, 0), Played{said("p2")});
+    EXPECT_EQ(round_index(scenario, about), 3U);
+    about.frame.context_blocks.back().text = "something else";
+    EXPECT_EQ(play(scenario, about, 0), Played{said("two")});
+    about.frame.context_blocks.back().text = "parser";
+    about.conversation = after(2).conversation;
+    EXPECT_FALSE(play(scenario, about, 0).outcome.has_value());
+}
+
+TEST(Play, ATaskThatTheInputNamesCanBeUsedInACall) {
+    const Scenario scenario{
+        {Round{.tool_calls = {{.name = "TaskStop", .input = {{"task_id", "$task"}}}}}}};
+    auto request = after(0);
+    request.frame.context_blocks = {{.text = "[m:01c0379d-3c00-7000-a245-bd5fbb686f68]\n\nTask "
+                                             "01c0379d-3c00-700d-b8bc-fc057e745a63 is over"}};
+    const auto played = play(scenario, request, 0);
+    const auto& call = std::get<domain::ToolUseBlock>(played.outcome->blocks.at(0));
+    EXPECT_EQ(base::string_at(call.input, "task_id"), "01c0379d-3c00-700d-b8bc-fc057e745a63");
+}
+
 TEST(Play, UsageIsTotalled) {
     const Scenario scenario{{Round{.usage = ScriptedUsage{10, 5}, .cache_usage = {{4, 0}}}}};
     const auto played = play(scenario, after(0), 0);

@@ -34,6 +34,11 @@ base::Status check_round(const Round& round, std::size_t index) {
     return {};
 }
 
+base::Status check_rounds(const std::vector<Round>& rounds) {
+    for (std::size_t i = 0; i < rounds.size(); ++i) TRY(check_round(rounds[i], i));
+    return {};
+}
+
 }  // namespace
 
 base::Result<Scenario> parse_scenario(std::string_view text) {
@@ -41,9 +46,12 @@ base::Result<Scenario> parse_scenario(std::string_view text) {
     auto scenario = TRY(base::from_json<Scenario>(document, base::Unknown::Reject));
     if (scenario.rounds.empty())
         return base::fail(ErrorCode::InvalidInput, "/rounds: expected at least one round");
-    for (std::size_t i = 0; i < scenario.rounds.size(); ++i) {
-        if (auto checked = check_round(scenario.rounds[i], i); !checked)
-            return std::unexpected(std::move(checked).error());
+    TRY(check_rounds(scenario.rounds));
+    for (const auto& scene : scenario.scenes) {
+        if (scene.when.empty() || scene.rounds.empty())
+            return base::fail(ErrorCode::InvalidInput,
+                              "/scenes: expected `when` and at least one round in each");
+        TRY(check_rounds(scene.rounds));
     }
     return scenario;
 }

@@ -24,7 +24,8 @@ inline constexpr std::int64_t kScenarioDelayMsMax = 60 * 60 * 1000;
 struct ScriptedCall {
     std::string name;
     // The text "$work_item" in it becomes the id of a work item: the first that the last results
-    // name, else the first that the last block of the prompt names.
+    // name, else the first that the last block of the prompt names. "$task" becomes the first id of
+    // a task in that block.
     json::value input = json::object();
     std::optional<std::string> id{};  // Made up from round and place when absent.
     friend bool operator==(const ScriptedCall&, const ScriptedCall&) = default;
@@ -82,14 +83,25 @@ constexpr auto describe_fields(const Round*) {
                                           {.field = "delay_ms", .has_default = true}});
 }
 
+// Other rounds for the turns of one agent or message, when several share a scenario.
+struct Scene {
+    std::string when;  // Part of the last block of the prompt: the current input.
+    std::vector<Round> rounds;
+    friend bool operator==(const Scene&, const Scene&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Scene, (), (when, rounds))
+
 struct Scenario {
     std::vector<Round> rounds;
     bool loop{false};  // After the last round comes the first.
+    // The first that fits is played instead of `rounds`. It does not loop.
+    std::vector<Scene> scenes{};
     friend bool operator==(const Scenario&, const Scenario&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Scenario, (), (rounds, loop))
+BOOST_DESCRIBE_STRUCT(Scenario, (), (rounds, loop, scenes))
 constexpr auto describe_fields(const Scenario*) {
-    return std::to_array<base::FieldDoc>({{.field = "loop", .has_default = true}});
+    return std::to_array<base::FieldDoc>(
+        {{.field = "loop", .has_default = true}, {.field = "scenes", .has_default = true}});
 }
 
 // Unknown members are errors that name the nearest known one; so are empty scenarios and counts or

@@ -44,7 +44,8 @@ base::Status publish(events::Log& log, const domain::Agent& agent,
     TRY(log.tx().append_brief(brief));
     statistics.last_brief_at = brief.created_at;
     TRY(log.append(agent.agent_id, domain::events::BriefCreated{brief}));
-    return deliver(log, brief);
+    // What a child says reaches its parent.
+    return domain::is_supervised(agent) ? base::Status{} : deliver(log, brief);
 }
 
 domain::Brief ack(const domain::Agent& agent, const domain::Message& message) {

@@ -56,6 +56,22 @@ LocalService::LocalService(LocalParts parts)
                       },
                   .boot = [this](const domain::AgentId& agent) { return control_.boot(agent); },
                   .token_hash_of = capabilities_.token_hash_of()}),
+      child_tasks_({.store = parts_.turn.store,
+                    .loop = parts_.turn.loop,
+                    .clock = parts_.turn.clock,
+                    .ids = parts_.turn.ids,
+                    .feed = parts_.turn.feed,
+                    .tasks = parts_.tasks,
+                    .wake = [this](const domain::AgentId& agent) { scheduler_.wake(agent); },
+                    .wake_named =
+                        [this](const domain::AgentId& agent) {
+                            if (is_resident_) scheduler_.wake(agent);
+                        },
+                    .halt =
+                        [this](const domain::AgentId& agent, const std::string& reason) {
+                            scheduler_.halt(agent, reason, turn::StopKind::Interrupt);
+                        },
+                    .clean_worktree = parts_.clean_worktree}),
       reads_({.transactions = transactions_,
               .turn = parts_.turn,
               .models = parts_.models,
@@ -111,8 +127,10 @@ void LocalService::connect() {
     transactions_.on_fault = [this](const base::Error& error) { health_.report_fault(error); };
     scheduler_.on_idle = [this](const domain::AgentId& agent, const std::string& reason) {
         runs_.idle(agent, reason);
+        if (agent.value.starts_with(domain::kChildPrefix)) runs_.child_idle(agent);
     };
     scheduler_.on_stuck = [this](const domain::AgentId& agent, const base::Error& error) {
+        if (agent.value.starts_with(domain::kChildPrefix)) child_tasks_.check(agent);
         if (runs_.stuck(agent, error)) return;
         base::log_error("agent {} is stuck for now: {}", agent, error.message);
     };
@@ -164,6 +182,13 @@ void LocalService::start(std::function<void()> ready) {
 void LocalService::drain(std::function<void()> done) {
     transactions_.post(
         [this, done = std::move(done)]() mutable { scheduler_.drain(std::move(done)); });
+}
+
+base::Status LocalService::make_home(const domain::AgentId& agent,
+                                     const std::string& template_name) {
+    auto home = TRY(control_.make_home(agent, template_name));
+    home.keep();
+    return {};
 }
 
 void LocalService::wake_up(const domain::AgentId& agent) {

@@ -13,6 +13,7 @@
 
 #include "agent/homes/homes.h"
 #include "agent/identity/agent_lock.h"
+#include "flow/supervision/child_tasks.h"
 #include "service/local/agents/control.h"
 #include "service/local/agents/deliveries.h"
 #include "service/local/agents/deltas.h"
@@ -48,6 +49,7 @@ struct LocalParts {
     std::filesystem::path holon_home{};
     skills::Fetch fetch{};
     std::string github_api{skills::kGithubApi};
+    supervision::CleanWorktree clean_worktree{};
 };
 
 class LocalService final : public Service {
@@ -305,6 +307,9 @@ public:
         return control_.detach_workspace(agent, workspace_id, caller);
     }
 
+    // Makes the home of an agent that is about to be stored, from a template. Blocks; any thread.
+    base::Status make_home(const domain::AgentId& agent, const std::string& template_name);
+
     // Something waits in the agent's queue. Any thread.
     void wake_up(const domain::AgentId& agent);
 
@@ -319,6 +324,7 @@ private:
     homes::Homes homes_;
     Health health_;
     scheduler::Scheduler scheduler_;
+    supervision::ChildTasks child_tasks_;
     LocalReads reads_;
     LocalControl control_;
     LocalSkills skills_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "agent/children/decide.h"
 #include "agent/workspace/moves.h"
 #include "agent/workspace/workspace.h"
 #include "base/text.h"
@@ -59,6 +60,21 @@ bool is_elsewhere(const RunRequest& request, const domain::WorkspaceEntry& works
         if (std::ranges::mismatch(canonical, here).in1 == canonical.end()) return false;
     }
     return true;
+}
+
+// Will the task end by itself? A run does not wait for an operator's decision, nor for a child that
+// waits for a timer, an event or an answer: this process brings none of them about.
+base::Result<bool> is_under_way(store::Tx& tx, const domain::Task& task) {
+    if (tasks::is_put_off(task)) return false;
+    const auto supervised = tasks::supervised_by(task);
+    if (!supervised || !supervised->child_agent_id) return true;
+    if (!TRY(tx.agent(*supervised->child_agent_id))) return true;
+    auto child = TRY(identity::load_facts(tx, *supervised->child_agent_id));
+    for (const auto& own : child.active_tasks)
+        if (TRY(is_under_way(tx, own))) return true;
+    const bool has_tasks = !child.active_tasks.empty();
+    child.active_tasks.clear();
+    return has_tasks ? child.open_attempt || child.pending > 0 : !children::is_resting(child);
 }
 
 }  // namespace
@@ -336,7 +352,9 @@ void LocalRuns::load_left(const RunPtr& run, std::function<void(const Left&)> th
                 left.has_others = others > 0;
                 left.has_own = others < pending;
             }
-            left.has_tasks = !std::ranges::all_of(TRY(tx.active_tasks(agent)), tasks::is_put_off);
+            left.is_running = TRY(tx.open_attempt_of(agent)).has_value();
+            for (const auto& task : TRY(tx.active_tasks(agent)))
+                left.has_tasks = left.has_tasks || TRY(is_under_way(tx, task));
             return left;
         },
         lifetime_.guard([this, run, then = std::move(then)](const base::Result<Left>& left) {
@@ -352,11 +370,34 @@ void LocalRuns::idle(const domain::AgentId& agent, const std::string& reason) {
     if (reason != scheduler::kNothingQueued || !run->request.wait_for_tasks)
         return end(run, reason, {});
     load_left(run, [this, run, reason](const Left& left) {
+        if (left.is_running) return;  // It is asked again when the turn has closed.
         // A result may have come since the scheduler checked the queue.
         if (left.has_own || left.has_others) return parts_.scheduler.wake(run->agent);
         if (left.has_tasks) return;  // Its result wakes the agent.
         end(run, reason, {});
     });
+}
+
+void LocalRuns::child_idle(const domain::AgentId& child) {
+    using Above = std::vector<domain::AgentId>;
+    parts_.transactions.load<Above>(
+        [child](store::Tx& tx) -> base::Result<Above> {
+            Above above;
+            const auto agent = TRY(tx.agent(child));
+            if (!agent) return above;
+            for (const auto& one :
+                 TRY(identity::load_spenders(tx, *agent, TRY(tx.statistics(child)))))
+                if (one.agent_id != child) above.push_back(one.agent_id);
+            return above;
+        },
+        lifetime_.guard([this](const base::Result<Above>& above) {
+            if (!above) return;
+            for (const auto& agent : *above) {
+                const auto run = of_agent(agent);
+                if (run && run->request.wait_for_tasks)
+                    idle(agent, std::string(scheduler::kNothingQueued));
+            }
+        }));
 }
 
 // An agent that others keep busy never sleeps, so a run of the daemon ends with its own work.

@@ -51,6 +51,8 @@ public:
 
     // What the scheduler reports. On the loop.
     void idle(const domain::AgentId& agent, const std::string& reason);
+    // Nothing happens for this child right now: the run of an agent above it may be over.
+    void child_idle(const domain::AgentId& child);
     // True when a run has received the error.
     bool stuck(const domain::AgentId& agent, const base::Error& error);
 
@@ -64,6 +66,7 @@ private:
         bool has_own{false};      // Messages of the run are pending.
         bool has_others{false};   // Other messages are.
         bool has_tasks{false};
+        bool is_running{false};  // A turn is open.
     };
 
     base::Result<domain::AgentId> name_agent(const RunRequest& request) const;

@@ -41,6 +41,11 @@ std::string render_agent(const results::Envelope& envelope) {
             at("/execution/execution_root") + ", cwd " + at("/execution/cwd");
     text += "\nTokens: " + at("/token_usage/total/total_tokens") + " in " +
             at("/token_usage/total_model_rounds") + " rounds";
+    const auto* children = base::find(agent, "active_children");
+    if (!children || !children->is_array()) return text;
+    for (const auto& child : children->get_array())
+        text += fmt::format("\nChild: {}, {}", base::string_at(child.at("identity"), "agent_id"),
+                            base::string_at(child.at("observability"), "phase"));
     return text;
 }
 

@@ -33,7 +33,8 @@ TEST_F(SleepTest, RestsUntilWokenWithoutADuration) {
                                                    {"duration_ms", nullptr}}));
 }
 
-// contract: SLEEP-19
+// IDENT-42 as ruling 27 has it: 0 is accepted and means no duration.
+// contract: SLEEP-19, IDENT-42
 TEST_F(SleepTest, TakesZeroForNoDuration) {
     const auto zero = run("Sleep", {{"duration_ms", 0}});
     const auto omitted = run("Sleep", json::object{});

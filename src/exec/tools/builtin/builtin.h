@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "config/agents/children.h"
 #include "exec/tasks/host.h"
 #include "exec/tools/builtin/commands/shell.h"
 #include "exec/tools/tool.h"
@@ -39,6 +40,21 @@ struct WorkspaceParts {
         [](const domain::AgentId&) { return domain::Execution{}; };
 };
 std::unique_ptr<tools::Tool> use_workspace(WorkspaceParts parts);
+
+struct SpawnParts {
+    WorkspaceParts workspace;
+    config::Children limits{};
+    std::function<std::filesystem::path(const domain::AgentId&)> home_of =
+        [](const domain::AgentId&) { return std::filesystem::path(); };
+    // Makes the home of a new agent from a template; without one the runtime completes it when the
+    // agent first runs. Blocks; any thread.
+    std::function<base::Status(const domain::AgentId&, const std::string& template_name)>
+        make_home = [](const domain::AgentId&, const std::string&) {
+            return base::Status(
+                base::fail(base::ErrorCode::Unavailable, "there are no templates here"));
+        };
+};
+std::unique_ptr<tools::Tool> spawn_agent(SpawnParts parts);
 
 // Runs one command to its end, for a tool of another name. It never becomes a task.
 std::shared_ptr<tools::Running> start_command(Shell& shell, CommandSpec spec, std::string tool,

@@ -73,6 +73,7 @@ TEST_F(CatalogueTest, DescribesEachParameterInItsTrueShape) {
         {"ApplyPatch", {"patch"}},
         {"ExecCommand", {"cmd"}},
         {"ExecCommandBatch", {"items"}},
+        {"SpawnAgent", {}},
         {"UseWorkspace", {}}};
     std::map<std::string, std::vector<std::string>> found;
     for (const auto* spec : registry_.all()) {
@@ -106,10 +107,10 @@ TEST_F(CatalogueTest, OffersNoToolsForReadingFilesBesideTheShell) {
     std::vector<std::string> names;
     for (const auto* spec : registry_.exposed(domain::ProfilePreset::PublicNamed))
         names.push_back(spec->name);
-    EXPECT_EQ(names,
-              (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "TaskList", "TaskStatus",
-                                        "TaskInput", "TaskOutput", "TaskStop", "ApplyPatch",
-                                        "ExecCommand", "ExecCommandBatch", "UseWorkspace"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"Sleep", "AgentGet", "Enqueue", "TaskList",
+                                               "TaskStatus", "TaskInput", "TaskOutput", "TaskStop",
+                                               "ApplyPatch", "ExecCommand", "ExecCommandBatch",
+                                               "UseWorkspace", "SpawnAgent"}));
 }
 
 // contract: EXEC-11
@@ -120,6 +121,7 @@ TEST_F(CatalogueTest, ShowsNobodyWhoElseUsesAWorkspace) {
     }
 }
 
+// contract: REPO-05
 TEST_F(CatalogueTest, TakesAPatchAsOneString) {
     EXPECT_EQ(base::json_text(registry_.find("ApplyPatch")->spec().input_schema),
               R"({"type":"object","properties":{"patch":{"type":"string","description":)"
@@ -127,7 +129,7 @@ TEST_F(CatalogueTest, TakesAPatchAsOneString) {
               R"(context.","minLength":1}},"required":["patch"],"additionalProperties":false})");
 }
 
-// contract: ENV-01, ENV-02, ENV-03, ENV-09, TERR-01, CMD-01
+// contract: ENV-01, ENV-02, ENV-03, ENV-09, TERR-01, CMD-01, IDENT-43
 TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
     const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
     const std::string task = long_task();
@@ -143,7 +145,9 @@ TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
         {"ApplyPatch", {{{"patch", patch}}, {{"patch", "nonsense"}}}},
         {"ExecCommand", {{{"cmd", "true"}}, {{"cmd", "true"}, {"workdir", "/"}}}},
         {"ExecCommandBatch", {{{"items", {{{"cmd", "true"}}}}}, {{"items", json::array{}}}}},
+        {"SpawnAgent", {{{"initial_message", "go"}}, json::object{}}},
         {"UseWorkspace", {{{"path", "."}}, {{"path", "none"}}}}};
+    save({.agent_id = {"default"}});
     ASSERT_EQ(calls.size(), registry_.all().size());
     for (const auto& [tool, args] : calls)
         for (const bool good : {true, false}) {
@@ -161,6 +165,11 @@ TEST_F(CatalogueTest, GivesEverySuccessAndFailureOfEveryToolTheSameFiveFields) {
             if (good) continue;
             EXPECT_EQ(base::parse_json(end.receipt).value().at("tool_name"), json::value(tool));
         }
+    ASSERT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+        const auto made = TRY(tx.tasks({"default"}, 100));
+        EXPECT_EQ(made.size(), 1U) << "only ExecCommand makes a command task";
+        return {};
+    }));
 }
 
 // contract: PROJ-09

@@ -43,20 +43,32 @@ protected:
           dispatcher_({.registry = registry_, .output = policy, .clock = clock_, .ids = ids_}) {
         folder_.write("repo/a.txt", "one\ntwo\n");
         add_all(registry_, loop_, shell_, host_);
-        registry_.add(use_workspace(
-            {.store = *store_,
-             .loop = loop_,
-             .clock = clock_,
-             .processes = runner_,
-             .environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", folder_.at("home")}},
-             .boundary_of = [this](const domain::AgentId& agent) -> const sandbox::Boundary* {
-                 return &shell_.boundary(agent);
-             },
-             .runtime_home = folder_.path() / "runtime",
-             .execution_of = [this](const domain::AgentId&) { return execution_; }}));
+        registry_.add(use_workspace(workspace_parts()));
+        registry_.add(spawn_agent({.workspace = workspace_parts(),
+                                   .limits = {.max_alive = 2},
+                                   .home_of = [this](const domain::AgentId& agent) {
+                                       return folder_.path() / "runtime" / agent.value;
+                                   }}));
         place_ = {.agent_id = {"default"},
                   .agent_home = folder_.path() / "home",
                   .workspace = {.execution_root = folder_.at("repo"), .cwd = folder_.at("repo")}};
+    }
+
+    WorkspaceParts workspace_parts() {
+        return {.store = *store_,
+                .loop = loop_,
+                .clock = clock_,
+                .processes = runner_,
+                .environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", folder_.at("home")}},
+                .boundary_of = [this](const domain::AgentId& agent) -> const sandbox::Boundary* {
+                    return &shell_.boundary(agent);
+                },
+                .runtime_home = folder_.path() / "runtime",
+                .execution_of = [this](const domain::AgentId&) { return execution_; }};
+    }
+    void save(const domain::Agent& agent) {
+        ASSERT_TRUE(store_->write(store::Durability::Process,
+                                  [&](store::Tx& tx) { return tx.put_agent(agent); }));
     }
 
     // Starts a call; its end is waited for with end().

@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "exec/sandbox/permit.h"
 #include "exec/tools/builtin/builtin.h"
-#include "exec/tools/builtin/git.h"
 #include "exec/tools/builtin/workspace_args.h"
+#include "exec/tools/builtin/worktrees/make.h"
 
 namespace builtin {
 namespace {
@@ -83,14 +83,12 @@ public:
 
     void cancel() override {
         cancelled_ = true;
-        if (git_) git_->cancel();
+        if (making_) making_->cancel();
     }
 
 private:
     // What follows from a step, on the loop.
     using Next = base::Job;
-    // What follows from a command of git, in the background.
-    using Git = std::move_only_function<Next(const base::ProcessExit&)>;
 
     void step(std::move_only_function<Next()> work) {
         base::run_in_background<Next>(
@@ -212,118 +210,12 @@ private:
         auto plan = workspace::plan_isolated(target, asker, args_.workspace_id,
                                              args_.isolation_label.value_or(""));
         if (!plan) return end(std::move(plan).error());
-        plan_ = std::move(*plan);
         if (args_.cwd) {
-            const auto cwd = workspace::place_cwd(plan_.entry.execution_root, *args_.cwd);
+            const auto cwd = workspace::place_cwd(plan->entry.execution_root, *args_.cwd);
             if (!cwd) return end(cwd.error());
-            plan_.entry.cwd = cwd->string();
+            plan->entry.cwd = cwd->string();
         }
-        return git({"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}, kGitLookMax,
-                   [this](const base::ProcessExit& exit) { return on_head(exit); });
-    }
-
-    Next on_head(const base::ProcessExit& exit) {
-        if (exit.exit_code != 0)
-            return end(git_failed(
-                fmt::format("{} has no commit to start from", plan_.source.string()), exit));
-        plan_.worktree.base_commit = base::trim(exit.out.head);
-        return git({"show-ref", "--verify", "--quiet",
-                    "refs/heads/" + plan_.worktree.session.worktree_branch},
-                   kGitLookMax,
-                   [this](const base::ProcessExit& shown) { return on_branch(shown); });
-    }
-
-    Next on_branch(const base::ProcessExit& exit) {
-        const fs::path path = plan_.worktree.session.worktree_path;
-        auto row = known(path);
-        if (!row) return end(failed(row.error().message));
-        std::error_code ignored;
-        workspace::Found found{.known = std::move(*row),
-                               .path_exists = fs::exists(fs::symlink_status(path, ignored)),
-                               .checkout = workspace::find_checkout(path),
-                               .branch_exists = exit.exit_code == 0};
-        if (found.checkout && found.checkout->root != path) found.checkout.reset();
-        found.is_whole = found.checkout && workspace::is_whole(*found.checkout);
-        found.known_is_recent =
-            found.known && parts_.clock.now() - found.known->created_at < 2 * kWorktreeAddMax;
-        auto decided = workspace::isolate(plan_, found);
-        if (auto* error = std::get_if<ToolError>(&decided)) return end(std::move(*error));
-        if (std::holds_alternative<workspace::Reenter>(decided)) {
-            plan_.worktree = *found.known;
-            return bind("");
-        }
-        return claim(std::get<workspace::Create>(decided), found.known);
-    }
-
-    // On record, on disk, before anything is made: a process that finds the folder later, above all
-    // one that resumes this call, knows whose it is.
-    Next claim(workspace::Create create, const std::optional<domain::ManagedWorktree>& before) {
-        plan_.worktree.created_at = parts_.clock.now();
-        const auto status =
-            parts_.store.write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
-                const auto& worktree = plan_.worktree;
-                if (TRY(tx.worktree(worktree.session.worktree_path)) != before)
-                    return base::fail(base::ErrorCode::Conflict,
-                                      "Another agent is making the worktree {} right now; choose "
-                                      "another isolation_label.",
-                                      worktree.session.worktree_path);
-                return tx.put_worktree(worktree);
-            });
-        if (!status) return end(failed(status.error().message));
-        return add(create);
-    }
-
-    Next add(workspace::Create create) {
-        const auto& session = plan_.worktree.session;
-        const fs::path folder = fs::path(session.worktree_path).parent_path();
-        const auto made = base::make_folders(folder, 0700);
-        std::error_code ignored;
-        if (!made || fs::canonical(folder, ignored) != folder)
-            return end(failed(made ? fmt::format("{} is a link.", folder.string())
-                                   : made.error().message));
-        std::vector<std::string> words{"worktree", "add", "--quiet"};
-        if (!create.branch_exists)
-            words.insert(words.end(), {"-b", session.worktree_branch, "--no-track"});
-        words.insert(words.end(),
-                     {"--", session.worktree_path,
-                      create.branch_exists ? session.worktree_branch : plan_.worktree.base_commit});
-        return git(words, kWorktreeAddMax, [this](const base::ProcessExit& exit) {
-            if (exit.exit_code != 0) return end(git_failed("git made no worktree", exit));
-            outcome_.effects.created.push_back(
-                {plan_.worktree.session.worktree_path, domain::PathKind::Folder});
-            outcome_.effects.side_effects_observed = true;
-            return bind("A new branch was made for it. ");
-        });
-    }
-
-    // The worktree is there.
-    Next bind(std::string note) {
-        const auto& session = plan_.worktree.session;
-        const auto checkout = workspace::find_checkout(session.worktree_path);
-        if (!checkout || !checkout->is_worktree())
-            return end(failed(fmt::format("git says that it made {}, but there is no worktree.",
-                                          session.worktree_path)));
-        plan_.entry.projection_metadata =
-            domain::ProjectionMetadata{.ownership = domain::WorktreeOwnership::Managed,
-                                       .git_dir = checkout->git_dir.string(),
-                                       .worktree_session = session};
-        if (auto inside = workspace::enter(plan_.entry.execution_root, plan_.entry.cwd)) {
-            plan_.entry.cwd = inside->cwd;
-        } else {
-            note += fmt::format("It has no folder {}; cwd is its root. ", plan_.entry.cwd);
-            plan_.entry.cwd = plan_.entry.execution_root;
-        }
-        note += fmt::format(
-            "Its branch is {}, from {}. Leaving it keeps it on disk; mode isolated with the same "
-            "isolation_label leads back.",
-            session.worktree_branch, session.original_branch);
-        return use(plan_.entry, Mode::Isolated, note);
-    }
-
-    Next git(std::vector<std::string> arguments, std::chrono::milliseconds timeout, Git next) {
-        return [this, arguments = std::move(arguments), timeout, next = std::move(next)]() mutable {
-            ask_git(arguments, timeout, std::move(next));
-        };
+        return [this, plan = std::move(*plan)]() mutable { make(std::move(plan)); };
     }
 
     Next use(domain::WorkspaceEntry entry, Mode mode, std::string note) {
@@ -334,29 +226,25 @@ private:
 
     // On the loop -------------------------------------------------------------------------------
 
-    void ask_git(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout,
-                 Git next) {
+    void make(workspace::Plan plan) {
         if (cancelled_) return stopped();
-        auto command = git_command(plan_.source, arguments, parts_.environment, timeout);
-        if (const auto* behind = parts_.boundary_of(place_.agent_id)) {
-            const fs::path target = fs::path(plan_.worktree.session.worktree_path).parent_path();
-            auto enclosed = behind->enclose_git(
-                std::move(command), {.source = plan_.source,
-                                     .common_dir = plan_.common_dir,
-                                     .target = is_folder(target) ? target : fs::path()});
-            if (!enclosed) return finish(failed(enclosed.error().message));
-            command = std::move(*enclosed);
+        making_ = make_worktree(parts_, owner_, place_.agent_id, std::move(plan),
+                                [self = shared_from_this()](WorktreeOutcome outcome) {
+                                    self->making_ = nullptr;
+                                    self->made(std::move(outcome));
+                                });
+    }
+
+    void made(WorktreeOutcome outcome) {
+        if (outcome.was_cancelled) return stopped();
+        if (!outcome.made) return finish(std::move(outcome.made).error());
+        auto& made = *outcome.made;
+        if (made.is_new) {
+            outcome_.effects.created.push_back(
+                {made.worktree.session.worktree_path, domain::PathKind::Folder});
+            outcome_.effects.side_effects_observed = true;
         }
-        auto started = parts_.processes.start(
-            std::move(command), [self = shared_from_this(),
-                                 next = std::move(next)](const base::ProcessExit& exit) mutable {
-                self->git_.reset();
-                if (exit.cancelled) return self->stopped();
-                self->step([next = std::move(next), exit]() mutable { return next(exit); });
-            });
-        if (!started)
-            return finish(failed(fmt::format("git could not be run: {}", started.error().message)));
-        git_ = *started;
+        finish_with(std::move(made.entry), Mode::Isolated, made.note);
     }
 
     void finish_with(domain::WorkspaceEntry entry, Mode mode, const std::string& note) {
@@ -398,8 +286,7 @@ private:
     const tools::Place place_;
     tools::Done done_;
     tools::Outcome outcome_{.completed = nullptr};
-    workspace::Plan plan_{};
-    std::shared_ptr<base::ProcessRunner::Handle> git_;
+    std::shared_ptr<tools::Running> making_;
     bool cancelled_{false};
 };
 

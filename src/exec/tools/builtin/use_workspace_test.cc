@@ -2,7 +2,7 @@
 
 #include "agent/workspace/workspace.h"
 #include "exec/tools/builtin/fixture_for_test.h"
-#include "exec/tools/builtin/git.h"
+#include "exec/tools/builtin/worktrees/git.h"
 
 namespace builtin {
 namespace {
@@ -21,10 +21,6 @@ protected:
         save({.agent_id = {"default"}});
     }
     void sh(const std::string& line) { EXPECT_EQ(exec(line).result.ok, true) << line; }
-    void save(const domain::Agent& agent) {
-        ASSERT_TRUE(store_->write(store::Durability::Process,
-                                  [&](store::Tx& tx) { return tx.put_agent(agent); }));
-    }
     fs::path repo() const { return fs::canonical(folder_.at("repo")); }
     fs::path worktree(const char* label) const {
         return repo().parent_path() / ".holon-worktrees-repo" / label;

@@ -50,6 +50,8 @@ struct Facts {
     domain::Message message;
     std::vector<domain::ToolExecution> executions{};  // Of the current round, in order.
     std::vector<domain::Message> interjections{};     // What the operator has said meanwhile.
+    // Of a child: what it and those it shares a budget with may still use. Others spend it, too.
+    std::optional<std::int64_t> delegated_tokens_left{};
 };
 
 struct RoundTiming {

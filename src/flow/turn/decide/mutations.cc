@@ -8,6 +8,7 @@
 #include "flow/admission/follow_up.h"
 #include "flow/notify/notify.h"
 #include "flow/queue/read_results.h"
+#include "flow/supervision/supervision.h"
 #include "flow/turn/skill_uses.h"
 #include "flow/work_items/work_items.h"
 
@@ -106,7 +107,25 @@ base::Status request_notification(Written& step, const tools::Mutation& mutation
     notification.summary = labelled(step.message, notification.summary);
     notification.causation_id = step.message.id.value;
     notification.correlation_id = step.message.correlation_id;
+    if (domain::is_supervised(step.agent))
+        return supervision::notify_parent(step.log, step.agent, std::move(notification));
     return notify::request(step.log, notification, step.attempt.operator_route);
+}
+
+supervision::Asking asking_of(const Written& step) {
+    return {step.agent, step.attempt, step.message, trust_passed_on(step.message)};
+}
+
+base::Status spawn_child(Written& step, const tools::Mutation& mutation) {
+    return supervision::spawn(step.log, asking_of(step), *mutation.as<tools::SpawnChild>());
+}
+
+base::Status spawn_named(Written& step, const tools::Mutation& mutation) {
+    return supervision::introduce(step.log, asking_of(step), *mutation.as<tools::SpawnNamed>());
+}
+
+base::Status tell_child(Written& step, const tools::Mutation& mutation) {
+    return supervision::follow_up(step.log, asking_of(step), *mutation.as<tools::ChildInput>());
 }
 
 void activate_skill(Decided& step, const tools::Mutation& mutation) {
@@ -143,6 +162,9 @@ const std::map<std::type_index, MutationRules>& table() {
         {typeid(domain::OperatorNotification),
          {.decide = tell_operator, .write = request_notification}},
         {typeid(SkillUsed), {.decide = activate_skill}},
+        {typeid(tools::SpawnChild), {.write = spawn_child}},
+        {typeid(tools::SpawnNamed), {.write = spawn_named}},
+        {typeid(tools::ChildInput), {.write = tell_child}},
     };
     return rules;
 }

@@ -83,7 +83,8 @@ struct Limit {
 };
 
 // The limit that keeps the turn from another round, or nothing.
-std::optional<Limit> reached(const domain::Attempt& attempt, std::int64_t round) {
+std::optional<Limit> reached(const domain::Attempt& attempt, std::int64_t round,
+                             const std::optional<std::int64_t>& delegated_tokens_left) {
     if (round >= attempt.rounds_max)
         return Limit{
             domain::kReasonRoundLimit,
@@ -92,6 +93,10 @@ std::optional<Limit> reached(const domain::Attempt& attempt, std::int64_t round)
     if (attempt.tokens_max && used >= *attempt.tokens_max)
         return Limit{domain::kReasonTokenLimit,
                      fmt::format("the turn reached its limit of {} tokens", *attempt.tokens_max)};
+    if (delegated_tokens_left && *delegated_tokens_left <= 0)
+        return Limit{domain::kReasonTokenLimit,
+                     "the child agents that share this budget have used up their tokens "
+                     "(children.max_tree_tokens)"};
     return std::nullopt;
 }
 
@@ -209,7 +214,12 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelReplied& r
     step.attempt.failing_since.reset();
     record_round(step, facts, state, replied);
     auto executions = executions_of(facts, replied);
-    const auto limit = reached(step.attempt, state.round);
+    auto left = facts.delegated_tokens_left;
+    if (left) {
+        const auto usage = usage_of(replied.reply);
+        *left -= usage.input_tokens + usage.output_tokens;
+    }
+    const auto limit = reached(step.attempt, state.round, left);
     if (!executions.empty()) {
         if (limit)
             end_at_limit(step, facts, std::move(executions), state.round, *limit, input);

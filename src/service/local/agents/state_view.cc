@@ -1,14 +1,18 @@
 #include "service/local/agents/state_view.h"
 
 #include <algorithm>
+#include <map>
 
 #include "agent/context/guidance.h"
 #include "base/text.h"
+#include "exec/tasks/spec.h"
+#include "flow/supervision/supervision.h"
 #include "service/local/agents/transactions.h"
 
 namespace service {
 namespace {
 
+constexpr std::int64_t kChildrenShown = 64;
 constexpr std::int64_t kTasksShown = 40;
 constexpr std::int64_t kTimersShown = 50;
 constexpr std::int64_t kWorkItemsShown = 64;  // Of each kind.
@@ -70,6 +74,24 @@ base::Status add_attached(store::Tx& tx, const domain::Agent& agent, json::objec
     return {};
 }
 
+// The children that the agent supervises, by their ids.
+base::Result<json::array> active_children(store::Tx& tx, const identity::AgentFacts& facts) {
+    std::map<std::string, json::object> by_id;
+    for (const auto& task : facts.active_tasks) {
+        const auto supervised = tasks::supervised_by(task);
+        if (std::ssize(by_id) >= kChildrenShown) break;
+        if (!supervised || !supervised->child_agent_id) continue;
+        const auto& id = *supervised->child_agent_id;
+        auto seen = TRY(supervision::observe(tx, id));
+        if (!seen) continue;
+        by_id.emplace(id.value,
+                      identity::child_summary(TRY(identity::load_facts(tx, id)), std::move(*seen)));
+    }
+    json::array list;
+    for (auto& [id, entry] : by_id) list.push_back(std::move(entry));
+    return list;
+}
+
 // Records: open and unblocked ones, blocked ones, then the completed ones that changed last.
 base::Result<json::array> work_items_view(store::Tx& tx, const domain::AgentId& agent) {
     using domain::WorkReadiness;
@@ -118,6 +140,7 @@ base::Result<json::object> summary_of(store::Tx& tx, const domain::AgentId& agen
         base::to_json(TRY(tx.notifications(agent, kRecentNotifications)));
     summary["recent_operator_deliveries"] =
         base::to_json(TRY(tx.deliveries(agent, kRecentNotifications)));
+    summary["active_children"] = TRY(active_children(tx, facts));
     summary["recent_event_count"] = std::min(TRY(tx.last_event_seq(agent)), kEventsCounted);
     return summary;
 }

@@ -86,6 +86,17 @@ std::unexpected<base::Error> cursor_not_found(std::int64_t after, std::int64_t o
         {{"after_seq", after}, {"oldest_seq", oldest}, {"event_seq", newest}}});
 }
 
+bool is_child(const json::value& summary) {
+    const auto* identity = base::find(summary, "identity");
+    return identity && base::string_at(*identity, "ownership") == "parent_supervised";
+}
+
+Response not_public() {
+    return refusal(403, "agent_private",
+                   "this agent is a private child; the status of its parent shows it under "
+                   "active_children");
+}
+
 }  // namespace
 
 Answer root(const Context& context, const Request&) {
@@ -110,7 +121,8 @@ Answer agent_list(const Context& context, const Request& request) {
 }
 
 Answer status(const Context& context, const Request& request) {
-    return json_response(TRY(context.service.status(TRY(agent_of(context, request)))));
+    const auto summary = TRY(context.service.status(TRY(agent_of(context, request))));
+    return is_child(summary) ? not_public() : json_response(summary);
 }
 
 // The cursor is read before the state: a client that follows from it may see an event twice in its
@@ -119,6 +131,7 @@ Answer state(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto newest = TRY(context.service.newest_event(agent));
     auto body = TRY(context.service.state(agent));
+    if (is_child(body.at("agent"))) return not_public();
     body["event_seq"] = newest;
     return json_response(body);
 }

@@ -103,7 +103,8 @@ Shell::Shell(base::Loop& loop, base::ProcessRunner& runner, ShellOptions options
     : loop_(loop), runner_(runner), options_(std::move(options)) {}
 
 const sandbox::Boundary& Shell::boundary(const domain::AgentId& agent) const {
-    const auto found = options_.agent_boundaries.find(agent.value);
+    if (options_.agent_boundaries.empty()) return options_.boundary;
+    const auto found = options_.agent_boundaries.find(options_.settings_of(agent));
     return found == options_.agent_boundaries.end() ? options_.boundary : found->second;
 }
 

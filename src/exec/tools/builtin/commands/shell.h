@@ -44,6 +44,9 @@ struct ShellOptions {
     results::OutputPolicy output{};
     sandbox::Boundary boundary{};                                 // What every command runs behind,
     std::map<std::string, sandbox::Boundary> agent_boundaries{};  // but for those of these agents.
+    // Whose settings hold for an agent; a child has those of the agent that delegated to it.
+    std::function<std::string(const domain::AgentId&)> settings_of =
+        [](const domain::AgentId& agent) { return agent.value; };
     // Null: each command that asks for a login shell starts one.
     std::shared_ptr<LoginEnvironments> login{};
     std::function<domain::Execution(const domain::AgentId&)> execution_of =

@@ -1,4 +1,4 @@
-#include "exec/tools/builtin/git.h"
+#include "exec/tools/builtin/worktrees/git.h"
 
 #include <algorithm>
 

@@ -1,0 +1,26 @@
+// Whose settings hold for an agent: those of the named agent at the top, also for its children.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "config/config.h"
+#include "domain/ids.h"
+
+namespace app {
+
+// A child has no settings of its own: its sandbox, its execution policy, its gate and what external
+// input may make it call are those of the agent at the top of its tree, so that delegating gains
+// nothing. Never changed; any thread.
+class Lineage {
+public:
+    explicit Lineage(const config::Config& config);
+
+    // The agent itself, unless it is a child of one that has settings of its own.
+    const std::string& settings_of(const domain::AgentId& agent) const;
+
+private:
+    std::map<std::string, std::string> by_prefix_;  // Of the ids of children.
+};
+
+}  // namespace app
