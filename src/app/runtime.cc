@@ -488,10 +488,14 @@ private:
                          .reminder_cooldown_rounds = config_.work.reminder_cooldown_rounds,
                          .reminder_tokens_max = config_.work.reminder_tokens_max,
                          .turns_without_progress_max = config_.work.turns_without_progress_max},
-                .prompt_budget_of =
-                    [&config = config_](const std::string& model) -> std::optional<std::int64_t> {
+                .context_limits_of = [&config = config_](const std::string& model)
+                    -> std::optional<turn::ContextLimits> {
                     if (model.empty()) return std::nullopt;
-                    return policy_of(config, model).prompt_budget_estimated_tokens;
+                    const auto policy = policy_of(config, model);
+                    return turn::ContextLimits{
+                        .prompt_budget = policy.prompt_budget_estimated_tokens,
+                        .compaction_trigger = policy.compaction_trigger_estimated_tokens,
+                        .compaction_target = policy.compaction_keep_recent_estimated_tokens};
                 },
                 .execution_of = execution_of(config_, lineage_),
                 .brief_channels = {.command = !config_.notify.command.empty(),

@@ -28,6 +28,15 @@ struct Parked {
     bool continues_text{false};
     friend bool operator==(const Parked&, const Parked&) = default;
 };
+// The prompt of this round is made smaller before the model is asked.
+struct Compacting {
+    static constexpr std::string_view kTagKey = "state", kTag = "compacting";
+    std::int64_t round{1};
+    bool continues_text{false};
+    bool is_forced{false};  // The provider refused the prompt as too long.
+    std::int64_t exact_rounds{4};
+    friend bool operator==(const Compacting&, const Compacting&) = default;
+};
 // The calls of this round are made one after the other; `next` is the one that is running.
 struct AwaitingTools {
     static constexpr std::string_view kTagKey = "state", kTag = "awaiting_tools";
@@ -47,12 +56,13 @@ constexpr auto describe_fields(const Thinking*) {
     return std::to_array<base::FieldDoc>({{.field = "continues_text", .has_default = true}});
 }
 BOOST_DESCRIBE_STRUCT(Parked, (), (round, until, continues_text))
+BOOST_DESCRIBE_STRUCT(Compacting, (), (round, continues_text, is_forced, exact_rounds))
 BOOST_DESCRIBE_STRUCT(AwaitingTools, (), (round, calls, next, text))
 constexpr auto describe_fields(const AwaitingTools*) {
     return std::to_array<base::FieldDoc>({{.field = "text", .has_default = true}});
 }
 BOOST_DESCRIBE_STRUCT(Closed, (), ())
-using TurnState = std::variant<Thinking, Parked, AwaitingTools, Closed>;
+using TurnState = std::variant<Thinking, Parked, Compacting, AwaitingTools, Closed>;
 
 enum class TerminalKind { Completed, Aborted, BaselineOverBudget };
 BOOST_DESCRIBE_ENUM(TerminalKind, Completed, Aborted, BaselineOverBudget)
@@ -64,6 +74,8 @@ inline constexpr std::string_view kReasonRoundLimit = "max_turns_exceeded";
 // The reasons of a turn that used up another of its budgets.
 inline constexpr std::string_view kReasonTokenLimit = "max_turn_tokens_exceeded";
 inline constexpr std::string_view kReasonTimeLimit = "max_turn_time_exceeded";
+// The reason of a turn whose prompt could not be made to fit.
+inline constexpr std::string_view kReasonCompactionFailed = "compaction_failed";
 // The reason of a turn that its operator ended for good.
 inline constexpr std::string_view kReasonAborted = "aborted_by_operator";
 
@@ -126,6 +138,12 @@ struct Attempt {
     std::int64_t rounds_since_reminder{0};
     // A digest of the calls that changed something; absent while there was none.
     std::optional<std::string> progress_digest{};
+    // How large the prompt is: as the provider last reported it, what was added since estimated.
+    std::int64_t context_tokens{0};
+    std::int64_t history_after{0};        // The conversation begins behind this transcript entry.
+    std::int64_t compactions{0};          // Of this attempt.
+    std::int64_t compacted_round{0};      // The last round before which there was one.
+    std::int64_t compaction_failures{0};  // Since the last one that succeeded.
     std::string model_ref;
     TokenUsage token_usage{};
     std::optional<SleepRequest> sleep_request{};
@@ -140,7 +158,8 @@ BOOST_DESCRIBE_STRUCT(Attempt, (),
                        deadline, is_aborted, output_limit_recoveries, restarts, parks,
                        empty_answers, unusable_calls, failed_passes, failing_since, work_item_id,
                        operator_route, rounds_without_work_update, rounds_since_reminder,
-                       progress_digest, model_ref, token_usage, sleep_request,
+                       progress_digest, context_tokens, history_after, compactions, compacted_round,
+                       compaction_failures, model_ref, token_usage, sleep_request,
                        last_assistant_message, opened_at, closed_at, terminal))
 
 constexpr auto describe_fields(const Attempt*) {
@@ -151,7 +170,12 @@ constexpr auto describe_fields(const Attempt*) {
          {.field = "failed_passes", .has_default = true},
          {.field = "rounds_without_work_update", .has_default = true},
          {.field = "rounds_since_reminder", .has_default = true},
-         {.field = "is_aborted", .has_default = true}});
+         {.field = "is_aborted", .has_default = true},
+         {.field = "context_tokens", .has_default = true},
+         {.field = "history_after", .has_default = true},
+         {.field = "compactions", .has_default = true},
+         {.field = "compacted_round", .has_default = true},
+         {.field = "compaction_failures", .has_default = true}});
 }
 
 enum class ClosureOutcome { Completed, Continuable, Failed, Waiting };

@@ -67,17 +67,31 @@ struct ToolDeclaration {
     friend bool operator==(const ToolDeclaration&, const ToolDeclaration&) = default;
 };
 
-// One request to a model: the frame, what was said since, and the tools on offer. It is complete:
-// a transport needs no earlier request to answer it, and may use one only to send fewer bytes.
+// One request to a model: the frame, what was said before and since, and the tools on offer. It is
+// complete: a transport needs no earlier request to answer it, and may use one only to send fewer
+// bytes. whole_conversation() has the order in which its parts are sent.
 struct Request {
     // Stable across a restart: the same request made again has the same id.
     std::string request_id;
     std::string model_ref;  // provider/model
     PromptFrame frame;
-    std::vector<ConversationTurn> conversation;  // Behind the context blocks of the frame.
+    // What earlier turns said: between the context blocks of the frame that outlive the turn and
+    // those that belong to it.
+    std::vector<ConversationTurn> history{};
+    std::vector<ConversationTurn> conversation;  // Of this turn, behind all context blocks.
     std::vector<ToolDeclaration> tools;
     std::int64_t max_output_tokens{8192};  // A bound for the reply; not every API takes one.
+    // Rounds of this turn that were answered and are no longer in `conversation`: compacted.
+    std::int64_t rounds_left_out{0};
 };
+
+// The context blocks that outlive the turn, as one UserTurn; the history; the context blocks of the
+// turn; the conversation. Two UserTurns that meet where these parts join are one, so that the bytes
+// of an earlier turn's request begin the request of a later turn.
+std::vector<ConversationTurn> whole_conversation(const Request& request);
+
+// Has the model answered before, in this turn or an earlier one?
+bool has_answers(const Request& request);
 
 // A complete answer. A reply that was cut off or could not be read is a Failure instead, except one
 // that reached max_output_tokens, whose stop_reason says so.

@@ -23,6 +23,13 @@ const std::filesystem::path& scratch() {
     return folder;
 }
 
+// The conversations of these seeds grow too large again and again.
+std::optional<turn::ContextLimits> limits_of(std::uint64_t seed) {
+    if (!is_talkative(seed)) return std::nullopt;
+    return turn::ContextLimits{
+        .prompt_budget = 200'000, .compaction_trigger = 9'000, .compaction_target = 6'000};
+}
+
 }  // namespace
 
 Life::Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int life,
@@ -50,7 +57,8 @@ Life::Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int lif
              .provider = provider_,
              .dispatcher = dispatcher_,
              .feed = feed_,
-             .home_of = [](const domain::AgentId& agent) { return scratch() / agent.value; }} {
+             .home_of = [](const domain::AgentId& agent) { return scratch() / agent.value; },
+             .context_limits_of = [seed](const std::string&) { return limits_of(seed); }} {
     loop_.after(std::chrono::hours(life), [] {});
     loop_.run();
 }

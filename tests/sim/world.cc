@@ -231,10 +231,11 @@ std::shared_ptr<provider::Exchange> SimModel::ask(
     provider::Request request, provider::Progress progress,
     std::move_only_function<void(provider::Outcome)> done) {
     ++world_.requests;
-    if (auto fault = pairing_fault(request.conversation); !fault.empty())
+    const auto said = provider::whole_conversation(request);
+    if (auto fault = pairing_fault(said); !fault.empty())
         world_.pairing_faults.push_back(request.request_id + ": " + fault);
     std::string prompt = base::json_text(base::to_json(request.frame));
-    for (const auto& turn : request.conversation) prompt += base::json_text(base::to_json(turn));
+    for (const auto& turn : said) prompt += base::json_text(base::to_json(turn));
     // The same question, asked again by a new process, must be the same to the byte.
     const auto [known, is_new] = world_.first_prompts.emplace(request.request_id, prompt);
     if (!is_new && known->second != prompt) world_.changed_prompts.push_back(request.request_id);
@@ -289,7 +290,10 @@ provider::Scenario make_scenario(std::uint64_t seed, const std::string& message)
     const std::uint64_t rounds = 1 + random() % 3;
     for (std::uint64_t round = 0; round < rounds; ++round) {
         provider::Round made{.text = fmt::format("round {} of {}", round, message)};
-        made.usage = provider::ScriptedUsage{.input_tokens = 10, .output_tokens = 5};
+        if (is_talkative(seed))
+            made.text += std::string(4'000, '.');
+        else
+            made.usage = provider::ScriptedUsage{.input_tokens = 10, .output_tokens = 5};
         if (random() % 3 == 0) made.delay_ms = static_cast<std::int64_t>(random() % 50);
         if (random() % 5 == 0) made.fault = limited(random);
         const std::uint64_t calls = 1 + random() % 3;

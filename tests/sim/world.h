@@ -90,6 +90,12 @@ private:
     std::map<std::string, std::unique_ptr<provider::Provider>> by_message_;
 };
 
+// Whether the model of this seed says so much that conversations have to be compacted. It does not
+// report tokens, so they are estimated.
+inline bool is_talkative(std::uint64_t seed) {
+    return seed % 2 == 1;
+}
+
 // Why the conversation does not pair every call with exactly one result, or empty.
 std::string pairing_fault(const std::vector<provider::ConversationTurn>& conversation);
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <ranges>
 
+#include "agent/context/conversation.h"
 #include "agent/context/prompt_text.h"
 #include "base/hash.h"
 #include "base/scan/secrets.h"
@@ -11,6 +12,9 @@
 
 namespace context {
 namespace {
+
+constexpr std::size_t kLabelChars = 120;
+constexpr std::size_t kWorkListCharsMin = 1'000;
 
 using provider::PromptBlock;
 using provider::Stability;
@@ -28,28 +32,22 @@ void mark_breakpoints(std::vector<PromptBlock>& blocks) {
     }
 }
 
-std::string safe(std::string_view text) {
-    std::string out(base::first_chars(text, 120));
-    for (char& c : out) {
-        const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                          std::string_view("_-.:/").contains(c);
-        if (!kept) c = '_';
-    }
-    return out;
-}
-
 std::string origin_label(const domain::Origin& origin) {
     return std::visit(
         []<class T>(const T& source) {
             std::string label(T::kTag);
-            if constexpr (requires { source.channel_id; }) label += ":" + safe(source.channel_id);
+            if constexpr (requires { source.channel_id; })
+                label += ":" + safe_label(source.channel_id);
             if constexpr (requires { source.source; } && std::is_same_v<T, domain::WebhookOrigin>)
-                label += ":" + safe(source.source);
+                label += ":" + safe_label(source.source);
             if constexpr (requires { source.descriptor_id; })
-                label += ":" + safe(source.descriptor_id);
-            if constexpr (requires { source.timer_id; }) label += ":" + safe(source.timer_id.value);
-            if constexpr (requires { source.subsystem; }) label += ":" + safe(source.subsystem);
-            if constexpr (requires { source.task_id; }) label += ":" + safe(source.task_id.value);
+                label += ":" + safe_label(source.descriptor_id);
+            if constexpr (requires { source.timer_id; })
+                label += ":" + safe_label(source.timer_id.value);
+            if constexpr (requires { source.subsystem; })
+                label += ":" + safe_label(source.subsystem);
+            if constexpr (requires { source.task_id; })
+                label += ":" + safe_label(source.task_id.value);
             return label;
         },
         origin);
@@ -140,16 +138,6 @@ std::vector<PromptBlock> system_blocks(const FrameInput& input) {
     return blocks;
 }
 
-std::string recent_lines(const std::vector<domain::Message>& messages) {
-    std::string lines;
-    for (const auto& message : messages)
-        lines +=
-            fmt::format("{}- {} {}", lines.empty() ? "" : "\n", message_labels(message),
-                        base::ellipsize(base::collapse_whitespace(domain::readable(message.body)),
-                                        kPreviewChars));
-    return lines;
-}
-
 // Content that is evidence is fenced, so that nothing in it reads as an instruction of ours.
 std::string input_text(const domain::Message& message) {
     const std::string body = domain::readable(message.body);
@@ -164,6 +152,48 @@ std::string input_text(const domain::Message& message) {
         message_labels(message), fence, fence, body, fence);
 }
 
+std::vector<PromptBlock> agent_blocks(const FrameInput& input) {
+    std::vector<PromptBlock> blocks;
+    blocks.push_back(
+        section(Stability::AgentScoped, "execution_environment", environment_lines(input)));
+    if (input.capability)
+        blocks.push_back(section(Stability::AgentScoped, kCapabilitySection,
+                                 capability_text(*input.capability)));
+    if (!input.skills.empty())
+        blocks.push_back(
+            section(Stability::AgentScoped, "skills_catalog", skills_lines(input.skills)));
+    return blocks;
+}
+
+// What the turn itself is shown, in its order. The input, the focus and what led to the turn are
+// never left out.
+std::vector<Candidate> turn_candidates(const FrameInput& input) {
+    std::vector<Candidate> list;
+    const auto add = [&](std::string_view name, const std::string& text, Tier tier,
+                         std::size_t chars_min = 0) {
+        if (text.empty()) return;
+        list.push_back(
+            {std::string(name), section(Stability::TurnScoped, name, text).text, tier, chars_min});
+    };
+    // Changes from turn to turn, so it must not be ahead of the conversation.
+    add("active_skills", active_lines(input.active_skills), Tier::Important);
+    const auto work = work_sections(input.work);
+    add("current_work_item", work.current, Tier::Pinned);
+    add("current_work_item_process_trace", work.trace, Tier::Optional);
+    add("queued_blocked_work_items", work.candidates, Tier::Useful, kWorkListCharsMin);
+    add("workspace_notice", input.workspace_notice, Tier::Pinned);
+    add("continuation_context", hint_text(input.message), Tier::Pinned);
+    add("current_input", input_text(input.message), Tier::Pinned);
+    return list;
+}
+
+std::optional<std::int64_t> room_for_turn(const FrameInput& input, const Frame& frame) {
+    if (!input.prompt_budget) return std::nullopt;
+    const auto taken = tokens_of(frame.system_blocks) + tokens_of(frame.context_blocks) +
+                       tokens_of(input.tools) + input.conversation_tokens;
+    return std::max(*input.prompt_budget - taken, *input.prompt_budget * kTurnPercentMin / 100);
+}
+
 }  // namespace
 
 std::string message_labels(const domain::Message& message) {
@@ -175,8 +205,8 @@ std::string message_labels(const domain::Message& message) {
     if (message.trigger_kind)
         labels += fmt::format("[trigger:{}]", base::enum_name(*message.trigger_kind));
     if (message.work_item_id)
-        labels += fmt::format("[work_item:{}]", safe(message.work_item_id->value));
-    if (message.task_id) labels += fmt::format("[task:{}]", safe(message.task_id->value));
+        labels += fmt::format("[work_item:{}]", safe_label(message.work_item_id->value));
+    if (message.task_id) labels += fmt::format("[task:{}]", safe_label(message.task_id->value));
     labels += fmt::format("[{}][{}]", base::enum_name(message.authority_class),
                           base::enum_name(message.kind));
     if (const auto authority = domain::instructed_by(message); authority != message.authority_class)
@@ -184,43 +214,27 @@ std::string message_labels(const domain::Message& message) {
     return labels;
 }
 
-Frame build_frame(const FrameInput& input) {
+std::string safe_label(std::string_view text) {
+    std::string out(base::first_chars(text, kLabelChars));
+    for (char& c : out) {
+        const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                          std::string_view("_-.:/").contains(c);
+        if (!kept) c = '_';
+    }
+    return out;
+}
+
+std::string current_input(const domain::Message& message) {
+    return section(Stability::TurnScoped, "current_input", input_text(message)).text;
+}
+
+PlannedPrompt plan_prompt(const FrameInput& input) {
     Frame frame;
     frame.system_blocks = system_blocks(input);
-    frame.context_blocks.push_back(
-        section(Stability::AgentScoped, "execution_environment", environment_lines(input)));
-    if (input.capability)
-        frame.context_blocks.push_back(section(Stability::AgentScoped, kCapabilitySection,
-                                               capability_text(*input.capability)));
-    if (!input.skills.empty())
-        frame.context_blocks.push_back(
-            section(Stability::AgentScoped, "skills_catalog", skills_lines(input.skills)));
-    if (!input.active_skills.empty())
-        frame.context_blocks.push_back(
-            section(Stability::AgentScoped, "active_skills", active_lines(input.active_skills)));
-    const auto work = work_sections(input.work);
-    for (const auto& [name, text] : {std::pair("current_work_item", &work.current),
-                                     std::pair("current_work_item_process_trace", &work.trace),
-                                     std::pair("queued_blocked_work_items", &work.candidates)})
-        if (!text->empty())
-            frame.context_blocks.push_back(section(Stability::TurnScoped, name, *text));
-    if (!input.recent_messages.empty())
-        frame.context_blocks.push_back(
-            section(Stability::TurnScoped, "recent_messages", recent_lines(input.recent_messages)));
-    for (auto brief = input.recent_briefs.rbegin(); brief != input.recent_briefs.rend(); ++brief) {
-        if (brief->kind != domain::BriefKind::Result || brief->text.empty()) continue;
-        frame.context_blocks.push_back(section(Stability::TurnScoped, "latest_result",
-                                               base::ellipsize(brief->text, kResultChars)));
-        break;
-    }
-    if (!input.workspace_notice.empty())
-        frame.context_blocks.push_back(
-            section(Stability::TurnScoped, "workspace_notice", input.workspace_notice));
-    if (const std::string hint = hint_text(input.message); !hint.empty())
-        frame.context_blocks.push_back(
-            section(Stability::TurnScoped, "continuation_context", hint));
-    frame.context_blocks.push_back(
-        section(Stability::TurnScoped, "current_input", input_text(input.message)));
+    frame.context_blocks = agent_blocks(input);
+    auto planned = plan(turn_candidates(input), room_for_turn(input, frame));
+    for (auto& shown : planned.shown)
+        frame.context_blocks.push_back({Stability::TurnScoped, std::move(shown.text)});
     frame.system_prompt = provider::join_blocks(frame.system_blocks);
     mark_breakpoints(frame.system_blocks);
     mark_breakpoints(frame.context_blocks);
@@ -229,7 +243,11 @@ Frame build_frame(const FrameInput& input) {
                    .context_fingerprint = fingerprint(frame),
                    .working_memory_revision = input.working_memory_revision,
                    .compression_epoch = input.compression_epoch};
-    return frame;
+    return {std::move(frame), std::move(planned.decisions)};
+}
+
+Frame build_frame(const FrameInput& input) {
+    return plan_prompt(input).frame;
 }
 
 std::string cache_key(const domain::AgentId& agent, const Frame& frame,

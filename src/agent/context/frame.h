@@ -1,11 +1,14 @@
 // The prompt a turn starts from: planned once, stored with the attempt, never rebuilt differently.
+// What earlier turns said is not part of it: see conversation.h.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/context/capability.h"
 #include "agent/context/guidance.h"
+#include "agent/context/plan.h"
 #include "agent/context/work_section.h"
 #include "base/typed.h"
 #include "domain/agent.h"
@@ -17,10 +20,8 @@ namespace context {
 
 // Guidance files are shown up to this many characters, the same for each.
 inline constexpr std::size_t kGuidanceCharsMax = 16'000;
-inline constexpr std::size_t kRecentMessages = 12;
-inline constexpr std::size_t kRecentBriefs = 8;
-inline constexpr std::size_t kPreviewChars = 160;
-inline constexpr std::size_t kResultChars = 4'000;
+// The blocks of a turn get at least this part of the prompt's budget, whatever else is in it.
+inline constexpr std::int64_t kTurnPercentMin = 10;
 inline constexpr std::size_t kSkillsShown = 64;
 inline constexpr std::size_t kSkillChars = 300;
 
@@ -31,8 +32,6 @@ struct FrameInput {
     domain::WorkspaceEntry workspace;
     domain::Message message;
     std::string agent_home{};
-    std::vector<domain::Message> recent_messages{};  // Oldest first, without `message`.
-    std::vector<domain::Brief> recent_briefs{};      // Oldest first.
     std::vector<Guidance> guidance{};
     std::vector<provider::ToolDeclaration> tools{};  // They are part of the cached prompt.
     std::int64_t working_memory_revision{0};
@@ -42,12 +41,28 @@ struct FrameInput {
     std::vector<domain::Skill> skills{};
     std::vector<domain::ActiveSkill> active_skills{};
     std::string workspace_notice{};  // Changes of its workspace that the agent did not make.
+    // How many estimated tokens the whole prompt may have; absent: no bound is known.
+    std::optional<std::int64_t> prompt_budget{};
+    std::int64_t conversation_tokens{0};  // Of that, what the conversation takes.
+};
+
+struct PlannedPrompt {
+    Frame frame;
+    std::vector<Decision> decisions{};  // About the blocks of the turn.
 };
 
 // Equal inputs give equal bytes. The system part does not depend on the message; its order is
 // policy, mode of the turn, guidance of the user, the agent and the workspace, skills, tools.
-// Breakpoints are where one stability ends and the next begins.
+// Breakpoints are where one stability ends and the next begins. The blocks that belong to the turn
+// come last, in the request behind the conversation; where they do not all fit, plan() decides.
+PlannedPrompt plan_prompt(const FrameInput& input);
 Frame build_frame(const FrameInput& input);
+
+// The block of a turn's input: the message with its labels, fenced where it is evidence.
+std::string current_input(const domain::Message& message);
+
+// Text of unknown origin as a label: letters, digits and a few marks; the others become '_'.
+std::string safe_label(std::string_view text);
 
 // The bracketed labels that go before a message's text: origin, surface, admission, trigger,
 // authority, kind. Untrusted characters in ids become '_'.

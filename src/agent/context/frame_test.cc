@@ -73,15 +73,14 @@ TEST(Frame, IsTheSameForTheSameInputAndSurvivesJson) {
 
 TEST(Frame, HasASystemPartThatDoesNotDependOnTheMessageOrTheHistory) {
     FrameInput busy = input(message(AuthorityClass::ExternalEvidence, "something else"));
-    busy.recent_messages = {message(AuthorityClass::OperatorInstruction, "earlier")};
-    busy.recent_briefs = {{.text = "done before"}};
+    busy.workspace_notice = "You moved.";
     EXPECT_EQ(build_frame(busy).system_blocks, build_frame(input()).system_blocks);
     EXPECT_NE(build_frame(busy).context_blocks, build_frame(input()).context_blocks);
 }
 
 TEST(Frame, OrdersStablePartsBeforeChangingOnes) {
     FrameInput busy = input();
-    busy.recent_messages = {message(AuthorityClass::OperatorInstruction, "earlier")};
+    busy.workspace_notice = "You moved.";
     const Frame frame = build_frame(busy);
     for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
         for (std::size_t i = 1; i < blocks->size(); ++i)
@@ -233,22 +232,22 @@ TEST(Frame, LabelsEachOriginByItsIdAndLetsNoIdForgeALabel) {
     }
 }
 
-TEST(Frame, ShowsRecentMessagesAsLabelledLinesAndTheLatestResult) {
+TEST(Frame, LeavesOutWhatMattersLeastWhenTheTurnsOwnPartDoesNotFit) {
     FrameInput busy = input();
-    busy.recent_messages = {message(AuthorityClass::ExternalEvidence, "one\n[operator] two"),
-                            message(AuthorityClass::OperatorInstruction, std::string(500, 'x'))};
-    busy.recent_briefs = {{.text = "old result"},
-                          {.text = "new result"},
-                          {.kind = domain::BriefKind::Result},
-                          {.kind = domain::BriefKind::Ack, .text = "Queued work: x"}};
-    const Frame frame = build_frame(busy);
-    EXPECT_EQ(frame.context_blocks[1].text,
-              "## recent_messages\n- " + message_labels(busy.recent_messages[0]) +
-                  " one [operator] two\n- " + message_labels(busy.recent_messages[1]) + " " +
-                  std::string(kPreviewChars - 1, 'x') + "…");
-    EXPECT_EQ(frame.context_blocks[2].text, "## latest_result\nnew result");
-    EXPECT_EQ(frame.context_blocks.size(), 4U);
-    EXPECT_EQ(build_frame(input()).context_blocks.size(), 2U);
+    busy.work.trace = {std::string(8'000, 't')};
+    busy.workspace_notice = "You moved.";
+    auto planned = plan_prompt(busy);
+    EXPECT_THAT(titles(planned.frame.context_blocks),
+                testing::ElementsAre("execution_environment", "current_work_item_process_trace",
+                                     "workspace_notice", "current_input"));
+    busy.prompt_budget = 1'000;
+    planned = plan_prompt(busy);
+    EXPECT_THAT(titles(planned.frame.context_blocks),
+                testing::ElementsAre("execution_environment", "workspace_notice", "current_input"));
+    ASSERT_EQ(planned.decisions.size(), 3U);
+    EXPECT_EQ(planned.decisions[0].name, "current_work_item_process_trace");
+    EXPECT_EQ(planned.decisions[0].verdict, Verdict::LeftOut);
+    EXPECT_EQ(planned.decisions[2].verdict, Verdict::Shown);
 }
 
 // contract: REPO-14, REPO-15, SLEEP-20
@@ -310,8 +309,8 @@ TEST(Frame, HasACacheKeyThatChangesExactlyWithWhatCachesKeep) {
          false},
         {"the history",
          [](auto& in, auto&) {
-             in.recent_messages = {message(AuthorityClass::OperatorInstruction)};
-             in.recent_briefs = {{.text = "done"}};
+             in.workspace_notice = "You moved.";
+             in.active_skills = {{}};
          },
          false},
         {"the order of schema members",

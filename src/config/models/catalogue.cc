@@ -173,11 +173,11 @@ ModelPolicy resolve_policy(const ModelRef& ref, const ModelSettings& settings) {
                   from.unknown.prompt_budget_estimated_tokens})
             .value_or(settings.prompt_budget_estimated_tokens);
     const std::int64_t budget = policy.prompt_budget_estimated_tokens;
-    const std::int64_t trigger = first_of({from.own.compaction_trigger_estimated_tokens,
-                                           from.unknown.compaction_trigger_estimated_tokens,
-                                           from.of(&ModelOverride::auto_compact_token_limit,
-                                                   &KnownModel::auto_compact_token_limit)})
-                                     .value_or(percent_of(budget, kCompactionTriggerPercent));
+    const std::int64_t trigger =
+        first_of({from.own.compaction_trigger_estimated_tokens,
+                  from.unknown.compaction_trigger_estimated_tokens,
+                  from.own.auto_compact_token_limit, from.unknown.auto_compact_token_limit})
+            .value_or(percent_of(budget, kCompactionTriggerPercent));
     // A budget set below the catalogue's own limit must still be compacted before it overflows.
     policy.compaction_trigger_estimated_tokens = std::min(trigger, budget);
     policy.compaction_keep_recent_estimated_tokens =

@@ -22,8 +22,9 @@ namespace config {
 inline constexpr std::int64_t kPromptBudgetUnknownModel = 32'000;
 inline constexpr std::int64_t kMaxOutputTokens = 8192;
 inline constexpr std::int64_t kWindowPercent = 95;
-inline constexpr std::int64_t kCompactionTriggerPercent = 90;  // Of the prompt budget.
-inline constexpr std::int64_t kCompactionKeepPercent = 38;     // Of the trigger.
+inline constexpr std::int64_t kCompactionTriggerPercent = 75;  // Of the prompt budget.
+inline constexpr std::int64_t kCompactionKeepPercent =
+    47;  // Of the trigger: about 35 % of the budget.
 inline constexpr std::int64_t kToolOutputTruncationTokens = 2500;
 
 struct ModelCapabilities {

@@ -22,8 +22,8 @@ TEST(Policy, OfACatalogueModelComesFromTheCatalogue) {
                            .context_window_tokens = 200'000,
                            .effective_context_window_percent = 90,
                            .prompt_budget_estimated_tokens = 180'000,
-                           .compaction_trigger_estimated_tokens = 180'000,
-                           .compaction_keep_recent_estimated_tokens = 68'400,
+                           .compaction_trigger_estimated_tokens = 135'000,
+                           .compaction_keep_recent_estimated_tokens = 63'450,
                            .runtime_max_output_tokens = 32'000,
                            .max_output_tokens_upper_limit = 128'000,
                            .capabilities = {.image_input = true},
@@ -31,7 +31,7 @@ TEST(Policy, OfACatalogueModelComesFromTheCatalogue) {
     const auto conservative = resolve_policy(ref("openai/gpt-5.4"), {});
     EXPECT_EQ(conservative.source, MetadataSource::ConservativeBuiltin);
     EXPECT_EQ(conservative.prompt_budget_estimated_tokens, 258'400);
-    EXPECT_EQ(conservative.compaction_trigger_estimated_tokens, 232'560);
+    EXPECT_EQ(conservative.compaction_trigger_estimated_tokens, 193'800);
     EXPECT_EQ(conservative.runtime_max_output_tokens, kMaxOutputTokens);
     EXPECT_EQ(conservative.max_output_tokens_upper_limit, std::nullopt);
 }
@@ -41,8 +41,8 @@ TEST(Policy, OfAnUnknownModelHasRoomToWork) {
               (ModelPolicy{.model_ref = "vllm/mine",
                            .display_name = "vllm/mine",
                            .prompt_budget_estimated_tokens = kPromptBudgetUnknownModel,
-                           .compaction_trigger_estimated_tokens = 28'800,
-                           .compaction_keep_recent_estimated_tokens = 10'944,
+                           .compaction_trigger_estimated_tokens = 24'000,
+                           .compaction_keep_recent_estimated_tokens = 11'280,
                            .runtime_max_output_tokens = kMaxOutputTokens,
                            .source = MetadataSource::UnknownFallback}));
     EXPECT_EQ(resolve_policy(ref("vllm/mine"), {.prompt_budget_estimated_tokens = 1000})
@@ -82,8 +82,8 @@ TEST(Policy, CompactionStartsBeforeASmallBudgetOverflows) {
     ModelSettings settings;
     settings.overrides["anthropic/claude-haiku-4-5"] = {.prompt_budget_estimated_tokens = 1000};
     const auto policy = resolve_policy(ref("anthropic/claude-haiku-4-5"), settings);
-    EXPECT_EQ(policy.compaction_trigger_estimated_tokens, 1000);
-    EXPECT_EQ(policy.compaction_keep_recent_estimated_tokens, 380);
+    EXPECT_EQ(policy.compaction_trigger_estimated_tokens, 750);
+    EXPECT_EQ(policy.compaction_keep_recent_estimated_tokens, 352);
 }
 
 TEST(Policy, AliasesShareTheirModels) {

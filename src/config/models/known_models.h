@@ -24,7 +24,6 @@ struct KnownModel {
     // What few models have of their own.
     std::int64_t max_output_tokens_upper_limit{max_output_tokens};
     std::int64_t effective_context_window_percent{95};
-    std::int64_t auto_compact_token_limit{0};
     bool is_conservative{false};  // Guessed low, for want of published numbers.
 };
 
@@ -35,16 +34,14 @@ inline constexpr auto kKnownModels = std::to_array<KnownModel>({
      .max_output_tokens = 32'000,
      .capabilities = kImage,
      .max_output_tokens_upper_limit = 128'000,
-     .effective_context_window_percent = 90,
-     .auto_compact_token_limit = 180'000},
+     .effective_context_window_percent = 90},
     {.ref = "anthropic/claude-haiku-4-5",
      .display_name = "Claude Haiku 4.5",
      .context_window_tokens = 200'000,
      .max_output_tokens = 32'000,
      .capabilities = kImage,
      .max_output_tokens_upper_limit = 64'000,
-     .effective_context_window_percent = 90,
-     .auto_compact_token_limit = 180'000},
+     .effective_context_window_percent = 90},
     {"openai-codex/gpt-5.4", "GPT-5.4 (Codex)", 272'000, 0, kImage | kReasoning | kInteractive},
     {"openai-codex/gpt-5.3-codex", "GPT-5.3 Codex (Codex)", 272'000, 0,
      kImage | kReasoning | kInteractive},

@@ -70,6 +70,8 @@ std::vector<Kind> all_kinds() {
         kind<TurnWaitOver>(Category::Trace),
         kind<MaxOutputTokensRecovery>(Category::Runtime, kVerbose),
         kind<TurnContextLengthExceeded>(Category::Runtime, kVerbose),
+        kind<TurnLocalCompactionApplied>(Category::Runtime, kVerbose),
+        kind<TurnLocalCompactionFailed>(Category::Runtime, kVerbose),
         kind<RuntimeError>(Category::Runtime, kByVisibility, Visibility::TurnResult),
         kind<TurnTerminal>(Category::Runtime),
         kind<ClosureDecided>(Category::Runtime, kDebug),

@@ -26,10 +26,14 @@ struct TurnContextBuilt {
     std::int64_t context_section_count{0};
     std::int64_t rendered_context_chars{0};
     std::int64_t rendered_system_chars{0};
+    // Of the turn's own sections: those that were cut or left out, because not all fit.
+    std::optional<std::vector<std::string>> shortened_sections{};
+    std::optional<std::vector<std::string>> left_out_sections{};
 };
 BOOST_DESCRIBE_STRUCT(TurnContextBuilt, (),
                       (agent_id, message_id, run_id, turn_index, duration_ms, context_section_count,
-                       rendered_context_chars, rendered_system_chars))
+                       rendered_context_chars, rendered_system_chars, shortened_sections,
+                       left_out_sections))
 
 // A new process resumed an attempt that an earlier one left open.
 struct AttemptResumed {
@@ -82,6 +86,42 @@ struct TurnContextLengthExceeded {
 };
 BOOST_DESCRIBE_STRUCT(TurnContextLengthExceeded, (),
                       (agent_id, round, error, provider_attempt_timeline, token_usage))
+
+// The older part of the conversation was replaced by a digest, or its results by short ones.
+struct TurnLocalCompactionApplied {
+    static constexpr std::string_view kKind = "turn_local_compaction_applied";
+    AgentId agent_id;
+    RunId run_id;
+    std::int64_t round{0};
+    std::int64_t compacted_rounds{0};  // All that the digest covers.
+    std::int64_t exact_tail_rounds{0};
+    std::int64_t compacted_entries{0};  // Taken out of the prompt by this compaction.
+    std::int64_t shortened_results{0};
+    std::int64_t covers_through{0};  // The last transcript entry that is covered.
+    std::int64_t previous_estimated_tokens{0};
+    std::int64_t projected_estimated_tokens{0};
+    bool strict_fallback_applied{false};  // Fewer rounds than usual stayed exact.
+    std::int64_t compression_epoch{0};
+};
+BOOST_DESCRIBE_STRUCT(TurnLocalCompactionApplied, (),
+                      (agent_id, run_id, round, compacted_rounds, exact_tail_rounds,
+                       compacted_entries, shortened_results, covers_through,
+                       previous_estimated_tokens, projected_estimated_tokens,
+                       strict_fallback_applied, compression_epoch))
+
+// A compaction freed too little and was not applied.
+struct TurnLocalCompactionFailed {
+    static constexpr std::string_view kKind = "turn_local_compaction_failed";
+    AgentId agent_id;
+    RunId run_id;
+    std::int64_t round{0};
+    std::int64_t failures{0};
+    std::int64_t previous_estimated_tokens{0};
+    std::int64_t projected_estimated_tokens{0};
+};
+BOOST_DESCRIBE_STRUCT(TurnLocalCompactionFailed, (),
+                      (agent_id, run_id, round, failures, previous_estimated_tokens,
+                       projected_estimated_tokens))
 
 // A turn failed, or none could be opened: then it has no run_id, and `failures` counts the tries.
 struct RuntimeError {

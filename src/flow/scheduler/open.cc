@@ -61,20 +61,21 @@ domain::TranscriptEntry incoming(events::Log& log, const domain::Message& messag
             .data = std::move(data)};
 }
 
-// The transcript of the message, with what this attempt adds to it.
-base::Result<std::vector<domain::TranscriptEntry>> begin_record(events::Log& log,
-                                                                const domain::Message& message,
-                                                                const domain::RunId& run) {
-    auto transcript = TRY(log.tx().transcript_of(message.id));
+// Begins the record of the attempt: the message with the prompt of its turn or, where an earlier
+// attempt has recorded it, a note that the turn is resumed.
+base::Status begin_record(events::Log& log, const domain::Message& message,
+                          const domain::RunId& run, const context::Frame& frame,
+                          context::Past& past) {
+    const auto transcript = TRY(log.tx().transcript_of(message.id));
     if (transcript.empty()) {
-        transcript.push_back(incoming(log, message, run));
-        TRY(log.tx().append_transcript(transcript.back()));
-        return transcript;
+        auto entry = incoming(log, message, run);
+        entry.data.as_object()["prompt"] = context::turn_prompt(frame);
+        return log.tx().append_transcript(entry);
     }
     const bool has_rounds = std::ranges::any_of(transcript, [](const auto& entry) {
         return entry.kind == domain::TranscriptKind::AssistantRound;
     });
-    if (!has_rounds) return transcript;
+    if (!has_rounds) return {};
     domain::TranscriptEntry note{.id = log.ids().uuid(),
                                  .agent_id = message.agent_id,
                                  .run_id = run,
@@ -83,8 +84,8 @@ base::Result<std::vector<domain::TranscriptEntry>> begin_record(events::Log& log
                                  .related_message_id = message.id};
     note.data = json::object{{"text", kResumeNote}, {"reason", "interrupted"}};
     TRY(log.tx().append_transcript(note));
-    transcript.push_back(std::move(note));
-    return transcript;
+    past.pieces.push_back(TRY(context::piece_of(past.head + 1, note)));
+    return {};
 }
 
 std::int64_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
@@ -94,8 +95,19 @@ std::int64_t chars_of(const std::vector<provider::PromptBlock>& blocks) {
     return chars;
 }
 
-base::Status record_opening(events::Log& log, const turn::Facts& facts, const context::Frame& frame,
-                            std::int64_t build_ms) {
+// The sections that the plan of the prompt judged so; nothing when there is none.
+std::optional<std::vector<std::string>> sections(const std::vector<context::Decision>& decisions,
+                                                 context::Verdict verdict) {
+    std::vector<std::string> names;
+    for (const auto& decision : decisions)
+        if (decision.verdict == verdict) names.push_back(decision.name);
+    if (names.empty()) return std::nullopt;
+    return names;
+}
+
+base::Status record_opening(events::Log& log, const turn::Facts& facts,
+                            const context::PlannedPrompt& prompt, std::int64_t build_ms) {
+    const auto& frame = prompt.frame;
     const auto deaths = TRY(log.tx().fault(facts.agent.agent_id));
     if (deaths && !deaths->is_set_aside) TRY(log.tx().erase_fault(facts.agent.agent_id));
     TRY(log.append(facts.agent.agent_id,
@@ -106,14 +118,17 @@ base::Status record_opening(events::Log& log, const turn::Facts& facts, const co
                                                .message_kind = facts.message.kind}));
     return log.append(
         facts.agent.agent_id,
-        domain::events::TurnContextBuilt{.agent_id = facts.agent.agent_id,
-                                         .message_id = facts.message.id,
-                                         .run_id = facts.attempt.run_id,
-                                         .turn_index = facts.attempt.turn_index,
-                                         .duration_ms = build_ms,
-                                         .context_section_count = std::ssize(frame.context_blocks),
-                                         .rendered_context_chars = chars_of(frame.context_blocks),
-                                         .rendered_system_chars = chars_of(frame.system_blocks)});
+        domain::events::TurnContextBuilt{
+            .agent_id = facts.agent.agent_id,
+            .message_id = facts.message.id,
+            .run_id = facts.attempt.run_id,
+            .turn_index = facts.attempt.turn_index,
+            .duration_ms = build_ms,
+            .context_section_count = std::ssize(frame.context_blocks),
+            .rendered_context_chars = chars_of(frame.context_blocks),
+            .rendered_system_chars = chars_of(frame.system_blocks),
+            .shortened_sections = sections(prompt.decisions, context::Verdict::Shortened),
+            .left_out_sections = sections(prompt.decisions, context::Verdict::LeftOut)});
 }
 
 // Sleep ends because there is something to do; its timer and the wait for it end with it.
@@ -209,7 +224,8 @@ base::Result<PlannedFrame> planned_frame(store::Tx& tx, const domain::Agent& age
                          .capability = TRY(capability_of(tx, agent.agent_id)),
                          .work_item = agent.current_work_item_id,
                          .work_version = TRY(tx.work_version(agent.agent_id)),
-                         .frame = TRY(plan_frame(tx, agent, message, input))};
+                         .past = TRY(past_for(tx, agent.agent_id, input))};
+    planned.prompt = TRY(plan_frame(tx, agent, message, input, planned.past));
     planned.build_ms = base::millis_between(started, input.now());
     return planned;
 }
@@ -222,15 +238,26 @@ base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
         ahead->workspace == agent.active_workspace_entry &&
         ahead->capability == TRY(capability_of(tx, agent.agent_id)) &&
         ahead->work_item == agent.current_work_item_id &&
-        ahead->work_version == TRY(tx.work_version(agent.agent_id)))
+        ahead->work_version == TRY(tx.work_version(agent.agent_id)) &&
+        ahead->past.head == TRY(tx.stream_head(agent.agent_id, store::Stream::Transcript)))
         return *ahead;
     return planned_frame(tx, agent, message, input);
 }
 
 }  // namespace
 
-base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agent,
-                                        const domain::Message& message, const OpenInput& input) {
+base::Result<context::Past> past_for(store::Tx& tx, const domain::AgentId& agent,
+                                     const OpenInput& input) {
+    return context::load_past(
+        tx, agent,
+        {.tokens_max =
+             input.limits ? input.limits->prompt_budget * kPastBudgets : context::kPastTokensMax});
+}
+
+base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Agent& agent,
+                                                const domain::Message& message,
+                                                const OpenInput& input, const context::Past& past) {
+    const auto said = context::conversation_for(past, message.id);
     context::FrameInput facts{
         .agent = agent,
         .workspace = agent.active_workspace_entry.value(),
@@ -238,26 +265,16 @@ base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agen
         .agent_home = input.home.string(),
         .guidance = input.guidance,
         .tools = input.tools,
+        .compression_epoch = said.compression_epoch,
         .skills = input.skills,
         .active_skills = skills::at_turn_start(agent.active_skills, input.session),
-        .workspace_notice = input.workspace_notice};
-    auto recent = TRY(tx.messages(
-        agent.agent_id,
-        {.limit = static_cast<std::int64_t>(context::kRecentMessages), .newest_first = true}));
-    for (auto entry = recent.rbegin(); entry != recent.rend(); ++entry)
-        if (entry->record.message.id != message.id &&
-            entry->record.message.kind != domain::MessageKind::SystemTick &&
-            entry->record.entry.status == domain::QueueStatus::Processed)
-            facts.recent_messages.push_back(std::move(entry->record.message));
-    auto briefs =
-        TRY(tx.briefs(agent.agent_id, {.limit = static_cast<std::int64_t>(context::kRecentBriefs),
-                                       .newest_first = true}));
-    for (auto entry = briefs.rbegin(); entry != briefs.rend(); ++entry)
-        facts.recent_briefs.push_back(std::move(entry->record));
+        .workspace_notice = input.workspace_notice,
+        .conversation_tokens = said.tokens};
+    if (input.limits) facts.prompt_budget = input.limits->prompt_budget;
     facts.work = TRY(context::load_work(tx, agent, input.home));
     if (auto capability = TRY(capability_of(tx, agent.agent_id)))
         facts.capability = context::Capability{std::move(*capability)};
-    return context::build_frame(facts);
+    return context::plan_prompt(facts);
 }
 
 base::Result<std::optional<PlannedFrame>> plan_ahead(store::Tx& tx, domain::Agent agent,
@@ -373,21 +390,31 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
                       .opened_at = log.now()};
     if (taken.wall_ms_max)
         opened.attempt.deadline = log.now() + std::chrono::milliseconds(*taken.wall_ms_max);
-    const auto planned = TRY(frame_for(log.tx(), agent, message, here));
-    const auto& frame = planned.frame;
-    auto transcript = TRY(begin_record(log, message, opened.attempt.run_id));
+    auto planned = TRY(frame_for(log.tx(), agent, message, here));
+    const auto& frame = planned.prompt.frame;
+    TRY(begin_record(log, message, opened.attempt.run_id, frame, planned.past));
+    auto conversation = context::conversation_for(planned.past, message.id);
+    opened.attempt.history_after = planned.past.after_seq;
+    opened.attempt.context_tokens = context::tokens_of(frame.system_blocks) +
+                                    context::tokens_of(frame.context_blocks) +
+                                    context::tokens_of(here.tools) + conversation.tokens;
+    std::vector<turn::Effect> effects{turn::AskModel{1}};
+    const bool is_large = turn::is_compaction_due(opened.attempt, 1, input.limits);
+    if (planned.past.is_cut || (is_large && conversation.tokens > 0)) {
+        opened.attempt.state = domain::Compacting{.round = 1};
+        effects = {turn::Compact{1}};
+    }
     TRY(log.tx().open_attempt(opened.attempt));
     TRY(queue::resolve_waits(log, message, opened.attempt.run_id));
     TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));
-    TRY(record_opening(log, opened, frame, planned.build_ms));
+    TRY(record_opening(log, opened, planned.prompt, planned.build_ms));
     if (claimed->entry.tries == 0)
         TRY(briefs::publish(log, agent, opened.statistics, briefs::ack(agent, message)));
     TRY(log.tx().put_agent(opened.agent));
     TRY(log.tx().put_statistics(opened.statistics));
-    const std::vector<turn::Effect> effects{turn::AskModel{1}};
     TRY(turn::put_effects(log, opened.attempt, effects));
     TRY(identity::record_state(log, agent_id, identity::status_of(before)));
-    return Outcome{Opened{std::move(opened), frame, std::move(transcript), effects}};
+    return Outcome{Opened{std::move(opened), frame, std::move(conversation), effects}};
 }
 
 }  // namespace scheduler

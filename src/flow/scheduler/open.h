@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/context/conversation.h"
 #include "agent/context/frame.h"
 #include "flow/scheduler/decide.h"
 #include "flow/turn/decide/decide.h"
@@ -18,7 +19,7 @@ namespace scheduler {
 struct Opened {
     turn::Facts facts;
     context::Frame frame;
-    std::vector<domain::TranscriptEntry> transcript;  // Of the message, over every attempt at it.
+    context::Conversation conversation;  // That the turn continues.
     std::vector<turn::Effect> effects;
 };
 // The message was recorded and answered without the model; there may be another.
@@ -28,6 +29,10 @@ struct Reduced {
 // A hint that was waiting, or work that can continue, is now a message in the queue.
 struct Ticked {};
 using Outcome = std::variant<Opened, Reduced, Ticked, Idle>;
+
+// How many times the prompt's budget is loaded of a conversation that was never compacted, as one
+// of an older version may be: what is loaded enters the digest, what is older does not.
+inline constexpr std::int64_t kPastBudgets = 4;
 
 // A message that no turn can be opened for is set aside after so many tries.
 inline constexpr std::int64_t kOpenFailuresMax = 3;
@@ -39,7 +44,8 @@ struct PlannedFrame {
     std::optional<domain::ExternalTriggerId> capability{};
     std::optional<domain::WorkItemId> work_item{};  // Its focus.
     std::int64_t work_version{0};                   // See store::WorkRecords.
-    context::Frame frame;
+    context::Past past;                             // The conversation so far.
+    context::PlannedPrompt prompt;
     std::int64_t build_ms{0};
 };
 
@@ -54,9 +60,10 @@ struct OpenInput {
     domain::WorkspaceEntry home_workspace;           // Used until a project is chosen.
     // Where it worked last, if that folder is not there any more.
     std::optional<domain::WorkspaceEntry> vanished{};
-    std::string workspace_notice{};   // See context::FrameInput.
-    std::filesystem::path home{};     // Of the agent, for the plans of its work items.
-    bool is_booted{false};            // What a booting agent needs has been made.
+    std::string workspace_notice{};               // See context::FrameInput.
+    std::optional<turn::ContextLimits> limits{};  // Of the turn's model.
+    std::filesystem::path home{};                 // Of the agent, for the plans of its work items.
+    bool is_booted{false};                        // What a booting agent needs has been made.
     bool has_prompt{true};            // Else nothing was queued, and no prompt was prepared.
     std::function<base::Time()> now;  // To say how long planning the prompt took; any thread.
     // Planning a prompt may take long and must not hold up the writer. It is planned again inside
@@ -66,9 +73,14 @@ struct OpenInput {
     std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
 };
 
+// The conversation that the next turn continues, as much of it as may be needed.
+base::Result<context::Past> past_for(store::Tx& tx, const domain::AgentId& agent,
+                                     const OpenInput& input);
+
 // The prompt that `message` would be answered with, were it the next.
-base::Result<context::Frame> plan_frame(store::Tx& tx, const domain::Agent& agent,
-                                        const domain::Message& message, const OpenInput& input);
+base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Agent& agent,
+                                                const domain::Message& message,
+                                                const OpenInput& input, const context::Past& past);
 
 // The prompt of the agent's next message, planned on a snapshot; nothing when none is queued or its
 // workspace is gone.

@@ -208,7 +208,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
         [agent, &store = parts_.store, &clock = parts_.clock,
          &registry = parts_.dispatcher.registry(), home_of = parts_.home_of,
          execution_of = parts_.execution_of, user_home = parts_.user_home, session = parts_.session,
-         options = options_, claims = claims_,
+         limits_of = parts_.context_limits_of, options = options_, claims = claims_,
          is_held = holds_.contains(agent)]() -> base::Result<Prepared> {
             const base::CrashMark mark(agent.value);
             Prepared found;
@@ -239,6 +239,7 @@ void Scheduler::tick(const domain::AgentId& agent) {
             if (found.left_open) return found;
             auto& input = found.input;
             input.model_ref = options.model_ref;
+            input.limits = limits_of(found.agent.model_override.value_or(options.model_ref));
             input.token_hash_of = options.token_hash_of;
             input.now = [&clock] { return clock.now(); };
             const auto home = home_of(agent);
@@ -414,7 +415,8 @@ void Scheduler::ticked(const domain::AgentId& agent, Outcome outcome) {
     const auto halted = halts_.extract(agent);
     const auto held = held_.find(agent);
     if (auto* opened = std::get_if<Opened>(&outcome)) {
-        runner_.start(std::move(opened->facts), opened->frame, opened->transcript, opened->effects);
+        runner_.start(std::move(opened->facts), opened->frame, std::move(opened->conversation),
+                      opened->effects);
         if (is_draining_) runner_.interrupt(agent, std::string(kShutdown));
         if (held != held_.end()) runner_.interrupt(agent, held->second);
         if (halted) runner_.interrupt(agent, halted.mapped().reason, halted.mapped().kind);

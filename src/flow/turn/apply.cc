@@ -134,6 +134,8 @@ std::string effect_id(const domain::RunId& run, const Effect& effect) {
         return fmt::format("{}/ask/{}", run, ask->round);
     if (const auto* wait = std::get_if<WaitUntil>(&effect))
         return fmt::format("{}/wait/{}", run, wait->round);
+    if (const auto* compact = std::get_if<Compact>(&effect))
+        return fmt::format("{}/compact/{}", run, compact->round);
     return fmt::format("{}/tool/{}", run, std::get<RunTool>(effect).call_id);
 }
 
@@ -152,6 +154,9 @@ base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
             entry.kind = "wait_until";
             payload["round"] = wait->round;
             payload["until"] = base::to_text(wait->until);
+        } else if (const auto* compact = std::get_if<Compact>(&effect)) {
+            entry.kind = "compact";
+            payload["round"] = compact->round;
         } else {
             entry.kind = "run_tool";
             payload["call_id"] = std::get<RunTool>(effect).call_id.value;
@@ -168,6 +173,8 @@ base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::A
         if (base::string_at(payload, "run_id") != attempt.run_id.value) continue;
         if (entry.kind == "ask_model")
             effects.emplace_back(AskModel{base::int_at(payload, "round")});
+        else if (entry.kind == "compact")
+            effects.emplace_back(Compact{base::int_at(payload, "round")});
         else if (entry.kind == "run_tool")
             effects.emplace_back(RunTool{{base::string_at(payload, "call_id")}});
         // A wait is in the attempt's state, with a time that is exact.
@@ -218,44 +225,6 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
         TRY(supervision::charge(tx, step.agent, facts.statistics, *step.statistics));
     }
     return step.closed() ? record_closed(log, step.agent) : base::Status{};
-}
-
-base::Result<std::optional<provider::ConversationTurn>> conversation_turn(
-    const domain::TranscriptEntry& entry) {
-    using Turn = std::optional<provider::ConversationTurn>;
-    switch (entry.kind) {
-        case domain::TranscriptKind::AssistantRound: {
-            const auto* blocks = base::find(entry.data, "blocks");
-            if (!blocks)
-                return base::fail(base::ErrorCode::Corrupt, "transcript entry {} has no blocks",
-                                  entry.id);
-            return Turn(
-                provider::AssistantTurn{TRY(base::from_json<std::vector<domain::Block>>(*blocks))});
-        }
-        case domain::TranscriptKind::ToolResults: {
-            const auto* results = base::find(entry.data, "results");
-            if (!results)
-                return base::fail(base::ErrorCode::Corrupt, "transcript entry {} has no results",
-                                  entry.id);
-            return Turn(provider::ToolResultsTurn{
-                TRY(base::from_json<std::vector<provider::ToolAnswer>>(*results))});
-        }
-        case domain::TranscriptKind::ContinuationPrompt:
-            return Turn(provider::UserTurn{
-                {{provider::Stability::TurnScoped, base::string_at(entry.data, "text")}}});
-        case domain::TranscriptKind::IncomingMessage:
-        case domain::TranscriptKind::RuntimeFailure:
-            return Turn(std::nullopt);
-    }
-    return Turn(std::nullopt);
-}
-
-base::Result<std::vector<provider::ConversationTurn>> conversation_of(
-    const std::vector<domain::TranscriptEntry>& entries) {
-    std::vector<provider::ConversationTurn> conversation;
-    for (const auto& entry : entries)
-        if (auto next = TRY(conversation_turn(entry))) conversation.push_back(std::move(*next));
-    return conversation;
 }
 
 }  // namespace turn

@@ -24,12 +24,4 @@ base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
 // What the last commit of the attempt asked for and nobody has reported.
 base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::Attempt& attempt);
 
-// The conversation so far, from the record: every round of every attempt at the message, each call
-// paired with its result.
-base::Result<std::vector<provider::ConversationTurn>> conversation_of(
-    const std::vector<domain::TranscriptEntry>& entries);
-// What one entry adds to the conversation, or nothing.
-base::Result<std::optional<provider::ConversationTurn>> conversation_turn(
-    const domain::TranscriptEntry& entry);
-
 }  // namespace turn

@@ -7,6 +7,7 @@
 #include "exec/tasks/output.h"
 #include "flow/admission/follow_up.h"
 #include "flow/turn/apply.h"
+#include "flow/turn/compaction/gather.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/remind.h"
 #include "flow/turn/skill_uses.h"
@@ -25,7 +26,7 @@ const domain::ToolCallId& call_id_of(const domain::ToolExecution& execution) {
 // What a decision may know beyond the facts, without anything of the runner: it runs on a thread of
 // the store.
 Input input_of(const tools::Registry& registry, base::Time now, std::chrono::milliseconds patience,
-               const work::Settings& work) {
+               const work::Settings& work, const std::optional<ContextLimits>& limits) {
     return {.now = now,
             .spec_of =
                 [&registry](const std::string& name) {
@@ -33,18 +34,21 @@ Input input_of(const tools::Registry& registry, base::Time now, std::chrono::mil
                     return tool ? &tool->spec() : nullptr;
                 },
             .patience = patience,
-            .work = work};
+            .work = work,
+            .limits = limits};
 }
 
 std::int64_t tokens_of(const context::Frame& frame,
                        const std::vector<provider::ToolDeclaration>& tools) {
-    std::size_t tokens = 0;
-    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
-        for (const auto& block : *blocks) tokens += base::estimate_tokens(block.text);
-    for (const auto& tool : tools)
-        tokens += base::estimate_tokens(tool.description) +
-                  base::estimate_tokens(base::json_text(tool.input_schema));
-    return static_cast<std::int64_t>(tokens);
+    return context::tokens_of(frame.system_blocks) + context::tokens_of(frame.context_blocks) +
+           context::tokens_of(tools);
+}
+
+// A prompt that was compacted is another request, also for the same round.
+std::string request_id(const domain::Attempt& attempt, const AskModel& ask) {
+    auto id = effect_id(attempt.run_id, ask);
+    if (attempt.compactions > 0) id += fmt::format("/{}", attempt.compactions);
+    return id;
 }
 
 // May the turn be over with this? A tool that sleeps ends it; others are followed by a round.
@@ -61,7 +65,7 @@ bool may_end(const Event& event, const tools::Registry& registry) {
 struct Runner::Live {
     Facts facts;
     context::Frame frame;
-    std::vector<provider::ConversationTurn> conversation;
+    context::Conversation conversation;
     std::vector<provider::ToolDeclaration> tools;
     std::shared_ptr<provider::Exchange> exchange;
     std::shared_ptr<tools::Running> running_tool;
@@ -79,9 +83,10 @@ struct Runner::Live {
     // until the turn ends. An operator's prompt that joins the turn does not raise it: the text of
     // an external sender is still in the conversation, and the model may still follow it.
     domain::AuthorityClass authority() const { return domain::instructed_by(facts.message); }
-    base::Status read_conversation(const std::vector<domain::TranscriptEntry>& transcript) {
-        conversation = TRY(conversation_of(transcript));
-        return {};
+
+    void take(context::Conversation said) {
+        conversation = std::move(said);
+        if (frame.cache) frame.cache->compression_epoch = conversation.compression_epoch;
     }
 };
 
@@ -89,7 +94,7 @@ struct Runner::Live {
 struct Runner::Left {
     Facts facts;
     context::Frame frame;
-    std::vector<domain::TranscriptEntry> transcript;
+    context::Conversation conversation;
     std::vector<Effect> pending;
 };
 
@@ -169,13 +174,11 @@ tools::Place Runner::place(const Live& live) const {
                 live.facts.message, live.facts.statistics, parts_.follow_ups, parts_.clock.now())};
 }
 
-void Runner::start(Facts facts, const context::Frame& frame,
-                   const std::vector<domain::TranscriptEntry>& transcript,
+void Runner::start(Facts facts, const context::Frame& frame, context::Conversation conversation,
                    const std::vector<Effect>& effects) {
     auto live = std::make_shared<Live>(Live{.facts = std::move(facts), .frame = frame});
+    live->take(std::move(conversation));
     prepare(*live);
-    if (const auto read = live->read_conversation(transcript); !read)
-        return on_stuck(live->facts.agent.agent_id, read.error());
     live_[live->facts.agent.agent_id] = live;
     guarded(live, [&] {
         watch_deadline(live);
@@ -198,7 +201,8 @@ void Runner::resume(const domain::AgentId& agent, const domain::RunId& run,
                 return base::fail(base::ErrorCode::Corrupt, "attempt {} has lost its prompt frame",
                                   run);
             left.frame = TRY(base::from_json<context::Frame>(TRY(base::parse_json(*frame))));
-            left.transcript = TRY(tx.transcript_of(left.facts.message.id));
+            left.conversation = context::conversation_for(TRY(past_of(tx, left.facts.attempt)),
+                                                          left.facts.message.id);
             left.pending = TRY(pending_effects(tx, left.facts.attempt));
             return left;
         },
@@ -213,14 +217,15 @@ void Runner::loaded(const std::shared_ptr<Live>& live, Left left,
     live->facts = std::move(left.facts);
     live->facts.agent.execution = parts_.execution_of(live->facts.agent.agent_id);
     live->frame = std::move(left.frame);
+    live->take(std::move(left.conversation));
     prepare(*live);
-    auto read = live->read_conversation(left.transcript);
     const auto* state = std::get_if<domain::AwaitingTools>(&live->facts.attempt.state);
     const auto next = state ? static_cast<std::size_t>(state->next) : 0;
-    if (read && state && next >= live->facts.executions.size())
-        read = base::fail(base::ErrorCode::Corrupt, "attempt {} has lost call {} of round {}",
-                          live->facts.attempt.run_id, state->next + 1, state->round);
-    if (!read) return fail(live, read.error());
+    if (state && next >= live->facts.executions.size())
+        return fail(live,
+                    base::fail(base::ErrorCode::Corrupt, "attempt {} has lost call {} of round {}",
+                               live->facts.attempt.run_id, state->next + 1, state->round)
+                        .error());
     watch_deadline(live);
     Resumed resumed{.pending = std::move(left.pending), .rounds_more = rounds_more};
     if (!state || parts_.dispatcher.is_repeatable(live->facts.executions[next].call))
@@ -257,9 +262,9 @@ void Runner::prepare(Live& live) {
 // How many estimated tokens the prompt of the next round may still grow by, as far as that is
 // known.
 std::optional<std::int64_t> Runner::prompt_room(const Live& live) const {
-    const auto budget = parts_.prompt_budget_of(live.facts.attempt.model_ref);
-    if (!budget) return std::nullopt;
-    return *budget - tokens_of(live.frame, live.tools) - kPromptReserveTokens;
+    const auto limits = parts_.context_limits_of(live.facts.attempt.model_ref);
+    if (!limits) return std::nullopt;
+    return limits->prompt_budget - tokens_of(live.frame, live.tools) - kPromptReserveTokens;
 }
 
 void Runner::watch_deadline(const std::shared_ptr<Live>& live) {
@@ -323,6 +328,8 @@ void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& e
             ask_model(live, *ask);
         else if (const auto* wait = std::get_if<WaitUntil>(&effect))
             wait_until(live, *wait);
+        else if (const auto* compacting = std::get_if<Compact>(&effect))
+            compact(live, *compacting);
         else
             run_tool(live, std::get<RunTool>(effect));
     }
@@ -331,12 +338,14 @@ void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& e
 void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
     const base::Time building = parts_.clock.now();
     provider::Request request{
-        .request_id = effect_id(live->facts.attempt.run_id, ask),
+        .request_id = request_id(live->facts.attempt, ask),
         .model_ref = live->facts.attempt.model_ref,
         .frame = live->frame,
-        .conversation = live->conversation,
+        .history = live->conversation.history,
+        .conversation = live->conversation.current,
         .tools = live->tools,
-        .max_output_tokens = parts_.max_output_tokens_of(live->facts.attempt.model_ref)};
+        .max_output_tokens = parts_.max_output_tokens_of(live->facts.attempt.model_ref),
+        .rounds_left_out = live->conversation.rounds_left_out};
     if (auto reminder = std::exchange(live->reminder, ""); !reminder.empty())
         request.conversation.emplace_back(
             provider::UserTurn{{{provider::Stability::TurnScoped, std::move(reminder)}}});
@@ -411,6 +420,40 @@ void Runner::watch_answer(const std::shared_ptr<Live>& live, const AskModel& ask
                 },
                 [](const base::Result<Done>&) {});
         }));
+}
+
+void Runner::compact(const std::shared_ptr<Live>& live, const Compact& compact) {
+    const CompactionInput input{.agent_id = live->facts.agent.agent_id,
+                                .run_id = live->facts.attempt.run_id,
+                                .fixed_tokens = tokens_of(live->frame, live->tools),
+                                .limits = parts_.context_limits_of(live->facts.attempt.model_ref),
+                                .now = parts_.clock.now()};
+    committer_.load<Compacted>(
+        lifetime_,
+        [input](store::Tx& tx) {
+            const base::CrashMark mark(input.agent_id.value);
+            return gather(tx, input);
+        },
+        [this, live, compact](base::Result<Compacted> compacted) {
+            if (!compacted) return fail(live, compacted.error());
+            guarded(live, [&] { step(live, std::move(*compacted), compact); });
+        });
+}
+
+void Runner::reload(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects) {
+    committer_.load<context::Conversation>(
+        lifetime_,
+        [attempt = live->facts.attempt](store::Tx& tx) -> base::Result<context::Conversation> {
+            const base::CrashMark mark(attempt.agent_id.value);
+            return context::conversation_for(TRY(past_of(tx, attempt)), attempt.message_id);
+        },
+        [this, live, effects](base::Result<context::Conversation> said) {
+            if (!said) return fail(live, said.error());
+            guarded(live, [&] {
+                live->take(std::move(*said));
+                act(live, effects);
+            });
+        });
 }
 
 void Runner::wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait) {
@@ -542,12 +585,12 @@ void Runner::commit(const std::shared_ptr<Live>& live, Event event,
         [agent = live->facts.agent.agent_id, run = live->facts.attempt.run_id,
          event = std::move(event), finished, &registry = parts_.dispatcher.registry(),
          patience = parts_.patience, work = parts_.work, room = prompt_room(*live),
-         plan = std::move(plan),
+         limits = parts_.context_limits_of(live->facts.attempt.model_ref), plan = std::move(plan),
          execution_of = parts_.execution_of](events::Log& log) -> base::Result<Step> {
             const base::CrashMark mark(agent.value);
             Facts facts = TRY(load(log.tx(), run));
             facts.agent.execution = execution_of(facts.agent.agent_id);
-            const Input input = input_of(registry, log.now(), patience, work);
+            const Input input = input_of(registry, log.now(), patience, work, limits);
             Step step = decide(facts, event, input);
             TRY(remind(log.tx(), step, work, room));
             if (needs_disk(step, input)) log.tx().require(store::Durability::Disk);
@@ -576,8 +619,8 @@ void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
             known.push_back(changed);
     }
     for (const auto& entry : step.transcript)
-        if (auto next = conversation_turn(entry); next && *next)
-            live->conversation.push_back(std::move(**next));
+        if (auto piece = context::piece_of(0, entry); piece && piece->turn)
+            live->conversation.current.push_back(std::move(*piece->turn));
     if (step.closed()) {
         const domain::AgentId agent = live->facts.agent.agent_id;
         forget(live);
@@ -591,6 +634,7 @@ void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
                            .message = fmt::format("another process has continued turn {} of agent "
                                                   "{}; this process no longer works on it",
                                                   step.attempt.run_id, step.agent.agent_id)});
+    if (step.is_compacted) return reload(live, step.effects);
     act(live, step.effects);
 }
 

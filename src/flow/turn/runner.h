@@ -11,6 +11,7 @@
 #include <string>
 
 #include "agent/context/capability.h"
+#include "agent/context/conversation.h"
 #include "agent/context/frame.h"
 #include "base/os/loop.h"
 #include "config/sections/retention.h"
@@ -42,9 +43,10 @@ struct Parts {
     // How many messages an agent may leave for itself.
     config::FollowUpLimits follow_ups{};
     work::Settings work{};
-    // How many estimated tokens a prompt of this model may have; empty: no bound is known.
-    std::function<std::optional<std::int64_t>(const std::string& model_ref)> prompt_budget_of =
-        [](const std::string&) { return std::optional<std::int64_t>(); };
+    // How large a prompt of this model may be, and when it is compacted; empty: no bound is known.
+    // Any thread may ask.
+    std::function<std::optional<ContextLimits>(const std::string& model_ref)> context_limits_of =
+        [](const std::string&) { return std::optional<ContextLimits>(); };
     // What holds for the agent's commands now; any thread may ask.
     std::function<domain::Execution(const domain::AgentId&)> execution_of =
         [](const domain::AgentId&) { return domain::Execution{}; };
@@ -64,9 +66,8 @@ public:
     explicit Runner(Parts parts);
     ~Runner();
 
-    // Continues an attempt that a commit has just opened, with the record of its message so far.
-    void start(Facts facts, const context::Frame& frame,
-               const std::vector<domain::TranscriptEntry>& transcript,
+    // Continues an attempt that a commit has just opened, with the conversation so far.
+    void start(Facts facts, const context::Frame& frame, context::Conversation conversation,
                const std::vector<Effect>& effects);
 
     // Resumes an attempt that another process left open: is_running() is true at once, the facts
@@ -125,6 +126,9 @@ private:
     // Reports what the call under way prints, for as long as it is under way and watched.
     void watch_output(const std::shared_ptr<Live>& live);
     void wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait);
+    void compact(const std::shared_ptr<Live>& live, const Compact& compact);
+    // The record of the conversation has changed: loads it, then continues with `effects`.
+    void reload(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);
     void step(const std::shared_ptr<Live>& live, Event event,
               const std::optional<Effect>& finished);
     void commit(const std::shared_ptr<Live>& live, Event event,

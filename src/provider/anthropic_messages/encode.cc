@@ -133,13 +133,22 @@ void mark_last(json::array& messages) {
     }
 }
 
-json::array encode_messages(json::array context,
-                            const std::vector<ConversationTurn>& conversation) {
-    json::array messages;
-    append(messages, "user", std::move(context));
-    for (const auto& turn : conversation)
+void append(json::array& messages, const std::vector<ConversationTurn>& turns) {
+    for (const auto& turn : turns)
         append(messages, std::holds_alternative<AssistantTurn>(turn) ? "assistant" : "user",
                std::visit([](const auto& held) { return encode_content(held); }, turn));
+}
+
+// In the order of whole_conversation(), with the marks of the context blocks.
+json::array encode_messages(FrameBlocks& blocks, const Request& request) {
+    std::vector<PromptBlock> kept, own;
+    for (const auto& block : request.frame.context_blocks)
+        (block.stability == Stability::TurnScoped ? own : kept).push_back(block);
+    json::array messages;
+    append(messages, "user", blocks.encode(kept));
+    append(messages, request.history);
+    append(messages, "user", blocks.encode(own));
+    append(messages, request.conversation);
     mark_last(messages);
     return messages;
 }
@@ -188,7 +197,8 @@ json::object cache_diagnostics(const json::object& body) {
 json::object context_diagnostics(const Request& request, const ContextManagement& context) {
     std::set<std::string> excluded;
     std::vector<const ToolAnswer*> results;
-    for (const auto& turn : request.conversation) {
+    const auto conversation = whole_conversation(request);
+    for (const auto& turn : conversation) {
         if (const auto* said = std::get_if<AssistantTurn>(&turn)) {
             for (const auto& block : said->blocks)
                 if (const auto* call = std::get_if<domain::ToolUseBlock>(&block))
@@ -239,8 +249,7 @@ json::object encode_request(const Request& request, const std::optional<ContextM
     if (context) body["context_management"] = encode_context(*context);
     FrameBlocks blocks(request.frame);
     body["system"] = blocks.encode(request.frame.system_blocks);
-    body["messages"] =
-        encode_messages(blocks.encode(request.frame.context_blocks), request.conversation);
+    body["messages"] = encode_messages(blocks, request);
     return body;
 }
 

@@ -81,9 +81,7 @@ json::object encode_request(const Request& request, bool stream,
     json::array messages;
     if (std::string system = join_blocks(request.frame.system_blocks); !system.empty())
         messages.push_back(json::object{{"role", "system"}, {"content", std::move(system)}});
-    if (!request.frame.context_blocks.empty())
-        encode_turn(UserTurn{request.frame.context_blocks}, messages);
-    for (const auto& turn : request.conversation)
+    for (const auto& turn : whole_conversation(request))
         std::visit([&](const auto& held) { encode_turn(held, messages); }, turn);
 
     json::object body;
@@ -105,13 +103,11 @@ json::object encode_request(const Request& request, bool stream,
 }
 
 json::object request_diagnostics(const Request& request) {
-    const bool is_first = std::ranges::none_of(request.conversation, [](const auto& turn) {
-        return std::holds_alternative<AssistantTurn>(turn);
-    });
     json::object continuation{
         {"status", "fallback_full_request"},
-        {"fallback_reason", is_first ? "not_applicable_initial_request"
-                                     : "chat_completions_incremental_continuation_unsupported"}};
+        {"fallback_reason", has_answers(request)
+                                ? "chat_completions_incremental_continuation_unsupported"
+                                : "not_applicable_initial_request"}};
     json::object out{{"request_lowering_mode", "full_request"}};
     out["incremental_continuation"] = std::move(continuation);
     return out;

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "provider/openai_codex/wire.h"
 #include "provider/openai_responses/wire.h"
 
@@ -35,9 +33,6 @@ json::object encode_request(const Request& request, const std::optional<std::str
 }
 
 json::object request_diagnostics(const Request& request, const std::optional<std::string>& effort) {
-    const bool is_first = std::ranges::none_of(request.conversation, [](const auto& turn) {
-        return std::holds_alternative<AssistantTurn>(turn);
-    });
     json::object controls{{"reasoning_sent", effort.has_value()},
                           {"include_reasoning_encrypted_content", effort.has_value()},
                           {"max_output_tokens_sent", false},
@@ -46,8 +41,8 @@ json::object request_diagnostics(const Request& request, const std::optional<std
     json::object out{{"request_lowering_mode", "full_request"}};
     out["incremental_continuation"] = {
         {"status", "fallback_full_request"},
-        {"fallback_reason", is_first ? "not_applicable_initial_request"
-                                     : "codex_incremental_continuation_unsupported"}};
+        {"fallback_reason", has_answers(request) ? "codex_incremental_continuation_unsupported"
+                                                 : "not_applicable_initial_request"}};
     out["openai_request_controls"] = std::move(controls);
     return out;
 }

@@ -130,8 +130,7 @@ base::Result<json::array> encode_tools(const std::vector<ToolDeclaration>& tools
 
 json::array encode_input(const Request& request, PatchForm form) {
     Items items(request.tools, form);
-    items.add(UserTurn{request.frame.context_blocks});
-    for (const auto& turn : request.conversation)
+    for (const auto& turn : whole_conversation(request))
         std::visit([&](const auto& held) { items.add(held); }, turn);
     return items.take();
 }

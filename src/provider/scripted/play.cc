@@ -10,8 +10,10 @@ namespace {
 constexpr std::size_t kExcerptCharsMax = 200;
 
 std::size_t answered_rounds(const Request& request) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        request.conversation, [](const auto& turn) { return turn.index() == 1; }));
+    return static_cast<std::size_t>(
+        request.rounds_left_out + std::ranges::count_if(request.conversation, [](const auto& turn) {
+            return turn.index() == 1;
+        }));
 }
 static_assert(std::is_same_v<std::variant_alternative_t<1, ConversationTurn>, AssistantTurn>);
 

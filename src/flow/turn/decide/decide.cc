@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flow/turn/compaction/compacting.h"
 #include "flow/turn/decide/interject.h"
 #include "flow/turn/decide/settle.h"
 
@@ -21,6 +22,8 @@ Step decide(const Facts& facts, const Event& event, const Input& input) {
         [&](const auto& state, const auto& happened) { return on(facts, state, happened, input); },
         facts.attempt.state, event);
     take_interjections(step, facts);
+    count_context(step, event);
+    compact_first(step, facts, event, input);
     if (step.statistics == facts.statistics) step.statistics.reset();
     return step;
 }

@@ -4,6 +4,7 @@
 //     Thinking --reply with calls--> AwaitingTools --last result--> Thinking (next round)
 //     Thinking --reply without calls--> Closed          any --failure, interruption--> Closed
 //     Thinking --provider down--> Parked --wait over--> Thinking (same round)
+//     any --prompt too large for another round--> Compacting --done--> Thinking (same round)
 #pragma once
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/context/compaction.h"
 #include "agent/work/reminder.h"
 #include "domain/agent.h"
 #include "domain/events/payload.h"
@@ -26,7 +28,7 @@
 namespace turn {
 
 // A turn that asks for more rounds is cut off. `--max-turns` can only lower it.
-inline constexpr std::int64_t kRoundsMax = 400;
+inline constexpr std::int64_t kRoundsMax = 1000;
 // How often a text cut off by the output limit is continued.
 inline constexpr std::int64_t kOutputLimitRecoveriesMax = 2;
 // How often the program may die while it executes a turn before the turn is given up: one that
@@ -42,6 +44,21 @@ inline constexpr std::int64_t kUnusableCallsMax = 32;
 // How long, and how often in one turn, a provider's limit is waited for whose end is known.
 inline constexpr std::chrono::hours kParkMax{24};
 inline constexpr std::int64_t kParksMax = 20;
+
+// A prompt that has grown to this many rounds since the last compaction may be compacted again.
+inline constexpr std::int64_t kRoundsBetweenCompactions = 10;
+// A turn is given up after so many compactions in a row that freed too little.
+inline constexpr std::int64_t kCompactionFailuresMax = 2;
+// How many of the newest rounds stay exact when a compaction has failed and the prompt is refused.
+inline constexpr std::int64_t kExactRoundsStrict = 1;
+
+// What the model of a turn can read, in tokens.
+struct ContextLimits {
+    std::int64_t prompt_budget{0};
+    std::int64_t compaction_trigger{0};
+    std::int64_t compaction_target{0};
+    friend bool operator==(const ContextLimits&, const ContextLimits&) = default;
+};
 
 struct Facts {
     domain::Agent agent;
@@ -74,7 +91,11 @@ struct WaitUntil {
     base::Time until{};
     friend bool operator==(const WaitUntil&, const WaitUntil&) = default;
 };
-using Effect = std::variant<AskModel, RunTool, WaitUntil>;
+struct Compact {
+    std::int64_t round{1};
+    friend bool operator==(const Compact&, const Compact&) = default;
+};
+using Effect = std::variant<AskModel, RunTool, WaitUntil, Compact>;
 
 // What comes back from the world. Each names the round or call it belongs to, so that a late or
 // repeated one is recognised and changes nothing.
@@ -119,7 +140,13 @@ struct Resumed {
 struct WaitOver {
     std::int64_t round{0};
 };
-using Event = std::variant<ModelReplied, ModelFailed, ToolFinished, WaitOver, Interrupted, Resumed>;
+// The smaller form of the conversation, ready to be recorded.
+struct Compacted {
+    std::int64_t round{0};
+    context::Compaction compaction;
+};
+using Event = std::variant<ModelReplied, ModelFailed, ToolFinished, WaitOver, Compacted,
+                           Interrupted, Resumed>;
 
 struct Release {
     domain::QueueStatus status{domain::QueueStatus::Processed};
@@ -140,6 +167,7 @@ struct Step {
     std::vector<tools::Mutation> mutations{};  // What tools asked of the runtime, in order.
     std::optional<Release> release{};
     std::vector<domain::MessageId> interjected{};  // Taken into this turn.
+    bool is_compacted{false};                      // The conversation is another one from here on.
     std::vector<Effect> effects{};
     // What only the provider reads, in the request that the effects ask for.
     std::string reminder{};
@@ -154,6 +182,7 @@ struct Input {
     std::function<const tools::ToolSpec*(const std::string& tool)> spec_of;
     std::chrono::milliseconds patience{0};
     work::Settings work{};
+    std::optional<ContextLimits> limits{};  // Absent: no window is known.
 
     // May a call of this tool be made again after a crash? A call that is refused touches nothing.
     bool is_repeatable(const std::string& tool) const {
@@ -163,6 +192,10 @@ struct Input {
 };
 
 Step decide(const Facts& facts, const Event& event, const Input& input);
+
+// Whether the prompt of `attempt` must become smaller before the model is asked for `round`.
+bool is_compaction_due(const domain::Attempt& attempt, std::int64_t round,
+                       const std::optional<ContextLimits>& limits);
 
 // Must the commit survive a power cut before its effects are performed? Yes when the turn is over,
 // and when a call starts that must never silently run twice.

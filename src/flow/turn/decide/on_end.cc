@@ -95,6 +95,13 @@ Step on(const Facts& facts, const domain::Parked& state, const Interrupted& inte
     return step;
 }
 
+Step on(const Facts& facts, const domain::Compacting& state, const Interrupted& interrupted,
+        const Input& input) {
+    Step step = stay(facts);
+    interrupt(step, facts, state.round, interrupted, input.now);
+    return step;
+}
+
 Step on(const Facts& facts, const domain::AwaitingTools& state, const Interrupted& interrupted,
         const Input& input) {
     Step step = stay(facts);
@@ -120,6 +127,17 @@ Step on(const Facts& facts, const domain::Parked& state, const Resumed& resumed,
     limit_rounds(step.attempt, state.round - 1, resumed);
     if (pick_up(step, facts, state.round))
         step.effects = pending_or(resumed, WaitUntil{state.round, state.until});
+    else
+        give_up_restarting(step, facts, state.round, input.now);
+    return step;
+}
+
+Step on(const Facts& facts, const domain::Compacting& state, const Resumed& resumed,
+        const Input& input) {
+    Step step = stay(facts);
+    limit_rounds(step.attempt, state.round - 1, resumed);
+    if (pick_up(step, facts, state.round))
+        step.effects = pending_or(resumed, Compact{state.round});
     else
         give_up_restarting(step, facts, state.round, input.now);
     return step;

@@ -114,7 +114,9 @@ TEST(OnEnd, APromptThatIsTooLongHasAnEventOfItsOwn) {
     auto failed = failure();
     EXPECT_THAT(kinds(fail_turn(failed)), ElementsAre("runtime_error", "turn_terminal"));
     failed.kind = provider::FailureKind::ContextLengthExceeded;
-    const Step step = fail_turn(failed);
+    Facts facts = thinking(2);
+    facts.attempt.compaction_failures = kCompactionFailuresMax;
+    const Step step = decide(facts, ModelFailed{2, failed}, input());
     EXPECT_THAT(kinds(step),
                 ElementsAre("turn_context_length_exceeded", "runtime_error", "turn_terminal"));
     EXPECT_EQ(data_of(step, "turn_context_length_exceeded"),

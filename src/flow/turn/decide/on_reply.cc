@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "domain/events/turn.h"
+#include "flow/turn/compaction/compacting.h"
 #include "flow/turn/decide/records.h"
 #include "flow/turn/decide/settle.h"
 #include "flow/turn/patience.h"
@@ -260,9 +261,11 @@ Step on(const Facts& facts, const domain::Thinking& state, const ModelFailed& fa
             fmt::format(" (given up after {} s and {} passes)",
                         base::millis_between(*facts.attempt.failing_since, input.now) / 1000,
                         facts.attempt.failed_passes + 1);
-    if (failed.failure.kind == provider::FailureKind::ContextLengthExceeded)
-        step.events.push_back(context_length_exceeded(facts, state.round, failed.failure));
     count_usage(step, facts, failed.failure);
+    if (failed.failure.kind == provider::FailureKind::ContextLengthExceeded) {
+        step.events.push_back(context_length_exceeded(facts, state.round, failed.failure));
+        if (compact_refused(step, state)) return step;
+    }
     give_up(step, facts, state.round, artifact, &failed.failure, artifact.kind, input.now);
     return step;
 }

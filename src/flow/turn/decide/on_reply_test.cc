@@ -25,6 +25,7 @@ TEST(OnReply, AReplyWithoutCallsCompletesTheTurnAndIsItsResult) {
     domain::Attempt attempt = thinking().attempt;
     attempt.state = domain::Closed{};
     attempt.token_usage = {10, 5, 15};
+    attempt.context_tokens = 15;
     attempt.last_assistant_message = "first\n\nsecond";
     attempt.closed_at = kNow;
     attempt.terminal = terminal;

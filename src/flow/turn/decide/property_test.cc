@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "flow/turn/apply.h"
+#include "agent/context/conversation.h"
 #include "flow/turn/decide/test_facts.h"
 
 namespace turn {
@@ -103,6 +103,11 @@ private:
                 ASSERT_LE(ask->round, facts_.attempt.rounds_max);
                 continue;
             }
+            if (const auto* compact = std::get_if<Compact>(&effect)) {
+                const auto* state = std::get_if<domain::Compacting>(&step.attempt.state);
+                ASSERT_TRUE(state && state->round == compact->round);
+                continue;
+            }
             const Facts next = after(facts_, step);
             const auto& id = std::get<RunTool>(effect).call_id;
             const auto found = std::ranges::find_if(
@@ -120,7 +125,10 @@ private:
     void check_pairs(const Step& step) {
         if (std::holds_alternative<domain::AwaitingTools>(step.attempt.state)) return;
         std::vector<std::string> open;
-        for (const auto& turn : conversation_of(transcript_).value()) {
+        for (const auto& entry : transcript_) {
+            const auto piece = context::piece_of(0, entry).value();
+            if (!piece.turn) continue;
+            const auto& turn = *piece.turn;
             if (const auto* results = std::get_if<provider::ToolResultsTurn>(&turn)) {
                 std::vector<std::string> answered;
                 for (const auto& answer : results->results) answered.push_back(answer.tool_use_id);

@@ -68,6 +68,26 @@ Step on(const Facts& facts, const domain::Parked& state, const Interrupted& inte
         const Input& input);
 Step on(const Facts& facts, const domain::Parked& state, const Resumed& resumed,
         const Input& input);
+Step on(const Facts& facts, const domain::Compacting& state, const ModelReplied& replied,
+        const Input& input);
+Step on(const Facts& facts, const domain::Compacting& state, const ModelFailed& failed,
+        const Input& input);
+Step on(const Facts& facts, const domain::Compacting& state, const ToolFinished& finished,
+        const Input& input);
+Step on(const Facts& facts, const domain::Compacting& state, const WaitOver& over,
+        const Input& input);
+Step on(const Facts& facts, const domain::Compacting& state, const Compacted& compacted,
+        const Input& input);
+Step on(const Facts& facts, const domain::Compacting& state, const Interrupted& interrupted,
+        const Input& input);
+Step on(const Facts& facts, const domain::Compacting& state, const Resumed& resumed,
+        const Input& input);
+Step on(const Facts& facts, const domain::Thinking& state, const Compacted& compacted,
+        const Input& input);
+Step on(const Facts& facts, const domain::Parked& state, const Compacted& compacted,
+        const Input& input);
+Step on(const Facts& facts, const domain::AwaitingTools& state, const Compacted& compacted,
+        const Input& input);
 Step on(const Facts& facts, const domain::AwaitingTools& state, const WaitOver& over,
         const Input& input);
 Step on(const Facts& facts, const domain::AwaitingTools& state, const ModelReplied& replied,

@@ -295,7 +295,9 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
                                                .admission = domain::AdmissionContext::LocalProcess,
                                                .trust = trust},
                                               parts_.turn.clock.now(), parts_.turn.ids));
-    context::Frame frame;
+    context::PlannedPrompt prompt;
+    context::Past past;
+    context::Conversation said;
     std::vector<context::Guidance> guidance;
     const auto home = parts_.turn.home_of(id);
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
@@ -313,9 +315,14 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
         input.session = parts_.turn.session;
         known.execution = parts_.turn.execution_of(id);
         input.tools = turn::declarations(parts_.turn.dispatcher.registry(), known);
-        frame = TRY(scheduler::plan_frame(tx, known, message, input));
+        input.limits = parts_.turn.context_limits_of(
+            known.model_override.value_or(parts_.models.runtime_default_model));
+        past = TRY(scheduler::past_for(tx, id, input));
+        prompt = TRY(scheduler::plan_frame(tx, known, message, input, past));
+        said = context::conversation_for(past, message.id);
         return {};
     }));
+    auto& frame = prompt.frame;
     context::reveal(frame.context_blocks,
                     [this](const auto& trigger) { return parts_.capabilities.url_of(trigger); });
     std::string dump = "## instruction_sources\n";
@@ -324,9 +331,11 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
                             base::enum_name(source.kind), base::printable(source.path));
     if (guidance.empty()) dump += "none\n";
     dump += "\n";
-    for (const auto* blocks : {&frame.system_blocks, &frame.context_blocks})
-        for (const auto& block : *blocks) dump += block.text + "\n\n";
-    return dump;
+    provider::Request request{.frame = frame, .history = std::move(said.history)};
+    for (const auto& block : frame.system_blocks) dump += block.text + "\n\n";
+    for (const auto& turn : provider::whole_conversation(request))
+        dump += context::shown(turn) + "\n\n";
+    return dump + context::plan_lines(prompt.decisions, past, said.tokens) + "\n";
 }
 
 base::Result<std::vector<domain::Event>> LocalReads::event_page(const std::string& agent,

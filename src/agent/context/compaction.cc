@@ -1,0 +1,200 @@
+#include "agent/context/compaction.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "agent/context/conversation.h"
+#include "agent/context/digest.h"
+#include "base/text.h"
+
+namespace context {
+namespace {
+
+using domain::TranscriptKind;
+using provider::ToolResultsTurn;
+
+// The calls of a round by the provider's names for them.
+using CallKey = std::tuple<std::string, std::int64_t, std::string>;
+using Calls = std::map<CallKey, const domain::ToolExecution*>;
+
+Calls calls_of(const std::vector<domain::ToolExecution>& executions) {
+    Calls calls;
+    for (const auto& execution : executions)
+        calls[{execution.call.run_id.value, execution.round, execution.tool_use_id}] = &execution;
+    return calls;
+}
+
+// The index of the first piece that must stay as it is.
+std::size_t exact_from(const std::vector<Piece>& pieces, std::int64_t exact_rounds) {
+    std::int64_t rounds = 0;
+    for (std::size_t i = pieces.size(); i-- > 0;)
+        if (pieces[i].kind == TranscriptKind::AssistantRound && ++rounds == exact_rounds) return i;
+    return 0;
+}
+
+// Where the border may be: before a message or a round, so that a call stays with its result.
+bool is_border(const Piece& piece) {
+    return piece.kind == TranscriptKind::AssistantRound ||
+           piece.kind == TranscriptKind::IncomingMessage;
+}
+
+class Compactor {
+public:
+    explicit Compactor(const CompactInput& input)
+        : input_(input),
+          calls_(calls_of(input.executions)),
+          pieces_(input.past.pieces),
+          exact_(exact_from(pieces_, input.exact_rounds)) {
+        if (input.past.compaction) out_ = *input.past.compaction;
+        out_.epoch = input.past.compaction ? input.past.compaction->epoch + 1 : 1;
+        out_.covers_through = input.past.after_seq;
+        out_.entries = 0;
+        out_.anchor = input.anchor;
+        out_.at = input.now;
+        out_.tokens_before = input.fixed_tokens + pieces_tokens();
+        if (input.past.compaction) out_.tokens_before += text_tokens();
+        trusted_[out_.message_id] = out_.is_message_trusted;
+        rounds_[out_.message_id] = out_.message_rounds;
+        trusted_[input.message] = input.is_message_trusted;
+    }
+
+    Compaction run() {
+        shorten_results();
+        if (input_.fixed_tokens + said() > input_.target_tokens) cover();
+        out_.tokens_after = input_.fixed_tokens + said();
+        return std::move(out_);
+    }
+
+private:
+    // Estimated tokens of the conversation as it would be now.
+    std::int64_t said() const { return pieces_tokens() + text_tokens(); }
+
+    std::int64_t pieces_tokens() const {
+        std::int64_t tokens = 0;
+        for (std::size_t i = covered_; i < pieces_.size(); ++i) tokens += pieces_[i].tokens;
+        return tokens;
+    }
+
+    std::int64_t text_tokens() const {
+        return static_cast<std::int64_t>(
+            base::estimate_tokens(compaction_text(out_, input_.message)));
+    }
+
+    const domain::ToolExecution* call_of(const Piece& piece, const std::string& tool_use_id) const {
+        const auto found = calls_.find({piece.run_id.value, piece.round, tool_use_id});
+        return found == calls_.end() ? nullptr : found->second;
+    }
+
+    void shorten_results() {
+        for (std::size_t i = 0; i < exact_; ++i) {
+            auto* results =
+                pieces_[i].turn ? std::get_if<ToolResultsTurn>(&*pieces_[i].turn) : nullptr;
+            if (!results) continue;
+            ShortResults receipts{.seq = pieces_[i].seq};
+            bool is_shorter = false;
+            for (auto& result : results->results) {
+                if (const auto* call = call_of(pieces_[i], result.tool_use_id))
+                    if (auto text = short_receipt(*call); text.size() < result.content.size()) {
+                        result.content = std::move(text);
+                        is_shorter = true;
+                    }
+                receipts.contents.push_back(result.content);
+            }
+            if (!is_shorter) continue;
+            pieces_[i].tokens = tokens_of(*pieces_[i].turn);
+            std::erase_if(out_.receipts,
+                          [&](const auto& known) { return known.seq == receipts.seq; });
+            out_.receipts.push_back(std::move(receipts));
+        }
+    }
+
+    // Covers as little as brings the prompt down to its target, and never an exact round. The first
+    // exact piece begins a round, so the border is always before a message or a round.
+    void cover() {
+        std::int64_t left = 0;
+        for (const auto& piece : pieces_) left += piece.tokens;
+        for (std::size_t border = 1; border <= exact_; ++border) {
+            add(pieces_[border - 1]);
+            left -= pieces_[border - 1].tokens;
+            if (!is_border(pieces_[border])) continue;
+            covered_ = border;
+            if (input_.fixed_tokens + left > input_.target_tokens) continue;
+            bound_digest(out_, input_.message, input_.target_tokens);
+            if (input_.fixed_tokens + said() <= input_.target_tokens) break;
+        }
+        if (covered_ == 0) return;
+        bound_digest(out_, input_.message, input_.target_tokens);
+        out_.entries = static_cast<std::int64_t>(covered_);
+        note_border(pieces_[covered_]);
+        std::erase_if(out_.receipts,
+                      [&](const auto& receipt) { return receipt.seq <= out_.covers_through; });
+    }
+
+    // What is known of the turn that the border goes through.
+    void note_border(const Piece& first) {
+        out_.covers_through = first.seq - 1;
+        const bool is_split = first.kind != TranscriptKind::IncomingMessage;
+        out_.message_id = is_split ? first.message_id : domain::MessageId{};
+        out_.is_message_trusted = is_split && trusted_[first.message_id];
+        out_.message_rounds = is_split ? rounds_[first.message_id] : 0;
+    }
+
+    void add(const Piece& piece) {
+        if (piece.message) trusted_[piece.message_id] = is_trusted(*piece.message);
+        if (piece.kind == TranscriptKind::AssistantRound) {
+            ++rounds_[piece.message_id];
+            ++out_.rounds;
+        }
+        // Of a turn that untrusted input asked for, later turns see the digest of conversation.h
+        // alone; once that is covered, too, nothing of it is left but its record.
+        std::optional<domain::MessageId> only_for;
+        if (!trusted_[piece.message_id]) {
+            if (piece.message_id != input_.message) return;
+            only_for = piece.message_id;
+        }
+        add_to_digest(out_, piece, only_for,
+                      [&](const std::string& id) { return call_of(piece, id); });
+    }
+
+    const CompactInput& input_;
+    Calls calls_;
+    std::vector<Piece> pieces_;
+    std::size_t exact_;
+    std::size_t covered_{0};
+    std::map<domain::MessageId, bool> trusted_;
+    std::map<domain::MessageId, std::int64_t> rounds_;  // Covered ones.
+    Compaction out_;
+};
+
+}  // namespace
+
+Compaction compact(const CompactInput& input) {
+    return Compactor(input).run();
+}
+
+bool has_failed(const Compaction& compaction) {
+    return (compaction.tokens_before - compaction.tokens_after) * 100 <
+           compaction.tokens_before * kFreedPercentMin;
+}
+
+json::object compaction_data(const Compaction& compaction, const domain::MessageId& message) {
+    return {{"text", compaction_text(compaction, message)},
+            {"reason", kCompactionReason},
+            {"compaction", base::to_json(compaction)}};
+}
+
+base::Result<std::optional<Compaction>> read_compaction(const domain::TranscriptEntry& entry) {
+    if (entry.kind != TranscriptKind::ContinuationPrompt ||
+        base::string_at(entry.data, "reason") != kCompactionReason)
+        return std::nullopt;
+    const auto* data = base::find(entry.data, "compaction");
+    if (!data)
+        return base::fail(base::ErrorCode::Corrupt,
+                          "transcript entry {} is a compaction without "
+                          "its record",
+                          entry.id);
+    return TRY(base::from_json<Compaction>(*data));
+}
+
+}  // namespace context
