@@ -36,6 +36,7 @@ base::Result<AgentFacts> load_facts(store::Tx& tx, const domain::AgentId& id) {
         }
     facts.pending_wake_hint = TRY(tx.wake_hint(id));
     facts.active_trigger = TRY(tx.active_trigger(id));
+    facts.memory = TRY(tx.working_memory(id));
     return facts;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "domain/agent.h"
+#include "domain/memory.h"
 #include "domain/waiting.h"
 #include "store/store.h"
 
@@ -28,6 +29,7 @@ struct AgentFacts {
     std::optional<domain::WorkItem> queued_work_item{};
     std::optional<domain::WakeHint> pending_wake_hint{};
     std::optional<domain::ExternalTrigger> active_trigger{};
+    domain::WorkingMemory memory{};
 };
 
 // Since when work that has not changed must not wake the agent: it asked to sleep until a time, or

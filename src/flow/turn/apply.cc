@@ -9,6 +9,7 @@
 #include "flow/queue/waits.h"
 #include "flow/turn/decide/interject.h"
 #include "flow/turn/decide/settle.h"
+#include "flow/turn/memory/remember.h"
 #include "record/briefs/briefs.h"
 
 namespace turn {
@@ -217,6 +218,11 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
         TRY(sleep(log, step.agent, *step.attempt.sleep_request, trust_passed_on(facts.message)));
     TRY(tx.put_agent(step.agent));
     if (step.statistics) TRY(tx.put_statistics(*step.statistics));
+    // A turn that was interrupted is resumed: its message is not settled.
+    const bool is_settled =
+        step.closed() &&
+        (!step.release || step.release->status != domain::QueueStatus::Interrupted);
+    if (is_settled) TRY(remember(log, facts, step));
     return step.closed() ? record_closed(log, step.agent) : base::Status{};
 }
 
