@@ -189,6 +189,7 @@ struct AgentStatistics {
     std::optional<Time> last_brief_at{};
     std::int64_t total_message_count{0};
     std::int64_t compacted_message_count{0};
+    std::int64_t compression_epoch{0};  // How many compactions there were.
     std::int64_t total_input_tokens{0};
     std::int64_t total_output_tokens{0};
     std::int64_t total_model_rounds{0};
@@ -210,13 +211,15 @@ struct AgentStatistics {
 BOOST_DESCRIBE_STRUCT(AgentStatistics, (),
                       (agent_id, last_turn_terminal, last_runtime_failure, last_continuation,
                        last_wake_reason, last_brief_at, total_message_count,
-                       compacted_message_count, total_input_tokens, total_output_tokens,
-                       total_model_rounds, total_turn_ms, delegated_tokens, delegated_model_rounds,
-                       delegated_turn_ms, last_turn_token_usage, tool_latency, fallback_active,
-                       follow_ups_since, follow_ups, follow_up_refusal_reported))
+                       compacted_message_count, compression_epoch, total_input_tokens,
+                       total_output_tokens, total_model_rounds, total_turn_ms, delegated_tokens,
+                       delegated_model_rounds, delegated_turn_ms, last_turn_token_usage,
+                       tool_latency, fallback_active, follow_ups_since, follow_ups,
+                       follow_up_refusal_reported))
 constexpr auto describe_fields(const AgentStatistics*) {
     return std::to_array<base::FieldDoc>(
-        {{.field = "total_turn_ms", .has_default = true},
+        {{.field = "compression_epoch", .has_default = true},
+         {.field = "total_turn_ms", .has_default = true},
          {.field = "delegated_tokens", .has_default = true},
          {.field = "delegated_model_rounds", .has_default = true},
          {.field = "delegated_turn_ms", .has_default = true},

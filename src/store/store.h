@@ -14,6 +14,7 @@
 #include "store/records/attempts.h"
 #include "store/records/gate.h"
 #include "store/records/history.h"
+#include "store/records/memory.h"
 #include "store/records/messages.h"
 #include "store/records/notifications.h"
 #include "store/records/plans.h"
@@ -41,6 +42,7 @@ class Tx : public AgentRecords,
            public AttemptRecords,
            public OutboxRecords,
            public HistoryRecords,
+           public MemoryRecords,
            public WaitRecords,
            public WakeRecords,
            public TaskRecords,

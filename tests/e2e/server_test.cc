@@ -177,7 +177,7 @@ TEST_F(Server, FencesUntrustedInputAndChangesNoTool) {
     EXPECT_THAT(requests[0].body, HasSubstr("[operator_instruction][operator_prompt]"));
     EXPECT_THAT(requests[0].body, Not(HasSubstr("external_evidence]")));
     const std::string context =
-        base::string_at(messages_of_role(requests[1], "user").at(0), "content");
+        base::string_at(messages_of_role(requests[1], "user").back(), "content");
     const std::size_t input = context.rfind("## current_input");
     ASSERT_NE(input, std::string::npos);
     const std::string current = context.substr(input);

@@ -19,13 +19,13 @@ TEST_F(SchedulerTest, ATurnLeavesItsWholeStoryInOrder) {
     start(kOneAnswer);
     send("hi");
     run();
-    EXPECT_THAT(
-        kinds(),
-        ElementsAre("message_admitted", "message_enqueued", "message_processing_started",
-                    "continuation_trigger_received", "continuation_resolved", "turn_started",
-                    "turn_context_built", "brief_created", "agent_state_changed",
-                    "provider_round_completed", "assistant_round_recorded", "turn_terminal",
-                    "brief_created", "closure_decided", "agent_state_changed"));
+    EXPECT_THAT(kinds(),
+                ElementsAre("message_admitted", "message_enqueued", "message_processing_started",
+                            "continuation_trigger_received", "continuation_resolved",
+                            "turn_started", "turn_context_built", "brief_created",
+                            "agent_state_changed", "provider_round_completed",
+                            "assistant_round_recorded", "turn_terminal", "brief_created",
+                            "working_memory_updated", "closure_decided", "agent_state_changed"));
     EXPECT_EQ(rest_reason_, kNothingQueued);
 }
 

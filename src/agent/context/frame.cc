@@ -6,6 +6,7 @@
 
 #include "agent/context/conversation.h"
 #include "agent/context/prompt_text.h"
+#include "agent/memory/working_memory.h"
 #include "base/hash.h"
 #include "base/scan/secrets.h"
 #include "base/text.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kLabelChars = 120;
 constexpr std::size_t kWorkListCharsMin = 1'000;
+constexpr std::size_t kMemoryCharsMin = 800;
 
 using provider::PromptBlock;
 using provider::Stability;
@@ -175,6 +177,9 @@ std::vector<Candidate> turn_candidates(const FrameInput& input) {
         list.push_back(
             {std::string(name), section(Stability::TurnScoped, name, text).text, tier, chars_min});
     };
+    add(kMemorySection, memory::memory_text(input.memory.current_working_memory), Tier::Important,
+        kMemoryCharsMin);
+    add(kMemoryDeltaSection, memory::delta_text(input.memory), Tier::Important);
     // Changes from turn to turn, so it must not be ahead of the conversation.
     add("active_skills", active_lines(input.active_skills), Tier::Important);
     const auto work = work_sections(input.work);
@@ -241,7 +246,7 @@ PlannedPrompt plan_prompt(const FrameInput& input) {
     frame.cache = {.agent_id = input.agent.agent_id.value,
                    .prompt_cache_key = cache_key(input.agent.agent_id, frame, input.tools),
                    .context_fingerprint = fingerprint(frame),
-                   .working_memory_revision = input.working_memory_revision,
+                   .working_memory_revision = input.memory.working_memory_revision,
                    .compression_epoch = input.compression_epoch};
     return {std::move(frame), std::move(planned.decisions)};
 }

@@ -12,6 +12,7 @@
 #include "agent/context/work_section.h"
 #include "base/typed.h"
 #include "domain/agent.h"
+#include "domain/memory.h"
 #include "domain/message.h"
 #include "domain/record.h"
 #include "provider/provider.h"
@@ -34,7 +35,7 @@ struct FrameInput {
     std::string agent_home{};
     std::vector<Guidance> guidance{};
     std::vector<provider::ToolDeclaration> tools{};  // They are part of the cached prompt.
-    std::int64_t working_memory_revision{0};
+    domain::WorkingMemory memory{};
     std::int64_t compression_epoch{0};
     std::optional<Capability> capability{};
     Work work{};
@@ -45,6 +46,9 @@ struct FrameInput {
     std::optional<std::int64_t> prompt_budget{};
     std::int64_t conversation_tokens{0};  // Of that, what the conversation takes.
 };
+
+inline constexpr std::string_view kMemorySection = "working_memory";
+inline constexpr std::string_view kMemoryDeltaSection = "working_memory_delta";
 
 struct PlannedPrompt {
     Frame frame;

@@ -357,7 +357,7 @@ TEST(Frame, MarksWhereCachesBreak) {
 TEST(Frame, HasItsCacheIdentity) {
     FrameInput with = input();
     with.tools = {{"Sleep", "Rest.", {{"type", "object"}}}};
-    with.working_memory_revision = 4;
+    with.memory.working_memory_revision = 4;
     with.compression_epoch = 2;
     const Frame frame = build_frame(with);
     EXPECT_EQ(frame.cache, (provider::PromptCache{"main", cache_key({"main"}, frame, with.tools),

@@ -70,6 +70,7 @@ base::Result<AgentFacts> load_facts(store::Tx& tx, const domain::AgentId& id) {
     facts.pending_wake_hint = TRY(tx.wake_hint(id));
     facts.active_trigger = TRY(tx.active_trigger(id));
     facts.spenders = TRY(load_spenders(tx, facts.agent, facts.statistics));
+    facts.memory = TRY(tx.working_memory(id));
     return facts;
 }
 

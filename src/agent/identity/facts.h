@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "domain/agent.h"
+#include "domain/memory.h"
 #include "domain/waiting.h"
 #include "store/store.h"
 
@@ -50,6 +51,7 @@ struct AgentFacts {
     std::optional<domain::WakeHint> pending_wake_hint{};
     std::optional<domain::ExternalTrigger> active_trigger{};
     std::vector<Spender> spenders{};  // The agent, and of a child those above it; see there.
+    domain::WorkingMemory memory{};
 };
 
 // Since when work that has not changed must not wake the agent: it asked to sleep until a time, or

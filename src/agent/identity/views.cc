@@ -80,12 +80,11 @@ json::object posture(const AgentFacts& facts) {
     return {{"posture", waiting_posture(*closure.waiting_reason)}, {"reason", reason}};
 }
 
-// Nothing is compressed yet: the numbers are those of a prompt's cache.
-json::object working_memory() {
-    return {{"working_memory_revision", 0},
-            {"compression_epoch", 0},
-            {"current_working_memory", json::object{}},
-            {"archived_episode_count", 0}};
+json::object working_memory(const AgentFacts& facts) {
+    auto view = base::to_json(facts.memory).as_object();
+    view.erase("agent_id");
+    view["compression_epoch"] = facts.statistics.compression_epoch;
+    return view;
 }
 
 json::array latency_view(const std::vector<domain::ToolLatency>& latency) {
@@ -117,7 +116,7 @@ json::object agent_state(const AgentFacts& facts) {
         {"last_brief_at", or_null(statistics.last_brief_at)},
         {"turn_index", agent.turn_index},
         {"last_continuation", or_null(statistics.last_continuation)},
-        {"working_memory", working_memory()},
+        {"working_memory", working_memory(facts)},
         {"context_summary", nullptr},
         {"compacted_message_count", statistics.compacted_message_count},
         {"total_message_count", statistics.total_message_count},

@@ -127,6 +127,29 @@ TEST(Views, AFullAgentsStateShowsEveryFact) {
     EXPECT_EQ(state.at("status"), "awake_running");
 }
 
+// contract: MEM-01, MEM-04, MEM-15
+TEST(Views, WorkingMemoryHasTheseMembersAndNoEpisodes) {
+    AgentFacts facts{.agent = {.agent_id = {"main"}}};
+    facts.statistics.compression_epoch = 3;
+    facts.memory = {.agent_id = {"main"},
+                    .working_memory_revision = 2,
+                    .pending_working_memory_delta = domain::WorkingMemoryDelta{},
+                    .last_prompted_working_memory_revision = 1,
+                    .active_episode_id = "ep_1",
+                    .archived_episode_count = 7,
+                    .active_episode_builder = domain::EpisodeBuilder{.id = "ep_1"}};
+    const auto memory = agent_state(facts).at("working_memory").as_object();
+    std::set<std::string> names;
+    for (const auto& member : memory) names.emplace(member.key());
+    EXPECT_EQ(names, (std::set<std::string>{"working_memory_revision", "current_working_memory",
+                                            "pending_working_memory_delta",
+                                            "last_prompted_working_memory_revision",
+                                            "active_episode_id", "archived_episode_count",
+                                            "active_episode_builder", "compression_epoch"}));
+    EXPECT_EQ(memory.at("archived_episode_count"), 7);
+    EXPECT_EQ(memory.at("compression_epoch"), 3);
+}
+
 // The contract's five, and the two that the reference adds.
 // contract: MODEL-02, MODEL-09
 TEST(Views, TheAgentsOwnModelComesBeforeTheDefaultAndIsNamedAsSuch) {

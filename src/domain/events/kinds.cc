@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "domain/events/control.h"
+#include "domain/events/memory.h"
 #include "domain/events/messages.h"
 #include "domain/events/operators.h"
 #include "domain/events/scheduler.h"
@@ -77,6 +78,9 @@ std::vector<Kind> all_kinds() {
         kind<ClosureDecided>(Category::Runtime, kDebug),
         kind<ProviderRoundCompleted>(Category::AssistantProgress, kDebug, Visibility::Progress),
         kind<AssistantRoundRecorded>(Category::AssistantProgress, kVerbose, Visibility::Progress),
+        // memory.h
+        kind<WorkingMemoryUpdated>(Category::Runtime, kDebug),
+        kind<EpisodeMemoryFinalized>(Category::Runtime, kDebug),
         // tools.h
         kind<ProcessExecutionRequested>(Category::Tool, kVerbose),
         kind<ToolExecuted>(Category::Tool, kVerbose),

@@ -25,6 +25,7 @@ std::int64_t kept_of(Stream stream, const Cut& cut) {
         case Stream::Events:
             return kEventsKept;
         case Stream::Briefs:
+        case Stream::Episodes:
             return kBriefsKept;
         case Stream::Transcript:  // Only those whose message is gone.
             return 0;

@@ -15,8 +15,9 @@ namespace fs = std::filesystem;
 
 using store::Stream;
 
-constexpr Stream kStreams[] = {Stream::Messages, Stream::Events, Stream::Transcript, Stream::Briefs,
-                               Stream::Tasks,    Stream::Waits,  Stream::Timers};
+constexpr Stream kStreams[] = {Stream::Messages, Stream::Events,  Stream::Transcript,
+                               Stream::Briefs,   Stream::Tasks,   Stream::Waits,
+                               Stream::Timers,   Stream::Episodes};
 
 // Is this the agent of a temporary run, and has nothing happened since?
 // Nothing of it may be open. Input that a stopped turn left behind goes with it: nobody waits.

@@ -4,6 +4,7 @@
 
 #include "agent/identity/closure.h"
 #include "agent/identity/transition.h"
+#include "agent/memory/working_memory.h"
 #include "agent/skills/activation.h"
 #include "agent/workspace/moves.h"
 #include "base/text.h"
@@ -209,6 +210,19 @@ base::Result<Outcome> suspend(events::Log& log, identity::AgentFacts facts, cons
     return Outcome{Idle{spent.text}};
 }
 
+// A delta that the prompt shows is not shown again; one that did not fit stays pending.
+base::Status note_prompted(store::Tx& tx, const domain::AgentId& agent,
+                           const std::vector<context::Decision>& decisions) {
+    const bool is_left_out = std::ranges::any_of(decisions, [](const auto& decision) {
+        return decision.verdict == context::Verdict::LeftOut &&
+               (decision.name == context::kMemorySection ||
+                decision.name == context::kMemoryDeltaSection);
+    });
+    const auto memory = TRY(tx.working_memory(agent));
+    if (is_left_out || memory.working_memory_revision == 0) return {};
+    return tx.put_working_memory(memory::prompted(memory));
+}
+
 base::Result<std::optional<domain::ExternalTriggerId>> capability_of(store::Tx& tx,
                                                                      const domain::AgentId& agent) {
     const auto trigger = TRY(tx.active_trigger(agent));
@@ -225,6 +239,7 @@ base::Result<PlannedFrame> planned_frame(store::Tx& tx, const domain::Agent& age
                          .work_item = agent.current_work_item_id,
                          .work_version = TRY(tx.work_version(agent.agent_id)),
                          .past = TRY(past_for(tx, agent.agent_id, input))};
+    planned.memory_revision = TRY(tx.working_memory(agent.agent_id)).working_memory_revision;
     planned.prompt = TRY(plan_frame(tx, agent, message, input, planned.past));
     planned.build_ms = base::millis_between(started, input.now());
     return planned;
@@ -239,6 +254,7 @@ base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
         ahead->capability == TRY(capability_of(tx, agent.agent_id)) &&
         ahead->work_item == agent.current_work_item_id &&
         ahead->work_version == TRY(tx.work_version(agent.agent_id)) &&
+        ahead->memory_revision == TRY(tx.working_memory(agent.agent_id)).working_memory_revision &&
         ahead->past.head == TRY(tx.stream_head(agent.agent_id, store::Stream::Transcript)))
         return *ahead;
     return planned_frame(tx, agent, message, input);
@@ -270,6 +286,7 @@ base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Age
         .active_skills = skills::at_turn_start(agent.active_skills, input.session),
         .workspace_notice = input.workspace_notice,
         .conversation_tokens = said.tokens};
+    facts.memory = TRY(tx.working_memory(agent.agent_id));
     if (input.limits) facts.prompt_budget = input.limits->prompt_budget;
     facts.work = TRY(context::load_work(tx, agent, input.home));
     if (auto capability = TRY(capability_of(tx, agent.agent_id)))
@@ -404,6 +421,7 @@ base::Result<Outcome> open_next(events::Log& log, const domain::AgentId& agent_i
         opened.attempt.state = domain::Compacting{.round = 1};
         effects = {turn::Compact{1}};
     }
+    TRY(note_prompted(log.tx(), agent_id, planned.prompt.decisions));
     TRY(log.tx().open_attempt(opened.attempt));
     TRY(queue::resolve_waits(log, message, opened.attempt.run_id));
     TRY(log.tx().put_frame(opened.attempt.run_id, base::json_text(base::to_json(frame))));

@@ -44,6 +44,7 @@ struct PlannedFrame {
     std::optional<domain::ExternalTriggerId> capability{};
     std::optional<domain::WorkItemId> work_item{};  // Its focus.
     std::int64_t work_version{0};                   // See store::WorkRecords.
+    std::int64_t memory_revision{0};                // Of its working memory.
     context::Past past;                             // The conversation so far.
     context::PlannedPrompt prompt;
     std::int64_t build_ms{0};

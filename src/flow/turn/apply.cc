@@ -10,6 +10,7 @@
 #include "flow/supervision/supervision.h"
 #include "flow/turn/decide/interject.h"
 #include "flow/turn/decide/settle.h"
+#include "flow/turn/memory/remember.h"
 #include "record/briefs/briefs.h"
 
 namespace turn {
@@ -224,6 +225,11 @@ base::Status apply(events::Log& log, const Facts& facts, Step step,
         TRY(tx.put_statistics(*step.statistics));
         TRY(supervision::charge(tx, step.agent, facts.statistics, *step.statistics));
     }
+    // A turn that was interrupted is resumed: its message is not settled.
+    const bool is_settled =
+        step.closed() &&
+        (!step.release || step.release->status != domain::QueueStatus::Interrupted);
+    if (is_settled) TRY(remember(log, facts, step));
     return step.closed() ? record_closed(log, step.agent) : base::Status{};
 }
 

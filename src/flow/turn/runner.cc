@@ -1,5 +1,6 @@
 #include "flow/turn/runner.h"
 
+#include "agent/memory/ledger.h"
 #include "agent/work/plan_file.h"
 #include "base/os/crash/crash_marks.h"
 #include "base/text.h"
@@ -440,6 +441,19 @@ void Runner::compact(const std::shared_ptr<Live>& live, const Compact& compact) 
         });
 }
 
+// The file is for people; the records are the truth. What could not be written is written at the
+// end of the next turn.
+void Runner::write_ledger(const domain::AgentId& agent) {
+    struct Done {};
+    base::run_in_background<Done>(
+        parts_.loop, lifetime_,
+        [&store = parts_.store, agent, home = parts_.home_of(agent)]() -> base::Result<Done> {
+            TRY(memory::write_ledger(store, agent, home));
+            return Done{};
+        },
+        [](const base::Result<Done>&) {});
+}
+
 void Runner::reload(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects) {
     committer_.load<context::Conversation>(
         lifetime_,
@@ -623,6 +637,7 @@ void Runner::committed(const std::shared_ptr<Live>& live, const Step& step) {
             live->conversation.current.push_back(std::move(*piece->turn));
     if (step.closed()) {
         const domain::AgentId agent = live->facts.agent.agent_id;
+        write_ledger(agent);
         forget(live);
         return on_closed(agent);
     }

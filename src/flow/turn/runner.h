@@ -127,6 +127,7 @@ private:
     void watch_output(const std::shared_ptr<Live>& live);
     void wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait);
     void compact(const std::shared_ptr<Live>& live, const Compact& compact);
+    void write_ledger(const domain::AgentId& agent);
     // The record of the conversation has changed: loads it, then continues with `effects`.
     void reload(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);
     void step(const std::shared_ptr<Live>& live, Event event,

@@ -21,6 +21,7 @@
 #include "store/migrations/0019_bodies.h"
 #include "store/migrations/0020_webhooks.h"
 #include "store/migrations/0021_notifications.h"
+#include "store/migrations/0024_memory.h"
 
 namespace migrations {
 
@@ -45,7 +46,8 @@ constexpr Step kSteps[] = {{1, "ground", kGround},
                            {18, "attempt_messages", fill_attempt_messages},
                            {19, "bodies", kBodies},
                            {20, "webhooks", kWebhooks},
-                           {21, "notifications", kNotifications}};
+                           {21, "notifications", kNotifications},
+                           {24, "memory", kMemory}};
 
 // The two tables of the steps. A number in schema_migrations is a step that was begun, which is all
 // that a program without this step needs to refuse the database. A row in migration_progress says

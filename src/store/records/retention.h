@@ -57,7 +57,7 @@ struct TableRows {
 BOOST_DESCRIBE_STRUCT(TableRows, (), (table, rows))
 
 // The numbered rows of an agent. Their order is the order in which they were first stored.
-enum class Stream { Messages, Events, Transcript, Briefs, Tasks, Waits, Timers };
+enum class Stream { Messages, Events, Transcript, Briefs, Tasks, Waits, Timers, Episodes };
 
 struct AgedRow {
     std::int64_t seq{0};

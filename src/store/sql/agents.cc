@@ -185,6 +185,8 @@ Status SqlTx::erase_agent(const AgentId& id) {
              "DELETE FROM worktrees WHERE agent_id = $1",
              "DELETE FROM work_items WHERE agent_id = $1",
              "DELETE FROM delivery_summaries WHERE agent_id = $1",
+             "DELETE FROM working_memory WHERE agent_id = $1",
+             "DELETE FROM episodes WHERE agent_id = $1",
              "DELETE FROM stream_heads WHERE agent_id = $1",
              "DELETE FROM agent_statistics WHERE agent_id = $1",
              "DELETE FROM agent_faults WHERE agent_id = $1",

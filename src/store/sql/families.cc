@@ -42,6 +42,8 @@ constexpr Family kFamilies[] = {
     {"operator_notifications", "id", "record", 21, decodes<domain::OperatorNotification>},
     {"operator_bindings", "id", "record", 21, decodes<domain::OperatorBinding>},
     {"operator_deliveries", "id", "record", 21, decodes<domain::OperatorDelivery>},
+    {"working_memory", "agent_id", "record", 24, decodes<domain::WorkingMemory>},
+    {"episodes", "agent_id || '/' || seq", "record", 24, decodes<domain::ContextEpisode>},
     {"retention", "id", "record", 17, decodes<store::RetentionState>},
     {"bodies", "hash", "body", 19, decodes<std::string>},
 };

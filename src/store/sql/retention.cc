@@ -53,6 +53,10 @@ constexpr StreamSql kStreams[] = {
      "ORDER BY seq LIMIT $3",
      "created_at",
      "DELETE FROM timers WHERE agent_id = $1 AND is_active = 0 AND seq > $2 AND seq <= $3"},
+    {Stream::Episodes, "episode",
+     "SELECT seq, id, record, 0 FROM episodes WHERE agent_id = $1 AND seq > $2 "
+     "ORDER BY seq LIMIT $3",
+     "finalized_at", "DELETE FROM episodes WHERE agent_id = $1 AND seq > $2 AND seq <= $3"},
 };
 
 const StreamSql& sql_of(Stream stream) {
@@ -127,6 +131,7 @@ Result<std::vector<store::TableRows>> SqlTx::row_counts() {
          {"events", "SELECT COUNT(*) FROM events"},
          {"transcript", "SELECT COUNT(*) FROM transcript"},
          {"briefs", "SELECT COUNT(*) FROM briefs"},
+         {"episodes", "SELECT COUNT(*) FROM episodes"},
          {"tasks", "SELECT COUNT(*) FROM tasks"},
          {"waits", "SELECT COUNT(*) FROM waits"},
          {"timers", "SELECT COUNT(*) FROM timers"},

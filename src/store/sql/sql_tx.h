@@ -97,6 +97,12 @@ public:
     Result<std::vector<store::Numbered<domain::Brief>>> briefs(const domain::AgentId& agent,
                                                                const store::Page& page) override;
 
+    Result<domain::WorkingMemory> working_memory(const domain::AgentId& agent) override;
+    Status put_working_memory(const domain::WorkingMemory& memory) override;
+    Status append_episode(const domain::ContextEpisode& episode) override;
+    Result<std::vector<store::Numbered<domain::ContextEpisode>>> episodes(
+        const domain::AgentId& agent, const store::Page& page) override;
+
     Status put_wait(const domain::Wait& wait) override;
     Result<std::optional<domain::Wait>> wait(const domain::WaitId& id) override;
     Result<std::vector<domain::Wait>> open_waits(const domain::AgentId& agent) override;

@@ -27,6 +27,7 @@ protected:
     Program program;
 };
 
+// contract: MEM-03
 TEST_F(Conversations, EveryRequestOfAnAgentBeginsWithTheOneBeforeByteForByte) {
     program.use_server(server.base_url(), kServerKey);
     server.enqueue(test_support::calls("AgentGet", "{}"));
@@ -49,6 +50,8 @@ TEST_F(Conversations, EveryRequestOfAnAgentBeginsWithTheOneBeforeByteForByte) {
                               HasSubstr("## context_plan\n- conversation: about"),
                               HasSubstr("- current_input: shown (pinned")));
     EXPECT_LT(prompt.find("answer 3"), prompt.find("what next?"));
+    // Each run is a process of its own: what it keeps in mind comes from the records.
+    EXPECT_THAT(prompt, HasSubstr("## working_memory\nrecent results:\n- answer 3\n- answer 2"));
 }
 
 // contract: FRAME-22

@@ -33,7 +33,9 @@ void apply_compaction(Step& step, const Facts& facts, const domain::Compacting& 
     if (compaction.tokens_before > 0)
         attempt.context_tokens =
             attempt.context_tokens * compaction.tokens_after / compaction.tokens_before;
-    statistics_of(step, facts).compacted_message_count += compaction.entries;
+    auto& statistics = statistics_of(step, facts);
+    statistics.compacted_message_count += compaction.entries;
+    statistics.compression_epoch = compaction.epoch;
     step.events.push_back(domain::events::TurnLocalCompactionApplied{
         .agent_id = facts.agent.agent_id,
         .run_id = facts.attempt.run_id,

@@ -53,6 +53,11 @@ Status run_everything(sql::SqlTx& tx) {
     TRY(tx.append_brief({.id = {"b"}, .agent_id = {"a"}}));
     TRY(tx.briefs({"a"}, {}));
     TRY(tx.briefs({"a"}, newest));
+    TRY(tx.working_memory({"a"}));
+    TRY(tx.put_working_memory({.agent_id = {"a"}}));
+    TRY(tx.append_episode({.id = "e", .agent_id = {"a"}}));
+    TRY(tx.episodes({"a"}, {}));
+    TRY(tx.episodes({"a"}, newest));
     TRY(tx.put_wait({.id = {"w"}, .agent_id = {"a"}}));
     TRY(tx.wait({"w"}));
     TRY(tx.open_waits({"a"}));
@@ -153,9 +158,10 @@ Status run_everything(sql::SqlTx& tx) {
         {.id = {"long"}, .agent_id = {"a"}, .body = domain::TextBody{std::string(2000, 'x')}},
         std::nullopt));
     TRY(tx.message({"long"}));
-    for (const auto stream : {store::Stream::Messages, store::Stream::Events,
-                              store::Stream::Transcript, store::Stream::Briefs,
-                              store::Stream::Tasks, store::Stream::Waits, store::Stream::Timers}) {
+    for (const auto stream :
+         {store::Stream::Messages, store::Stream::Events, store::Stream::Transcript,
+          store::Stream::Briefs, store::Stream::Tasks, store::Stream::Waits, store::Stream::Timers,
+          store::Stream::Episodes}) {
         TRY(tx.stream_head({"a"}, stream));
         TRY(tx.oldest_rows({"a"}, stream, 0, 1));
         if (stream != store::Stream::Messages) TRY(tx.erase_rows({"a"}, stream, 0, 9));
