@@ -326,7 +326,7 @@ TEST_F(DispatcherTest, NamesArtifactsAfterTheTool) {
 
 TEST_F(DispatcherTest, RepeatsOnlyWhatTouchesNothing) {
     EXPECT_FALSE(dispatcher_->is_repeatable("EchoText"));
-    EXPECT_TRUE(dispatcher_->is_repeatable("SpawnAgent"));
+    EXPECT_TRUE(dispatcher_->is_repeatable("Expand"));
     EXPECT_TRUE(dispatcher_->is_repeatable("Unknown"));
 }
 
@@ -413,8 +413,8 @@ TEST_F(GatedDispatcher, FamiliesThatAreOffAndCallsThatNeverRanAreNotAsked) {
     refused(call("EchoText", {{"text", 1}}));
     std::optional<Dispatched> end;
     const auto running =
-        dispatcher_->dispatch(call("SpawnAgent", {{"text", "x"}}), ProfilePreset::PublicNamed,
-                              place_, [&](Dispatched d) { end = std::move(d); });
+        dispatcher_->dispatch(call("Expand", {{"text", "x"}}), ProfilePreset::PublicNamed, place_,
+                              [&](Dispatched d) { end = std::move(d); });
     creator_->dones.back()({.completed = std::make_unique<EchoOutput>("x")});
     EXPECT_TRUE(end);
     EXPECT_FALSE(end->result.gate);
