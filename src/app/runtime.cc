@@ -410,12 +410,13 @@ private:
                                             .clock = clock_,
                                             .settings = config_.web.fetch,
                                             .http = {.ca_file = config_.tls_ca_file}}));
-        registry_.add(web_tools::web_search({.loop = loop_,
-                                             .clock = clock_,
-                                             .processes = processes_,
-                                             .settings = config_.web.search,
-                                             .http = {.ca_file = config_.tls_ca_file},
-                                             .environment = shell_options(config_).environment}));
+        registry_.add(
+            web_tools::web_search({.loop = loop_,
+                                   .clock = clock_,
+                                   .processes = processes_,
+                                   .settings = config_.web.search,
+                                   .http = {.ca_file = config_.tls_ca_file},
+                                   .environment = shell_options(config_, lineage_).environment}));
         registry_.add(plan::run_plan_tool(late_plans_));
         plan_tools::add_all(registry_, {.loop = loop_,
                                         .shell = *shell_,
