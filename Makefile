@@ -6,14 +6,15 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 SECONDS := 60
 SEEDS ?= 1000
+PREFIX ?= /usr/local
 CTEST := ctest --output-on-failure -j2 --timeout 600
 
-.PHONY: help bootstrap build demo test check tidy bench fuzz sim seeds torture interop format clean \
+.PHONY: help bootstrap build demo test check tidy bench fuzz sim seeds torture interop install release-check format clean \
     format-check arrows test-scripts test-dev test-asan test-tsan
 
 help: ## List the targets
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | \
-	    while IFS=$$'\t' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | \
+	    while IFS=$$'\t' read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 bootstrap: ## Install the Debian packages that are missing
 	@scripts/bootstrap
@@ -56,6 +57,13 @@ torture: bootstrap build/release/build.ninja ## Kill, damage, fill and load the 
 	cmake --build --preset release -j $(JOBS) --target holon --target plan_cases_tests
 	tests/torture/torture.py build/release/holon $(ARGS)
 	HOLON_PREVIEW_PLANS=1000 build/release/tests/plans/plan_cases_tests --gtest_filter='*PlanPreview*'
+
+install: bootstrap build/release/build.ninja ## Build holon and install it (PREFIX=/usr/local, DESTDIR=)
+	cmake --build --preset release -j $(JOBS) --target holon extras
+	cmake --install build/release --prefix $(PREFIX)
+
+release-check: bootstrap build/release/build.ninja ## Make the packages and try them in fresh Debian roots (as root)
+	scripts/release_check
 
 format: bootstrap ## Format the sources in place
 	scripts/format
