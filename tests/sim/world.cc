@@ -15,7 +15,7 @@ public:
 };
 
 // A placeholder for the task that the conversation's last result named.
-constexpr std::string_view kLastTask = "$task";
+constexpr std::string_view kLastTask = "$last_task";
 
 std::string last_task(const provider::Request& request) {
     constexpr std::string_view kLabel = "Task: ";

@@ -5,6 +5,7 @@
 
 #include "agent/context/digest.h"
 #include "agent/context/frame.h"
+#include "base/scan/secrets.h"
 #include "base/text.h"
 
 namespace context {
@@ -256,14 +257,16 @@ base::Result<Past> load_past(store::Tx& tx, const domain::AgentId& agent, const 
     std::int64_t before = 0;
     bool is_whole = false;
     while (!is_whole && !past.is_cut) {
-        const auto page = TRY(tx.transcript(agent, {.after_seq = past.after_seq,
-                                                    .before_seq = before,
-                                                    .limit = kPage,
-                                                    .newest_first = true}));
+        auto page = TRY(tx.transcript(agent, {.after_seq = past.after_seq,
+                                              .before_seq = before,
+                                              .limit = kPage,
+                                              .newest_first = true}));
         is_whole = std::ssize(page) < kPage;
-        for (const auto& [seq, entry] : page) {
+        for (auto& [seq, entry] : page) {
             before = seq;
             if (seq <= past.after_seq) break;
+            // It was cleaned when it was written, of what was known and looked for then.
+            scan::remove_secrets(entry.data);
             if (!past.compaction) {
                 past.compaction = TRY(read_compaction(entry));
                 if (past.compaction)
