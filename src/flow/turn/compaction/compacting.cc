@@ -102,9 +102,9 @@ void count_context(Step& step, const Event& event) {
     auto& tokens = step.attempt.context_tokens;
     const auto* replied = std::get_if<ModelReplied>(&event);
     for (const auto& entry : step.transcript) {
-        if (entry.kind != domain::TranscriptKind::AssistantRound)
-            tokens += tokens_in(entry);
-        else if (replied && replied->reply.usage)
+        const bool is_counted = entry.kind == domain::TranscriptKind::AssistantRound && replied &&
+                                replied->reply.usage.has_value();
+        if (is_counted)
             tokens = replied->reply.usage->input_tokens + replied->reply.usage->output_tokens;
         else
             tokens += tokens_in(entry);
