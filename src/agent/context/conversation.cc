@@ -250,6 +250,24 @@ base::Result<Piece> piece_of(std::int64_t seq, const domain::TranscriptEntry& en
     return piece;
 }
 
+namespace {
+
+// An earlier attempt at the message may lie in what is not there any more.
+base::Result<std::int64_t> rounds_left_out(store::Tx& tx, const Past& past,
+                                           const domain::MessageId& message) {
+    if (message.value.empty() || (!past.compaction && !past.is_cut)) return 0;
+    const auto is_round = [](const auto& entry) {
+        return entry.kind == TranscriptKind::AssistantRound;
+    };
+    const auto all = TRY(tx.transcript_of(message));
+    return std::ranges::count_if(all, is_round) -
+           std::ranges::count_if(past.pieces, [&](const Piece& piece) {
+               return piece.message_id == message && is_round(piece);
+           });
+}
+
+}  // namespace
+
 base::Result<Past> load_past(store::Tx& tx, const domain::AgentId& agent, const PastInput& input) {
     Past past{.after_seq = input.after_seq,
               .head = TRY(tx.stream_head(agent, store::Stream::Transcript))};
@@ -289,6 +307,7 @@ base::Result<Past> load_past(store::Tx& tx, const domain::AgentId& agent, const 
     }
     if (past.compaction)
         for (auto& piece : past.pieces) shorten(piece, *past.compaction);
+    past.rounds_left_out = TRY(rounds_left_out(tx, past, input.message));
     return past;
 }
 
@@ -297,9 +316,8 @@ Conversation conversation_for(const Past& past, const domain::MessageId& message
     if (past.compaction) {
         out.history.emplace_back(user(compaction_text(*past.compaction, message)));
         out.compression_epoch = past.compaction->epoch;
-        if (past.compaction->message_id == message)
-            out.rounds_left_out = past.compaction->message_rounds;
     }
+    out.rounds_left_out = past.rounds_left_out;
     const auto digests = external_digests(past, message);
     std::map<domain::MessageId, bool> shown;
     for (const auto& piece : past.pieces) {

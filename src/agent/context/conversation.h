@@ -47,10 +47,12 @@ struct Past {
     std::int64_t after_seq{0};               // Nothing up to here was loaded.
     bool is_cut{false};                      // There is more than `tokens_max`.
     std::int64_t head{0};                    // The newest entry of the transcript, when loaded.
+    std::int64_t rounds_left_out{0};         // Of the message, by what is not in `pieces`.
 };
 
 struct PastInput {
-    std::int64_t after_seq{0};  // Where the conversation of an open attempt begins.
+    domain::MessageId message{};  // That of the turn, if there is one already.
+    std::int64_t after_seq{0};    // Where the conversation of an open attempt begins.
     std::int64_t tokens_max{kPastTokensMax};
 };
 

@@ -173,7 +173,7 @@ TEST_F(ConversationTest, ACompactionReplacesWhatItCovers) {
                                .exact_rounds = 2});
     EXPECT_FALSE(has_failed(made));
     append(TranscriptKind::ContinuationPrompt, "m1", compaction_data(made, {"m1"}));
-    const auto after = past();
+    const auto after = past({.message = {"m1"}});
     ASSERT_TRUE(after.compaction);
     EXPECT_EQ(*after.compaction, made);
     const auto said = conversation_for(after, {"m1"});
@@ -186,10 +186,27 @@ TEST_F(ConversationTest, ACompactionReplacesWhatItCovers) {
                                Not(HasSubstr("calling use-1"))));
     // The next turn continues from the same record.
     receive("m2", "next");
-    const auto next = conversation_for(past(), {"m2"});
+    const auto next = conversation_for(past({.message = {"m2"}}), {"m2"});
     EXPECT_EQ(text_of(next.history).substr(0, 100), text_of(said.history).substr(0, 100));
     EXPECT_THAT(text_of(next.history), HasSubstr("calling use-6"));
     EXPECT_EQ(next.rounds_left_out, 0);
+    // The first message is tried again after another turn had been compacted.
+    const auto again = conversation_for(past({.message = {"m1"}}), {"m1"});
+    EXPECT_EQ(again.rounds_left_out, made.message_rounds);
+}
+
+TEST_F(ConversationTest, RoundsOfAnEarlierAttemptCountWhoeverCompactedThem) {
+    receive("m1", "interrupted");
+    for (int i = 1; i <= 3; ++i) call("m1", fmt::format("a-{}", i), std::string(4'000, 'r'), i);
+    receive("m2", "another");
+    for (int i = 1; i <= 4; ++i) call("m2", fmt::format("b-{}", i), std::string(4'000, 'r'), i);
+    const auto made = compact({.past = past(),
+                               .message = {"m2"},
+                               .fixed_tokens = 10,
+                               .target_tokens = 4'200,
+                               .exact_rounds = 2});
+    append(TranscriptKind::ContinuationPrompt, "m2", compaction_data(made, {"m2"}));
+    EXPECT_EQ(conversation_for(past({.message = {"m1"}}), {"m1"}).rounds_left_out, 3);
 }
 
 }  // namespace

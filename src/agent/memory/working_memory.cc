@@ -33,18 +33,10 @@ std::optional<std::vector<std::string>> unless_empty(std::vector<std::string> li
     return list;
 }
 
-// Where the runtime keeps output in an agent's home. They appear beside what a command did there.
-bool is_of_runtime(std::string_view path) {
-    const auto first = path.substr(0, path.find('/'));
-    return first == "task-output" || first == "tool-artifacts";
-}
-
 // The files that calls of the turn changed, newest first.
 std::vector<std::string> touched(const std::vector<domain::ToolExecution>& calls) {
     std::vector<std::string> files;
-    const auto add = [&](const std::string& path) {
-        if (!is_of_runtime(path)) add_new(files, line(path), kFilesMax);
-    };
+    const auto add = [&](const std::string& path) { add_new(files, line(path), kFilesMax); };
     for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
         if (!call->result || !call->result->effects.observed) continue;
         const auto& effects = call->result->effects;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/skills/tree.h"
+#include "base/json.h"
 #include "base/result.h"
 
 namespace skills {

@@ -37,7 +37,8 @@ Stamp stamp_of(const struct stat& status) {
 
 }  // namespace
 
-FolderSnapshot take_snapshot(const std::filesystem::path& root, std::size_t entries_max) {
+FolderSnapshot take_snapshot(const std::filesystem::path& root, std::size_t entries_max,
+                             std::span<const char* const> left_out) {
     FolderSnapshot snapshot;
     std::vector<std::string> waiting{""};
     while (!waiting.empty()) {
@@ -54,6 +55,7 @@ FolderSnapshot take_snapshot(const std::filesystem::path& root, std::size_t entr
         while (const dirent* entry = readdir(entries.get())) {
             const std::string_view name = entry->d_name;
             if (name == "." || name == ".." || name == ".git") continue;
+            if (folder.empty() && std::ranges::find(left_out, name) != left_out.end()) continue;
             struct stat status{};
             if (fstatat(open_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
             if (snapshot.entries.size() >= entries_max) return {};

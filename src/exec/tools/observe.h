@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -25,10 +26,11 @@ struct FolderSnapshot {
     std::unordered_map<std::string, Stamp> entries{};
 };
 
-// Looks at every entry below `root` without following links. Version-control internals (`.git`) are
-// left out. Blocks; run it off the loop.
+// Looks at every entry below `root` without following links. Version-control internals (`.git`) and
+// the entries of `root` itself that `left_out` names are left out. Blocks; run it off the loop.
 FolderSnapshot take_snapshot(const std::filesystem::path& root,
-                             std::size_t entries_max = kObservedEntriesMax);
+                             std::size_t entries_max = kObservedEntriesMax,
+                             std::span<const char* const> left_out = {});
 
 // Paths are relative to the folder, each list sorted. A file whose stamp moved unchanged to another
 // name is a rename.

@@ -238,7 +238,7 @@ base::Result<PlannedFrame> planned_frame(store::Tx& tx, const domain::Agent& age
                          .capability = TRY(capability_of(tx, agent.agent_id)),
                          .work_item = agent.current_work_item_id,
                          .work_version = TRY(tx.work_version(agent.agent_id)),
-                         .past = TRY(past_for(tx, agent.agent_id, input))};
+                         .past = TRY(past_for(tx, agent.agent_id, message.id, input))};
     planned.memory_revision = TRY(tx.working_memory(agent.agent_id)).working_memory_revision;
     planned.prompt = TRY(plan_frame(tx, agent, message, input, planned.past));
     planned.build_ms = base::millis_between(started, input.now());
@@ -263,10 +263,11 @@ base::Result<PlannedFrame> frame_for(store::Tx& tx, const domain::Agent& agent,
 }  // namespace
 
 base::Result<context::Past> past_for(store::Tx& tx, const domain::AgentId& agent,
-                                     const OpenInput& input) {
+                                     const domain::MessageId& message, const OpenInput& input) {
     return context::load_past(
         tx, agent,
-        {.tokens_max =
+        {.message = message,
+         .tokens_max =
              input.limits ? input.limits->prompt_budget * kPastBudgets : context::kPastTokensMax});
 }
 

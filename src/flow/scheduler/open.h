@@ -74,9 +74,9 @@ struct OpenInput {
     std::function<std::string(const domain::ExternalTriggerId&)> token_hash_of;
 };
 
-// The conversation that the next turn continues, as much of it as may be needed.
+// The conversation that a turn for `message` continues, as much of it as may be needed.
 base::Result<context::Past> past_for(store::Tx& tx, const domain::AgentId& agent,
-                                     const OpenInput& input);
+                                     const domain::MessageId& message, const OpenInput& input);
 
 // The prompt that `message` would be answered with, were it the next.
 base::Result<context::PlannedPrompt> plan_frame(store::Tx& tx, const domain::Agent& agent,

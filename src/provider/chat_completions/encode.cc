@@ -48,7 +48,7 @@ void encode_turn(const AssistantTurn& turn, json::array& messages) {
     if (text.empty() && calls.empty()) return;
     json::object message{{"role", "assistant"}, {"content", nullptr}};
     if (!text.empty()) message["content"] = text;
-    if (!reasoning.empty()) message[kReasoningField] = std::move(reasoning);
+    if (!reasoning.empty()) message[kReasoningField] = reasoning;
     if (!calls.empty()) message["tool_calls"] = std::move(calls);
     messages.push_back(std::move(message));
 }

@@ -67,7 +67,8 @@ std::int64_t target_of(const domain::Attempt& attempt, const domain::Compacting&
 
 base::Result<context::Past> past_of(store::Tx& tx, const domain::Attempt& attempt) {
     return context::load_past(tx, attempt.agent_id,
-                              {.after_seq = attempt.history_after,
+                              {.message = attempt.message_id,
+                               .after_seq = attempt.history_after,
                                .tokens_max = std::numeric_limits<std::int64_t>::max()});
 }
 

@@ -317,7 +317,7 @@ base::Result<std::string> LocalReads::debug_prompt(const std::string& agent,
         input.tools = turn::declarations(parts_.turn.dispatcher.registry(), known);
         input.limits = parts_.turn.context_limits_of(
             known.model_override.value_or(parts_.models.runtime_default_model));
-        past = TRY(scheduler::past_for(tx, id, input));
+        past = TRY(scheduler::past_for(tx, id, message.id, input));
         prompt = TRY(scheduler::plan_frame(tx, known, message, input, past));
         said = context::conversation_for(past, message.id);
         return {};

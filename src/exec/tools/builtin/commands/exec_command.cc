@@ -108,7 +108,7 @@ private:
         if (was_started_)
             body([end = std::move(end)]() mutable { end({.observed = false}); });
         else
-            shell_.observed(place_.workspace.execution_root, std::move(body), std::move(end));
+            shell_.observed(place_, std::move(body), std::move(end));
     }
 
     // The outcome of a call that need not start anything, if it is one.

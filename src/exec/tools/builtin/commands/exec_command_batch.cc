@@ -34,7 +34,7 @@ public:
 
     void begin() {
         shell_.observed(
-            place_.workspace.execution_root,
+            place_,
             [self = shared_from_this()](base::Job finished) { self->next(std::move(finished)); },
             [self = shared_from_this()](domain::Effects effects) {
                 tools::Outcome outcome{.completed = std::move(self->output_),

@@ -19,7 +19,7 @@ public:
 
     void begin() {
         shell_.observed(
-            place_.workspace.execution_root,
+            place_,
             [self = shared_from_this()](base::Job finished) { self->run(std::move(finished)); },
             [self = shared_from_this()](domain::Effects effects) {
                 self->outcome_.effects = std::move(effects);

@@ -314,27 +314,36 @@ std::vector<sandbox::Denial> denials_of(const domain::ToolError& error) {
     return {{*rule, "a command"}};
 }
 
-void Shell::observed(const std::filesystem::path& root,
+void Shell::observed(const tools::Place& place,
                      std::move_only_function<void(base::Job finished)> body,
                      std::move_only_function<void(domain::Effects)> done) {
+    const std::filesystem::path root = place.workspace.execution_root;
     if (std::ranges::find(too_large_, root) != too_large_.end()) {
         body([done = std::move(done)]() mutable { done({.observed = false}); });
         return;
     }
+    // What appears there when output is kept is not the command's doing.
+    const bool is_home = root == place.agent_home || root == place.owner_home;
+    const auto look = [root, is_home] {
+        const std::span<const char* const> own(sandbox::kRuntimeFolders);
+        return tools::take_snapshot(root, tools::kObservedEntriesMax,
+                                    is_home ? own : std::span<const char* const>());
+    };
     auto looks = std::make_shared<tools::FolderSnapshot[]>(2);
-    loop_.offload([root, looks] { looks[0] = tools::take_snapshot(root); },
-                  [this, root, looks, body = std::move(body), done = std::move(done)]() mutable {
-                      if (!looks[0].complete) too_large_.push_back(root);
-                      body([this, root, looks, done = std::move(done)]() mutable {
-                          loop_.offload(
-                              [root, looks] {
-                                  if (looks[0].complete) looks[1] = tools::take_snapshot(root);
-                              },
-                              [looks, done = std::move(done)]() mutable {
-                                  done(tools::compare(looks[0], looks[1]));
-                              });
-                      });
-                  });
+    loop_.offload(
+        [look, looks] { looks[0] = look(); },
+        [this, root, look, looks, body = std::move(body), done = std::move(done)]() mutable {
+            if (!looks[0].complete) too_large_.push_back(root);
+            body([this, look, looks, done = std::move(done)]() mutable {
+                loop_.offload(
+                    [look, looks] {
+                        if (looks[0].complete) looks[1] = look();
+                    },
+                    [looks, done = std::move(done)]() mutable {
+                        done(tools::compare(looks[0], looks[1]));
+                    });
+            });
+        });
 }
 
 }  // namespace builtin

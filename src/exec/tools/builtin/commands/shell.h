@@ -130,8 +130,7 @@ public:
 
     // Runs `body` between two snapshots of the execution root; `done` gets what changed. A root
     // found too large once is not read again.
-    void observed(const std::filesystem::path& root,
-                  std::move_only_function<void(base::Job finished)> body,
+    void observed(const tools::Place& place, std::move_only_function<void(base::Job finished)> body,
                   std::move_only_function<void(domain::Effects)> done);
 
     base::Loop& loop() { return loop_; }
