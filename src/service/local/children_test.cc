@@ -163,8 +163,8 @@ protected:
     NoProcesses processes_;
 };
 
-// contract: TURN-08, IDENT-21, IDENT-25, IDENT-27, IDENT-28, IDENT-29, IDENT-30, IDENT-32,
-// IDENT-33, IDENT-45, IDENT-46, CMD-30, CMD-40, CMD-41, TASK-05
+// contract: TURN-08, IDENT-21, IDENT-25, IDENT-27, IDENT-28, IDENT-29, IDENT-30, IDENT-32
+// contract: IDENT-33, IDENT-45, IDENT-46, CMD-30, CMD-40, CMD-41, TASK-05
 TEST_F(ChildrenTest, AChildWorksUnderATaskAndItsReportComesBackOnce) {
     serve_main(scenario({delegate("Count  the\nlines"), text("I have delegated it.")},
                         {{"Count  the", json::array{text("There are 12 lines.")}}}));
@@ -278,8 +278,8 @@ TEST_F(ChildrenTest, ANotificationOfAChildReachesItsParentAndNoOperator) {
     }));
 }
 
-// contract: IDENT-17, IDENT-19, IDENT-52, IDENT-53, IDENT-58, IDENT-59, IDENT-60, CMD-32, CMD-39,
-// CMD-47, CMD-65, CMD-66
+// contract: IDENT-17, IDENT-19, IDENT-52, IDENT-53, IDENT-58, IDENT-59, IDENT-60, CMD-32, CMD-39
+// contract: CMD-47, CMD-65, CMD-66
 TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
     serve_main(scenario(
         {delegate("Nap"), text("Delegated.")},
@@ -498,8 +498,8 @@ TEST_F(LimitedChildrenTest, AChildThatHasUsedUpItsBudgetFailsAndItsParentPays) {
     EXPECT_THAT(domain::readable(reports[0].body), HasSubstr("limit of 100 tokens"));
 }
 
-// contract: IDENT-34, IDENT-35, IDENT-36, IDENT-37, IDENT-38, IDENT-39, IDENT-40, IDENT-55,
-// IDENT-56
+// contract: IDENT-34, IDENT-35, IDENT-36, IDENT-37, IDENT-38, IDENT-39, IDENT-40, IDENT-55
+// contract: IDENT-56
 TEST_F(ChildrenTest, ANamedAgentIsItsOwnAndOnlyItsLineageIsKept) {
     serve_main(scenario({round("SpawnAgent", {{"preset", "public_named"},
                                               {"agent_id", "helper"},

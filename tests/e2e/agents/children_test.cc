@@ -79,8 +79,8 @@ TEST_F(ChildAgents, ARunWaitsForTheChildAndPassesItsReportOn) {
     EXPECT_THAT(program.json_of({"agents"}).as_array(), SizeIs(1));
 }
 
-// contract: WT-02, WT-30, WT-31, WT-32, WT-33, WT-34, WT-35, WT-36, WT-37, WT-38, WT-39, EXEC-18,
-// CMD-31, CMD-43, CMD-45
+// contract: WT-02, WT-30, WT-31, WT-32, WT-33, WT-34, WT-35, WT-36, WT-37, WT-38, WT-39, EXEC-18
+// contract: CMD-31, CMD-43, CMD-45
 TEST_F(ChildAgents, EachWorktreeChildHasACopyAndWhatItMadeIsKept) {
     program.script(
         {delegates("Edit it", "worktree"), delegates("Commit it", "worktree"),
