@@ -371,6 +371,8 @@ TEST(Completion, KnowsTheCommandsOfEveryLevelForEachShell) {
         for (const char* word : {"daemon", "restart", "after-ms", "providers"})
             EXPECT_THAT(script.text, HasSubstr(word)) << shell;
     }
+    // Names of agents, and no files beside them.
+    EXPECT_THAT(stop({"completion", "fish"}).text, HasSubstr("-l 'agent' -x -a"));
     EXPECT_EQ(stop({"completion", "tcsh"}).exit, Exit::Usage);
     EXPECT_EQ(stop({"completion"}).exit, Exit::Usage);
 }

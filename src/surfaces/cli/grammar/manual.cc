@@ -269,8 +269,10 @@ std::string fish(const CLI::App& app) {
             out += fmt::format("complete -c holon -n '{}' {}\n", none_yet, values);
         for (const auto& option : words.options) {
             const auto values = fish_values(values_of(std::string_view(option).substr(2)));
+            std::string takes;  // With -x no file is offered among the values.
+            if (!values.empty()) takes = (values == "-F" ? " -r " : " -x ") + values;
             out += fmt::format("complete -c holon -n '{}' -l '{}'{}\n", condition, option.substr(2),
-                               values.empty() ? "" : " -r " + values);
+                               takes);
         }
     }
     return out;
