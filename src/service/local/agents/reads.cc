@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::int64_t kAgentsListMax = 1000;
 constexpr std::int64_t kEventsPageMax = 512;
-constexpr std::int64_t kListMax = 1000;
 // Failures are kept with their agents, and no index leads to the newest one.
 constexpr std::int64_t kFailureScanMax = 1000;
 
