@@ -36,7 +36,7 @@ execute_process(COMMAND gzip --keep --force --best --no-name "${extras}/changelo
 install(FILES "${extras}/changelog.gz" DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_CONTACT "holon maintainers <maintainers@holon.dev>")
+set(CPACK_PACKAGE_CONTACT "holon maintainers <maintainers@holon.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "runtime that keeps agents alive")
 set(CPACK_PACKAGE_DESCRIPTION "holon runs agents: models that work in rounds and act through tools in a
 project folder. Each turn is a state machine in a database, so that a crash
