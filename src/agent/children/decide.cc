@@ -64,7 +64,8 @@ Observability observe(const identity::AgentFacts& child, const std::vector<domai
         return seen;
     }
     if (child.open_attempt || child.pending > 0) return seen;
-    if ((seen.blocked_reason = blocked_by(child))) {
+    seen.blocked_reason = blocked_by(child);
+    if (seen.blocked_reason) {
         seen.phase = Phase::Blocked;
         return seen;
     }
@@ -79,7 +80,7 @@ Observability observe(const identity::AgentFacts& child, const std::vector<domai
 Verdict judge(const identity::AgentFacts& child, const std::optional<std::string>& spent) {
     if (child.open_attempt || !child.active_tasks.empty()) return Continues{};
     if (child.agent.stopped) return Ends{.how = Ending::Stopped, .report = last_words(child)};
-    if (spent) return Ends{.how = Ending::Failed, .report = last_words(child), .error = *spent};
+    if (spent) return Ends{.how = Ending::Failed, .report = last_words(child), .error = spent};
     if (identity::is_set_aside(child))
         return Ends{.how = Ending::Failed,
                     .report = last_words(child),

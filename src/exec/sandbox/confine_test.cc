@@ -273,7 +273,7 @@ TEST(Plan, SurvivesItsEncoding) {
     const Plan plan{
         .bwrap = "/usr/bin/bwrap",
         .parts = {{.kind = Kind::Bind, .path = "/w", .source = "/w", .device = 1, .inode = 2},
-                  {.kind = Kind::File, .path = "/f", .bytes_max = 3, .text = "t\0t"}},
+                  {.kind = Kind::File, .path = "/f", .bytes_max = 3, .text = {"t\0t", 3}}},
         .shares_network = true,
         .mounts_inside = true,
         .bounds_process_table = true,

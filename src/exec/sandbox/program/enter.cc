@@ -234,7 +234,7 @@ void enter(const Plan& plan) {
         ::execve(program, argv.data(), none);
         give_up(program);
     }
-    child = group ? group->fork_into() : ::vfork();
+    child = group ? group->fork_into() : ::fork();
     if (child == 0) {
         ::execve(program, argv.data(), none);
         ::_exit(kCannotConfine);

@@ -207,7 +207,9 @@ private:
             } else {
                 if (!fs::is_regular_file(status)) return false;
                 auto text = base::read_file(path, kCopiedBytesMax);
-                if (!text || (bytes += text->size()) > kCopiedBytesMax) return false;
+                if (!text) return false;
+                bytes += text->size();
+                if (bytes > kCopiedBytesMax) return false;
                 parts_.push_back(
                     {.kind = Kind::File, .path = inside(path), .text = std::move(*text)});
             }
