@@ -324,7 +324,7 @@ bool Scheduler::takes_slot(const domain::AgentId& agent, Prepared& found) {
     halts_.erase(agent);
     holds_.erase(agent);
     if (ready_set_.insert(agent).second) slots_.wait(agent, found.provider);
-    // Whoever still has a claim calls the next one when it takes its slot, or does not.
+    // A turn that still has a claim calls the next agent when it takes its slot, or does not.
     found.claim.reset();
     if (!claims_->has_any(found.provider)) call_waiting();
     return false;

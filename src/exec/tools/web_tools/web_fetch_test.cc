@@ -104,7 +104,7 @@ TEST_F(WebFetchTest, APageComesAsLabelledText) {
         AllOf(HasSubstr("<external_content source=\"" + at("/b?c=d")),
               HasSubstr("T\n\nHello [you](" + at("/x") + ")"), HasSubstr("untrusted data")));
     EXPECT_THAT(fetched.receipt, HasSubstr("Hello"));
-    // It says who it is and carries nothing of the runtime's.
+    // It names itself and sends nothing else of the runtime.
     const auto request = server.requests().back();
     EXPECT_THAT(request.headers.at("user-agent"), HasSubstr("holon/"));
     EXPECT_FALSE(request.headers.contains("authorization"));
