@@ -5,6 +5,7 @@
 
 #include "agent/memory/ledger.h"
 #include "base/os/files.h"
+#include "exec/tools/work_tools/work_tools.h"
 #include "tests/flow/fixture.h"
 
 namespace scheduler {
@@ -13,6 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Optional;
 
 class MemoryFlow : public FlowTest {
 protected:
@@ -50,6 +52,43 @@ TEST_F(MemoryFlow, IsUpdatedAtTheEndOfATurnAndShownOnceInTheNextPrompt) {
     run();
     EXPECT_THAT(opening(4),
                 AllOf(HasSubstr("## working_memory\n"), Not(HasSubstr("## working_memory_delta"))));
+}
+
+// contract: MEM-06, MEM-07
+TEST_F(MemoryFlow, SurvivesARestartAndABareWakeDoesNotConsumeItsChange) {
+    start(R"({"rounds":[{"text":"the first result"}]})");
+    send("one");
+    run();
+    start(R"({"rounds":[{"text":"another"}]})");  // Another process.
+    EXPECT_EQ(memory().working_memory_revision, 1);
+    send("", domain::SystemOrigin{"wake_hint"}, domain::MessageKind::SystemTick,
+         domain::AdmissionContext::RuntimeOwned);
+    run();
+    ASSERT_TRUE(model_->requests.empty()) << "nothing for a model to see";
+    EXPECT_TRUE(memory().pending_working_memory_delta);
+    send("two");
+    run();
+    EXPECT_THAT(opening(0), HasSubstr("## working_memory_delta\n"));
+}
+
+// contract: MEM-13
+TEST_F(MemoryFlow, AWorkItemMadeInATurnIsInItOnlyWhenTheTurnHasEnded) {
+    work_tools::add_all(registry_, {.store = *store_, .loop = loop_, .clock = loop_});
+    start(R"({"rounds":[
+        {"tool_calls":[{"name":"CreateWorkItem","input":{"objective":"fix the gate"}}]},
+        {"tool_calls":[{"name":"PickWorkItem","input":{"work_item_id":"$work_item"}}]},
+        {"text":"picked"}]})");
+    const auto before = memory();
+    send("one");
+    scheduler_->wake(agent_);
+    ASSERT_TRUE(loop_.run_until([&] { return model_->requests.size() == 3; }));
+    const auto agent =
+        read<std::optional<domain::Agent>>([&](store::Tx& tx) { return tx.agent(agent_); });
+    ASSERT_TRUE(agent->current_work_item_id) << "the call has changed it";
+    EXPECT_EQ(memory().current_working_memory, before.current_working_memory);
+    // Not to the end of all work: the item wakes the agent again.
+    ASSERT_TRUE(loop_.run_until([&] { return memory().working_memory_revision == 1; }));
+    EXPECT_THAT(memory().current_working_memory.objective, Optional(HasSubstr("fix the gate")));
 }
 
 TEST_F(MemoryFlow, ATurnForUntrustedInputLeavesNothingInIt) {

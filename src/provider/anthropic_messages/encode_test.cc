@@ -163,5 +163,17 @@ TEST(RequestDiagnostics, AreCountsAndSizesOnly) {
             "eligible_tool_result_bytes": 20}})"));
 }
 
+// contract: REPO-05
+TEST(EncodeRequest, APatchToolKeepsItsJsonForm) {
+    const auto schema = parsed(R"({"type": "object", "properties": {"patch": {"type": "string"}},
+        "required": ["patch"], "additionalProperties": false})");
+    const Request request{.model_ref = "anthropic/claude-1",
+                          .tools = {{"ApplyPatch", "A unified diff.", schema.as_object()}}};
+    const json::value encoded = encode_request(request);
+    const auto& tool = encoded.at("tools").at(0);
+    EXPECT_EQ(base::string_at(tool, "name"), "ApplyPatch");
+    EXPECT_EQ(tool.at("input_schema"), schema);
+}
+
 }  // namespace
 }  // namespace provider::anthropic_messages

@@ -121,7 +121,6 @@ TEST_F(CatalogueTest, ShowsNobodyWhoElseUsesAWorkspace) {
     }
 }
 
-// contract: REPO-05
 TEST_F(CatalogueTest, TakesAPatchAsOneString) {
     EXPECT_EQ(base::json_text(registry_.find("ApplyPatch")->spec().input_schema),
               R"({"type":"object","properties":{"patch":{"type":"string","description":)"
