@@ -1,5 +1,7 @@
 #include "app/lineage.h"
 
+#include <algorithm>
+
 #include "agent/children/ids.h"
 
 namespace app {
@@ -12,6 +14,16 @@ Lineage::Lineage(const config::Config& config) {
     add(config.sandboxes.agents);
     add(config.flow.agents);
     add(config.gate.agents);
+}
+
+bool Lineage::share_settings(const domain::AgentId& one, const domain::AgentId& other) const {
+    const auto own = [&](const domain::AgentId& agent) {
+        const auto& holder = settings_of(agent);
+        const bool has_own = std::ranges::any_of(
+            by_prefix_, [&](const auto& entry) { return entry.second == holder; });
+        return has_own ? holder : std::string();
+    };
+    return own(one) == own(other);
 }
 
 const std::string& Lineage::settings_of(const domain::AgentId& agent) const {

@@ -19,6 +19,10 @@ public:
     // The agent itself, unless it is a child of one that has settings of its own.
     const std::string& settings_of(const domain::AgentId& agent) const;
 
+    // Do the same settings hold for both? Those of config.json for all agents, unless one of them,
+    // or the agent at the top of its tree, has its own.
+    bool share_settings(const domain::AgentId& one, const domain::AgentId& other) const;
+
 private:
     std::map<std::string, std::string> by_prefix_;  // Of the ids of children.
 };

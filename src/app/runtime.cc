@@ -402,10 +402,15 @@ private:
             {.workspace = workspace_parts(),
              .limits = config_.children,
              .home_of = home_of(),
-             .make_home = [&service = service_](const domain::AgentId& agent,
-                                                const std::string& template_name) {
-                 return service->make_home(agent, template_name);
-             }}));
+             .make_home =
+                 [&service = service_](const domain::AgentId& agent,
+                                       const std::string& template_name) {
+                     return service->make_home(agent, template_name);
+                 },
+             .share_settings =
+                 [this](const domain::AgentId& one, const domain::AgentId& other) {
+                     return lineage_.share_settings(one, other);
+                 }}));
         registry_.add(web_tools::web_fetch({.loop = loop_,
                                             .clock = clock_,
                                             .settings = config_.web.fetch,

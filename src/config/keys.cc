@@ -94,6 +94,8 @@ constexpr auto kKeys = std::to_array<Key>({
      "Tokens that one delegated child and everything below it may use.", "5000000"},
     {"children.max_tree_wall_ms", KeyKind::PositiveInteger,
      "Time that one delegated child and everything below it may spend in turns.", "43200000"},
+    {"children.max_named", KeyKind::PositiveInteger,
+     "Named agents that agents may have made by themselves, all together.", "32"},
     {"providers.<name>.stream", KeyKind::Boolean,
      "Whether answers are streamed. Define the provider first: holon config providers set ID.",
      "true"},

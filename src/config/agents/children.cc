@@ -24,7 +24,8 @@ base::Status check_children(const ChildrenSection& section) {
     TRY(check_limit_of_children(section.max_alive, "max_alive", kAliveMax));
     TRY(check_limit_of_children(section.max_tree_alive, "max_tree_alive", kAliveMax));
     TRY(check_limit_of_children(section.max_tree_tokens, "max_tree_tokens", kSpendMax));
-    return check_limit_of_children(section.max_tree_wall_ms, "max_tree_wall_ms", kSpendMax);
+    TRY(check_limit_of_children(section.max_tree_wall_ms, "max_tree_wall_ms", kSpendMax));
+    return check_limit_of_children(section.max_named, "max_named", kAliveMax);
 }
 
 Children children_of(const ChildrenSection& section) {
@@ -34,6 +35,7 @@ Children children_of(const ChildrenSection& section) {
     set.max_tree_alive = section.max_tree_alive.value_or(set.max_tree_alive);
     set.max_tree_tokens = section.max_tree_tokens.value_or(set.max_tree_tokens);
     set.max_tree_wall_ms = section.max_tree_wall_ms.value_or(set.max_tree_wall_ms);
+    set.max_named = section.max_named.value_or(set.max_named);
     return set;
 }
 

@@ -15,9 +15,11 @@ struct ChildrenSection {
     std::optional<std::int64_t> max_tree_alive{};
     std::optional<std::int64_t> max_tree_tokens{};
     std::optional<std::int64_t> max_tree_wall_ms{};
+    std::optional<std::int64_t> max_named{};
 };
 BOOST_DESCRIBE_STRUCT(ChildrenSection, (),
-                      (max_depth, max_alive, max_tree_alive, max_tree_tokens, max_tree_wall_ms))
+                      (max_depth, max_alive, max_tree_alive, max_tree_tokens, max_tree_wall_ms,
+                       max_named))
 
 struct Children {
     std::int64_t max_depth{2};        // 1: children have no children.
@@ -26,6 +28,7 @@ struct Children {
     // Of a child of such an agent and everything below that child.
     std::int64_t max_tree_tokens{5'000'000};
     std::int64_t max_tree_wall_ms{std::int64_t{12} * 60 * 60 * 1000};  // Time spent in turns.
+    std::int64_t max_named{32};  // Named agents that agents have made, all together.
     friend bool operator==(const Children&, const Children&) = default;
 };
 

@@ -330,7 +330,7 @@ TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
     EXPECT_FALSE(over.contains("artifacts"));
 }
 
-// contract: CMD-70, CMD-71, CMD-44
+// contract: IDENT-49, CMD-70, CMD-71, CMD-44
 TEST_F(ChildrenTest, StoppingATaskStopsEverythingBelowItAlsoAfterARestart) {
     const auto script = scenario(
         {delegate("First level"), text("Delegated.")},
@@ -460,7 +460,11 @@ TEST_F(ChildrenTest, TheOutputOfTasksOfBothKindsTogetherHasTheTwelveMembers) {
 class LimitedChildrenTest : public ChildrenTest {
 protected:
     config::Children limits_of_test() override {
-        return {.max_depth = 1, .max_alive = 2, .max_tree_alive = 2, .max_tree_tokens = 100};
+        return {.max_depth = 1,
+                .max_alive = 2,
+                .max_tree_alive = 2,
+                .max_tree_tokens = 100,
+                .max_named = 1};
     }
 };
 
@@ -483,6 +487,47 @@ TEST_F(LimitedChildrenTest, NoMoreChildrenAreAliveThanAllowedAndNoneDeeper) {
     EXPECT_THAT(errors, Contains(HasSubstr("children.max_depth")));
 }
 
+TEST_F(LimitedChildrenTest, AgentsMakeNoMoreNamedAgentsThanAllowed) {
+    const auto named = [](std::string_view id) {
+        return round("SpawnAgent", {{"preset", "public_named"}, {"agent_id", id}});
+    };
+    serve_main(scenario({named("one"), named("one"), named("two"), text("Made.")}, {}));
+    ASSERT_TRUE(service_->prompt("main", "go", operator_));
+    loop_.run();
+    const auto refused = events_of("tool_execution_failed");
+    ASSERT_THAT(refused, SizeIs(1)) << "the first one can be addressed again";
+    EXPECT_THAT(base::json_text(refused[0].data), HasSubstr("children.max_named"));
+    EXPECT_FALSE(service_->status("two"));
+}
+
+// What the parent does not accept does not keep the child from its work.
+TEST_F(ChildrenTest, ANotificationToAParentThatAcceptsNothingIsKeptWithTheChild) {
+    serve_main(scenario(
+        {delegate("Watch"), text("Delegated.")},
+        {{"Watch",
+          json::array{
+              json::object{{"delay_ms", 60'000},
+                           {"tool_calls", json::array{json::object{
+                                              {"name", "NotifyOperator"},
+                                              {"input", json::object{{"message", "It burns"}}}}}}},
+              text("Watched.")}}}));
+    ASSERT_TRUE(service_->prompt("main", "go", operator_));
+    pass(std::chrono::seconds(30));
+    const domain::AgentId child{child_of(task())};
+    ASSERT_TRUE(store_->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
+        auto main = TRY(tx.agent({"main"})).value();
+        main.identity.status = domain::IdentityStatus::Archived;
+        return tx.put_agent(main);
+    }));
+    loop_.run();
+    ASSERT_TRUE(store_->read([&](store::Tx& tx) -> base::Status {
+        EXPECT_THAT(TRY(tx.notifications(child, 9)), SizeIs(1));
+        return {};
+    }));
+    EXPECT_EQ(task().status, TaskStatus::Completed);
+}
+
+// contract: IDENT-49
 TEST_F(LimitedChildrenTest, AChildThatHasUsedUpItsBudgetFailsAndItsParentPays) {
     json::object costly = round("AgentGet", {});
     costly["usage"] = json::object{{"input_tokens", 60}, {"output_tokens", 20}};
@@ -496,6 +541,7 @@ TEST_F(LimitedChildrenTest, AChildThatHasUsedUpItsBudgetFailsAndItsParentPays) {
     const auto reports = messages_of("main", domain::MessageKind::TaskResult);
     ASSERT_THAT(reports, SizeIs(1));
     EXPECT_THAT(domain::readable(reports[0].body), HasSubstr("limit of 100 tokens"));
+    EXPECT_EQ(facts_of(child_of(task())).agent.identity.status, domain::IdentityStatus::Archived);
 }
 
 // contract: IDENT-34, IDENT-35, IDENT-36, IDENT-37, IDENT-38, IDENT-39, IDENT-40, IDENT-55

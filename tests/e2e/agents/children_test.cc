@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "exec/sandbox/machine.h"
 #include "tests/e2e/daemon/daemon_world.h"
+#include "tests/support/skip.h"
 
 namespace e2e {
 namespace {
@@ -64,7 +66,7 @@ protected:
     DaemonWorld program;
 };
 
-// contract: IDENT-01, IDENT-29
+// contract: IDENT-29
 TEST_F(ChildAgents, ARunWaitsForTheChildAndPassesItsReportOn) {
     program.script({delegates("Count the files"), says("Delegated.")},
                    {{"Background task", json::array{says("The child found one.")}},
@@ -158,6 +160,32 @@ TEST_F(ChildAgents, ChildrenSurviveKillNineAndReportOnce) {
         reports.push_back(base::string_at(end.at("data").at("detail"), "output_summary"));
     EXPECT_THAT(reports,
                 testing::UnorderedElementsAre("Slow work is done.", "Quick work is done."));
+}
+
+// Delegating gains nothing: the settings of the agent at the top hold for its children, and it
+// directs no named agent that has others.
+TEST_F(ChildAgents, AChildIsConfinedLikeItsParentAndCannotLeaveThat) {
+    if (const auto lacks = sandbox::missing(sandbox::probe()); !lacks.empty())
+        HOLON_SKIP(fmt::format("this machine cannot confine: {}", fmt::join(lacks, "; ")));
+    std::filesystem::create_directory(program.home());
+    program.write(program.home() / "config.json",
+                  R"({"sandbox": {"backend": "host_local"},
+                      "agents": {"k": {"sandbox": {"backend": "bubblewrap"}}}})");
+    const auto named = calls(
+        "SpawnAgent",
+        {{"preset", "public_named"}, {"agent_id", "free"}, {"initial_message", "touch owned"}});
+    program.script({delegates("Show it"), named, says("Delegated.")},
+                   {{"Background task", json::array{says("Noted.")}},
+                    {"Show it", json::array{runs("echo [$HOLON_SANDBOX] > seen.txt"), named,
+                                            says("Shown.")}}});
+    run();
+    ASSERT_THAT(ends(), SizeIs(1));
+    const auto refused = program.events("k", "tool_execution_failed");
+    ASSERT_THAT(refused, SizeIs(1));
+    EXPECT_THAT(base::json_text(refused[0]), HasSubstr("works under other settings"));
+    EXPECT_EQ(program.read(program.repo() / "seen.txt"), "[confined]\n");
+    // Neither call has made the named agent.
+    EXPECT_THAT(program.json_of({"agents"}).as_array(), SizeIs(1));
 }
 
 // contract: IDENT-17, IDENT-18, IDENT-19, IDENT-20

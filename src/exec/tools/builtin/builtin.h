@@ -53,6 +53,9 @@ struct SpawnParts {
             return base::Status(
                 base::fail(base::ErrorCode::Unavailable, "there are no templates here"));
         };
+    // Do the same settings (sandbox, gate, external calls) hold for both? Any thread.
+    std::function<bool(const domain::AgentId&, const domain::AgentId&)> share_settings =
+        [](const domain::AgentId&, const domain::AgentId&) { return true; };
 };
 std::unique_ptr<tools::Tool> spawn_agent(SpawnParts parts);
 

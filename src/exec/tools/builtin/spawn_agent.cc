@@ -22,6 +22,7 @@ using tasks::WorkspaceMode;
 constexpr const char* kSpawn = "SpawnAgent";
 constexpr std::size_t kInitialMessageBytesMax = 256 * 1024;
 constexpr std::string_view kReservedPrefix = "tmp_";
+constexpr std::int64_t kAgentsPage = 256;
 
 struct SpawnAgentArgs {
     std::optional<std::string> initial_message{};
@@ -69,7 +70,7 @@ ToolError spawn_failed(std::string message, std::string hint = "") {
 // A bound that is reached: which one, and how to go on.
 ToolError limit_reached(std::string_view setting, std::int64_t limit, const std::string& message) {
     return {.kind = "delegation_limit_reached",
-            .message = fmt::format("No child was made: {} ({}).", message, setting),
+            .message = fmt::format("No agent was made: {} ({}).", message, setting),
             .details = json::object{{"tool_name", kSpawn}, {"setting", setting}, {"limit", limit}},
             .recovery_hint =
                 "Do the work yourself, or wait for a child to end, or end one with "
@@ -232,11 +233,45 @@ private:
         return agent;
     }
 
+    // Agents in the whole runtime that were made by agents and not by the operator.
+    base::Result<std::int64_t> count_named(store::Tx& tx, std::int64_t max) {
+        std::int64_t count = 0;
+        domain::AgentId after;
+        for (;;) {
+            const auto page = TRY(tx.listed_agents(after, kAgentsPage));
+            for (const auto& id : page) {
+                const auto agent = TRY(tx.agent(id));
+                count += agent && agent->identity.lineage_parent_agent_id ? 1 : 0;
+                if (count >= max) return count;
+            }
+            if (std::ssize(page) < kAgentsPage) return count;
+            after = page.back();
+        }
+    }
+
+    // A named agent has its own budget and its own settings: making or addressing one must not give
+    // the caller more than it has.
     base::Result<std::optional<ToolError>> describe_named(store::Tx& tx) {
         const domain::AgentId id{*args_.agent_id};
+        if (domain::is_supervised(parent_))
+            return invalid_for("preset", ProfilePreset::PublicNamed,
+                               "A child agent cannot make or address a named agent.",
+                               "Use private_child, or put it into your report: your parent may "
+                               "do it.");
+        if (!parts_.share_settings(parent_.agent_id, id))
+            return invalid_for("agent_id", ProfilePreset::PublicNamed,
+                               fmt::format("Agent {} works under other settings than you do, so "
+                                           "you may not direct it.",
+                                           id.value),
+                               "Only the operator can change that. Choose another agent_id, or "
+                               "use private_child.");
         named_.initial_message = args_.initial_message;
         const auto known = TRY(tx.agent(id));
         if (!known) {
+            const auto max = parts_.limits.max_named;
+            if (TRY(count_named(tx, max)) >= max)
+                return limit_reached("children.max_named", max,
+                                     fmt::format("agents have made {} named agents", max));
             named_.agent = new_agent(id);
             return std::nullopt;
         }
