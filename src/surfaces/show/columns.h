@@ -5,21 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "surfaces/cli/view/terminal.h"
+namespace show {
 
-namespace cli {
-
-struct FrameSize {
-    std::size_t columns{80};
-    std::size_t rows{24};
-};
-// Of the terminal behind `err`, as it is now; the default where it is none.
-FrameSize size_of(const Terminal& terminal);
-
-// Columns of the terminal behind `out`. Text for a pipe or a file is not cut: there it is
-// kUnbounded.
+// Text for a pipe or a file is not cut: it has this many columns.
 inline constexpr std::size_t kUnbounded = 1'000'000;
-std::size_t out_columns(const Terminal& terminal);
 
 // Columns that a text takes: two for wide characters and emoji, none for combining ones. Where
 // terminals differ (sequences that some join into one emoji) it is the larger number.
@@ -32,4 +21,4 @@ std::string padded(const std::string& text, std::size_t columns);
 // line.
 std::vector<std::string> wrapped(std::string_view line, std::size_t columns);
 
-}  // namespace cli
+}  // namespace show
