@@ -279,7 +279,7 @@ TEST_F(ChildrenTest, ANotificationOfAChildReachesItsParentAndNoOperator) {
 }
 
 // contract: IDENT-17, IDENT-19, IDENT-52, IDENT-53, IDENT-58, IDENT-59, IDENT-60, CMD-32, CMD-39
-// contract: CMD-47, CMD-65, CMD-66
+// contract: CMD-47, CMD-65, CMD-66, IDENT-57
 TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
     serve_main(scenario(
         {delegate("Nap"), text("Delegated.")},
@@ -316,6 +316,13 @@ TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
               status.at("child_observability"));
     for (const auto* key : {"visibility", "ownership", "profile_preset"})
         EXPECT_TRUE(got.at("identity").as_object().contains(key)) << key;
+    // Focus, posture and lineage are the agent's own; the handle of a task does not stand for it.
+    for (const auto* key : {"agent", "closure", "scheduling_posture", "identity"}) {
+        EXPECT_TRUE(got.as_object().contains(key)) << key;
+        EXPECT_FALSE(status.contains(key)) << key;
+    }
+    EXPECT_THAT(base::json_text(status), Not(HasSubstr("current_work_item_id")));
+    EXPECT_THAT(base::json_text(status), Not(HasSubstr("lineage")));
     const auto whole = base::json_text(got);
     for (const auto* inside :
          {"\"transcript\"", "\"system_prompt\"", "Take one task", "\"blocks\""})

@@ -152,6 +152,27 @@ TEST_F(ServiceTest, TheStateOfAnAgentHasItsBoundedParts) {
     EXPECT_THAT(base::json_text(state), Not(HasSubstr("cb_")));
 }
 
+// contract: API-13
+TEST_F(ServiceTest, TheStateOfAnAgentRepeatsOfItsSummaryOnlyWhatIsNamed) {
+    const auto state = serve_main().state("main").value();
+    const auto& summary = state.at("agent").as_object();
+    const auto& agent = summary.at("agent").as_object();
+    std::vector<std::string> repeated;
+    const auto note = [&](const json::object& part, const std::string& where) {
+        for (const auto& member : part)
+            if (summary.contains(member.key()) || agent.contains(member.key()))
+                repeated.push_back(where + member.key_c_str());
+    };
+    note(state, "");
+    note(state.at("workspace").as_object(), "workspace.");
+    note(state.at("session").as_object(), "session.");
+    // state_view.h has the reasons.
+    EXPECT_THAT(repeated, testing::UnorderedElementsAre(
+                              "agent", "execution", "workspace.attached_workspaces",
+                              "workspace.active_workspace_entry", "session.current_run_id",
+                              "workspace.worktree_session"));
+}
+
 TEST_F(ServiceTest, ActivityCountsWhatIsGoingOn) {
     auto& service = serve_main(kSlowAnswer);
     EXPECT_EQ(base::string_at(service.activity().value(), "state"), "idle");
