@@ -551,6 +551,26 @@ TEST_F(LimitedChildrenTest, AChildThatHasUsedUpItsBudgetFailsAndItsParentPays) {
     EXPECT_EQ(facts_of(child_of(task())).agent.identity.status, domain::IdentityStatus::Archived);
 }
 
+class HurriedChildrenTest : public ChildrenTest {
+protected:
+    config::Children limits_of_test() override { return {.max_tree_wall_ms = 1000}; }
+};
+
+TEST_F(HurriedChildrenTest, AChildThatHasUsedUpItsTimeFails) {
+    json::object slow = round("AgentGet", {});
+    slow["delay_ms"] = 600;
+    serve_main(scenario({delegate("Take your time"), text("Delegated.")},
+                        {{"Take your time", json::array{slow, slow, slow, text("Never said.")}}}));
+    ASSERT_TRUE(service_->prompt("main", "go", operator_));
+    loop_.run();
+    EXPECT_EQ(task().status, TaskStatus::Failed);
+    EXPECT_EQ(facts_of(child_of(task())).statistics.total_model_rounds, 1)
+        << "what is under way when the time is over is not waited for";
+    const auto reports = messages_of("main", domain::MessageKind::TaskResult);
+    ASSERT_THAT(reports, SizeIs(1));
+    EXPECT_THAT(domain::readable(reports[0].body), HasSubstr("limit of 1"));
+}
+
 // contract: IDENT-34, IDENT-35, IDENT-36, IDENT-37, IDENT-38, IDENT-39, IDENT-40, IDENT-55
 // contract: IDENT-56
 TEST_F(ChildrenTest, ANamedAgentIsItsOwnAndOnlyItsLineageIsKept) {

@@ -106,7 +106,7 @@ TEST_F(ServiceTest, ACursorWhoseEventsAreNoLongerKeptIsRefusedWithTheOldestThatI
     EXPECT_TRUE(service.events("main", newest, 5).value().empty());
 }
 
-TEST_F(ServiceTest, AnArchivedAgentIsNotThere) {
+TEST_F(ServiceTest, AnArchivedAgentIsNotThereButWhatItDidIs) {
     auto& service = serve_main();
     ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         auto agent = *TRY(tx.agent({"main"}));
@@ -119,6 +119,13 @@ TEST_F(ServiceTest, AnArchivedAgentIsNotThere) {
     EXPECT_EQ(service.wake("main", {.reason = "x"}, operator_).error().code,
               base::ErrorCode::NotFound);
     EXPECT_THAT(service.agent_list({}).value(), IsEmpty());
+    EXPECT_THAT(service.status("main").error().message, HasSubstr("holon transcript --agent main"));
+    EXPECT_TRUE(service.transcript("main", {}));
+    EXPECT_TRUE(service.briefs("main", {}));
+    EXPECT_TRUE(service.events("main", 0, 1));
+    EXPECT_TRUE(service.event_page("main", {}));
+    EXPECT_TRUE(service.newest_event("main"));
+    EXPECT_EQ(service.transcript("nobody", {}).error().code, base::ErrorCode::NotFound);
 }
 
 TEST_F(ServiceTest, TheStateOfAnAgentHasItsBoundedParts) {
