@@ -190,7 +190,9 @@ TEST_F(ChildAgents, AChildIsConfinedLikeItsParentAndCannotLeaveThat) {
 
 TEST_F(ChildAgents, ATemplateMakesTheHomeOfAChildAndAnUnknownOneMakesNothing) {
     const auto from = [](std::string_view name) {
-        return calls("SpawnAgent", {{"initial_message", "Review it"}, {"template", name}});
+        return calls(
+            "SpawnAgent",
+            {{"initial_message", "Review it"}, {"template", name}, {"workspace_mode", "worktree"}});
     };
     const auto folder = program.folder() / ".agents/templates/reviewer";
     fs::create_directories(folder);
@@ -204,6 +206,7 @@ TEST_F(ChildAgents, ATemplateMakesTheHomeOfAChildAndAnUnknownOneMakesNothing) {
     const auto refused = program.events("k", "tool_execution_failed");
     ASSERT_THAT(refused, SizeIs(1));
     EXPECT_THAT(base::json_text(refused[0]), HasSubstr("nobody"));
+    EXPECT_EQ(git("branch --format='%(refname:short)'"), "main") << "no copy is left of either";
     const auto child = base::string_at(ends()[0].at("data").at("detail"), "child_agent_id");
     EXPECT_EQ(program.read(program.agent_home(child) / "AGENTS.md"), "Read every line twice.\n");
     // What an ended child said and did can still be read.
