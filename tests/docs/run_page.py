@@ -122,12 +122,14 @@ class World:
         (self.project / ".git" / "info" / "exclude").write_text("/examples/\n/scenario.json\n")
 
     def close(self):
-        # Always: a page that failed may have left a daemon.
-        subprocess.run(
-            ["holon", "daemon", "stop"], cwd=self.project, env=self.environment, check=False,
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
-        )  # fmt: skip
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            # Always: a page that failed may have left a daemon.
+            subprocess.run(
+                ["holon", "daemon", "stop"], cwd=self.project, env=self.environment, check=False,
+                stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
+            )  # fmt: skip
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def type_in(world, steps):
@@ -200,6 +202,8 @@ def main():
     reader.add_argument("page", type=Path)
     reader.add_argument("--verbose", action="store_true", help="print what each step printed")
     given = reader.parse_args()
+    if not os.access(given.program, os.X_OK):
+        sys.exit(f"there is no program {given.program}; build it first")
     found = blocks.blocks(given.page.read_text(encoding="utf-8"))
     typed = [block for block in found if block.language in blocks.COMMANDS and not block.reason]
     steps = [step for block in typed for step in blocks.steps(block)]
