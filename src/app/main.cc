@@ -205,7 +205,7 @@ cli::Exit over_there(const cli::Command& command, const service::Address& addres
     // A run does not wait for another daemon: its error says what to do.
     if (!is_run(command))
         parts.on_lost = [&](const base::Error& error) {
-            terminal.note("lost the runtime (" + error.message + "); waiting for it to come back");
+            terminal.note("lost the daemon (" + error.message + "); waiting for it to come back");
         };
     service::RemoteService service(std::move(parts));
     auto context = context_of(service, clock, config, terminal);
@@ -226,7 +226,7 @@ cli::Exit execute(const cli::Command& command, const config::Config& config,
         return over_there(command, *address, config, terminal);
     if (!cli::works_without_runtime(command))
         return cli::report(terminal, {base::ErrorCode::Unavailable,
-                                      fmt::format("no runtime is running on {}; start one with: "
+                                      fmt::format("no daemon runs for {}; start it with: "
                                                   "holon daemon start",
                                                   config.home.string())});
     return in_process(command, config, terminal);
@@ -267,7 +267,7 @@ cli::Exit over_there(const cli::PlanCommand& command, const service::Address& ad
     base::SystemClock clock;
     service::RemotePlans plans(
         {.address = address, .vault = config.workspace_dir, .on_lost = [&](const auto& error) {
-             terminal.note("lost the runtime (" + error.message + "); waiting for it to come back");
+             terminal.note("lost the daemon (" + error.message + "); waiting for it to come back");
          }});
     base::AsioLoop loop;
     int interrupts = 0;

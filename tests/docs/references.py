@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the tables of keys, routes and events in docs/ with what the built program says of itself.
+"""Compares the lists of commands, keys, routes and events in docs/ with what the program says of itself.
 
 Usage: references.py PROGRAM [--write]
 
@@ -9,6 +9,7 @@ written by hand for a new kind.
 import argparse
 import http.client
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -31,7 +32,7 @@ class SocketConnection(http.client.HTTPConnection):
 
 
 def asked(program):
-    """The keys, and the OpenAPI document of a daemon."""
+    """The manual page, the keys, and the OpenAPI document of a daemon."""
     world = run_page.World(program.resolve(), DOCS / "none.md")
     try:
         def holon(*arguments):
@@ -45,7 +46,7 @@ def asked(program):
         holon("daemon", "start")
         connection = SocketConnection(world.user / ".holon" / "run" / "holon.sock")
         connection.request("GET", "/openapi.json")
-        return keys, json.load(connection.getresponse())
+        return holon("help", "--man"), keys, json.load(connection.getresponse())
     finally:
         world.close()
 
@@ -61,6 +62,32 @@ def key_rows(keys):
         default = "" if key["default"] is None else f"`{cell(json.dumps(key['default']))}`"
         kind = key["kind"].replace("_", " ")
         yield f"| `{key['key']}` | {kind} | {default} | {cell(key['description'])} |"
+
+
+# Options that nearly every command has; the page explains them once.
+SHARED = ("--home", "--json", "--plain", "--help")
+
+
+def command_rows(manual):
+    """A section for each command, with a table of its subcommands and their options."""
+    commands = manual.split(".SH COMMANDS\n")[1].split("\n.SH ")[0]
+    section = None
+    for part in re.split(r"^\.SS ", commands, flags=re.MULTILINE)[1:]:
+        name, _, rest = part.partition("\n")
+        # Examples stand in a block of their own at the end.
+        entries = rest.split("\n.PP\n")[0].split("\n.TP\n")
+        if " ".join(name.split()[:2]) != section:
+            section = " ".join(name.split()[:2])
+            yield from ("", f"## {section}", "", "| | |", "|---|---|")
+        yield f"| **`{plain(name)}`** | {plain(entries[0])} |"
+        for entry in entries[1:]:
+            option, _, meaning = entry.partition("\n")
+            if plain(option) not in SHARED:
+                yield f"| `{plain(option)}` | {plain(meaning)} |"
+
+
+def plain(roff):
+    return cell(re.sub(r"\\f[BIR]", "", roff).replace("\\-", "-").removeprefix(".TP"))
 
 
 def route_rows(document):
@@ -100,8 +127,9 @@ def main():
     reader.add_argument("program", type=Path)
     reader.add_argument("--write", action="store_true", help="make the tables again")
     given = reader.parse_args()
-    keys, document = asked(given.program)
+    manual, keys, document = asked(given.program)
     made = {
+        "commands.md": command_rows(manual),
         "configuration-keys.md": key_rows(keys),
         "http-routes.md": route_rows(document),
         "events.md": event_rows(document, written_by_hand(table_of("events.md")[1])),
@@ -113,6 +141,8 @@ def main():
         if given.write:
             (DOCS / page).write_text("\n".join([*before, *new]) + "\n", encoding="utf-8")
         changed = set() if given.write else set(old) ^ set(new)
+        if not given.write and old != new and not changed:
+            changed = {"the order has changed"}
         undescribed = [row for row in new if "| MISSING |" in row]
         for row in [*sorted(changed), *undescribed]:
             print(f"{page}: {row}")

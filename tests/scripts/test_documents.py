@@ -98,6 +98,11 @@ class Documents(unittest.TestCase):
         pages = [file for file in tracked(ROOT) if file.suffix == ".md"]
         self.assertEqual([link for file in pages for link in broken_links(ROOT, file)], [])
 
+    def test_the_index_lists_every_guide(self):
+        index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+        pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+        self.assertEqual(sorted(page for page in pages if f"({page})" not in index), [])
+
     def test_folder_readmes_are_short(self):
         self.assertEqual(long_readmes(ROOT), [])
 

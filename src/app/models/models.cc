@@ -38,12 +38,11 @@ void choose_model(config::Config& config) {
 
 base::Status check_run(const config::Config& config, const std::string& model_ref) {
     if (model_ref.empty())
-        return fail(
-            ErrorCode::InvalidInput,
-            "no model is configured. With a key of Anthropic, OpenAI, OpenRouter or others, which "
-            "this asks for and keeps:\n"
-            "  holon login anthropic{}",
-            local_server_hint());
+        return fail(ErrorCode::InvalidInput,
+                    "no model is configured.\n"
+                    "With a key (asks for it and keeps it; also openai, openrouter and others):\n"
+                    "  holon login anthropic{}",
+                    local_server_hint());
     const auto ref = TRY(config::parse_model_ref(model_ref));
     const auto first = check_model(config, ref);
     if (first) return {};
