@@ -9,7 +9,7 @@ SEEDS ?= 1000
 PREFIX ?= /usr/local
 CTEST := ctest --output-on-failure -j2 --timeout 600
 
-.PHONY: help bootstrap build demo test check tidy bench fuzz sim seeds torture interop install release-check format clean \
+.PHONY: help bootstrap build demo picture test check tidy bench fuzz sim seeds torture interop install release-check format clean \
     format-check arrows test-scripts test-dev test-asan test-tsan
 
 help: ## List the targets
@@ -25,6 +25,10 @@ build: bootstrap build/release/build.ninja ## Build the programs for use (releas
 demo: bootstrap build/release/build.ninja ## Build holon and show it at work
 	cmake --build --preset release -j $(JOBS) --target holon
 	scripts/demo
+
+picture: bootstrap build/release/build.ninja ## Record the demonstration as docs/pictures/demo.svg
+	cmake --build --preset release -j $(JOBS) --target holon
+	scripts/picture
 
 test: bootstrap format-check arrows test-scripts test-asan test-tsan ## Run every check and test that needs no network
 

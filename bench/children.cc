@@ -1,6 +1,6 @@
-// What child agents cost, through the built program: memory of a daemon for each sleeping child, and
-// the time from the answer that makes a child to the child's first request, against a prompt to a
-// new agent. Usage: bench_children HOLON. TMPDIR says which disk.
+// What child agents cost, through the built program: memory of a daemon for each sleeping child,
+// and the time from the answer that makes a child to the child's first request, against a prompt to
+// a new agent. Usage: bench_children HOLON. TMPDIR says which disk.
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -103,7 +103,8 @@ private:
         if (body.find("measured child") != body.npos && body.find("spawn now") == body.npos) {
             child_asked_at = asked;
             ++children;
-            return bench::calls("Sleep", R"({"reason": "until tomorrow", "duration_ms": 86400000})");
+            return bench::calls("Sleep",
+                                R"({"reason": "until tomorrow", "duration_ms": 86400000})");
         }
         // The last thing said is the prompt, unless the call has been answered already.
         const auto prompt = body.rfind("spawn now");
@@ -118,14 +119,13 @@ private:
     }
     void command(std::vector<std::string> words) {
         words.insert(words.begin(), program_);
-        const auto end = bench::run({.argv = std::move(words),
-                                     .environment = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                                                     "HOME=" + home_.string(),
-                                                     "HOLON_HOME=" + home_.string(),
-                                                     "HOLON_MODEL=vllm/bench",
-                                                     "HOLON_HTTP_ADDR=" + address_,
-                                                     "HOLON_VLLM_BASE_URL=" + model_.base_url()},
-                                     .cwd = home_.string()});
+        const auto end =
+            bench::run({.argv = std::move(words),
+                        .environment = {"PATH=/usr/local/bin:/usr/bin:/bin",
+                                        "HOME=" + home_.string(), "HOLON_HOME=" + home_.string(),
+                                        "HOLON_MODEL=vllm/bench", "HOLON_HTTP_ADDR=" + address_,
+                                        "HOLON_VLLM_BASE_URL=" + model_.base_url()},
+                        .cwd = home_.string()});
         CHECK(end.succeeded, "holon succeeds");
     }
 

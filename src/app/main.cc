@@ -33,6 +33,7 @@
 #include "service/run_client.h"
 #include "surfaces/cli/actions/stdin.h"
 #include "surfaces/cli/cli.h"
+#include "surfaces/show/columns.h"
 
 namespace {
 
@@ -204,7 +205,7 @@ cli::Exit over_there(const cli::Command& command, const service::Address& addres
     // A run does not wait for another daemon: its error says what to do.
     if (!is_run(command))
         parts.on_lost = [&](const base::Error& error) {
-            terminal.note("lost the runtime (" + error.message + "); waiting for it to come back");
+            terminal.note("lost the daemon (" + error.message + "); waiting for it to come back");
         };
     service::RemoteService service(std::move(parts));
     auto context = context_of(service, clock, config, terminal);
@@ -225,7 +226,7 @@ cli::Exit execute(const cli::Command& command, const config::Config& config,
         return over_there(command, *address, config, terminal);
     if (!cli::works_without_runtime(command))
         return cli::report(terminal, {base::ErrorCode::Unavailable,
-                                      fmt::format("no runtime is running on {}; start one with: "
+                                      fmt::format("no daemon runs for {}; start it with: "
                                                   "holon daemon start",
                                                   config.home.string())});
     return in_process(command, config, terminal);
@@ -254,7 +255,7 @@ cli::Exit execute(const cli::DaemonCommand& command, const config::Config& confi
     const bool is_chosen =
         invocation.sandbox || (chosen != variables.end() && chosen->second == "none");
     if (const auto note = app::boundary_note(config); starts && !is_chosen && !note.empty())
-        terminal.note("warning: " + note);
+        terminal.note(show::folded("warning: " + note, cli::err_columns(terminal)));
     service::Daemon daemon(std::move(parts));
     return cli::execute(command, {.daemon = daemon, .terminal = terminal, .clock = clock});
 }
@@ -266,7 +267,7 @@ cli::Exit over_there(const cli::PlanCommand& command, const service::Address& ad
     base::SystemClock clock;
     service::RemotePlans plans(
         {.address = address, .vault = config.workspace_dir, .on_lost = [&](const auto& error) {
-             terminal.note("lost the runtime (" + error.message + "); waiting for it to come back");
+             terminal.note("lost the daemon (" + error.message + "); waiting for it to come back");
          }});
     base::AsioLoop loop;
     int interrupts = 0;
@@ -435,7 +436,8 @@ cli::Exit run(int argc, char** argv) {
     if (!std::holds_alternative<cli::DaemonCommand>(invocation->command))
         app::hide_credentials(*config);
     if (makes_a_runtime(invocation->command))
-        for (const auto& note : notes) terminal.note(note);
+        for (const auto& note : notes)
+            terminal.note(show::folded(note, cli::err_columns(terminal)));
     if (const auto* command = std::get_if<cli::DaemonCommand>(&invocation->command))
         return execute(*command, *config, *invocation, terminal);
     if (const auto* command = std::get_if<cli::ServeCommand>(&invocation->command)) {

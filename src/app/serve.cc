@@ -292,7 +292,7 @@ void Serving::announce() {
     terminal.print_line("Holon listening on " + plan_.http_addr());
     if (plan_.advertise_url) terminal.print_line("Holon advertised at " + *plan_.advertise_url);
     terminal.print_line("Holon control socket on " + plan_.socket_path.string());
-    base::log_info("runtime {} serves {} at {}", getpid(), parts_.config.home.string(),
+    base::log_info("daemon {} serves {} at {}", getpid(), parts_.config.home.string(),
                    plan_.http_addr());
     if (plan_.uses_own_token)
         base::log_info("clients over TCP need the control token in {}",
@@ -307,7 +307,7 @@ void Serving::announce() {
 }
 
 cli::Exit Serving::fail_to_start(const base::Error& error) {
-    base::log_error("the runtime could not start: {}", error.message);
+    base::log_error("the daemon could not start: {}", error.message);
     // Without the lock the files belong to the runtime that has it.
     if (lock_) {
         base::SystemClock clock;
@@ -338,7 +338,7 @@ void Serving::on_signal(int number) {
 // from here on; then the agents.
 void Serving::drain(const std::string& why) {
     if (std::exchange(is_draining_, true)) return;
-    base::log_info("the runtime ends: {}", why);
+    base::log_info("the daemon ends: {}", why);
     notify_.send("STOPPING=1\nSTATUS=draining");
     const auto next = [this, left = std::make_shared<int>(2)] {
         if (--*left == 0)
@@ -351,7 +351,7 @@ void Serving::drain(const std::string& why) {
 
 void Serving::finish() {
     service::remove_state(files_);
-    base::log_info("the runtime has ended");
+    base::log_info("the daemon has ended");
     runtime_->loop().stop();
 }
 

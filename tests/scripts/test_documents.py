@@ -46,12 +46,36 @@ def missing_paths(root, document):
     ]
 
 
+# [text](target#anchor), but neither an address nor a picture of another site.
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([\w-]+))?\)")
+
+
+def anchors(text):
+    """What a link may name in a page: its headings, as the usual viewers spell them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken_links(root, document):
+    """Links of `document` to files or headings that do not exist."""
+    broken = []
+    text = (root / document).read_text(encoding="utf-8")
+    for target, anchor in LINK.findall(text):
+        file = root / document.parent / target if target else root / document
+        known = file.exists()
+        if known and anchor:
+            known = file.suffix != ".md" or anchor in anchors(file.read_text(encoding="utf-8"))
+        if not known:
+            broken.append(f"{document}: {target}{'#' if anchor else ''}{anchor}")
+    return broken
+
+
 def long_readmes(root):
-    """Folder READMEs that are too long; the README of the project itself is a guide."""
+    """Folder READMEs that are too long; those of the project and of the guides are guides themselves."""
     counted = {
         file: len((root / file).read_text(encoding="utf-8").splitlines())
         for file in tracked(root)
-        if file.name == "README.md" and len(file.parts) > 1
+        if file.name == "README.md" and len(file.parts) > 1 and file != Path("docs/README.md")
     }
     return [f"{file}: {lines}" for file, lines in counted.items() if lines > README_LINES_MAX]
 
@@ -69,6 +93,15 @@ class Documents(unittest.TestCase):
     def test_paths_in_documents_exist(self):
         missing = [path for file in documents(ROOT) for path in missing_paths(ROOT, file)]
         self.assertEqual(missing, [])
+
+    def test_links_lead_somewhere(self):
+        pages = [file for file in tracked(ROOT) if file.suffix == ".md"]
+        self.assertEqual([link for file in pages for link in broken_links(ROOT, file)], [])
+
+    def test_the_index_lists_every_guide(self):
+        index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+        pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+        self.assertEqual(sorted(page for page in pages if f"({page})" not in index), [])
 
     def test_folder_readmes_are_short(self):
         self.assertEqual(long_readmes(ROOT), [])
@@ -102,6 +135,15 @@ class Checks(unittest.TestCase):
     def test_paths_of_a_home_and_of_the_system_are_not_checked(self):
         self.add("docs/a.md", "`<home>/gate/x.md` `agents/<id>/AGENTS.md` `/etc/x.json` `a/b`")
         self.assertEqual([missing_paths(self.root, file) for file in documents(self.root)], [[]])
+
+    def test_a_link_to_a_missing_file_or_heading_is_reported(self):
+        self.add("docs/a.md", "# One `word`, two\n[b](b.md) [a](#one-word-two) [x](https://x.org/y)")
+        self.add("docs/b.md", "[a](a.md#three) [p](../p.svg)\n")
+        self.assertEqual(broken_links(self.root, Path("docs/a.md")), [])
+        self.assertEqual(
+            broken_links(self.root, Path("docs/b.md")),
+            ["docs/b.md: a.md#three", "docs/b.md: ../p.svg"],
+        )
 
     def test_a_long_readme_is_reported(self):
         self.add("src/README.md", "line\n" * (README_LINES_MAX + 1))

@@ -17,7 +17,8 @@ std::string local_server_hint() {
                 "\nA server listens on 127.0.0.1:{}, where {} usually is. To use it:\n"
                 "  export HOLON_MODEL=vllm/<model> HOLON_VLLM_BASE_URL=http://127.0.0.1:{}/v1",
                 server.port, server.name, server.port);
-    return "\nor point HOLON_MODEL=vllm/<model> at a local OpenAI-compatible server on port 8000";
+    return "\nWith a local server that speaks Chat Completions on port 8000:\n"
+           "  export HOLON_MODEL=vllm/<model>";
 }
 
 }  // namespace
@@ -37,12 +38,11 @@ void choose_model(config::Config& config) {
 
 base::Status check_run(const config::Config& config, const std::string& model_ref) {
     if (model_ref.empty())
-        return fail(
-            ErrorCode::InvalidInput,
-            "no model is configured. Set HOLON_MODEL=provider/model and the provider's key, for "
-            "instance\n"
-            "  export OPENROUTER_API_KEY=… HOLON_MODEL=openrouter/<model>{}",
-            local_server_hint());
+        return fail(ErrorCode::InvalidInput,
+                    "no model is configured.\n"
+                    "With a key (asks for it and keeps it; also openai, openrouter and others):\n"
+                    "  holon login anthropic{}",
+                    local_server_hint());
     const auto ref = TRY(config::parse_model_ref(model_ref));
     const auto first = check_model(config, ref);
     if (first) return {};

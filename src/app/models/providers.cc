@@ -53,8 +53,13 @@ base::Result<const config::Provider*> settings_of(const config::Config& config,
         TRY(provider::read_codex_login(config.codex_home));
     if (provider.needs_credential && provider.credential.empty()) {
         const std::string names = fmt::format("{}", fmt::join(provider.credential_env, " or "));
-        return fail(ErrorCode::Refused, "provider {} has no credential; set {}", ref.provider,
-                    names.empty() ? "its profile in credentials.json" : names);
+        if (names.empty())
+            return fail(ErrorCode::Refused,
+                        "provider {} has no credential; set its profile in credentials.json",
+                        ref.provider);
+        return fail(ErrorCode::Refused,
+                    "provider {} has no credential; set {}, or have it asked for: holon login {}",
+                    ref.provider, names, ref.provider);
     }
     return &provider;
 }

@@ -116,9 +116,9 @@ base::Result<pid_t> start_in_background(const BackgroundSpec& spec,
     if (said && *said == kReady) return pid;
     end(*pid);
     if (!said)
-        return fail(ErrorCode::Unavailable, "the runtime was not ready after {} s and was ended",
+        return fail(ErrorCode::Unavailable, "the daemon was not ready after {} s and was ended",
                     std::chrono::duration_cast<std::chrono::seconds>(limit).count());
-    if (said->empty()) return fail(ErrorCode::Unavailable, "the runtime ended before it was ready");
+    if (said->empty()) return fail(ErrorCode::Unavailable, "the daemon ended before it was ready");
     return fail(ErrorCode::Unavailable, "{}", base::printable(base::to_utf8(*said)));
 }
 

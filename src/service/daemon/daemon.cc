@@ -35,16 +35,16 @@ std::string_view state_text(DaemonState state) {
 std::string message_for(const DaemonFacts& facts) {
     switch (state_of(facts)) {
         case DaemonState::Running:
-            return "the runtime is up";
+            return "the daemon is up";
         case DaemonState::Unresponsive:
-            return "a runtime process lives but does not answer; see holon daemon logs";
+            return "a daemon process exists but does not answer; see holon daemon logs";
         case DaemonState::Foreign:
-            return "no runtime; another program listens at the control socket";
+            return "no daemon; another program listens at the control socket";
         case DaemonState::Stale:
-            return "no runtime; files of one that ended without cleaning up are left, and the next "
+            return "no daemon; files of one that ended without cleaning up are left, and the next "
                    "start removes them";
         case DaemonState::Stopped:
-            return "no runtime; start it with holon daemon start";
+            return "no daemon; start it with holon daemon start";
     }
     return "";
 }
@@ -122,7 +122,7 @@ base::Result<json::object> Daemon::start_locked(const ServeOptions& options,
     }
     if (std::holds_alternative<AlreadyRunning>(decision)) {
         clear_failures(files_);
-        return report(facts, "the runtime was already running");
+        return report(facts, "the daemon was already running");
     }
     const auto* launch_decision = std::get_if<Launch>(&decision);
     if (launch_decision->clean_first) remove_state(files_);
@@ -130,7 +130,7 @@ base::Result<json::object> Daemon::start_locked(const ServeOptions& options,
     clear_failures(files_);
     if (const auto launched = launch(options); !launched)
         return std::unexpected(failed(FailurePhase::Startup, launched.error()));
-    return report(inspect(files_, parts_.config.home), "the runtime was started");
+    return report(inspect(files_, parts_.config.home), "the daemon was started");
 }
 
 base::Status Daemon::launch(const ServeOptions& options) {
@@ -166,10 +166,10 @@ base::Result<std::string> Daemon::end(const DaemonFacts& facts) {
         return fail(ErrorCode::Conflict, "{}", refused->reason);
     if (const auto* nothing = std::get_if<NothingToStop>(&decision)) {
         if (nothing->clean_first) remove_state(files_);
-        return nothing->clean_first ? "no runtime was running; its leftover files were removed"
-                                    : "no runtime was running";
+        return nothing->clean_first ? "no daemon was running; its leftover files were removed"
+                                    : "no daemon was running";
     }
-    std::string how = "the runtime was stopped";
+    std::string how = "the daemon was stopped";
     if (const auto* asked = std::get_if<AskToStop>(&decision)) {
         const OtherProcess process(asked->pid.value_or(0));
         const Client client({.socket = files_.socket});
@@ -192,10 +192,10 @@ base::Status Daemon::end_process(pid_t pid, std::string& how) {
     const OtherProcess process(pid);
     if (!process.exists()) return {};
     TRY(process.send(SIGTERM));
-    how = "the runtime did not end when asked to and was terminated";
+    how = "the daemon did not end when asked to and was terminated";
     if (process.ends_within(kTerminateTimeout)) return {};
     TRY(process.send(SIGKILL));
-    how = "the runtime did not end when asked to and was killed; nothing committed is lost";
+    how = "the daemon did not end when asked to and was killed; nothing committed is lost";
     if (process.ends_within(kKillTimeout)) return {};
     return fail(ErrorCode::Unavailable, "process {} does not end, not even after SIGKILL", pid);
 }
@@ -212,7 +212,7 @@ base::Result<json::object> Daemon::restart(const ServeOptions& options) {
     auto report = start_locked(full, plan);
     if (!report) return report;
     (*report)["action"] = "restart";
-    (*report)["message"] = "the runtime was restarted";
+    (*report)["message"] = "the daemon was restarted";
     return report;
 }
 
@@ -286,7 +286,7 @@ base::Result<json::object> Daemon::logs(std::int64_t tail_lines) {
     json::array lines;
     for (auto& line : TRY(log_tail(files_.log(), tail_lines))) lines.emplace_back(std::move(line));
     report["message"] =
-        lines.empty() ? "nothing is logged yet; a runtime in the foreground (holon serve) logs to "
+        lines.empty() ? "nothing is logged yet; a daemon in the foreground (holon serve) logs to "
                         "its terminal"
                       : fmt::format("the last {} lines", lines.size());
     if (!lines.empty()) report["tail"] = std::move(lines);

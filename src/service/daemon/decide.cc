@@ -9,7 +9,7 @@ constexpr std::string_view kForeign =
     "another program listens at the control socket of this home; it is left alone. End it, or set "
     "HOLON_SOCKET_PATH to another path";
 constexpr std::string_view kUnresponsive =
-    "a runtime{} holds this home but does not answer; see holon daemon logs, or end it with holon "
+    "a daemon{} holds this home but does not answer; see holon daemon logs, or end it with holon "
     "daemon stop";
 constexpr std::string_view kNoPid =
     "a process holds this home but cannot be seen from here, as in another container; end it there";
@@ -43,7 +43,7 @@ StartDecision decide_start(const DaemonFacts& facts, const std::string& wanted_f
             const auto running = base::string_at(facts.runtime, "config_fingerprint");
             if (running == wanted_fingerprint && facts.same_token) return AlreadyRunning{};
             return RefuseStart{fmt::format(
-                "a runtime with another {} is running{}; use holon daemon restart with the same "
+                "a daemon with another {} is running{}; use holon daemon restart with the same "
                 "options to replace it",
                 running == wanted_fingerprint ? "control token" : "configuration",
                 pid_text(facts))};

@@ -63,7 +63,7 @@ base::Result<base::Fd> lock_runtime(const RunFiles& files) {
     if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
     const auto pid = read_pid(files);
     return base::fail(
-        base::ErrorCode::Conflict, "another runtime{} runs on {}; see holon daemon status",
+        base::ErrorCode::Conflict, "another daemon{} runs on {}; see holon daemon status",
         pid ? fmt::format(" (pid {})", *pid) : "", files.folder.parent_path().string());
 }
 

@@ -34,7 +34,7 @@ base::Error unreachable(const Address& address, const std::string& why) {
     std::string where = address.url;
     if (address.socket) where = address.socket->string() + (where.empty() ? "" : " or " + where);
     return {base::ErrorCode::Unavailable,
-            fmt::format("no runtime answers at {} ({}); see holon daemon status", where, why),
+            fmt::format("no daemon answers at {} ({}); see holon daemon status", where, why),
             std::string(kUnreachable)};
 }
 
@@ -43,7 +43,7 @@ base::Error broken(const Request& request, const std::string& why) {
     return {
         base::ErrorCode::Unavailable,
         fmt::format(
-            "the connection broke before the runtime answered {} ({}); it may or may not have been "
+            "the connection broke before the daemon answered {} ({}); it may or may not have been "
             "executed, see holon status and holon daemon status",
             request.path, why)};
 }
@@ -125,15 +125,15 @@ base::Error answer_error(long status, std::string_view body, bool token_was_sent
     }
     if (error.message.empty()) {
         const auto text = base::collapse_whitespace(base::to_utf8(body.substr(0, kShownBytesMax)));
-        error.message = fmt::format("the runtime answered with HTTP {}{}", status,
+        error.message = fmt::format("the daemon answered with HTTP {}{}", status,
                                     text.empty() ? "" : ": " + text);
     }
     if (status == 401 || (status == 403 && error.kind == "forbidden" && token_was_sent)) {
         error.kind = token_was_sent ? kWrongToken : kTokenMissing;
         error.message = token_was_sent
-                            ? "the runtime refused the control token; set HOLON_CONTROL_TOKEN to "
+                            ? "the daemon refused the control token; set HOLON_CONTROL_TOKEN to "
                               "the token that it was started with"
-                            : "the runtime requires a control token; set HOLON_CONTROL_TOKEN, and "
+                            : "the daemon requires a control token; set HOLON_CONTROL_TOKEN, and "
                               "HOLON_HTTP_ADDR to the address that it is for";
         return error;
     }
@@ -144,7 +144,7 @@ base::Error answer_error(long status, std::string_view body, bool token_was_sent
 
 std::unexpected<base::Error> unreadable_answer(std::string_view what, const std::string& why) {
     return base::fail(base::ErrorCode::Corrupt,
-                      "the runtime's answer for {} cannot be read ({}); is it of another version? "
+                      "the daemon's answer for {} cannot be read ({}); is it of another version? "
                       "Compare holon --version with holon daemon status",
                       what, why);
 }

@@ -17,7 +17,7 @@ base::Result<T> decode(const json::value& value) {
     auto decoded = base::from_json<T>(value);
     if (!decoded)
         return base::fail(base::ErrorCode::Corrupt,
-                          "the runtime's answer about the gate cannot be read ({}); is it of "
+                          "the daemon's answer about the gate cannot be read ({}); is it of "
                           "another version? Compare holon --version with holon daemon status",
                           decoded.error().message);
     return decoded;

@@ -116,7 +116,7 @@ base::Result<json::object> RemotePlans::preview(const PlanRequest& request) {
 
 base::Result<PlanMade> RemotePlans::make(const PlanMakeRequest& /*request*/) {
     return base::fail(base::ErrorCode::Refused,
-                      "a runtime makes no plans; holon plan make asks the model itself");
+                      "a daemon makes no plans; holon plan make asks the model itself");
 }
 
 base::Result<PlanCreated> RemotePlans::create(const PlanRequest& request) {

@@ -63,7 +63,7 @@ private:
     }
 
     base::Error stream_over(bool over_socket, const std::stop_token& stop) {
-        base::Error unreached{base::ErrorCode::Unavailable, "no runtime answers",
+        base::Error unreached{base::ErrorCode::Unavailable, "no daemon answers",
                               std::string(kUnreachable)};
         if (over_socket && !address_.socket) return unreached;
         const Request request{.path = followed_.stream_path()};
@@ -83,7 +83,7 @@ private:
         has_ended_ = followed_.ends && code == CURLE_OK && status < 300;
         if (status >= 300) return answer_error(status, transfer.body(), transfer.sends_token());
         return {base::ErrorCode::Unavailable,
-                code == CURLE_OK ? "the runtime ended the event stream"
+                code == CURLE_OK ? "the daemon ended the event stream"
                                  : "the event stream broke: " + transfer.failure_text(code)};
     }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace show {
 namespace {
 
@@ -115,6 +117,26 @@ std::vector<std::string> wrapped(std::string_view line, std::size_t columns) {
     }
     lines.emplace_back(line);
     return lines;
+}
+
+std::string folded(std::string_view text, std::size_t columns) {
+    std::string out;
+    for (const auto line : base::split_lines(text)) {
+        const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+        const std::string indent(blanks + 2, ' ');
+        // As wide as all parts but the first can be.
+        const std::size_t room = columns > 2 * indent.size() ? columns - indent.size() : columns;
+        const auto begin = wrapped(line, columns);
+        if (!out.empty()) out += '\n';
+        out += begin.front();
+        if (begin.size() == 1) continue;
+        std::string_view rest = line;
+        rest.remove_prefix(begin.front().size());
+        rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+        for (const auto& part : wrapped(rest, room))
+            out += '\n' + (room < columns ? indent : "") + part;
+    }
+    return out;
 }
 
 }  // namespace show

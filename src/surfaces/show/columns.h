@@ -20,5 +20,8 @@ std::string padded(const std::string& text, std::size_t columns);
 // Lines of at most `columns`, broken at blanks where there are some. An empty text is one empty
 // line.
 std::vector<std::string> wrapped(std::string_view line, std::size_t columns);
+// The text with each of its lines wrapped; what a line continues with is indented two blanks more
+// than its beginning.
+std::string folded(std::string_view text, std::size_t columns);
 
 }  // namespace show

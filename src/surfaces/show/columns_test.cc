@@ -45,6 +45,17 @@ TEST(Columns, LongLinesAreWrappedAtBlanksAndLoseNothing) {
     EXPECT_THAT(wrapped("漢字", 1), ElementsAre("漢", "字")) << "one at least, however narrow";
 }
 
+TEST(Columns, AFoldedTextKeepsItsLinesAndIndentsWhatContinues) {
+    EXPECT_EQ(folded("", 10), "");
+    EXPECT_EQ(folded("one two three four", 9), "one two\n  three\n  four");
+    EXPECT_EQ(folded("one\n  two three four", 12), "one\n  two three\n    four");
+    EXPECT_EQ(folded("one two", 3), "one\ntwo") << "too narrow to indent anything";
+    const std::string_view text = "a: one two three\n      → four five six seven";
+    for (std::size_t columns = 4; columns < 60; ++columns)
+        for (const auto line : base::split_lines(folded(text, columns)))
+            EXPECT_LE(columns_of(line), columns) << line;
+}
+
 TEST(Table, FitsTheTerminalAndKeepsWhatIsCopied) {
     const Rows rows{{"id-0123456789", "running", "a long text that says what it is all about"},
                     {"id-2", "漢字漢字", "short"}};

@@ -236,7 +236,7 @@ TEST_F(Serve, ReopensItsLogOnASignal) {
     running.send(SIGHUP);
     running.send(SIGTERM);
     EXPECT_EQ(running.wait().exit_code, 0);
-    EXPECT_THAT(world.read(log), HasSubstr("the runtime has ended"));
+    EXPECT_THAT(world.read(log), HasSubstr("the daemon has ended"));
     EXPECT_THAT(world.read(world.folder() / "holon.log.old"), HasSubstr("serves"));
 }
 

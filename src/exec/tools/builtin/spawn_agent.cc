@@ -405,7 +405,7 @@ private:
                             {"supervision_task_id", task.id.value},
                             {"child_supervision", *tasks::child_supervision(task)}};
         outcome_.completed = document(
-            fmt::format("Child agent {} works on: {}. Its report comes as a message of task {}.",
+            fmt::format("Child agent {} works on: {} (its report comes as a message of task {})",
                         id, task.summary.value_or(""), task.id),
             std::move(result));
         outcome_.mutations = {spawn_};

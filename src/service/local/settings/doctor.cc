@@ -230,8 +230,9 @@ base::Result<json::object> LocalSettings::doctor(bool probe) {
     }
     if (chain.empty())
         next_steps.push_back(
-            "no model is configured: holon config set model.default PROVIDER/MODEL, and give the "
-            "provider its key");
+            "choose a model: holon login PROVIDER (anthropic, openai, openrouter, …), or holon "
+            "config "
+            "set model.default PROVIDER/MODEL");
     json::array servers = parts_.mcp_diagnosis(config, probe);
     for (const auto& server : servers)
         if (base::find(server, "reason"))

@@ -117,10 +117,11 @@ Exit on(const AgentCreateCommand& command, const Context& context) {
             command.agent, (context.cwd / *command.workspace).lexically_normal(), context.caller);
         if (!moved) return report(context.terminal, moved.error());
     }
-    return answer(context, command.json, base::to_json(*identity),
-                  fmt::format("agent {0} exists; send it a message with: holon prompt --agent {0} "
-                              "\"...\"",
-                              base::printable(command.agent)));
+    return answer(
+        context, command.json, base::to_json(*identity),
+        fmt::format("agent {0} is ready; send it a message with: holon prompt --agent {0} "
+                    "\"...\"",
+                    base::printable(command.agent)));
 }
 
 Exit on(const AgentMoveCommand& command, const Context& context) {

@@ -55,7 +55,7 @@ void show_status(const json::value& report, const DaemonContext& context) {
         state += fmt::format(" (pid {})", pid);
     if (const auto age = age_at(report, "started_at", context.clock); !age.empty())
         state += ", started " + age;
-    lines.add("runtime", state);
+    lines.add("daemon", state);
     for (const auto& [label, name] :
          {std::pair{"home", "home_dir"}, {"socket", "socket_path"}, {"http", "http_addr"}})
         lines.add(label, base::printable(base::string_at(report, name)));

@@ -86,8 +86,10 @@ Exit on(const StatusCommand& command, const Context& context) {
     for (const auto& notice : undelivered(value)) line("notices", notice);
     line("model", model_text(value.at("model")));
     line("workspace", workspace_text(value));
-    line("tokens", show::pointer_text(value, "/token_usage/total/total_tokens") + " in " +
-                       show::pointer_text(value, "/token_usage/total_model_rounds") + " rounds");
+    const std::string rounds = show::pointer_text(value, "/token_usage/total_model_rounds");
+    line("tokens",
+         fmt::format("{} in {} {}", show::pointer_text(value, "/token_usage/total/total_tokens"),
+                     rounds, rounds == "1" ? "round" : "rounds"));
     return Exit::Success;
 }
 

@@ -72,8 +72,8 @@ Exit list_runs(const RunCommand& command, const Context& context) {
     context.terminal.print_line(show::table(rows, out_columns(context.terminal)));
     if (context.terminal.err_is_terminal)
         context.terminal.note(
-            "Continue the newest with: holon run --continue \"...\"; another with: holon run "
-            "--agent ID \"...\"");
+            "Continue the newest with: holon run --continue \"...\"\n"
+            "Another with: holon run --agent ID \"...\"");
     return Exit::Success;
 }
 

@@ -320,7 +320,7 @@ std::string doctor_text(const json::value& doctor) {
 
 Answered on(const DoctorCommand& command, const SettingsContext& context) {
     json::value doctor = TRY(context.settings.doctor(command.probe));
-    std::string text = doctor_text(doctor);
+    std::string text = show::folded(doctor_text(doctor), out_columns(context.terminal));
     return Answer{std::move(doctor), std::move(text)};
 }
 
@@ -329,7 +329,7 @@ Answered on(const ProviderDoctorCommand& command, const SettingsContext& context
     std::string text;
     for (const auto& entry : doctor.at("model_chain_diagnostics").as_array())
         text += diagnosis_text(entry) + "\n";
-    text += retry_text(doctor);
+    text = show::folded(text + retry_text(doctor), out_columns(context.terminal));
     return Answer{std::move(doctor), std::move(text)};
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
+#include "surfaces/show/table.h"
 
 namespace cli {
 namespace {
@@ -90,10 +91,11 @@ Exit on(const TemplatesCommand& command, const Context& context) {
         for (const auto& entry : *templates) list.push_back(entry);
         return answer(context, command.json, list, "");
     }
+    show::Rows rows;
     for (const auto& entry : *templates)
-        context.terminal.print_line(
-            fmt::format("{:<24} {:<12} {}", short_text(entry, "template_id"),
-                        short_text(entry, "source"), short_text(entry, "description")));
+        rows.push_back({short_text(entry, "template_id"), short_text(entry, "source"),
+                        short_text(entry, "description")});
+    context.terminal.print_line(show::table(rows, out_columns(context.terminal)));
     return Exit::Success;
 }
 

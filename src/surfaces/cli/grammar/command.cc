@@ -271,9 +271,11 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
         return std::unexpected(Stop{fmt::format("Error: {}\n", error.what()), Exit::Usage});
     } catch (const CLI::ParseError& error) {
         std::ostringstream out, err;
-        const int code = app.exit(error, out, err);
+        if (app.exit(error, out, err) == 0)
+            return std::unexpected(Stop{out.str() + err.str(), Exit::Success});
         return std::unexpected(
-            Stop{out.str() + err.str(), code == 0 ? Exit::Success : Exit::Usage});
+            Stop{fmt::format("Error: {}; add --help to see how it is used\n", error.what()),
+                 Exit::Usage});
     }
     return invocation;
 }

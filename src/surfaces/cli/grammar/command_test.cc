@@ -77,6 +77,14 @@ TEST(Parse, AResumedRunNeedsAnAgentButNoText) {
     EXPECT_EQ(stop({"status", "--plain", "--json"}).exit, Exit::Usage);
 }
 
+TEST(Parse, AMissingWordIsAnErrorThatNamesTheHelp) {
+    for (const char* command : {"workspace", "login"}) {
+        const Stop stopped = stop({command});
+        EXPECT_EQ(stopped.exit, Exit::Usage);
+        EXPECT_THAT(stopped.text, AllOf(testing::StartsWith("Error: "), HasSubstr("add --help")));
+    }
+}
+
 TEST(Parse, ReadersTakeAnAgentALimitAndAHome) {
     EXPECT_EQ(action<StatusCommand>({"status"}).agent, std::nullopt);
     const auto transcript = action<TranscriptCommand>({"transcript", "--agent", "a", "--json"});

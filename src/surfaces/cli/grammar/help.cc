@@ -32,8 +32,8 @@ Examples:
   holon tail -f
 
 HOLON_HOME: where everything is kept (~/.holon). HOLON_MODEL: provider/model.
-Exit codes: 0 done, 1 error, 2 usage, 3 failed, 4 round limit, 5 waiting, 6 faulty
-plan, 130 interrupted
+Exit codes: 0 done, 1 error, 2 usage, 3 failed, 4 round limit, 5 waiting,
+            6 faulty plan, 130 interrupted
 )";
 
 // Options that nearly every command has; they share a line.

@@ -73,13 +73,16 @@ void RunView::on_started(const service::RunStarted& started) {
     std::string text =
         fmt::format("agent {} · model {}", started.agent_id, base::printable(started.model_ref));
     if (started.cwd) text += " · in " + base::printable(*started.cwd);
-    line(styled(terminal_, Style::Dim, text));
+    const std::size_t columns = err_columns(terminal_);
+    line(styled(terminal_, Style::Dim, show::folded(text, columns)));
     if (started.is_elsewhere)
         line(styled(
             terminal_, Style::Yellow,
-            fmt::format("agent {} works in {}, not in this folder; move it here with "
-                        "--workspace-root .",
-                        started.agent_id, base::printable(started.cwd.value_or("its own")))));
+            show::folded(
+                fmt::format("agent {} works in {}, not in this folder; move it here with "
+                            "--workspace-root .",
+                            started.agent_id, base::printable(started.cwd.value_or("its own"))),
+                columns)));
 }
 
 void RunView::on_delta(const service::Delta& delta) {
@@ -231,7 +234,8 @@ void RunView::finish(const service::RunResponse& response) {
         text += " · " +
                 base::counted(static_cast<std::int64_t>(response.changed_files.size()), "file") +
                 " changed";
-    line(styled(terminal_, good ? Style::Green : Style::Yellow, text));
+    line(styled(terminal_, good ? Style::Green : Style::Yellow,
+                show::folded(text, err_columns(terminal_))));
     service::RunResponse rest = response;
     if (failure_shown_) rest.failure_artifact.reset();
     if (const std::string notes = run_notes(rest); !notes.empty()) line(notes);

@@ -229,4 +229,9 @@ std::size_t out_columns(const Terminal& terminal) {
                                     : show::kUnbounded;
 }
 
+std::size_t err_columns(const Terminal& terminal) {
+    return terminal.err_is_terminal ? columns_behind(terminal.err, FrameSize{}.columns)
+                                    : show::kUnbounded;
+}
+
 }  // namespace cli

@@ -60,5 +60,7 @@ FrameSize size_of(const Terminal& terminal);
 // Columns of the terminal behind `out`. Text for a pipe or a file is not cut: there it is
 // show::kUnbounded.
 std::size_t out_columns(const Terminal& terminal);
+// The same of `err`.
+std::size_t err_columns(const Terminal& terminal);
 
 }  // namespace cli
