@@ -24,6 +24,26 @@ TEST(Columns, CountWhatATerminalDraws) {
     EXPECT_EQ(columns_of("…⣾→"), 3U);
 }
 
+TEST(Columns, ACharacterIsWhatAPersonSees) {
+    const std::vector<std::string> characters = {
+        "a", "e\u0301", "漢", "\n", "👨\u200D👩\u200D👧", "🇩🇪", "🇫🇷", "👍🏽", "⚠\uFE0F", "b"};
+    std::string text;
+    for (const auto& character : characters) {
+        EXPECT_EQ(last_grapheme(text + character), text.size()) << character;
+        text += character;
+    }
+    for (const auto& character : characters) {
+        EXPECT_EQ(text.substr(0, grapheme_bytes(text)), character);
+        text.erase(0, character.size());
+    }
+    EXPECT_EQ(grapheme_bytes(""), 0U);
+    EXPECT_EQ(last_grapheme(""), 0U);
+    std::string heap = "e";
+    for (int i = 0; i < 1000; ++i) heap += "\u0301";
+    EXPECT_LE(grapheme_bytes(heap), kGraphemeBytesMax);
+    EXPECT_TRUE(base::is_utf8(heap.substr(last_grapheme(heap))));
+}
+
 TEST(Columns, ACutTextFitsAndSaysThatItIsCut) {
     EXPECT_EQ(fitted("abc", 3), "abc");
     EXPECT_EQ(fitted("abcd", 3), "ab…");

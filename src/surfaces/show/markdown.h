@@ -8,7 +8,8 @@
 
 namespace show {
 
-inline constexpr std::size_t kMarkdownBytesMax = 1024 * 1024;  // Longer texts are shown as they are.
+inline constexpr std::size_t kMarkdownBytesMax =
+    1024 * 1024;  // Longer texts are shown as they are.
 
 // The text in lines of at most `columns` cells: emphasis, code, lists, quotes, headings, tables,
 // links as text and address. Untrusted text is safe: what controls a terminal is shown as text.

@@ -11,7 +11,7 @@
 namespace tui {
 
 struct Row {
-    std::string id;     // Stays selected when the rows change.
+    std::string id;  // Stays selected when the rows change.
     show::Line line;
     std::string group;  // A heading is drawn where it changes; empty: none.
     int depth{0};       // Indented, as children under their parents.
@@ -21,8 +21,11 @@ class Picker {
 public:
     void set_rows(std::vector<Row> rows);
     void set_detail(std::vector<show::Line> detail);  // Of the selected row.
-    void allow_filter(bool allows);  // Characters filter the rows instead of being left to the caller.
-    bool on_key(const Key& key, std::size_t rows);  // False: not for it (Enter, Escape without a filter, other keys).
+    void allow_filter(
+        bool allows);  // Characters filter the rows instead of being left to the caller.
+    bool on_key(
+        const Key& key,
+        std::size_t rows);  // False: not for it (Enter, Escape without a filter, other keys).
     std::optional<std::string> selected() const;
     std::vector<show::Line> view(std::size_t columns, std::size_t rows) const;  // Exactly `rows`.
 
