@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "surfaces/show/line.h"
 #include "surfaces/show/table.h"
 #include "surfaces/show/times.h"
 
@@ -42,6 +43,25 @@ TEST(Columns, ACharacterIsWhatAPersonSees) {
     for (int i = 0; i < 1000; ++i) heap += "\u0301";
     EXPECT_LE(grapheme_bytes(heap), kGraphemeBytesMax);
     EXPECT_TRUE(base::is_utf8(heap.substr(last_grapheme(heap))));
+}
+
+TEST(Lines, AreWrappedCutAndFilledWithTheirFaces) {
+    const Line line{{"one "}, {"two three", Face::Bold}};
+    EXPECT_EQ(text_of(line), "one two three");
+    EXPECT_THAT(wrapped(line, 8),
+                ElementsAre(Line{{"one "}, {"two", Face::Bold}}, Line{{"three", Face::Bold}}));
+    EXPECT_THAT(wrapped(line, 5, Break::Anywhere),
+                ElementsAre(Line{{"one "}, {"t", Face::Bold}}, Line{{"wo th", Face::Bold}},
+                            Line{{"ree", Face::Bold}}));
+    EXPECT_THAT(wrapped(Line{{"a\n\nb"}}, 5), ElementsAre(Line{{"a"}}, Line{}, Line{{"b"}}));
+    EXPECT_THAT(wrapped(Line{{"   abcdef"}}, 5), ElementsAre(Line{{"   ab"}}, Line{{"cdef"}}));
+    EXPECT_THAT(wrapped(Line{}, 5), ElementsAre(Line{}));
+    EXPECT_EQ(fitted(line, 6), (Line{{"one "}, {"t…", Face::Bold}}));
+    EXPECT_EQ(fitted(line, 13), line);
+    EXPECT_EQ(padded(Line{{"a", Face::Bold}}, 3), (Line{{"a", Face::Bold}, {"  "}}));
+    for (std::size_t columns = 2; columns < 12; ++columns)
+        for (const auto& part : wrapped(Line{{"👨\u200D👩\u200D👧 漢字 e\u0301e\u0301"}}, columns))
+            EXPECT_LE(columns_of(part), columns);
 }
 
 TEST(Columns, ACutTextFitsAndSaysThatItIsCut) {

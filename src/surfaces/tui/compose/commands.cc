@@ -140,10 +140,9 @@ std::vector<std::string> words_of(std::string_view text) {
 base::Status check_agent(const CommandSpec& spec, const std::vector<std::string>& arguments) {
     const auto& action = arguments.front();
     if (action == "pause" || action == "resume")
-        return base::fail(ErrorCode::InvalidInput,
-                          "/agent has no {}. Use /agent {} to {} an agent.", action,
-                          action == "pause" ? "stop" : "start",
-                          action == "pause" ? "stop" : "start");
+        return base::fail(
+            ErrorCode::InvalidInput, "/agent has no {}. Use /agent {} to {} an agent.", action,
+            action == "pause" ? "stop" : "start", action == "pause" ? "stop" : "start");
     if (std::ranges::find(kAgentActions, action) == kAgentActions.end())
         return base::fail(ErrorCode::InvalidInput, "/agent cannot {}. Usage: {}",
                           base::printable(base::ellipsize(action, 40)), usage_of(spec));
@@ -156,10 +155,9 @@ base::Status check_agent(const CommandSpec& spec, const std::vector<std::string>
 base::Status read_display(const CommandSpec& spec, std::string& mode) {
     const auto* const found = std::ranges::find(kDisplayModes, std::string_view(mode));
     if (found == kDisplayModes.end())
-        return base::fail(
-            ErrorCode::InvalidInput, "there is no display mode {}. Usage: {}{}",
-            base::printable(base::ellipsize(mode, 40)), usage_of(spec),
-            mode == "trace" ? "; raw events are in /events" : "");
+        return base::fail(ErrorCode::InvalidInput, "there is no display mode {}. Usage: {}{}",
+                          base::printable(base::ellipsize(mode, 40)), usage_of(spec),
+                          mode == "trace" ? "; raw events are in /events" : "");
     if (mode.size() == 1)
         mode = kDisplayModes.at(static_cast<std::size_t>(mode.front() - kFirstModeNumber) %
                                 kDisplayModeNames);

@@ -63,7 +63,8 @@ TEST(Commands, ARefusalSaysHowItIsUsed) {
 }
 
 TEST(Commands, AnUnknownWordIsChat) {
-    for (const auto* line : {"/tmp/a.txt is broken", "/", "/hel", "/helper", "//help", "help", ""}) {
+    for (const auto* line :
+         {"/tmp/a.txt is broken", "/", "/hel", "/helper", "//help", "help", ""}) {
         const auto command = read_command(line);
         ASSERT_TRUE(command) << line;
         EXPECT_EQ(*command, std::nullopt) << line;

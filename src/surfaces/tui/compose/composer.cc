@@ -184,8 +184,7 @@ std::optional<Composed> Composer::on_menu_key(const Key& key) {
     switch (key.name) {
         case KeyName::Up:
         case KeyName::Down:
-            menu_->selected =
-                (menu_->selected + (key.name == KeyName::Up ? count - 1 : 1)) % count;
+            menu_->selected = (menu_->selected + (key.name == KeyName::Up ? count - 1 : 1)) % count;
             menu_->is_chosen = true;
             return kNothing;
         case KeyName::Tab:
@@ -202,8 +201,8 @@ std::optional<Composed> Composer::on_menu_key(const Key& key) {
     }
 }
 
-// A command that changes something must be written out, so that no slip of a finger runs it: what is
-// typed only in part is completed first, and runs with the next Enter.
+// A command that changes something must be written out, so that no slip of a finger runs it: what
+// is typed only in part is completed first, and runs with the next Enter.
 Composed Composer::on_menu_enter() {
     const Menu menu = *menu_;
     const Offer& offer = menu.offers[menu.selected];
@@ -214,9 +213,9 @@ Composed Composer::on_menu_enter() {
             const bool is_whole = find_command(typed) != nullptr;
             if (is_whole && (!menu.is_chosen || offer.text == typed)) return submit();
             const CommandSpec* const spec = find_command(offer.text);
-            const bool runs = spec != nullptr && spec->arguments_min == 0 &&
-                              (spec->has_effects ? menu.is_chosen && is_single
-                                                 : menu.is_chosen || is_single);
+            const bool runs =
+                spec != nullptr && spec->arguments_min == 0 &&
+                (spec->has_effects ? menu.is_chosen && is_single : menu.is_chosen || is_single);
             complete();
             return runs ? submit() : kNothing;
         }
@@ -274,11 +273,10 @@ Composed Composer::on_search_key(const Key& key) {
 Composed Composer::submit() {
     std::string whole = text();
     if (is_blank_text(whole)) return kUnused;
-    if (whole.starts_with("//"))
-        return {.what = Composed::What::Send, .text = whole.substr(1)};
-    const std::string_view word =
-        std::string_view(whole).substr(0, whole.find_first_of(" \t\n"));
-    const auto what = find_command(word) != nullptr ? Composed::What::Command : Composed::What::Send;
+    if (whole.starts_with("//")) return {.what = Composed::What::Send, .text = whole.substr(1)};
+    const std::string_view word = std::string_view(whole).substr(0, whole.find_first_of(" \t\n"));
+    const auto what =
+        find_command(word) != nullptr ? Composed::What::Command : Composed::What::Send;
     return {.what = what, .text = std::move(whole)};
 }
 
@@ -455,8 +453,9 @@ ComposerView Composer::view(std::size_t columns) const {
         std::min(row - std::min(row, kComposerRowsMax / 2), rows.size() - count);
     for (std::size_t i = top; i < top + count; ++i) {
         show::Line line = row_line(draft_, rows[i], width);
-        line.insert(line.begin(), rows[i].begin == 0 ? show::Span{std::string(kPrompt), show::Face::Accent}
-                                         : show::Span{std::string(kPrompt.size(), ' ')});
+        line.insert(line.begin(), rows[i].begin == 0
+                                      ? show::Span{std::string(kPrompt), show::Face::Accent}
+                                      : show::Span{std::string(kPrompt.size(), ' ')});
         view.draft.push_back(std::move(line));
     }
     view.cursor_row = row - top;

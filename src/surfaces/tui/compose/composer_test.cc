@@ -304,7 +304,8 @@ TEST_F(ComposerTest, ALongPasteIsOnePiece) {
     press(ctrl("y"));
     EXPECT_EQ(composer.text(), "see " + kept + " above");
     press(paste(std::string(1001, 'x')));
-    EXPECT_THAT(drawn(80), ElementsAre("> see [pasted 1,024 lines] above[pasted 1,001 characters]"));
+    EXPECT_THAT(drawn(80),
+                ElementsAre("> see [pasted 1,024 lines] above[pasted 1,001 characters]"));
 }
 
 TEST_F(ComposerTest, AShortPasteIsText) {
@@ -418,7 +419,8 @@ TEST_F(ComposerTest, ACommandWithEffectsNeedsItsWholeWord) {
     composer.taken();
     type("/ab");
     press(KeyName::Down);
-    EXPECT_EQ(press(KeyName::Enter), (Composed{What::Command, "/abort"})) << "chosen, and the only one";
+    EXPECT_EQ(press(KeyName::Enter), (Composed{What::Command, "/abort"}))
+        << "chosen, and the only one";
     composer.taken();
     type("/ab");
     press(KeyName::Tab);

@@ -50,8 +50,8 @@ std::string clean(std::string_view text) {
 
 Passage pasted(std::string_view text) {
     std::string safe = clean(text);
-    const auto lines = static_cast<std::size_t>(std::ranges::count(safe, '\n')) +
-                       (safe.ends_with('\n') ? 0 : 1);
+    const auto lines =
+        static_cast<std::size_t>(std::ranges::count(safe, '\n')) + (safe.ends_with('\n') ? 0 : 1);
     if (lines <= kPasteFoldLines && safe.size() <= kPasteFoldBytes)
         return {.text = std::move(safe)};
     std::string label =

@@ -41,9 +41,9 @@ public:
     const std::string& label_at(std::size_t at) const;
 
     void set(Passage passage, std::size_t cursor);
-    void insert(const Passage& passage);                // At the cursor, which moves behind it.
-    Passage erase(std::size_t from, std::size_t to);    // The cursor is where it was taken from.
-    void move_to(std::size_t at) { cursor_ = at; }      // Of those below.
+    void insert(const Passage& passage);              // At the cursor, which moves behind it.
+    Passage erase(std::size_t from, std::size_t to);  // The cursor is where it was taken from.
+    void move_to(std::size_t at) { cursor_ = at; }    // Of those below.
 
     // Bytes of text(), from the cursor. Each is the cursor's own where there is nowhere to go.
     std::size_t left() const;

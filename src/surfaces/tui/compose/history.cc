@@ -5,20 +5,9 @@
 #include <ranges>
 
 #include "surfaces/tui/compose/draft.h"
+#include "surfaces/tui/compose/words.h"
 
 namespace tui {
-namespace {
-
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool contains_words(std::string_view text, std::string_view words) {
-    return !std::ranges::search(text, words, {}, lower, lower).empty() || words.empty();
-}
-
-}  // namespace
-
 void History::set(std::vector<std::string> entries) {
     entries_.clear();
     for (const auto& entry : entries)
@@ -50,7 +39,7 @@ std::vector<const std::string*> History::find(std::string_view words, std::size_
     std::vector<const std::string*> found;
     for (const auto& entry : entries_ | std::views::reverse) {
         if (found.size() == count) break;
-        if (contains_words(entry, words) &&
+        if ((words.empty() || find_words(entry, words, 0) != words.npos) &&
             std::ranges::none_of(found, [&](const auto* other) { return *other == entry; }))
             found.push_back(&entry);
     }

@@ -9,7 +9,8 @@
 namespace tui {
 
 inline constexpr std::size_t kHistoryMax = 1000;
-inline constexpr std::size_t kHistoryBytesMax = 4 * 1024 * 1024;  // Of all entries; one may be larger.
+inline constexpr std::size_t kHistoryBytesMax =
+    4 * 1024 * 1024;  // Of all entries; one may be larger.
 
 class History {
 public:

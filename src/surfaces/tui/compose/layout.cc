@@ -19,8 +19,8 @@ struct Cell {
     std::size_t columns{0};
 };
 
-// From the begin of the line that is kLinesAround before the cursor's to the end of the one that is as
-// many behind it: a row of a long draft costs no more than one of a short draft.
+// From the begin of the line that is kLinesAround before the cursor's to the end of the one that is
+// as many behind it: a row of a long draft costs no more than one of a short draft.
 std::pair<std::size_t, std::size_t> lines_around(const Draft& draft) {
     const std::string& text = draft.text();
     std::size_t first = draft.line_begin();
@@ -138,7 +138,8 @@ show::Line row_line(const Draft& draft, const DraftRow& row, std::size_t columns
     show::Line line;
     for (std::size_t at = row.begin; at < row.end;) {
         Cell cell = cell_at(draft, at, columns);
-        const auto face = draft.text()[at] == Passage::kFold ? show::Face::Accent : show::Face::Plain;
+        const auto face =
+            draft.text()[at] == Passage::kFold ? show::Face::Accent : show::Face::Plain;
         if (line.empty() || line.back().face != face) line.push_back({.text = "", .face = face});
         line.back().text += cell.shown;
         at += cell.bytes;

@@ -21,8 +21,9 @@ inline constexpr std::size_t kDraftColumnsMin = 4;
 inline constexpr std::size_t kLinesAround = 16;  // More than are drawn at once.
 
 // The rows of the lines around the cursor, at least one: its first and last are those of the draft
-// where the cursor is fewer than kLinesAround lines away from them. Rows are broken behind a blank where there is one. A row has at most
-// `columns` - 1 cells, or as many with the blank at its end: the cursor has room behind it.
+// where the cursor is fewer than kLinesAround lines away from them. Rows are broken behind a blank
+// where there is one. A row has at most `columns` - 1 cells, or as many with the blank at its end:
+// the cursor has room behind it.
 std::vector<DraftRow> draft_rows(const Draft& draft, std::size_t columns);
 // The row that this byte is in: the later one where two meet.
 std::size_t row_of(const std::vector<DraftRow>& rows, std::size_t at);

@@ -113,7 +113,8 @@ std::vector<show::Line> menu_lines(const Menu& menu, std::size_t columns, std::s
         const std::size_t room = offer.note.empty() ? columns : name_columns;
         std::string name = show::padded(show::fitted(one_line(offer.text), room), name_columns);
         const std::size_t left = columns - std::min(columns, show::columns_of(name));
-        lines.push_back({{std::move(name), is_selected ? show::Face::Selected : show::Face::Accent}});
+        lines.push_back(
+            {{std::move(name), is_selected ? show::Face::Selected : show::Face::Accent}});
         if (!offer.note.empty())
             lines.back().push_back({show::fitted("  " + one_line(offer.note), left),
                                     is_selected ? show::Face::Selected : show::Face::Dim});
