@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t kColumnsLeast = 8;
 
-constexpr std::array kNames{
-    tui::KeyName::Enter, tui::KeyName::Tab,    tui::KeyName::Escape, tui::KeyName::Backspace,
-    tui::KeyName::Left,  tui::KeyName::Delete, tui::KeyName::Right,  tui::KeyName::Up,
-    tui::KeyName::Down,  tui::KeyName::Home,   tui::KeyName::End,    tui::KeyName::PageUp};
+constexpr std::array kNames{tui::KeyName::Enter,     tui::KeyName::Tab,  tui::KeyName::Escape,
+                            tui::KeyName::Backspace, tui::KeyName::Left, tui::KeyName::Delete,
+                            tui::KeyName::Right,     tui::KeyName::Up,   tui::KeyName::Down,
+                            tui::KeyName::Home,      tui::KeyName::End,  tui::KeyName::PageUp};
 
 // A byte below 0x80 is typed, the others are keys: with a letter behind them, or a paste.
 tui::Key next_key(std::string_view& bytes) {

@@ -10,9 +10,23 @@ namespace tui {
 namespace {
 
 Key random_key(std::mt19937& random) {
-    static const std::vector<std::string> kTexts = {
-        "a", "Z", " ", "/", "@", "\\", "-", "agent", "漢", "e\u0301", "👨\u200D👩\u200D👧", "🇩🇪",
-        "\t", "\u202e", "\xff", "\x1b", "\x01"};
+    static const std::vector<std::string> kTexts = {"a",
+                                                    "Z",
+                                                    " ",
+                                                    "/",
+                                                    "@",
+                                                    "\\",
+                                                    "-",
+                                                    "agent",
+                                                    "漢",
+                                                    "e\u0301",
+                                                    "👨\u200D👩\u200D👧",
+                                                    "🇩🇪",
+                                                    "\t",
+                                                    "\u202e",
+                                                    "\xff",
+                                                    "\x1b",
+                                                    "\x01"};
     static const std::string kLetters = "abdefghjklnpruwy_cs";
     const auto pick = [&](const auto& from) { return from[random() % from.size()]; };
     switch (random() % 6) {
@@ -66,8 +80,8 @@ TEST(Composer, AnyKeysLeaveAValidDraftInItsWindow) {
             EXPECT_TRUE(base::is_utf8(text));
             EXPECT_EQ(text.find_first_of("\r\x1b\x01"), std::string::npos);
             EXPECT_EQ(composer.is_empty(), text.empty());
-            const bool sends = composed.what == Composed::What::Send ||
-                               composed.what == Composed::What::Command;
+            const bool sends =
+                composed.what == Composed::What::Send || composed.what == Composed::What::Command;
             if (!sends) continue;
             EXPECT_FALSE(composed.text.empty());
             composer.taken();
