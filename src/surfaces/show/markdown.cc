@@ -22,6 +22,7 @@ constexpr std::size_t kColumnsMin = 8;
 constexpr std::size_t kBlockBytesMax = 32 * 1024;
 constexpr std::size_t kCallsPerByte = 8;  // Of the parser, before it is taken for an attack.
 constexpr std::size_t kCallsFree = 1000;
+constexpr std::size_t kWrappedColumns = 60;  // From here on a line was wrapped by an editor.
 constexpr std::string_view kCodeIndent = "  ";
 constexpr std::string_view kTab = "    ";
 constexpr char32_t kCodePointMax = 0x10FFFF;
@@ -208,8 +209,6 @@ public:
                 table_.rows.back().push_back(std::exchange(text_, {}));
                 break;
             case MD_BLOCK_P:
-                flush();
-                break;
             case MD_BLOCK_DOC:
                 flush();
                 break;
@@ -294,14 +293,16 @@ public:
             case MD_TEXT_NULLCHAR:
                 return add("\uFFFD");
             case MD_TEXT_BR:
-            case MD_TEXT_SOFTBR:  // Writers of chat mean the lines that they write.
-                return add("\n");
+                return end_source_line("\n");
+            case MD_TEXT_SOFTBR:  // Writers of chat mean short lines as they write them.
+                return end_source_line(source_columns_ < kWrappedColumns ? "\n" : " ");
             case MD_TEXT_ENTITY:
                 return add(safe(entity_text(text)));
             case MD_TEXT_NORMAL:
             case MD_TEXT_CODE:
             case MD_TEXT_HTML:
             case MD_TEXT_LATEXMATH:
+                source_columns_ += columns_of(safe(text));
                 return add(safe(text));
         }
     }
@@ -341,6 +342,11 @@ private:
         if (text_.empty() || text_.back().face != face())
             text_.push_back({.text = "", .face = face()});
         text_.back().text += text;
+    }
+
+    void end_source_line(std::string_view separator) {
+        add(separator);
+        source_columns_ = 0;
     }
 
     void end_link() {
@@ -411,6 +417,7 @@ private:
 
     void flush() {
         Line text = std::exchange(text_, {});
+        source_columns_ = 0;
         if (text_of(text).empty()) return;
         begin_block();
         for (auto& line : wrapped(text, room())) emit(std::move(line));
@@ -440,7 +447,8 @@ private:
     std::size_t columns_;
     std::size_t calls_left_;
     std::vector<Line> lines_;
-    Line text_;  // Of the paragraph, heading or cell that is being read.
+    Line text_;                      // Of the paragraph, heading or cell that is being read.
+    std::size_t source_columns_{0};  // Of the line of the source that is being read.
     std::string code_;
     MarkdownTable table_;
     std::vector<List> lists_;

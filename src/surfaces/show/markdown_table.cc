@@ -66,8 +66,10 @@ void add_row(std::vector<Line>& lines, const std::vector<Line>& row, const Markd
         Line line;
         for (std::size_t i = 0; i < widths.size(); ++i) {
             if (i > 0) line.push_back({std::string(kBetween), Face::Dim});
-            append(line, aligned(k < cells[i].size() ? std::move(cells[i][k]) : Line{}, widths[i],
-                                 table.aligns[i]));
+            // No blanks at the end: they would be copied, too.
+            const bool is_last = i + 1 == widths.size() && table.aligns[i] == Align::Left;
+            Line cell = k < cells[i].size() ? std::move(cells[i][k]) : Line{};
+            append(line, is_last ? cell : aligned(std::move(cell), widths[i], table.aligns[i]));
         }
         lines.push_back(std::move(line));
     }

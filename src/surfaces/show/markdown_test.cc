@@ -38,6 +38,8 @@ TEST(Markdown, EmphasisAndCodeHaveTheirFaces) {
 TEST(Markdown, ParagraphsAreWrappedAndKeepTheirLines) {
     EXPECT_THAT(drawn("one two three four\nfive\n\n\n\nsix", 10),
                 ElementsAre("one two", "three four", "five", "", "six"));
+    const std::string words = "words that an editor has wrapped at some column of its own,";
+    EXPECT_THAT(drawn(words + " say\nseventy", 200), ElementsAre(words + " say seventy"));
     EXPECT_THAT(drawn("漢字漢字漢字 x", 8), ElementsAre("漢字漢字", "漢字 x"));
     EXPECT_THAT(drawn(""), ElementsAre());
     EXPECT_THAT(drawn("\n \n"), ElementsAre());
@@ -81,7 +83,7 @@ TEST(Markdown, TablesFitOrBecomeRows) {
                 ElementsAre("Name │ Count", "─────┼──────", "漢字 │     1", "b    │  1234"));
     EXPECT_THAT(drawn("|a long heading|b|\n|---|---|\n|some words that wrap|x|", 18),
                 ElementsAre("a long heading │ b", "───────────────┼──", "some words     │ x",
-                            "that wrap      │  "));
+                            "that wrap      │ "));
     EXPECT_THAT(
         drawn("|first|second|third|\n|---|---|---|\n|one one one|two two two|three|\n|4|5||", 20),
         ElementsAre("first: one one one", "second: two two two", "third: three", "", "first: 4",

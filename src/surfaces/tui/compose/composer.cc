@@ -44,6 +44,7 @@ Composer::Composer(ComposerParts parts) : parts_(std::move(parts)) {}
 
 Composed Composer::on_key(const Key& pressed) {
     const Key key = as_arrow(pressed);
+    if (key.name == KeyName::FocusIn || key.name == KeyName::FocusOut) return kUnused;
     const bool again = std::exchange(is_escaped_, false);
     if (key.name != KeyName::Up && key.name != KeyName::Down) goal_.reset();
     if (key.name != KeyName::Character) is_typing_ = false;
@@ -255,12 +256,12 @@ Composed Composer::on_search_key(const Key& key) {
         const std::string_view line = std::string_view(words).substr(0, words.find('\n'));
         if (search.words.size() + line.size() <= kSearchBytesMax) search.words += line;
         find();
-    } else if (is_control || key.name == KeyName::FocusIn || key.name == KeyName::FocusOut) {
+    } else if (is_control) {
         return kUnused;
     } else {  // Any other key takes what is selected.
         if (count > 0) {
             remember();
-            const std::string entry = *search.found[search.selected];
+            const std::string entry = history_.entries()[search.found[search.selected]];
             draft_.set({.text = entry}, entry.size());
             changed();
             menu_.reset();
@@ -425,9 +426,10 @@ ComposerView Composer::view(std::size_t columns) const {
     ComposerView view;
     if (search_) {
         Menu found{.kind = Menu::Kind::Arguments, .selected = search_->selected};
-        for (const auto* entry : search_->found)
-            found.offers.push_back(
-                {.text = base::printable(base::first_chars(*entry, kEntryShownChars)), .note = ""});
+        for (const std::size_t i : search_->found)
+            found.offers.push_back({.text = base::printable(
+                                        base::first_chars(history_.entries()[i], kEntryShownChars)),
+                                    .note = ""});
         view.menu = menu_lines(found, columns, kMenuRowsMax - 1);
         view.menu.insert(
             view.menu.begin(),

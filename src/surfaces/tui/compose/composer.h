@@ -78,7 +78,7 @@ private:
     };
     struct Search {
         std::string words;
-        std::vector<const std::string*> found;
+        std::vector<std::size_t> found;  // Entries of the history.
         std::size_t selected;
     };
     enum class Kill { Before, Behind };

@@ -35,13 +35,14 @@ const std::string* History::newer() {
     return &entries_[++*at_];
 }
 
-std::vector<const std::string*> History::find(std::string_view words, std::size_t count) const {
-    std::vector<const std::string*> found;
-    for (const auto& entry : entries_ | std::views::reverse) {
-        if (found.size() == count) break;
+std::vector<std::size_t> History::find(std::string_view words, std::size_t count) const {
+    std::vector<std::size_t> found;
+    for (std::size_t i = entries_.size(); i-- > 0 && found.size() < count;) {
+        const std::string& entry = entries_[i];
         if ((words.empty() || find_words(entry, words, 0) != words.npos) &&
-            std::ranges::none_of(found, [&](const auto* other) { return *other == entry; }))
-            found.push_back(&entry);
+            std::ranges::none_of(found,
+                                 [&](std::size_t other) { return entries_[other] == entry; }))
+            found.push_back(i);
     }
     return found;
 }

@@ -28,7 +28,7 @@ public:
 
     // Entries that have these words in them, newest first, each text once, at most `count`. Upper
     // and lower case are the same.
-    std::vector<const std::string*> find(std::string_view words, std::size_t count) const;
+    std::vector<std::size_t> find(std::string_view words, std::size_t count) const;
 
 private:
     void bound();
