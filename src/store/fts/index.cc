@@ -90,7 +90,8 @@ Result<double> matching(sqlite::Connection& connection, const std::string& expre
                         double documents, std::int64_t newest) {
     std::int64_t count = 0;
     std::int64_t oldest = newest;
-    TRY(connection.query("SELECT rowid FROM documents_fts WHERE documents_fts MATCH $1"
+    TRY(
+        connection.query("SELECT rowid FROM documents_fts WHERE documents_fts MATCH $1"
                          " ORDER BY rowid DESC LIMIT $2",
                          {expression, kSampleMax}, [&](const sql::Row& row) -> Status {
                              ++count;
@@ -131,8 +132,8 @@ std::string snippet_of(sqlite3* database, const std::string& body,
     }
     const auto before = base::last_chars(std::string_view(text).substr(0, best), kSnippetLead);
     const auto begin = best - before.size();
-    const auto shown =
-        base::collapse_whitespace(base::first_chars(std::string_view(text).substr(begin), kSnippetChars));
+    const auto shown = base::collapse_whitespace(
+        base::first_chars(std::string_view(text).substr(begin), kSnippetChars));
     const bool is_cut = body.size() > begin + shown.size() + kSnippetLead;
     return (begin > 0 ? "…" : "") + shown + (is_cut ? "…" : "");
 }
@@ -194,7 +195,8 @@ Status Index::write(const std::function<Status(Index&)>& change) {
 
 Result<std::int64_t> Index::scope_id(const std::string& scope, bool create) {
     if (scope.empty()) return 0;
-    if (create) TRY(connection_->execute("INSERT OR IGNORE INTO scopes (name) VALUES ($1)", {scope}));
+    if (create)
+        TRY(connection_->execute("INSERT OR IGNORE INTO scopes (name) VALUES ($1)", {scope}));
     const auto id = TRY(number(*connection_, "SELECT id FROM scopes WHERE name = $1", {scope}));
     return id == 0 ? -1 : id;
 }
@@ -238,7 +240,8 @@ Status Index::erase(const std::string& source_ref) {
                            }));
     if (id == 0) return {};
     // The index keeps no text of its own; what is taken out has to be said.
-    TRY(connection_->execute("INSERT INTO documents_fts (documents_fts, rowid, title, body)"
+    TRY(
+        connection_->execute("INSERT INTO documents_fts (documents_fts, rowid, title, body)"
                              " VALUES ('delete', $1, $2, $3)",
                              {id, title, indexed(body)}));
     TRY(connection_->execute("DELETE FROM documents WHERE id = $1", {id}));
@@ -254,19 +257,20 @@ Status Index::erase_below(const std::string& kind, const std::optional<std::stri
         return {};
     };
     if (scope)
-        TRY(connection_->query("SELECT source_ref FROM documents WHERE kind = $1 AND scope = $2"
+        TRY(
+            connection_->query("SELECT source_ref FROM documents WHERE kind = $1 AND scope = $2"
                                " AND sequence < $3",
                                {kind, *scope, sequence}, add));
     else
-        TRY(connection_->query(
-            "SELECT source_ref FROM documents WHERE kind = $1 AND sequence < $2", {kind, sequence},
-            add));
+        TRY(connection_->query("SELECT source_ref FROM documents WHERE kind = $1 AND sequence < $2",
+                               {kind, sequence}, add));
     for (const auto& ref : refs) TRY(erase(ref));
     return {};
 }
 
 Status Index::set_cursor(const std::string& name, const std::string& value) {
-    TRY(connection_->execute("INSERT INTO cursors (name, value) VALUES ($1, $2)"
+    TRY(
+        connection_->execute("INSERT INTO cursors (name, value) VALUES ($1, $2)"
                              " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
                              {name, value}));
     return {};
@@ -311,7 +315,8 @@ Result<std::optional<Document>> Index::get(const std::string& source_ref) {
 Result<std::vector<std::string>> Index::refs(const std::string& kind, const std::string& after,
                                              std::int64_t limit) {
     std::vector<std::string> list;
-    TRY(connection_->query("SELECT source_ref FROM documents WHERE kind = $1 AND source_ref > $2"
+    TRY(
+        connection_->query("SELECT source_ref FROM documents WHERE kind = $1 AND source_ref > $2"
                            " ORDER BY source_ref LIMIT $3",
                            {kind, after, limit}, [&](const sql::Row& row) -> Status {
                                list.emplace_back(row.text(0));
@@ -335,8 +340,8 @@ struct Index::Plan {
         Term term;
         double matching{0};
     };
-    std::vector<Weighed> terms{};  // Rarest first, without those that are too common.
-    bool finds_all{false};         // Every term of the query is in some document.
+    std::vector<Weighed> terms{};       // Rarest first, without those that are too common.
+    bool finds_all{false};              // Every term of the query is in some document.
     std::vector<std::string> wanted{};  // Tokens for the snippet, sorted.
     double documents{0};
     double average_bytes{1};
@@ -353,13 +358,13 @@ Result<Index::Plan> Index::plan(std::string_view text) {
     const auto tokens = TRY(tokens_of(connection_->handle(), asked));
     for (const auto& token : tokens) plan.wanted.push_back(token.text);
     std::ranges::sort(plan.wanted);
-    TRY(connection_->query("SELECT documents, bytes FROM totals", {},
-                           [&](const sql::Row& row) -> Status {
-                               plan.documents = static_cast<double>(row.integer(0));
-                               const auto bytes = static_cast<double>(row.integer(1));
-                               plan.average_bytes = std::max(1.0, bytes / std::max(1.0, plan.documents));
-                               return {};
-                           }));
+    TRY(connection_->query(
+        "SELECT documents, bytes FROM totals", {}, [&](const sql::Row& row) -> Status {
+            plan.documents = static_cast<double>(row.integer(0));
+            const auto bytes = static_cast<double>(row.integer(1));
+            plan.average_bytes = std::max(1.0, bytes / std::max(1.0, plan.documents));
+            return {};
+        }));
     const auto newest = TRY(number(*connection_, "SELECT max(id) FROM document_ranks", {}));
     for (auto& term : terms_of(asked, tokens)) {
         const auto count = TRY(matching(*connection_, term.expression, plan.documents, newest));
@@ -371,8 +376,7 @@ Result<Index::Plan> Index::plan(std::string_view text) {
     plan.finds_all = !plan.terms.empty() && plan.terms.front().matching > 0;
     std::erase_if(plan.terms, [](const auto& weighed) { return weighed.matching == 0; });
     if (plan.documents < kFrequentFrom) return plan;
-    while (plan.terms.size() > 1 &&
-           plan.terms.back().matching > kFrequentShare * plan.documents)
+    while (plan.terms.size() > 1 && plan.terms.back().matching > kFrequentShare * plan.documents)
         plan.terms.pop_back();
     return plan;
 }
@@ -408,8 +412,8 @@ Result<std::vector<Index::Candidate>> Index::candidates(const Query& query, cons
         [&](const sql::Row& row) -> Status {
             const auto age = static_cast<double>(now - row.integer(2)) / kMicrosPerHour;
             list.push_back({row.integer(0), static_cast<double>(row.integer(1)) / kMicro *
-                                                recency(age) *
-                                                static_cast<double>(row.integer(3)) / 100});
+                                                recency(age) * static_cast<double>(row.integer(3)) /
+                                                100});
             return {};
         }));
     const auto best = std::min<std::size_t>(list.size(), static_cast<std::size_t>(query.limit));
@@ -457,7 +461,8 @@ Status remove_index(const fs::path& file) {
         std::error_code error;
         fs::remove(file.string() + suffix, error);
         if (error)
-            return fail(ErrorCode::Io, "cannot remove {}{}: {}. Remove it yourself; it is made again.",
+            return fail(ErrorCode::Io,
+                        "cannot remove {}{}: {}. Remove it yourself; it is made again.",
                         file.string(), suffix, error.message());
     }
     return {};

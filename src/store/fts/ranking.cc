@@ -38,7 +38,8 @@ void rank(const Fts5ExtensionApi* api, Fts5Context* row, sqlite3_context* result
         kSaturation * (1 - kLengthShare + kLengthShare * bytes / weights.average_bytes);
     double score = 0;
     for (std::size_t i = 0; i < frequencies.size(); ++i)
-        score += weights.phrases[i] * frequencies[i] * (kSaturation + 1) / (frequencies[i] + length);
+        score +=
+            weights.phrases[i] * frequencies[i] * (kSaturation + 1) / (frequencies[i] + length);
     sqlite3_result_int64(result, static_cast<sqlite3_int64>(score * kMicro));
 }
 

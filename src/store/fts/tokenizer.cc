@@ -87,9 +87,9 @@ private:
     }
 
     static int on_word(void* self, int, const char* token, int size, int begin, int end) {
-        return static_cast<Pass*>(self)->emit_word(
-            {token, static_cast<std::size_t>(size)}, static_cast<std::size_t>(begin),
-            static_cast<std::size_t>(end));
+        return static_cast<Pass*>(self)->emit_word({token, static_cast<std::size_t>(size)},
+                                                   static_cast<std::size_t>(begin),
+                                                   static_cast<std::size_t>(end));
     }
 
     int emit_word(std::string_view token, std::size_t begin, std::size_t end) {
