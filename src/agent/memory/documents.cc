@@ -81,8 +81,8 @@ fts::Document note_document(const domain::AgentId& agent, const std::string& nam
                            .body = std::move(text),
                            .updated_at = updated_at,
                            .weight = kNoteWeight};
-    auto metadata = metadata_of(
-        {"agent_home_memory_markdown", "agent_curated", "curated_durable_memory"});
+    auto metadata =
+        metadata_of({"agent_home_memory_markdown", "agent_curated", "curated_durable_memory"});
     metadata["memory_name"] = name;
     keep_details(document, agent, path, std::move(metadata));
     return document;
@@ -139,15 +139,16 @@ fts::Document episode_document(const domain::ContextEpisode& episode, std::int64
     add_lines(text, "decision", episode.decisions);
     add_lines(text, "carry forward", episode.carry_forward);
     add_lines(text, "waiting on", episode.waiting_on);
-    fts::Document document{.source_ref = "episode:" + episode.id,
-                           .kind = std::string(kEpisodeKind),
-                           .scope = episode.workspace_id,
-                           .title = title_of(episode.objective.value_or(fmt::format(
-                               "Turns {} to {}", episode.start_turn_index, episode.end_turn_index))),
-                           .body = std::move(text),
-                           .updated_at = episode.finalized_at,
-                           .sequence = seq,
-                           .weight = kEpisodeWeight};
+    fts::Document document{
+        .source_ref = "episode:" + episode.id,
+        .kind = std::string(kEpisodeKind),
+        .scope = episode.workspace_id,
+        .title = title_of(episode.objective.value_or(
+            fmt::format("Turns {} to {}", episode.start_turn_index, episode.end_turn_index))),
+        .body = std::move(text),
+        .updated_at = episode.finalized_at,
+        .sequence = seq,
+        .weight = kEpisodeWeight};
     auto metadata = metadata_of({"context_episode_record", "runtime_evidence", "runtime_evidence"});
     metadata["episode_id"] = episode.id;
     metadata["current_work_item_id"] = or_null(episode.current_work_item_id);
@@ -158,7 +159,8 @@ fts::Document episode_document(const domain::ContextEpisode& episode, std::int64
 }
 
 fts::Document work_document(const domain::WorkItem& item) {
-    std::string text = fmt::format("{}\nplan: {}", item.objective, base::enum_name(item.plan_status));
+    std::string text =
+        fmt::format("{}\nplan: {}", item.objective, base::enum_name(item.plan_status));
     for (const auto& todo : item.todo_list)
         text += fmt::format("\n[{}] {}", base::enum_name(todo.state), todo.text);
     if (item.result_summary) text += "\nresult: " + *item.result_summary;
@@ -190,7 +192,8 @@ T described(const fts::Document& document) {
     T out;
     out.kind = document.kind;
     out.source_ref = document.source_ref;
-    out.scope_kind = document.scope.empty() ? domain::MemoryScope::Agent : domain::MemoryScope::Workspace;
+    out.scope_kind =
+        document.scope.empty() ? domain::MemoryScope::Agent : domain::MemoryScope::Workspace;
     if (!document.scope.empty()) out.workspace_id = document.scope;
     out.agent_id = {base::string_at(details, "agent_id")};
     if (auto path = base::string_at(details, "source_path"); !path.empty())
@@ -214,23 +217,23 @@ domain::MemoryHit hit_of(const fts::Hit& hit) {
 domain::MemoryDocument read_document(const fts::Document& document, std::int64_t chars_max) {
     auto out = described<domain::MemoryDocument>(document);
     const std::string text = base::to_utf8(document.body);
-    out.content =
-        std::string(base::first_chars(text, static_cast<std::size_t>(std::max<std::int64_t>(1, chars_max))));
+    out.content = std::string(
+        base::first_chars(text, static_cast<std::size_t>(std::max<std::int64_t>(1, chars_max))));
     out.truncated = out.content.size() < text.size();
     return out;
 }
 
 std::optional<std::string> ref_fault(std::string_view ref) {
     if (ref.size() > kRefCharsMax) return "it is too long";
-    const auto* prefix =
-        std::ranges::find_if(kRefPrefixes, [&](std::string_view each) { return ref.starts_with(each); });
+    const auto* prefix = std::ranges::find_if(
+        kRefPrefixes, [&](std::string_view each) { return ref.starts_with(each); });
     if (prefix == std::end(kRefPrefixes)) return "it has an unknown prefix";
     const auto id = ref.substr(prefix->size());
     if (id.empty()) return "it has no id behind its prefix";
     // The profile of an agent's own folder is named agent_home:<agent>.
     const bool is_known = std::ranges::all_of(id, [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '-' ||
-               c == ':';
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' ||
+               c == '-' || c == ':';
     });
     if (!is_known) return "its id has a character that no handle has";
     return std::nullopt;

@@ -6,9 +6,9 @@
 
 #include "domain/agent.h"
 #include "domain/memory.h"
-#include "domain/search/memory_search.h"
 #include "domain/message.h"
 #include "domain/record.h"
+#include "domain/search/memory_search.h"
 #include "domain/work.h"
 #include "store/fts/index.h"
 
@@ -22,8 +22,8 @@ inline constexpr std::string_view kEpisodeKind = "context_episode";
 inline constexpr std::string_view kWorkItemKind = "work_item";
 
 // What handles of documents begin with.
-inline constexpr std::string_view kRefPrefixes[] = {"agent_memory:", "workspace_profile:", "brief:",
-                                                    "episode:", "work_item:"};
+inline constexpr std::string_view kRefPrefixes[] = {
+    "agent_memory:", "workspace_profile:", "brief:", "episode:", "work_item:"};
 
 // One of the two files that the agent and its operator write: "self" or "operator".
 fts::Document note_document(const domain::AgentId& agent, const std::string& name,

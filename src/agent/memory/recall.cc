@@ -128,7 +128,8 @@ private:
             return {};
         }));
         // The records were replaced by older ones, from a backup.
-        if (after > head) return base::fail(ErrorCode::Corrupt, "the index is ahead of the records");
+        if (after > head)
+            return base::fail(ErrorCode::Corrupt, "the index is ahead of the records");
         for (const auto& document : page) TRY(index.put(document));
         const bool is_done = std::ssize(page) < kRecordsPerCommit;
         const auto last = is_done ? head : page.back().sequence;
@@ -157,7 +158,8 @@ private:
                 return {};
             }));
             if (std::to_string(version) == indexed) return {};
-            for (const auto& item : std::views::reverse(changed)) TRY(index.put(work_document(item)));
+            for (const auto& item : std::views::reverse(changed))
+                TRY(index.put(work_document(item)));
             if (!changed.empty())
                 TRY(index.set_cursor("work.updated_at",
                                      std::to_string(base::to_micros(changed.front().updated_at))));
@@ -186,7 +188,8 @@ private:
         std::vector<fts::Document> wanted;
         for (const auto& entry : workspaces_) wanted.push_back(profile_document(agent_, entry));
         return index_.write([&](fts::Index& index) -> Status {
-            for (const auto& ref : TRY(index.refs(std::string(kProfileKind), "", kRecordsPerCommit)))
+            for (const auto& ref :
+                 TRY(index.refs(std::string(kProfileKind), "", kRecordsPerCommit)))
                 if (std::ranges::find(wanted, ref, &fts::Document::source_ref) == wanted.end())
                     TRY(index.erase(ref));
             for (const auto& document : wanted) TRY(put_changed(index, document));
@@ -213,10 +216,9 @@ private:
             if (!text) return index.erase("agent_memory:" + name);
             struct stat info{};
             const bool has_time = ::lstat(path.c_str(), &info) == 0;
-            const auto changed_at =
-                has_time ? base::from_micros(info.st_mtim.tv_sec * 1'000'000 +
-                                             info.st_mtim.tv_nsec / 1'000)
-                         : whose_.now;
+            const auto changed_at = has_time ? base::from_micros(info.st_mtim.tv_sec * 1'000'000 +
+                                                                 info.st_mtim.tv_nsec / 1'000)
+                                             : whose_.now;
             return put_changed(index, note_document(whose_.agent, name, path, *text, changed_at));
         });
     }
@@ -237,6 +239,10 @@ base::Result<base::Fd> open_folder(const fs::path& home) {
 
 Status with_memory(const Remembering& whose,
                    const std::function<Status(fts::Index&, std::vector<std::string>)>& use) {
+    TRY(whose.store.read([&](store::Tx& tx) -> Status {
+        if (TRY(tx.agent(whose.agent))) return {};
+        return base::fail(ErrorCode::NotFound, "there is no agent {}", whose.agent);
+    }));
     TRY(base::make_folders(whose.home / kIndexFolder, kFolderMode));
     const auto folder = TRY(open_folder(whose.home));
     // Before the records are read: what is written from now on is marked again.

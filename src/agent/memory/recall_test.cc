@@ -40,8 +40,8 @@ protected:
         return {.workspace_id = id, .workspace_anchor = "/projects/repo" + id};
     }
     void commit(std::function<base::Status(store::Tx&)> work) {
-        const auto status = store_->write(
-            store::Durability::Process, [&](store::Tx& tx) -> base::Status { return work(tx); });
+        const auto status = store_->write(store::Durability::Process,
+                                          [&](store::Tx& tx) -> base::Status { return work(tx); });
         ASSERT_TRUE(status) << status.error().message;
     }
     void add_brief(const std::string& id, const std::string& text, const std::string& in = "A",
@@ -101,8 +101,7 @@ protected:
     std::vector<domain::MemoryHit> hits(const std::string& text, const std::string& workspace = "A",
                                         bool everywhere = false) {
         const auto found = search(
-            whose(workspace),
-            {.query = text, .limit = 50, .include_all_workspaces = everywhere});
+            whose(workspace), {.query = text, .limit = 50, .include_all_workspaces = everywhere});
         EXPECT_TRUE(found) << found.error().message;
         return found ? found->results : std::vector<domain::MemoryHit>{};
     }
@@ -181,8 +180,8 @@ TEST_F(RecallTest, ReadsTheExactTextWithinItsBound) {
 
 // contract: MEM-28
 TEST_F(RecallTest, AHandleIsNoPathAndCannotBeInvented) {
-    for (const char* ref : {"/etc/passwd", "memory/self.md", "https://example.com/x", "", "brief:",
-                            "brief:../x", "skill:a", "brief:a b", "brief:a/b"})
+    for (const char* ref : {"/etc/passwd", "memory/self.md", "https://example.com/x", "",
+                            "brief:", "brief:../x", "skill:a", "brief:a b", "brief:a/b"})
         EXPECT_TRUE(ref_fault(ref)) << ref;
     EXPECT_TRUE(ref_fault("brief:" + std::string(1000, 'a')));
     for (const char* ref : {"brief:b1", "workspace_profile:agent_home:ada", "agent_memory:self"})
@@ -342,10 +341,9 @@ TEST_F(RecallTest, WhatUntrustedInputCausedIsLabelled) {
         EXPECT_EQ(hit.metadata.contains("external"), hit.source_ref != "brief:trusted");
         authority[hit.source_ref] = base::string_at(hit.metadata, "authority_class", "none");
     }
-    EXPECT_THAT(authority, UnorderedElementsAre(
-                               std::pair("brief:trusted", "none"),
-                               std::pair("brief:external", "integration_signal"),
-                               std::pair("brief:unknown", "external_evidence")));
+    EXPECT_THAT(authority, UnorderedElementsAre(std::pair("brief:trusted", "none"),
+                                                std::pair("brief:external", "integration_signal"),
+                                                std::pair("brief:unknown", "external_evidence")));
     EXPECT_EQ(find("falcon").front(), "brief:trusted");
 }
 

@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 // Raised whenever a token or a table changes: an older file is replaced.
 constexpr std::int64_t kVersion = 1;
 
-// The columns of document_ranks are apart from the texts, so that thousands of candidates are
-// weighed within few pages.
+// Kinds and scopes are numbers of names; 0 is the empty one. The columns of document_ranks are
+// apart from the texts, so that thousands of candidates are weighed within few pages.
 constexpr std::string_view kSchema = R"(
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY,
     source_ref TEXT NOT NULL UNIQUE,
-    kind TEXT NOT NULL,
-    scope TEXT NOT NULL,
+    kind INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
     sequence INTEGER NOT NULL,
     details TEXT NOT NULL,
     title TEXT NOT NULL,
@@ -43,7 +43,7 @@ CREATE TABLE document_ranks (
     weight INTEGER NOT NULL,
     scope INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE scopes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE totals (documents INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
 INSERT INTO totals VALUES (0, 0);
 CREATE TABLE cursors (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -56,6 +56,7 @@ constexpr std::int64_t kSampleMax = 512;
 // Terms in more than this part of many documents say little.
 constexpr double kFrequentShare = 0.1;
 constexpr double kFrequentFrom = 2000;
+constexpr std::int64_t kNoSuchName = -1;
 constexpr double kMicro = 1e6;
 constexpr double kMicrosPerHour = 3.6e9;
 constexpr std::size_t kSnippetChars = 240;
@@ -155,6 +156,8 @@ Index::~Index() {
 Status Index::set_up() {
     auto& connection = *connection_;
     TRY(connection.set_durability(store::Durability::Process));
+    // What is erased does not stay in free pages: an agent's text goes with the agent.
+    TRY(connection.run_script("PRAGMA secure_delete = ON"));
     TRY(add_tokenizer(connection.handle()));
     TRY(add_ranking(connection.handle(), &ranking_->weights));
     const auto version = TRY(number(connection, "PRAGMA user_version", {}));
@@ -193,12 +196,13 @@ Status Index::write(const std::function<Status(Index&)>& change) {
     return status;
 }
 
-Result<std::int64_t> Index::scope_id(const std::string& scope, bool create) {
-    if (scope.empty()) return 0;
-    if (create)
-        TRY(connection_->execute("INSERT OR IGNORE INTO scopes (name) VALUES ($1)", {scope}));
-    const auto id = TRY(number(*connection_, "SELECT id FROM scopes WHERE name = $1", {scope}));
-    return id == 0 ? -1 : id;
+Result<std::int64_t> Index::name_id(const std::string& name, bool create) {
+    if (name.empty()) return 0;
+    const auto id = TRY(number(*connection_, "SELECT id FROM names WHERE name = $1", {name}));
+    if (id != 0) return id;
+    if (!create) return kNoSuchName;
+    TRY(connection_->execute("INSERT INTO names (name) VALUES ($1)", {name}));
+    return number(*connection_, "SELECT last_insert_rowid()", {});
 }
 
 Status Index::count_change(std::int64_t documents, std::int64_t bytes) {
@@ -209,12 +213,13 @@ Status Index::count_change(std::int64_t documents, std::int64_t bytes) {
 
 Status Index::put(const Document& document) {
     TRY(erase(document.source_ref));
-    const auto scope = TRY(scope_id(document.scope, true));
+    const auto kind = TRY(name_id(document.kind, true));
+    const auto scope = TRY(name_id(document.scope, true));
     TRY(connection_->execute(
         "INSERT INTO documents (source_ref, kind, scope, sequence, details, title, original_body)"
         " VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        {document.source_ref, document.kind, document.scope, document.sequence, document.details,
-         document.title, document.body}));
+        {document.source_ref, kind, scope, document.sequence, document.details, document.title,
+         document.body}));
     const auto id = TRY(number(*connection_, "SELECT last_insert_rowid()", {}));
     const auto bytes =
         static_cast<std::int64_t>(document.title.size() + indexed(document.body).size());
@@ -256,14 +261,15 @@ Status Index::erase_below(const std::string& kind, const std::optional<std::stri
         refs.emplace_back(row.text(0));
         return {};
     };
+    const auto kind_id = TRY(name_id(kind, false));
     if (scope)
         TRY(
             connection_->query("SELECT source_ref FROM documents WHERE kind = $1 AND scope = $2"
                                " AND sequence < $3",
-                               {kind, *scope, sequence}, add));
+                               {kind_id, TRY(name_id(*scope, false)), sequence}, add));
     else
         TRY(connection_->query("SELECT source_ref FROM documents WHERE kind = $1 AND sequence < $2",
-                               {kind, sequence}, add));
+                               {kind_id, sequence}, add));
     for (const auto& ref : refs) TRY(erase(ref));
     return {};
 }
@@ -291,10 +297,23 @@ Result<std::string> Index::cursor(const std::string& name) {
     return value;
 }
 
+Result<std::vector<std::pair<std::string, std::string>>> Index::cursors(const std::string& prefix) {
+    std::vector<std::pair<std::string, std::string>> list;
+    TRY(connection_->query("SELECT name, value FROM cursors WHERE name >= $1 ORDER BY name",
+                           {prefix}, [&](const sql::Row& row) -> Status {
+                               if (row.text(0).starts_with(prefix))
+                                   list.emplace_back(row.text(0), row.text(1));
+                               return {};
+                           }));
+    return list;
+}
+
 Result<std::optional<Document>> Index::get(const std::string& source_ref) {
     std::optional<Document> found;
     TRY(connection_->query(
-        "SELECT d.kind, d.scope, d.details, d.title, d.original_body, r.updated_at, r.weight,"
+        "SELECT (SELECT name FROM names WHERE id = d.kind),"
+        " (SELECT name FROM names WHERE id = d.scope), d.details, d.title, d.original_body, "
+        "r.updated_at, r.weight,"
         " d.sequence"
         " FROM documents d JOIN document_ranks r ON r.id = d.id WHERE d.source_ref = $1",
         {source_ref}, [&](const sql::Row& row) -> Status {
@@ -314,11 +333,12 @@ Result<std::optional<Document>> Index::get(const std::string& source_ref) {
 
 Result<std::vector<std::string>> Index::refs(const std::string& kind, const std::string& after,
                                              std::int64_t limit) {
+    const auto kind_id = TRY(name_id(kind, false));
     std::vector<std::string> list;
     TRY(
         connection_->query("SELECT source_ref FROM documents WHERE kind = $1 AND source_ref > $2"
                            " ORDER BY source_ref LIMIT $3",
-                           {kind, after, limit}, [&](const sql::Row& row) -> Status {
+                           {kind_id, after, limit}, [&](const sql::Row& row) -> Status {
                                list.emplace_back(row.text(0));
                                return {};
                            }));
@@ -366,9 +386,17 @@ Result<Index::Plan> Index::plan(std::string_view text) {
             return {};
         }));
     const auto newest = TRY(number(*connection_, "SELECT max(id) FROM document_ranks", {}));
-    for (auto& term : terms_of(asked, tokens)) {
+    const auto add = [&](const Term& term) -> Status {
         const auto count = TRY(matching(*connection_, term.expression, plan.documents, newest));
-        plan.terms.push_back({std::move(term), count});
+        plan.terms.push_back({term, count});
+        return {};
+    };
+    for (const auto& term : terms_of(asked, tokens)) {
+        TRY(add(term));
+        // Words that stand side by side in the query may be apart in the text.
+        if (plan.terms.back().matching == 0)
+            for (const auto& pair : pairs_of(term))
+                if (plan.terms.size() < kTermsMax) TRY(add(pair));
     }
     std::ranges::sort(plan.terms, [](const auto& a, const auto& b) {
         return std::tie(a.matching, a.term.expression) < std::tie(b.matching, b.term.expression);
@@ -399,7 +427,7 @@ Result<std::vector<Index::Candidate>> Index::candidates(const Query& query, cons
         terms.push_back(term);
     }
     constexpr std::int64_t kEveryScope = -2;
-    const auto scope = query.scope ? TRY(scope_id(*query.scope, false)) : kEveryScope;
+    const auto scope = query.scope ? TRY(name_id(*query.scope, false)) : kEveryScope;
     const auto since = query.since ? base::to_micros(*query.since) : 0;
     const auto now = base::to_micros(query.now);
     std::vector<Candidate> list;

@@ -81,11 +81,15 @@ public:
     Status erase_cursor(const std::string& name);
 
     Result<std::string> cursor(const std::string& name);
+    // All cursors whose names begin with `prefix`, with their values.
+    Result<std::vector<std::pair<std::string, std::string>>> cursors(const std::string& prefix);
     Result<std::optional<Document>> get(const std::string& source_ref);
     // All documents of a kind, by source_ref, after `after`.
     Result<std::vector<std::string>> refs(const std::string& kind, const std::string& after,
                                           std::int64_t limit);
     Result<std::int64_t> count();
+    // Of the file.
+    Result<sql::Size> size() { return connection_->size(); }
 
     // Best first. Documents with all terms come first; when they are fewer than `limit`, those with
     // some of them follow. Terms that are in a large part of all documents are left out while a
@@ -101,7 +105,7 @@ private:
     struct Candidate;
     explicit Index(std::unique_ptr<sqlite::Connection> connection);
     Status set_up();
-    Result<std::int64_t> scope_id(const std::string& scope, bool create);
+    Result<std::int64_t> name_id(const std::string& name, bool create);
     Status count_change(std::int64_t documents, std::int64_t bytes);
     Result<Plan> plan(std::string_view text);
     Result<std::vector<Candidate>> candidates(const Query& query, const Plan& plan, bool need_all);

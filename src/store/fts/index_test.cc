@@ -83,6 +83,8 @@ TEST_F(IndexTest, FindsTwoCharactersInTheMiddleOfASentence) {
     EXPECT_THAT(find("引"), ElementsAre("zh"));  // The last character of its run.
     EXPECT_THAT(find("数据库"), ElementsAre("zh"));
     EXPECT_THAT(find("库数"), IsEmpty());
+    // Words that are apart in the text.
+    EXPECT_THAT(find("数据库火车站"), ElementsAre("zh"));
 }
 
 // contract: MEM-43

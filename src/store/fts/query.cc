@@ -21,18 +21,27 @@ std::string phrase(std::string_view text) {
 
 Term word_term(std::string_view word) {
     const auto parts = identifier_parts(word.substr(0, kTokenBytesMax));
-    if (parts.empty()) return {phrase(word), 1};
+    if (parts.empty()) return {.expression = phrase(word)};
     std::string all;
     for (const auto& part : parts) all += (all.empty() ? "" : " AND ") + phrase(part);
-    return {fmt::format("({} OR ({}))", phrase(word), all), 1 + parts.size()};
+    return {.expression = fmt::format("({} OR ({}))", phrase(word), all),
+            .phrases = 1 + parts.size()};
 }
 
 Term run_term(std::string_view run) {
     const bool is_single = characters_of(run).size() == 1;
-    return {phrase(run) + (is_single ? "*" : ""), 1};
+    return {.expression = phrase(run) + (is_single ? "*" : ""), .run = std::string(run)};
 }
 
 }  // namespace
+
+std::vector<Term> pairs_of(const Term& term) {
+    std::vector<Term> pairs;
+    const auto characters = characters_of(term.run);
+    for (std::size_t at = 0; characters.size() > 2 && at + 1 < characters.size(); ++at)
+        pairs.push_back(run_term(std::string(characters[at]) + std::string(characters[at + 1])));
+    return pairs;
+}
 
 std::vector<Term> terms_of(std::string_view text, const std::vector<Token>& tokens) {
     std::vector<Term> terms;

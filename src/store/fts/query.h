@@ -19,8 +19,12 @@ struct Term {
     // its parts.
     std::string expression;
     std::size_t phrases{1};  // How many phrases the expression has.
+    std::string run{};       // Of Han, kana or Hangul: its text.
     friend bool operator==(const Term&, const Term&) = default;
 };
+
+// The pairs of a run that is found nowhere as a whole, each as a term. Empty for other terms.
+std::vector<Term> pairs_of(const Term& term);
 
 // The terms of `text`, each once, in order. `tokens` are those of the same text as a document.
 std::vector<Term> terms_of(std::string_view text, const std::vector<Token>& tokens);
