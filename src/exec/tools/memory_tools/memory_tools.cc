@@ -177,10 +177,10 @@ public:
 protected:
     Answered answer(const json::value& args, const memory::Remembering& whose) const override {
         const auto asked = base::from_json<SearchArgs>(args).value();
-        const auto hits = memory::search(
-            whose, {.query = std::string(base::trim(asked.query)),
-                    .limit = asked.limit.value_or(domain::MemoryQuery{}.limit),
-                    .include_all_workspaces = asked.include_all_workspaces});
+        const auto hits =
+            memory::search(whose, {.query = std::string(base::trim(asked.query)),
+                                   .limit = asked.limit.value_or(domain::MemoryQuery{}.limit),
+                                   .include_all_workspaces = asked.include_all_workspaces});
         if (!hits) return std::unexpected(failed(hits.error()));
         return Answer{base::counted(std::ssize(hits->results), "result"),
                       base::to_json(*hits).as_object()};
@@ -223,8 +223,7 @@ protected:
         const auto asked = base::from_json<GetArgs>(args).value();
         const auto found = memory::recall(whose, asked.source_ref,
                                           asked.max_chars.value_or(domain::kMemoryCharsDefault));
-        if (found)
-            return Answer{found->title, {{"memory", base::to_json(*found)}}};
+        if (found) return Answer{found->title, {{"memory", base::to_json(*found)}}};
         if (found.error().code != base::ErrorCode::NotFound)
             return std::unexpected(failed(found.error()));
         return std::unexpected(ref_error(kSourceNotFound, asked.source_ref, found.error().message));

@@ -26,9 +26,8 @@ protected:
         commit([](store::Tx& tx) { return tx.put_agent({.agent_id = {"main"}}); });
     }
     void commit(std::function<base::Status(store::Tx&)> work) {
-        ASSERT_TRUE(store_->write(store::Durability::Process, [&](store::Tx& tx) -> base::Status {
-            return work(tx);
-        }));
+        ASSERT_TRUE(store_->write(store::Durability::Process,
+                                  [&](store::Tx& tx) -> base::Status { return work(tx); }));
     }
     tools::Dispatched call(const std::string& tool, json::value args) {
         std::optional<tools::Dispatched> end;
@@ -44,8 +43,8 @@ protected:
         return end.envelope.ok() ? "" : end.envelope.error().kind;
     }
     void write_note(const std::string& text) { std::ofstream(home_ / "memory/self.md") << text; }
-    void add_brief(const std::string& id, const std::string& text,
-                   domain::AuthorityClass authority, const std::string& workspace = "A") {
+    void add_brief(const std::string& id, const std::string& text, domain::AuthorityClass authority,
+                   const std::string& workspace = "A") {
         commit([&](store::Tx& tx) -> base::Status {
             TRY(tx.append_message(
                 {.id = {"m" + id}, .agent_id = {"main"}, .authority_class = authority}, {}));
@@ -59,7 +58,8 @@ protected:
 
     sqlite::TempDatabase folder_;
     fs::path home_ = folder_.folder() / "home";
-    tools::Place place_{.agent_id = {"main"}, .agent_home = home_, .workspace = {.workspace_id = "A"}};
+    tools::Place place_{
+        .agent_id = {"main"}, .agent_home = home_, .workspace = {.workspace_id = "A"}};
     test_support::FakeLoop loop_;
     std::unique_ptr<store::Store> store_ = sqlite::open_inline({.file = ":memory:"}).value();
     base::RandomIds ids_{loop_};
@@ -151,7 +151,8 @@ TEST_F(MemoryToolsTest, APlanOfAnAgentSearchesTheAgentsMemory) {
     write_note("falcon");
     place_.owner_home = home_;
     place_.agent_home = folder_.folder() / "run";
-    EXPECT_THAT(call("MemorySearch", {{"query", "falcon"}}).receipt, HasSubstr("agent_memory:self"));
+    EXPECT_THAT(call("MemorySearch", {{"query", "falcon"}}).receipt,
+                HasSubstr("agent_memory:self"));
     EXPECT_FALSE(fs::exists(folder_.folder() / "run"));
 }
 
