@@ -56,6 +56,8 @@ constexpr std::int64_t kSampleMax = 512;
 // Terms in more than this part of many documents say little.
 constexpr double kFrequentShare = 0.1;
 constexpr double kFrequentFrom = 2000;
+// Entries of common terms that one search reads, at most about.
+constexpr double kEntriesMax = 30'000;
 constexpr std::int64_t kNoSuchName = -1;
 constexpr double kMicro = 1e6;
 constexpr double kMicrosPerHour = 3.6e9;
@@ -365,6 +367,7 @@ struct Index::Plan {
     std::vector<std::string> wanted{};  // Tokens for the snippet, sorted.
     double documents{0};
     double average_bytes{1};
+    std::int64_t newest{0};  // The highest id.
 };
 
 struct Index::Candidate {
@@ -385,9 +388,10 @@ Result<Index::Plan> Index::plan(std::string_view text) {
             plan.average_bytes = std::max(1.0, bytes / std::max(1.0, plan.documents));
             return {};
         }));
-    const auto newest = TRY(number(*connection_, "SELECT max(id) FROM document_ranks", {}));
+    plan.newest = TRY(number(*connection_, "SELECT max(id) FROM document_ranks", {}));
     const auto add = [&](const Term& term) -> Status {
-        const auto count = TRY(matching(*connection_, term.expression, plan.documents, newest));
+        const auto count =
+            TRY(matching(*connection_, term.expression, plan.documents, plan.newest));
         plan.terms.push_back({term, count});
         return {};
     };
@@ -407,6 +411,15 @@ Result<Index::Plan> Index::plan(std::string_view text) {
     while (plan.terms.size() > 1 && plan.terms.back().matching > kFrequentShare * plan.documents)
         plan.terms.pop_back();
     return plan;
+}
+
+// The oldest id that documents with all terms are looked for from. Where every term is common, all
+// of their lists would be read to the end; the newest part of them has hits enough.
+std::int64_t Index::oldest_considered(const Plan& plan) {
+    if (plan.terms.front().matching <= static_cast<double>(kCandidatesMax)) return 0;
+    double sum = 0;
+    for (const auto& weighed : plan.terms) sum += weighed.matching;
+    return plan.newest - static_cast<std::int64_t>(kEntriesMax * plan.documents / sum);
 }
 
 // Newest first, so that the bound leaves out the oldest. Of documents with some of the terms, those
@@ -435,8 +448,10 @@ Result<std::vector<Index::Candidate>> Index::candidates(const Query& query, cons
         "SELECT documents_fts.rowid, holon_rank(documents_fts, r.bytes), r.updated_at, r.weight"
         " FROM documents_fts CROSS JOIN document_ranks r ON r.id = documents_fts.rowid"
         " WHERE documents_fts MATCH $1 AND ($2 = -2 OR r.scope = 0 OR r.scope = $2)"
-        " AND r.updated_at >= $3 ORDER BY documents_fts.rowid DESC LIMIT $4",
-        {match_expression(terms, need_all ? Join::All : Join::Any), scope, since, kCandidatesMax},
+        " AND r.updated_at >= $3 AND documents_fts.rowid >= $5"
+        " ORDER BY documents_fts.rowid DESC LIMIT $4",
+        {match_expression(terms, need_all ? Join::All : Join::Any), scope, since, kCandidatesMax,
+         need_all ? oldest_considered(plan) : 0},
         [&](const sql::Row& row) -> Status {
             const auto age = static_cast<double>(now - row.integer(2)) / kMicrosPerHour;
             list.push_back({row.integer(0), static_cast<double>(row.integer(1)) / kMicro *

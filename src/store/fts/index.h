@@ -108,6 +108,7 @@ private:
     Result<std::int64_t> name_id(const std::string& name, bool create);
     Status count_change(std::int64_t documents, std::int64_t bytes);
     Result<Plan> plan(std::string_view text);
+    static std::int64_t oldest_considered(const Plan& plan);
     Result<std::vector<Candidate>> candidates(const Query& query, const Plan& plan, bool need_all);
     Result<Hit> hit(const Candidate& candidate, const Plan& plan);
 

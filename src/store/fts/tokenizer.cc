@@ -65,8 +65,8 @@ public:
 
 private:
     int emit(int flags, std::string_view token, std::size_t begin, std::size_t end) {
-        return emit_(context_, flags, token.data(),
-                     static_cast<int>(std::min(token.size(), kTokenBytesMax)),
+        const auto cut = token.substr(0, kTokenBytesMax);
+        return emit_(context_, flags, cut.data(), static_cast<int>(cut.size()),
                      static_cast<int>(begin), static_cast<int>(end));
     }
 
@@ -159,7 +159,8 @@ base::Result<fts5_api*> fts5_of(sqlite3* database) {
     fts5_api* api = nullptr;
     int code = sqlite3_prepare_v2(database, "SELECT fts5(?1)", -1, &raw, nullptr);
     const std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement(raw);
-    if (code == SQLITE_OK) code = sqlite3_bind_pointer(raw, 1, &api, "fts5_api_ptr", nullptr);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_pointer(raw, 1, static_cast<void*>(&api), "fts5_api_ptr", nullptr);
     if (code == SQLITE_OK) sqlite3_step(raw);
     if (!api || api->iVersion < 2)
         return fail(ErrorCode::Unavailable,
