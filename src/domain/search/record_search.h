@@ -20,11 +20,11 @@ struct RecordQuery {
 
 struct RecordHit {
     std::string agent_id;
-    std::string kind;       // transcript, brief, event
-    std::string id;         // Of the entry or the brief; the number of the event.
-    std::string title;      // What of its kind: tool results, Brief Result, turn started
-    std::string snippet;    // The part that matches best.
-    double score{0};        // Lower is better.
+    std::string kind;     // transcript, brief, event
+    std::string id;       // Of the entry or the brief; the number of the event.
+    std::string title;    // What of its kind: tool results, Brief Result, turn started
+    std::string snippet;  // The part that matches best.
+    double score{0};      // Lower is better.
     Time created_at{};
     friend bool operator==(const RecordHit&, const RecordHit&) = default;
 };

@@ -126,7 +126,8 @@ private:
             documents.clear();
             progress = before;
             bool is_whole = true;
-            for (const auto& [seq, entry] : TRY(tx.transcript(agent, page_after(before.transcript)))) {
+            for (const auto& [seq, entry] :
+                 TRY(tx.transcript(agent, page_after(before.transcript)))) {
                 documents.push_back(document_of(entry, seq));
                 progress.transcript = seq;
             }
@@ -151,7 +152,8 @@ private:
                               std::vector<fts::Document>& documents, Progress& progress) {
         const auto events = TRY(tx.events(agent, page_after(progress.events)));
         for (const auto& event : events) {
-            if (auto document = document_of(agent, event)) documents.push_back(std::move(*document));
+            if (auto document = document_of(agent, event))
+                documents.push_back(std::move(*document));
             progress.events = event.event_seq;
         }
         // The newest ones may have been removed by retention.
@@ -227,12 +229,12 @@ base::Result<domain::RecordHits> Records::search(const domain::RecordQuery& quer
     TRY(fts::with_index(file, [&](fts::Index& index) -> Status {
         found.results.clear();
         found.is_partial = !TRY(Refresh(parts_, index).run());
-        const auto hits = TRY(index.search(
-            {.text = query.query,
-             .scope = query.agent,
-             .since = query.since,
-             .limit = std::clamp<std::int64_t>(query.limit, 1, domain::kRecordHitsMax),
-             .now = parts_.clock.now()}));
+        const auto hits = TRY(
+            index.search({.text = query.query,
+                          .scope = query.agent,
+                          .since = query.since,
+                          .limit = std::clamp<std::int64_t>(query.limit, 1, domain::kRecordHitsMax),
+                          .now = parts_.clock.now()}));
         for (const auto& hit : hits) found.results.push_back(hit_of(hit));
         return {};
     }));
@@ -246,7 +248,8 @@ Status Records::forget(const domain::AgentId& agent) {
     const std::scoped_lock lock(mutex_);
     return fts::with_index(file, [&](fts::Index& index) {
         return index.write([&](fts::Index& in) -> Status {
-            for (const auto kind : kKinds) TRY(in.erase_below(std::string(kind), agent.value, kAll));
+            for (const auto kind : kKinds)
+                TRY(in.erase_below(std::string(kind), agent.value, kAll));
             return in.erase_cursor(cursor_of(agent));
         });
     });

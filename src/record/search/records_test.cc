@@ -31,8 +31,8 @@ protected:
             commit([&](store::Tx& tx) { return tx.put_agent({.agent_id = {agent}}); });
     }
     void commit(std::function<base::Status(store::Tx&)> work) {
-        const auto status = store_->write(
-            store::Durability::Process, [&](store::Tx& tx) -> base::Status { return work(tx); });
+        const auto status = store_->write(store::Durability::Process,
+                                          [&](store::Tx& tx) -> base::Status { return work(tx); });
         ASSERT_TRUE(status) << status.error().message;
     }
     void say(const std::string& agent, const std::string& id, const std::string& text,
@@ -77,7 +77,8 @@ protected:
 TEST_F(RecordsTest, FindsTranscriptsBriefsAndEventsOfAllAgents) {
     say("ada", "t1", "the falcon landed");
     commit([&](store::Tx& tx) -> base::Status {
-        TRY(tx.append_brief({.id = {"b1"}, .agent_id = {"bob"}, .created_at = kNow, .text = "falcon seen"}));
+        TRY(tx.append_brief(
+            {.id = {"b1"}, .agent_id = {"bob"}, .created_at = kNow, .text = "falcon seen"}));
         return note(tx, "bob", "runtime_error", {{"error", "no falcon"}, {"run_id", "falcon-run"}});
     });
     EXPECT_THAT(find("falcon"),
@@ -90,9 +91,12 @@ TEST_F(RecordsTest, FindsTranscriptsBriefsAndEventsOfAllAgents) {
 }
 
 TEST_F(RecordsTest, IdsAndMarksAreNoText) {
-    const json::value data{{"run_id", "r1"}, {"kind", "k"}, {"created_at", "now"},
-                           {"blocks", {{{"type", "text"}, {"text", "hello"}},
-                                       {{"input", {{"cmd", "make test"}}}, {"id", "x"}}}}};
+    const json::value data{{"run_id", "r1"},
+                           {"kind", "k"},
+                           {"created_at", "now"},
+                           {"blocks",
+                            {{{"type", "text"}, {"text", "hello"}},
+                             {{"input", {{"cmd", "make test"}}}, {"id", "x"}}}}};
     EXPECT_EQ(texts_in(data), "hello\nmake test");
     EXPECT_EQ(texts_in(json::value(std::string(200'000, 'x'))).size(), kRecordBytesMax);
 }

@@ -14,10 +14,10 @@ constexpr std::int64_t kBriefWeight = 110;
 constexpr std::int64_t kEventWeight = 50;
 
 constexpr std::array<std::string_view, 12> kMarks{
-    "id", "kind", "type", "hash", "status", "signature", "encrypted_content", "trust", "priority",
-    "origin", "projection", "stop_reason"};
-constexpr std::array<std::string_view, 6> kMarkEndings{"_id", "_at",  "_key", "_fingerprint",
-                                                       "_class", "_surface"};
+    "id",    "kind",     "type",   "hash",       "status",     "signature", "encrypted_content",
+    "trust", "priority", "origin", "projection", "stop_reason"};
+constexpr std::array<std::string_view, 6> kMarkEndings{"_id",          "_at",    "_key",
+                                                       "_fingerprint", "_class", "_surface"};
 
 bool is_mark(std::string_view key) {
     return std::ranges::find(kMarks, key) != kMarks.end() ||
@@ -29,7 +29,8 @@ void collect(std::string& out, const json::value& value) {
     if (out.size() >= kRecordBytesMax) return;
     if (const auto* text = value.if_string()) {
         if (!out.empty() && !text->empty()) out += '\n';
-        out += std::string_view(*text).substr(0, kRecordBytesMax - std::min(out.size(), kRecordBytesMax));
+        out += std::string_view(*text).substr(
+            0, kRecordBytesMax - std::min(out.size(), kRecordBytesMax));
     } else if (const auto* array = value.if_array()) {
         for (const auto& item : *array) collect(out, item);
     } else if (const auto* object = value.if_object()) {
@@ -81,15 +82,14 @@ fts::Document document_of(const domain::Brief& brief, std::int64_t seq) {
 std::optional<fts::Document> document_of(const domain::AgentId& agent, const domain::Event& event) {
     if (event.kind == domain::events::BriefCreated::kKind) return std::nullopt;
     auto text = texts_in(event.data);
-    return fts::Document{
-        .source_ref = ref_of(agent, kEventKind, std::to_string(event.event_seq)),
-        .kind = std::string(kEventKind),
-        .scope = agent.value,
-        .title = words_of(event.kind),
-        .body = std::move(text),
-        .updated_at = event.created_at,
-        .sequence = event.event_seq,
-        .weight = kEventWeight};
+    return fts::Document{.source_ref = ref_of(agent, kEventKind, std::to_string(event.event_seq)),
+                         .kind = std::string(kEventKind),
+                         .scope = agent.value,
+                         .title = words_of(event.kind),
+                         .body = std::move(text),
+                         .updated_at = event.created_at,
+                         .sequence = event.event_seq,
+                         .weight = kEventWeight};
 }
 
 domain::RecordHit hit_of(const fts::Hit& hit) {

@@ -30,7 +30,8 @@ class MemoryE2e : public testing::Test {
 protected:
     json::value run(json::array rounds, int exit_code = 0) {
         program.script(std::move(rounds));
-        return program.json_of({"run", "--json", "--agent", "k", "--create-agent", "go"}, exit_code);
+        return program.json_of({"run", "--json", "--agent", "k", "--create-agent", "go"},
+                               exit_code);
     }
     // What the model read as the results of the calls of the newest turn.
     std::string receipts() {
@@ -78,7 +79,8 @@ TEST_F(MemoryE2e, APatchOfTheNotesIsFoundByTheNextCall) {
 
 // contract: MEM-45, MEM-49
 TEST_F(MemoryE2e, BriefsEpisodesAndWorkItemsMarkTheIndexAndAreFound) {
-    run({calls("CreateWorkItem", {{"objective", "tame a goshawk"}, {"plan_status", "needs_input"}}), says("A merlin was seen.")},
+    run({calls("CreateWorkItem", {{"objective", "tame a goshawk"}, {"plan_status", "needs_input"}}),
+         says("A merlin was seen.")},
         kWaiting);
     EXPECT_EQ(program.read(program.agent_home("k") / kMark), "dirty");
     const auto hits = program.json_of({"memory", "search", "goshawk", "--agent", "k", "--json"});
@@ -98,7 +100,8 @@ TEST_F(MemoryE2e, BriefsEpisodesAndWorkItemsMarkTheIndexAndAreFound) {
     ASSERT_NE(workspace, "");
     for (const char* word : {"merlin", "goshawk"})
         for (const auto& hit :
-             program.json_of({"memory", "search", word, "--agent", "k", "--all-workspaces", "--json"})
+             program
+                 .json_of({"memory", "search", word, "--agent", "k", "--all-workspaces", "--json"})
                  .at("results")
                  .as_array())
             EXPECT_EQ(base::string_at(hit, "workspace_id"), workspace) << word;

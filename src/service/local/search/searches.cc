@@ -73,7 +73,7 @@ base::Result<domain::RecordHits> LocalSearches::records(const domain::RecordQuer
 void LocalSearches::forget(const std::string& agent) {
     if (const auto forgotten = records_.forget({agent}); !forgotten)
         base::log_warn("agent {} is still in the search index: {}", agent,
-                          forgotten.error().message);
+                       forgotten.error().message);
 }
 
 }  // namespace service

@@ -72,10 +72,9 @@ Exit on(const MemoryShowCommand& command, const Context& context) {
                                                        command.source_ref, command.max_chars);
     if (!found) return report(context.terminal, found.error());
     if (!wants_json(context, command.json)) {
-        context.terminal.note(fmt::format("{}  {}{}", one_line(found->title),
-                                          local_time(found->updated_at),
-                                          is_external(found->metadata) ? "  (from untrusted input)"
-                                                                       : ""));
+        context.terminal.note(
+            fmt::format("{}  {}{}", one_line(found->title), local_time(found->updated_at),
+                        is_external(found->metadata) ? "  (from untrusted input)" : ""));
         context.terminal.print_line(base::printable(found->content, true));
         if (found->truncated)
             context.terminal.note(
