@@ -143,8 +143,7 @@ void put_all(const fs::path& file, int count, const std::function<std::string(in
 std::vector<std::string> find(const fs::path& file, const std::string& text, std::int64_t limit) {
     std::vector<std::string> refs;
     check(fts::with_index(file, [&](fts::Index& index) -> base::Status {
-        for (const auto& hit :
-             TRY(index.search({.text = text, .limit = limit, .now = kNow})))
+        for (const auto& hit : TRY(index.search({.text = text, .limit = limit, .now = kNow})))
             refs.push_back(hit.document.source_ref);
         return {};
     }));
@@ -160,7 +159,8 @@ void measure_speed() {
     put_all(folder.file(), kRecords, [&](int number) {
         return number % 10 < 7 ? english.text(24, " ") : chinese.text(40, "");
     });
-    bench::figure("search_build", kRecords / std::chrono::duration<double>(Steady::now() - begun).count(),
+    bench::figure("search_build",
+                  kRecords / std::chrono::duration<double>(Steady::now() - begun).count(),
                   "records/s");
     const auto any_han = [&](std::size_t characters) {
         while (true) {
@@ -211,7 +211,8 @@ void measure_size(std::string_view name, const std::vector<std::string>& texts, 
 std::vector<std::string> english_texts() {
     std::vector<std::string> list;
     for (const char* folder : {"docs", "changes", "src", "tests"})
-        for (const auto& entry : fs::recursive_directory_iterator(fs::path(HOLON_SOURCES) / folder)) {
+        for (const auto& entry :
+             fs::recursive_directory_iterator(fs::path(HOLON_SOURCES) / folder)) {
             if (entry.path().extension() != ".md") continue;
             std::ifstream in(entry.path());
             std::string paragraph;
@@ -270,53 +271,55 @@ struct Labelled {
 };
 
 std::vector<Labelled> labelled_sets() {
-    return {
-        {"english",
-         {"The deployment failed because the database connection was refused.",
-          "We decided to retry failed deployments three times with growing pauses.",
-          "The operator prefers tabs over spaces in Makefiles.",
-          "Flaky test: the websocket reconnect test times out on slow machines.",
-          "Backups run every night at three and are kept for thirty days.",
-          "The release checklist: update the changelog, tag, build, publish."},
-         {{"why did the deployment fail", {0, 1}},
-          {"database connection refused", {0}},
-          {"tabs or spaces", {2}},
-          {"flaky tests timing out", {3}},
-          {"how long are backups kept", {4}},
-          {"release checklist", {5}}}},
-        {"chinese",
-         {"部署失败，因为数据库拒绝了连接。", "我们决定失败的部署最多重试三次。",
-          "操作员喜欢用制表符而不是空格。", "不稳定的测试：在慢机器上重连会超时。",
-          "备份每天凌晨三点运行，保留三十天。", "发布清单：更新日志、打标签、构建、发布。"},
-         {{"部署失败", {0}},
-          {"数据库 连接", {0}},
-          {"重试三次", {1}},
-          {"制表符", {2}},
-          {"重连超时", {3}},
-          {"备份保留", {4}},
-          {"发布清单", {5}}}},
-        {"japanese",
-         {"データベースの接続が拒否され、デプロイに失敗した。", "失敗したデプロイは三回まで再試行する。",
-          "運用者はスペースよりタブを好む。", "不安定なテスト：遅いマシンで再接続が時間切れになる。",
-          "バックアップは毎晩三時に実行し、三十日間保存する。", "リリースの手順：変更履歴の更新、タグ付け、公開。"},
-         {{"データベース 接続", {0}},
-          {"再試行", {1}},
-          {"タブ", {2}},
-          {"時間切れ", {3}},
-          {"バックアップ 保存", {4}},
-          {"変更履歴", {5}}}},
-        {"code",
-         {"int HttpServer::acceptConnection(int listen_fd) {", "def get_user_name(user_id): return db.fetch(user_id)",
-          "class UserNameCache : public LruCache<UserId, std::string> {",
-          "ALTER TABLE queue_entries ADD COLUMN claimed_at INTEGER;",
-          "export const parseURLQuery = (url) => new URLSearchParams(url)",
-          "kRetryBackoffMs = 250;  // doubled after each attempt"},
-         {{"accept connection", {0}},
-          {"getUserName", {1}},
-          {"user name cache", {2}},
-          {"claimed_at", {3}},
-          {"parse url query", {4}},
-          {"retry backoff", {5}}}}};
+    return {{"english",
+             {"The deployment failed because the database connection was refused.",
+              "We decided to retry failed deployments three times with growing pauses.",
+              "The operator prefers tabs over spaces in Makefiles.",
+              "Flaky test: the websocket reconnect test times out on slow machines.",
+              "Backups run every night at three and are kept for thirty days.",
+              "The release checklist: update the changelog, tag, build, publish."},
+             {{"why did the deployment fail", {0, 1}},
+              {"database connection refused", {0}},
+              {"tabs or spaces", {2}},
+              {"flaky tests timing out", {3}},
+              {"how long are backups kept", {4}},
+              {"release checklist", {5}}}},
+            {"chinese",
+             {"部署失败，因为数据库拒绝了连接。", "我们决定失败的部署最多重试三次。",
+              "操作员喜欢用制表符而不是空格。", "不稳定的测试：在慢机器上重连会超时。",
+              "备份每天凌晨三点运行，保留三十天。", "发布清单：更新日志、打标签、构建、发布。"},
+             {{"部署失败", {0}},
+              {"数据库 连接", {0}},
+              {"重试三次", {1}},
+              {"制表符", {2}},
+              {"重连超时", {3}},
+              {"备份保留", {4}},
+              {"发布清单", {5}}}},
+            {"japanese",
+             {"データベースの接続が拒否され、デプロイに失敗した。",
+              "失敗したデプロイは三回まで再試行する。", "運用者はスペースよりタブを好む。",
+              "不安定なテスト：遅いマシンで再接続が時間切れになる。",
+              "バックアップは毎晩三時に実行し、三十日間保存する。",
+              "リリースの手順：変更履歴の更新、タグ付け、公開。"},
+             {{"データベース 接続", {0}},
+              {"再試行", {1}},
+              {"タブ", {2}},
+              {"時間切れ", {3}},
+              {"バックアップ 保存", {4}},
+              {"変更履歴", {5}}}},
+            {"code",
+             {"int HttpServer::acceptConnection(int listen_fd) {",
+              "def get_user_name(user_id): return db.fetch(user_id)",
+              "class UserNameCache : public LruCache<UserId, std::string> {",
+              "ALTER TABLE queue_entries ADD COLUMN claimed_at INTEGER;",
+              "export const parseURLQuery = (url) => new URLSearchParams(url)",
+              "kRetryBackoffMs = 250;  // doubled after each attempt"},
+             {{"accept connection", {0}},
+              {"getUserName", {1}},
+              {"user name cache", {2}},
+              {"claimed_at", {3}},
+              {"parse url query", {4}},
+              {"retry backoff", {5}}}}};
 }
 
 // Of the documents wanted, how many are found; and of as many hits, how many are wanted.
@@ -345,7 +348,9 @@ void measure_labelled(const Labelled& set) {
 }  // namespace
 
 int main() {
-    bench::note("search: sizes are what the file has besides the text; precision counts as many hits as are wanted");
+    bench::note(
+        "search: sizes are what the file has besides the text; precision counts as many hits as "
+        "are wanted");
     for (const auto& set : labelled_sets()) measure_labelled(set);
     measure_han_recall();
     measure_size("search_index_english", english_texts(), kEnglishMax);
