@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <sstream>
 
+#include "agent/memory/recall.h"
 #include "app/fetch.h"
 #include "app/lineage.h"
 #include "app/mcp.h"
@@ -22,6 +23,9 @@
 #include "base/os/process_runner.h"
 #include "base/os/signals.h"
 #include "base/scan/secrets.h"
+#include "domain/events/memory.h"
+#include "domain/events/messages.h"
+#include "domain/events/work.h"
 #include "exec/gate/result_gate_adapter.h"
 #include "exec/tasks/supervisor/system_supervisor.h"
 #include "exec/tools/builtin/builtin.h"
@@ -30,6 +34,7 @@
 #include "exec/tools/builtin/worktrees/clean.h"
 #include "exec/tools/dispatcher.h"
 #include "exec/tools/mcp/system_child.h"
+#include "exec/tools/memory_tools/memory_tools.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "exec/tools/web_tools/web_tools.h"
 #include "exec/tools/work_tools/work_tools.h"
@@ -233,6 +238,7 @@ public:
         build_service(std::move(trigger_key));
         build_plans();
         build_telemetry();
+        mark_memory();
         keeper_.emplace(retention_parts(config_, *store_, clock_), loop_);
         rest_.emplace(*store_, loop_, feed_);
         // A process that died may have left secrets half written.
@@ -270,6 +276,22 @@ private:
         for (const auto& [name, value] : chosen.headers) options.headers.push_back({name, value});
         telemetry_http_.emplace(loop_, http);
         exporter_.emplace(std::move(options), *telemetry_http_, feed_);
+    }
+
+    // A record that an agent's memory is searched by has changed.
+    void mark_memory() {
+        memory_marks_ = feed_.subscribe([this](const events::Committed& committed) {
+            using namespace domain::events;
+            const auto& kind = committed.event.kind;
+            if (kind != BriefCreated::kKind && kind != WorkItemWritten::kKind &&
+                kind != EpisodeMemoryFinalized::kKind)
+                return;
+            loop_.offload(
+                [home = config_.agent_home(committed.agent_id.value)] {
+                    (void)memory::mark_dirty(home);  // Only a hint: the records decide.
+                },
+                [] {});
+        });
     }
 
     void build_notify(const std::string& key) {
@@ -395,6 +417,7 @@ private:
         registry_.add(builtin::task_output(*tasks_, loop_));
         registry_.add(builtin::task_stop(*tasks_));
         work_tools::add_all(registry_, {.store = *store_, .loop = loop_, .clock = clock_});
+        memory_tools::add_all(registry_, {.store = *store_, .loop = loop_, .clock = clock_});
         registry_.add(builtin::apply_patch(loop_));
         registry_.add(builtin::exec_command(*shell_, *tasks_));
         registry_.add(builtin::exec_command_batch(*shell_));
@@ -620,6 +643,7 @@ private:
     std::optional<service::LocalPlans> plan_service_;
     std::optional<provider::HttpClient> telemetry_http_;
     std::optional<telemetry::OtlpExporter> exporter_;
+    std::shared_ptr<void> memory_marks_;
     std::optional<retention::Keeper> keeper_;
     std::optional<retention::Rest> rest_;
     std::optional<builtin::WorkspaceParts> worktrees_;

@@ -27,6 +27,8 @@
 #include "domain/operators/notifications.h"
 #include "domain/provider.h"
 #include "domain/record.h"
+#include "domain/search/memory_search.h"
+#include "domain/search/record_search.h"
 #include "domain/trigger.h"
 #include "domain/turn.h"
 #include "domain/waiting.h"
@@ -492,6 +494,18 @@ public:
     // rules. A receiver that is slow bounds what it keeps: deltas may be lost, events may not.
     [[nodiscard]] virtual std::shared_ptr<void> watch_deltas(
         const std::string& agent, std::function<void(const Delta&)> changed) = 0;
+
+    // Searches. They read records and write nothing but their indexes, which can be made again. ---
+
+    // What the agent noted, did and reported, best first. InvalidInput for a blank query.
+    virtual base::Result<domain::MemoryHits> search_memory(const std::string& agent,
+                                                           const domain::MemoryQuery& query) = 0;
+    // The text behind a hit, at most `max_chars` characters of it (1 to kMemoryCharsMax).
+    virtual base::Result<domain::MemoryDocument> memory_document(const std::string& agent,
+                                                                 const std::string& source_ref,
+                                                                 std::int64_t max_chars) = 0;
+    // Transcripts, briefs and events of all agents, or of one, best first.
+    virtual base::Result<domain::RecordHits> search_records(const domain::RecordQuery& query) = 0;
 
     // Deliveries. Each is queued durably and wakes the agent; a stopped agent refuses
     // (agent_stopped). ---------------------------------------------------------------------------

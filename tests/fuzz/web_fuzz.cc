@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
-#include "exec/tools/web_tools/external_content.h"
+#include "exec/results/external_content.h"
 #include "exec/tools/web_tools/html/readable.h"
 #include "exec/tools/web_tools/search/hits.h"
 
@@ -25,7 +25,7 @@ void read_page(std::string_view bytes) {
         const std::string text = web_tools::text_of(bytes, type);
         CHECK(base::is_utf8(text), "bytes become text");
         const std::string shown =
-            web_tools::external_content(web_tools::readable_text(text, from), from.text);
+            results::external_content(web_tools::readable_text(text, from), from.text);
         CHECK(base::is_utf8(shown), "a page is shown as text");
         CHECK(count(shown, "<external_content") == 1 && count(shown, "</external_content") == 1,
               "a page does not leave its mark");

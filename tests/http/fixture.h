@@ -98,6 +98,24 @@ public:
         const service::Caller& caller) override;
     base::Result<std::vector<json::object>> templates() override;
     base::Result<std::vector<json::object>> skills(const std::string& agent) override;
+    base::Result<domain::MemoryHits> search_memory(const std::string& agent,
+                                                   const domain::MemoryQuery& query) override {
+        TRY(note(agent, fmt::format("search_memory {} {} {} {}", agent, query.query, query.limit,
+                                    query.include_all_workspaces)));
+        return domain::MemoryHits{.query = query.query, .results = {{.source_ref = "brief:b1"}}};
+    }
+    base::Result<domain::MemoryDocument> memory_document(const std::string& agent,
+                                                         const std::string& source_ref,
+                                                         std::int64_t max_chars) override {
+        TRY(note(agent, fmt::format("memory_document {} {} {}", agent, source_ref, max_chars)));
+        return domain::MemoryDocument{.source_ref = source_ref, .content = "text"};
+    }
+    base::Result<domain::RecordHits> search_records(const domain::RecordQuery& query) override {
+        TRY(note("main",
+                 fmt::format("search {} {} {} {}", query.query, query.agent.value_or("all"),
+                             query.since ? base::to_text(*query.since) : "always", query.limit)));
+        return domain::RecordHits{.query = query.query, .results = {{.agent_id = "main"}}};
+    }
     base::Result<json::object> skill(const std::string& agent, const std::string& name) override;
     base::Result<std::string> install_skill(const std::string& agent,
                                             const service::SkillInstall& request,

@@ -92,6 +92,25 @@ TEST_P(RemoteTest, RequestsReachTheService) {
                     "debug_prompt main x trusted_system", "enqueue main"));
 }
 
+TEST_P(RemoteTest, SearchesReachTheServiceAndTheirHitsTheCaller) {
+    auto there = remote();
+    EXPECT_EQ(there.search_memory("main", {.query = "a & b?", .include_all_workspaces = true})
+                  ->results.at(0)
+                  .source_ref,
+              "brief:b1");
+    EXPECT_EQ(there.memory_document("main", "workspace_profile:agent_home:main", 7)->content,
+              "text");
+    const auto since = base::parse_time("2031-01-02T03:04:05Z").value();
+    EXPECT_EQ(there.search_records({.query = "火车", .agent = "main", .since = since})
+                  ->results.at(0)
+                  .agent_id,
+              "main");
+    EXPECT_THAT(service_.calls(),
+                ElementsAre("search_memory main a & b? 10 true",
+                            "memory_document main workspace_profile:agent_home:main 7",
+                            "search 火车 main 2031-01-02T03:04:05.000000Z 20"));
+}
+
 TEST_P(RemoteTest, AnswersReachTheCaller) {
     auto there = remote();
     service_.add_events("main", 1300);

@@ -11,12 +11,13 @@ inline constexpr std::array<std::string_view, 7> kWorkTools{
     "CompleteWorkItem", "CreateWorkItem", "GetWorkItem",   "ListWorkItems",
     "NotifyOperator",   "PickWorkItem",   "UpdateWorkItem"};
 
-inline constexpr std::array<std::string_view, 23> kOfferedTools{
-    "AgentGet",      "ApplyPatch",     "CompleteWorkItem", "CreateWorkItem",
-    "Enqueue",       "ExecCommand",    "ExecCommandBatch", "GetWorkItem",
-    "ListWorkItems", "NotifyOperator", "PickWorkItem",     "RunPlan",
-    "Sleep",         "SpawnAgent",     "TaskInput",        "TaskList",
-    "TaskOutput",    "TaskStatus",     "TaskStop",         "UpdateWorkItem",
-    "UseWorkspace",  "WebFetch",       "WebSearch"};
+inline constexpr std::array<std::string_view, 2> kMemoryTools{"MemoryGet", "MemorySearch"};
+
+inline constexpr std::array<std::string_view, 25> kOfferedTools{
+    "AgentGet",     "ApplyPatch",       "CompleteWorkItem", "CreateWorkItem", "Enqueue",
+    "ExecCommand",  "ExecCommandBatch", "GetWorkItem",      "ListWorkItems",  "MemoryGet",
+    "MemorySearch", "NotifyOperator",   "PickWorkItem",     "RunPlan",        "Sleep",
+    "SpawnAgent",   "TaskInput",        "TaskList",         "TaskOutput",     "TaskStatus",
+    "TaskStop",     "UpdateWorkItem",   "UseWorkspace",     "WebFetch",       "WebSearch"};
 
 }  // namespace test_support

@@ -34,6 +34,17 @@ public:
         return no();
     }
     Json activity() override { return no(); }
+    base::Result<domain::MemoryHits> search_memory(const std::string&,
+                                                   const domain::MemoryQuery&) override {
+        return no();
+    }
+    base::Result<domain::MemoryDocument> memory_document(const std::string&, const std::string&,
+                                                         std::int64_t) override {
+        return no();
+    }
+    base::Result<domain::RecordHits> search_records(const domain::RecordQuery&) override {
+        return no();
+    }
     base::Result<domain::Task> stop_task(const std::string&, const std::string&,
                                          const Caller&) override {
         return no();

@@ -26,6 +26,7 @@ constexpr std::array kErrorKinds{
     ErrorKind{"unknown_tool", "NOT_FOUND"},
     ErrorKind{"missing_file", "NOT_FOUND"},
     ErrorKind{"not_found", "NOT_FOUND"},
+    ErrorKind{"memory_source_not_found", "NOT_FOUND"},
     ErrorKind{"execution_root_violation", "POLICY_DENIED"},
     ErrorKind{"path_escape", "POLICY_DENIED"},
     ErrorKind{"unsupported_agent_profile_capability", "POLICY_DENIED"},

@@ -23,6 +23,7 @@
 #include "service/local/agents/work.h"
 #include "service/local/operators/operators.h"
 #include "service/local/runs.h"
+#include "service/local/search/searches.h"
 #include "service/local/webhooks/webhooks.h"
 #include "service/service.h"
 
@@ -105,6 +106,18 @@ public:
         return reads_.timers(agent, query);
     }
     base::Result<json::object> activity() override { return reads_.activity(); }
+    base::Result<domain::MemoryHits> search_memory(const std::string& agent,
+                                                   const domain::MemoryQuery& query) override {
+        return searches_.memory(agent, query);
+    }
+    base::Result<domain::MemoryDocument> memory_document(const std::string& agent,
+                                                         const std::string& source_ref,
+                                                         std::int64_t max_chars) override {
+        return searches_.document(agent, source_ref, max_chars);
+    }
+    base::Result<domain::RecordHits> search_records(const domain::RecordQuery& query) override {
+        return searches_.records(query);
+    }
     base::Status ready() override { return health_.check(); }
     // What a check of the database found; empty: it is sound. Any thread.
     void report_damage(std::string damage) { health_.report_damage(std::move(damage)); }
@@ -221,7 +234,9 @@ public:
         return control_.move_agent(agent, path, caller);
     }
     base::Status delete_agent(const std::string& agent, const Caller& caller) override {
-        return runs_.remove(agent, caller);
+        TRY(runs_.remove(agent, caller));
+        searches_.forget(agent);
+        return {};
     }
     base::Result<WorkItemsPage> work_items(const std::string& agent,
                                            const WorkItemsQuery& query) override {
@@ -326,6 +341,7 @@ private:
     scheduler::Scheduler scheduler_;
     supervision::ChildTasks child_tasks_;
     LocalReads reads_;
+    LocalSearches searches_;
     LocalControl control_;
     LocalSkills skills_;
     LocalWork work_;

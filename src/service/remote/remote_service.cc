@@ -337,6 +337,31 @@ base::Result<std::vector<json::object>> RemoteService::templates() {
     return decode_list<json::object>(TRY(client_.get("/templates")), "templates");
 }
 
+base::Result<domain::MemoryHits> RemoteService::search_memory(const std::string& agent,
+                                                              const domain::MemoryQuery& query) {
+    const auto path =
+        fmt::format("{}?query={}&limit={}&include_all_workspaces={}", agent_path(agent, "/memory"),
+                    base::percent_encoded(query.query), query.limit, query.include_all_workspaces);
+    return decode<domain::MemoryHits>(TRY(client_.get(path)), "memory");
+}
+
+base::Result<domain::MemoryDocument> RemoteService::memory_document(const std::string& agent,
+                                                                    const std::string& source_ref,
+                                                                    std::int64_t max_chars) {
+    const auto path =
+        fmt::format("{}?source_ref={}&max_chars={}", agent_path(agent, "/memory/document"),
+                    base::percent_encoded(source_ref), max_chars);
+    return decode<domain::MemoryDocument>(TRY(client_.get(path)), "memory document");
+}
+
+base::Result<domain::RecordHits> RemoteService::search_records(const domain::RecordQuery& query) {
+    std::string path =
+        fmt::format("/search?query={}&limit={}", base::percent_encoded(query.query), query.limit);
+    if (query.agent) path += "&agent=" + base::percent_encoded(*query.agent);
+    if (query.since) path += "&since=" + base::percent_encoded(base::to_text(*query.since));
+    return decode<domain::RecordHits>(TRY(client_.get(path)), "search");
+}
+
 base::Result<std::vector<json::object>> RemoteService::skills(const std::string& agent) {
     const auto answer = TRY(get_object(agent_path(agent, "/skills")));
     const auto* list = base::find(answer, "skills");

@@ -81,6 +81,12 @@ public:
     base::Status delete_agent(const std::string& agent, const Caller& caller) override;
     base::Result<std::vector<json::object>> templates() override;
     base::Result<std::vector<json::object>> skills(const std::string& agent) override;
+    base::Result<domain::MemoryHits> search_memory(const std::string& agent,
+                                                   const domain::MemoryQuery& query) override;
+    base::Result<domain::MemoryDocument> memory_document(const std::string& agent,
+                                                         const std::string& source_ref,
+                                                         std::int64_t max_chars) override;
+    base::Result<domain::RecordHits> search_records(const domain::RecordQuery& query) override;
     base::Result<json::object> skill(const std::string& agent, const std::string& name) override;
     base::Result<std::string> install_skill(const std::string& agent, const SkillInstall& request,
                                             const Caller& caller) override;

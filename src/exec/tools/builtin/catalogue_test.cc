@@ -31,9 +31,10 @@ concept HasReceipt = requires(T outcome) { outcome.receipt; };
 TEST_F(CatalogueTest, HoldsWhatTheProgramOffersAndNothingElse) {
     std::vector<std::string> names;
     for (const auto* spec : registry_.all()) names.push_back(spec->name);
-    // Not of this folder: exec/plan, exec/tools/web_tools, exec/tools/work_tools.
+    // Not of this folder: exec/plan, and the folders of web, work and memory tools.
     names.insert(names.end(), {"RunPlan", "WebFetch", "WebSearch"});
     names.insert(names.end(), test_support::kWorkTools.begin(), test_support::kWorkTools.end());
+    names.insert(names.end(), test_support::kMemoryTools.begin(), test_support::kMemoryTools.end());
     EXPECT_THAT(names, testing::UnorderedElementsAreArray(test_support::kOfferedTools));
 }
 

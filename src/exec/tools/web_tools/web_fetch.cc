@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "exec/tools/web_tools/external_content.h"
+#include "exec/results/external_content.h"
 #include "exec/tools/web_tools/host_rules.h"
 #include "exec/tools/web_tools/html/readable.h"
 #include "exec/tools/web_tools/web_tools.h"
@@ -79,7 +79,7 @@ public:
             TRY(add_text(out, extracted(type), policy, sink));
         } else {
             TRY(keep(out, "body", page_.body, sink));
-            out.text = external_content(
+            out.text = results::external_content(
                 fmt::format("(no text: {} bytes of {}, kept as an artifact)", page_.body.size(),
                             type.empty() ? "an unknown type" : type),
                 page_.final_url.text);
@@ -104,7 +104,7 @@ private:
         const auto chars = static_cast<std::size_t>(
             std::min(chars_max_, policy.output_tokens_max * kCharsPerToken));
         const auto shown = base::first_chars(text, chars);
-        out.text = external_content(shown, page_.final_url.text);
+        out.text = results::external_content(shown, page_.final_url.text);
         if (shown.size() == text.size()) return {};
         out.truncated = true;
         return keep(out, "text", text, sink);

@@ -4,7 +4,7 @@
 #include "base/os/lifetime.h"
 #include "base/plain_text.h"
 #include "base/text.h"
-#include "exec/tools/web_tools/external_content.h"
+#include "exec/results/external_content.h"
 #include "exec/tools/web_tools/search/choose.h"
 #include "exec/tools/web_tools/web_tools.h"
 
@@ -93,7 +93,7 @@ std::string render_search(const results::Envelope& envelope) {
                         base::string_at(hit, "url"), base::string_at(hit, "snippet"));
     if (list.empty()) return "No results.";
     return envelope.summary_text() + "\n" +
-           external_content(list, "search: " + base::string_at(result, "provider"));
+           results::external_content(list, "search: " + base::string_at(result, "provider"));
 }
 
 Attempt attempt_of(const config::WebProvider& provider) {

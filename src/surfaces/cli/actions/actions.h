@@ -39,6 +39,10 @@ Exit on(const WaitListCommand& command, const Context& context);
 Exit on(const TemplatesCommand& command, const Context& context);  // skills.cc
 Exit on(const SkillCommand& command, const Context& context);
 
+Exit on(const MemorySearchCommand& command, const Context& context);  // search.cc
+Exit on(const MemoryShowCommand& command, const Context& context);
+Exit on(const SearchCommand& command, const Context& context);
+
 inline std::string agent_of(const std::optional<std::string>& named, const Context& context) {
     return named.value_or(context.default_agent);
 }

@@ -210,6 +210,9 @@ bool works_without_runtime(const Command& command) {
         bool operator()(const WaitListCommand&) const { return true; }
         bool operator()(const TemplatesCommand&) const { return true; }
         bool operator()(const SkillCommand&) const { return true; }
+        bool operator()(const MemorySearchCommand&) const { return true; }
+        bool operator()(const MemoryShowCommand&) const { return true; }
+        bool operator()(const SearchCommand&) const { return true; }
         bool operator()(const LifecycleCommand& lifecycle) const {
             return lifecycle.action == service::LifecycleAction::Recover ||
                    lifecycle.action == service::LifecycleAction::RecoverDropMessage;
@@ -252,6 +255,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     add_control(app, invocation);
     add_work(app, invocation);
     add_skills(app, invocation);
+    add_searches(app, invocation);
     add_daemon(app, invocation);
     add_plans(app, invocation);
     add_settings(app, invocation);

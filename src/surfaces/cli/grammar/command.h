@@ -170,6 +170,26 @@ struct SkillCommand {
     std::optional<std::string> agent{};
     bool json{false};
 };
+struct MemorySearchCommand {
+    std::string text;
+    bool all_workspaces{false};
+    std::int64_t limit{10};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct MemoryShowCommand {
+    std::string source_ref;
+    std::int64_t max_chars{domain::kMemoryCharsMax};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
+struct SearchCommand {
+    std::string text;
+    std::string only_agent{};  // Empty: all agents.
+    std::string since{};       // A length of time or a time; empty: always.
+    std::int64_t limit{20};
+    bool json{false};
+};
 struct WaitListCommand {
     std::optional<std::string> agent{};
     bool json{false};
@@ -205,10 +225,11 @@ using Command =
     std::variant<RunCommand, StatusCommand, TranscriptCommand, TailCommand, EventsCommand,
                  AgentListCommand, AgentModelGetCommand, AgentModelSetCommand,
                  AgentModelClearCommand, PromptCommand, TaskCommand, TimerCommand, WorkCommand,
-                 TemplatesCommand, SkillCommand, WaitListCommand, LifecycleCommand, AbortCommand,
-                 AgentCreateCommand, AgentMoveCommand, AgentDeleteCommand, WorkspaceAttachCommand,
-                 WorkspaceExitCommand, WorkspaceDetachCommand, TriggerCommand, WebhookCommand,
-                 DebugPromptCommand, DebugLatencyCommand>;
+                 TemplatesCommand, SkillCommand, MemorySearchCommand, MemoryShowCommand,
+                 SearchCommand, WaitListCommand, LifecycleCommand, AbortCommand, AgentCreateCommand,
+                 AgentMoveCommand, AgentDeleteCommand, WorkspaceAttachCommand, WorkspaceExitCommand,
+                 WorkspaceDetachCommand, TriggerCommand, WebhookCommand, DebugPromptCommand,
+                 DebugLatencyCommand>;
 
 // Is the command safe on the store when no daemon runs? It only reads, or what it writes is one
 // commit that the next daemon uses.

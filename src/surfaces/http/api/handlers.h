@@ -56,6 +56,12 @@ Answer events(const Context&, const Request&);
 Answer event_stream(const Context&, const Request&);
 }  // namespace reads
 
+namespace searches {
+Answer memory(const Context&, const Request&);
+Answer document(const Context&, const Request&);
+Answer records(const Context&, const Request&);
+}  // namespace searches
+
 namespace deliveries {
 Answer enqueue(const Context&, const Request&);
 Answer webhook(const Context&, const Request&);

@@ -64,6 +64,20 @@ constexpr QueryDoc kWorkQuery[] = {
      R"({"enum":["all","open","runnable","blocked","waiting_for_operator","completed"],"default":"all"})"},
     {"after", "The 'next' of the page before.", R"({"type":"string"})"},
     {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":200,"default":50})"}};
+constexpr QueryDoc kMemoryQuery[] = {
+    {"query", "The words to find. Quotes and operators mean nothing.", R"({"type":"string"})"},
+    {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":50,"default":10})"},
+    {"include_all_workspaces", "Not only the workspace that the agent works in.",
+     R"({"type":"boolean","default":false})"}};
+constexpr QueryDoc kDocumentQuery[] = {
+    {"source_ref", "Of a hit.", R"({"type":"string"})"},
+    {"max_chars", "How much of the text.",
+     R"({"type":"integer","minimum":1,"maximum":50000,"default":12000})"}};
+constexpr QueryDoc kRecordsQuery[] = {
+    {"query", "The words to find. Quotes and operators mean nothing.", R"({"type":"string"})"},
+    {"agent", "Only records of this agent.", R"({"type":"string"})"},
+    {"since", "Only records since this time (RFC 3339).", R"({"type":"string"})"},
+    {"limit", "How many.", R"({"type":"integer","minimum":1,"maximum":200,"default":20})"}};
 constexpr QueryDoc kPageQuery[] = {
     {"after_seq", "Only events after this one.", R"({"type":"integer","minimum":0})"},
     {"before_seq", "Only events before this one.", R"({"type":"integer","minimum":0})"},
@@ -143,6 +157,12 @@ constexpr Route kRoutes[] = {
                    kTranscript, kHistoryQuery)),
     of_history(get("/transcript", "The same for the default agent.", reads::transcript, kTranscript,
                    kHistoryQuery)),
+    of_history(get(AGENT "/memory", "Searches what the agent noted, did and reported, best first.",
+                   searches::memory, answer_schema<domain::MemoryHits>, kMemoryQuery)),
+    of_history(get(AGENT "/memory/document", "The text behind a hit.", searches::document,
+                   answer_schema<domain::MemoryDocument>, kDocumentQuery)),
+    of_history(get("/search", "Searches transcripts, briefs and events of all agents, best first.",
+                   searches::records, answer_schema<domain::RecordHits>, kRecordsQuery)),
     get(AGENT "/tasks", "Active tasks, newest change first.", reads::tasks,
         answer_schema<std::vector<domain::Task>>, kLimit50),
     get(AGENT "/timers", "Timers, newest first.", reads::timers,

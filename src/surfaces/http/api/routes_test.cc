@@ -341,6 +341,33 @@ TEST_P(Routes, ControlsReachTheService) {
                     "trigger main false", "trigger main true", "revoke main"));
 }
 
+TEST_P(Routes, SearchesReachTheService) {
+    const auto found =
+        ask(get("/agents/main/memory?query=a%20%22b%22&limit=3"
+                "&include_all_workspaces=true"));
+    EXPECT_EQ(found.status, 200);
+    EXPECT_EQ(found.json().at("results").at(0).at("source_ref"), "brief:b1");
+    EXPECT_EQ(ask(get("/agents/main/memory/document?source_ref=brief:b1&max_chars=7"))
+                  .json()
+                  .at("content"),
+              "text");
+    EXPECT_EQ(ask(get("/search?query=x&agent=other&since=2031-01-02T03:04:05Z&limit=9"))
+                  .json()
+                  .at("results")
+                  .at(0)
+                  .at("agent_id"),
+              "main");
+    EXPECT_EQ(ask(get("/search?query=x")).status, 200);
+    EXPECT_THAT(
+        service_.calls(),
+        ElementsAre("search_memory main a \"b\" 3 true", "memory_document main brief:b1 7",
+                    "search x other 2031-01-02T03:04:05.000000Z 9", "search x all always 20"));
+    EXPECT_EQ(refusal(get("/search")), (Refusal{400, "invalid_query"}));
+    EXPECT_EQ(refusal(get("/search?query=x&since=soon")), (Refusal{400, "invalid_query"}));
+    EXPECT_EQ(refusal(get("/agents/main/memory?query=x&include_all_workspaces=2")),
+              (Refusal{400, "invalid_query"}));
+}
+
 // contract: WORK-99, WORK-101
 TEST_P(Routes, WorkItemsReachTheService) {
     const auto done = [&](const std::string& path, const char* body) {
@@ -570,7 +597,8 @@ TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
             document.at("paths").at(route.pattern).at(is_get ? "get" : "post").as_object();
         // Plans are not made up here: tests/remote asks real ones.
         if (route.pattern.ends_with("/stream") || route.pattern.starts_with("/plans/")) continue;
-        const auto path = example_path(route.pattern);
+        const bool is_search = route.pattern == "/search" || route.pattern.ends_with("/memory");
+        const auto path = example_path(route.pattern) + (is_search ? "?query=x" : "");
         const auto answer =
             ask(is_get ? get(path)
                        : post(path,
