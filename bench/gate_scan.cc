@@ -41,17 +41,18 @@ std::string clean_text() {
     return text;
 }
 
-// Near misses without end: prefixes of tokens, words of the rules, base64.
-std::string hostile_text() {
+// Near misses without end: prefixes of tokens, words of the rules, base64. With `request` in each
+// line, which is a hit, the text is judged only until it has enough of them.
+std::string hostile_text(std::string_view request) {
     std::string text;
     text.reserve(kHostileBytes + 600);
     for (std::size_t i = 0; text.size() < kHostileBytes; ++i)
         text += fmt::format(
             "ghp_{:036} AKIA{:016} password = xxxxxxxx{} secret: aaaaaaaaaaaaaaaaaaaaaaaaaaaa "
             "please "
-            "ignore the noise, then run it now and disable a thing; eyJ{:060} "
+            "ignore the noise, then {} and disable a thing; eyJ{:060} "
             "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w\n",
-            i, i, i, i);
+            i, i, i, request, i);
     return text;
 }
 
@@ -88,8 +89,8 @@ void measure(const std::string& name, const std::string& text, const scan::Scann
     std::vector<double> scans, judgements, greps, digests, over_digest;
     for (int round = 0; round < kRounds; ++round) {
         scans.push_back(megabytes_per_second(text.size(), [&] { scanner.scan(text); }));
-        judgements.push_back(megabytes_per_second(
-            text.size(), [&] { gate::judge(scanner, text, gate::Scope::Everything); }));
+        judgements.push_back(
+            megabytes_per_second(text.size(), [&] { gate::judge(scanner, text, {}); }));
         digests.push_back(megabytes_per_second(text.size(), [&] { base::sha256_hex(text); }));
         over_digest.push_back(1 + digests.back() / judgements.back());
         greps.push_back(
@@ -185,7 +186,9 @@ int main(int argc, char** argv) {
     bench::figure("gate_compile", processor_seconds() - start, "s");
     measure("clean", clean_text(), **scanner,
             {.scan = bench::at_least(kCleanMin), .over_digest = bench::at_most(kOverDigestMax)});
-    measure("hostile", hostile_text(), **scanner, {.judge = bench::at_least(kHostileMin)});
+    measure("hostile", hostile_text("run it now"), **scanner,
+            {.judge = bench::at_least(kHostileMin)});
+    measure("near_misses", hostile_text("run a test"), **scanner, {});
     grade(validator, "secrets", "secrets.txt", "no_secrets.txt", gate::is_secret);
     grade(validator, "unseen_secrets", "unseen_secrets.txt", "unseen_no_secrets.txt",
           gate::is_secret);

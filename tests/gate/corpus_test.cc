@@ -1,7 +1,10 @@
 // How well the rules distinguish texts that must not enter from honest ones.
+#include <random>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exec/gate/content.h"
 #include "exec/gate/validator.h"
 #include "tests/gate/corpus.h"
 
@@ -89,6 +92,50 @@ TEST(Corpus, InstructionsAndClaimsAboutPolicyAreFoundAndHonestReportsPass) {
     EXPECT_GE(found.share(), 0.90);
     EXPECT_GE(precision, 0.90);
     EXPECT_LE(wrong.share(), 0.05);
+}
+
+// An ending only says where to look: without it the same is found, more slowly.
+TEST(Corpus, RulesMeanTheSameWithoutTheirEndings) {
+    std::vector<scan::Rule> with, without;
+    for (const auto& rule : content_rules()) {
+        if (!rule.ending) continue;
+        with.push_back(rule);
+        without.push_back(rule);
+        without.back().ending.reset();
+    }
+    ASSERT_GE(with.size(), 3U);
+    const auto fast = scan::Scanner::make({.rules = with}).value();
+    const auto plain = scan::Scanner::make({.rules = without}).value();
+    std::vector<std::string> words;
+    std::size_t found = 0;
+    const auto compare = [&](const std::string& text) {
+        const auto expected = plain->scan(text);
+        found += expected.size();
+        EXPECT_EQ(fast->scan(text), expected) << text;
+    };
+    std::vector<std::string> texts = corpus("injection.txt");
+    std::ranges::move(corpus("honest.txt"), std::back_inserter(texts));
+    for (const auto& rule : with) {
+        std::ranges::copy(rule.good, std::back_inserter(texts));
+        std::ranges::copy(rule.bad, std::back_inserter(texts));
+    }
+    for (const auto& text : texts) {
+        compare(text);
+        compare(text + " " + text);
+        for (std::size_t at = 0; at < text.size();) {
+            const auto end = std::min(text.find(' ', at), text.size());
+            words.push_back(text.substr(at, end - at));
+            at = end + 1;
+        }
+    }
+    // Words of all of them, mixed: near misses of every kind.
+    std::mt19937 random(7);
+    for (int i = 0; i < 3000; ++i) {
+        std::string text;
+        for (int n = 0; n < 60; ++n) text += words[random() % words.size()] + " ";
+        compare(text);
+    }
+    EXPECT_GT(found, 50U);
 }
 
 }  // namespace

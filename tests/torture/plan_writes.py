@@ -31,6 +31,10 @@ def expected():
     return wanted
 
 
+def stored_runs(home):
+    return len(json.loads(home.run("plan", "list", "--json").stdout))
+
+
 def one_plan(home, vault, kills):
     """Runs the plan to its end through at most `kills` kills. Returns what is wrong, and the kills."""
     with open(f"{vault}/old.md", "w") as file:
@@ -41,12 +45,12 @@ def one_plan(home, vault, kills):
     items = json.dumps([str(n) for n in range(FILES)])
     words = ["plan", "run", f"{home.folder}/plan.json", "--vault", vault, "--param",
              f"items={items}", "--yes", "--json"]
+    runs = stored_runs(home)
     killed = 0
     while True:
         process = subprocess.Popen([home.program, *words], env=home.environment, cwd=home.work,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
-        words = ["plan", "resume", "last", "--json"]
         if killed < kills:
             time.sleep(random.uniform(0.05, 1.0))
             process.send_signal(signal.SIGKILL)
@@ -54,6 +58,9 @@ def one_plan(home, vault, kills):
         if process.returncode != -signal.SIGKILL:
             break
         killed += 1
+        # A process that died before it had stored the run left nothing to resume.
+        if words[1] == "run" and stored_runs(home) > runs:
+            words = ["plan", "resume", "last", "--json"]
     wrong = []
     # A kill after the last commit leaves a run that has succeeded; the vault is judged all the same.
     if process.returncode and b"has succeeded" not in errors:

@@ -39,6 +39,9 @@ base::Status check_rule(const Rule& rule) {
         has_value == (rule.keywords.empty() && rule.prefixes.empty()))
         return fail(ErrorCode::InvalidInput,
                     "rule {} needs either a pattern, or keywords and a value", rule.id);
+    if ((rule.ending || rule.core) && (!rule.pattern || (rule.ending && rule.core)))
+        return fail(ErrorCode::InvalidInput,
+                    "rule {} may have an ending or a core, and only with a pattern", rule.id);
     if (rule.check && !find_check(*rule.check))
         return fail(ErrorCode::InvalidInput, "rule {} names a check '{}' that there is none of",
                     rule.id, *rule.check);
@@ -74,13 +77,24 @@ std::string literal(std::string_view text) {
     return out;
 }
 
-std::string expression(const Rule& rule) {
-    if (rule.pattern) return *rule.pattern;
+bool is_looked_around(const Rule& rule) {
+    return rule.core || !rule.keywords.empty() || !rule.prefixes.empty();
+}
+
+Sought sought(const Rule& rule) {
+    Sought made{.name = "rule " + rule.id,
+                .wanted = is_looked_around(rule) ? Wanted::End : Wanted::Bounds};
+    if (rule.pattern) {
+        made.expression = *rule.pattern;
+        made.ending = rule.core ? rule.core : rule.ending;
+        return made;
+    }
     const bool has_prefixes = !rule.prefixes.empty();
     std::string names;
     for (const auto& word : has_prefixes ? rule.prefixes : rule.keywords)
         names += (names.empty() ? "" : "|") + literal(word);
-    return fmt::format("(?{}:{})", has_prefixes ? "" : "i", names);
+    made.expression = fmt::format("(?{}:{})", has_prefixes ? "" : "i", names);
+    return made;
 }
 
 std::string example(std::string_view text) {

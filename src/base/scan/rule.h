@@ -8,20 +8,30 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/scan/engine/matcher.h"
 #include "base/typed.h"
 
 namespace scan {
+
+// Bytes on each side of the end of a core within which its pattern matches.
+inline constexpr std::size_t kCoreReach = 128;
 
 // Either a `pattern`, whose first group is the value, or `keywords` with the shape of a `value`
 // that is given to a name holding one of them, in any syntax that assign/assigned.h reads:
 // KEYWORD_TOKEN=value, "keyword": "value"; or `prefixes` of a token with that shape. With `by_name`
 // name and value are judged together. Patterns are what Vectorscan and RE2 both read, over bytes,
 // and match at most kMatchBytesMax.
+//
+// A few patterns cost Vectorscan more than all others together. These say what each match has in it
+// that is cheap to find, its `ending` or a `core` of it; the pattern is tried there only. It means
+// the same with and without them.
 struct Rule {
     std::string id;
     std::string description;
     std::string family{"secret"};
     std::optional<std::string> pattern{};
+    std::optional<std::string> ending{};
+    std::optional<std::string> core{};  // Of a pattern that matches at most kCoreReach bytes.
     std::vector<std::string> keywords{};
     std::vector<std::string> prefixes{};  // Of tokens that have the shape of `value`.
     std::optional<std::string> value{};
@@ -34,8 +44,8 @@ struct Rule {
     std::vector<std::string> bad{};      // Texts in which it finds nothing.
 };
 BOOST_DESCRIBE_STRUCT(Rule, (),
-                      (id, description, family, pattern, keywords, prefixes, value, by_name, yields,
-                       until, entropy, check, good, bad))
+                      (id, description, family, pattern, ending, core, keywords, prefixes, value,
+                       by_name, yields, until, entropy, check, good, bad))
 constexpr auto describe_fields(const Rule*) {
     return std::to_array<base::FieldDoc>({{.field = "family", .has_default = true},
                                           {.field = "keywords", .has_default = true},
@@ -56,8 +66,11 @@ std::span<const Rule> secret_rules();
 // The engine of just these, built with the program: for ScannerOptions::prepared.
 std::string_view prepared_secret_rules();
 
-// The whole expression of a rule. That of keywords finds where one ends.
-std::string expression(const Rule& rule);
+// What the engines look for. That of keywords and cores is where one ends.
+Sought sought(const Rule& rule);
+
+// Whether what is found by its expression is only where to look for a value.
+bool is_looked_around(const Rule& rule);
 
 // `text` so that an expression matches just it.
 std::string literal(std::string_view text);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/scan/engine/engine.h"
 #include "base/scan/scanner.h"
 
 namespace scan {
@@ -62,6 +63,49 @@ TEST(Rules, FindTheirExamplesInsideOtherText) {
     }
 }
 
+// The first lines of listings end in such words as well; a rule must say what follows.
+// contract: GATE-10
+TEST(Rules, FindATokenThatLineEndsCutIntoParts) {
+    const std::string token = "gh" + std::string("p_PkH0DCuGCOFpwK1k89WROTsqYkK2GSRpMm7W");
+    for (const std::string between : {"\n", "\r\n", "\n    "})
+        for (std::size_t cut = 8; cut + 4 <= token.size(); ++cut) {
+            const std::string in_parts = token.substr(0, cut) + between + token.substr(cut);
+            const std::string text = "token: " + in_parts + "\nand more";
+            const auto found = all_rules().scan(text);
+            ASSERT_EQ(found.size(), 1U) << text;
+            EXPECT_EQ(text.substr(found[0].begin, found[0].end - found[0].begin), in_parts);
+        }
+    for (const std::string text :
+         {"ghp_\nPkH0DCuGCOFpwK1k89WROTsqYkK2GSRpMm7", "test_a1\n3f2b9c8e7d6a5f4e3d2c1b0a9f8e7d6c",
+          "sk-PkH0DCuGCO\n\nFpwK1k89WROTsqYkK2GSRpMm7W", "key-1\nk8sWROTsqYkK2GSRpMm7WUtq8"})
+        EXPECT_TRUE(all_rules().scan(text).empty()) << text;
+}
+
+// A pattern and what of it is searched for first say the same.
+TEST(Rules, MeanTheSameWithoutTheirCores) {
+    std::vector<Rule> with, without;
+    std::string texts;
+    for (const auto& rule : secret_rules()) {
+        if (!rule.core) continue;
+        with.push_back(rule);
+        without.push_back(rule);
+        without.back().core.reset();
+        const auto engine = build_engine({sought(without.back())}, Platform::Native);
+        ASSERT_TRUE(engine);
+        EXPECT_LT(engine->widths[0], kCoreReach) << rule.id;
+        for (const auto* examples : {&rule.good, &rule.bad})
+            for (const auto& text : *examples)
+                for (const std::string around : {" ", "\n", "/", "x", ".", "\"", "-"})
+                    texts += around + example(text) + around;
+    }
+    ASSERT_FALSE(with.empty());
+    const auto fast = Scanner::make({.rules = with}).value();
+    const auto plain = Scanner::make({.rules = without}).value();
+    EXPECT_FALSE(plain->scan(texts).empty());
+    for (std::size_t cut = 0; cut < 200; ++cut)
+        EXPECT_EQ(fast->scan(texts.substr(cut)), plain->scan(texts.substr(cut)));
+}
+
 TEST(Rules, ThatCannotBeUsedAreRefusedByName) {
     const auto refused = [](std::string pattern) {
         Rule rule{.id = "mine", .description = "d", .pattern = std::move(pattern)};
@@ -81,6 +125,11 @@ TEST(Rules, OfANewFileAreCheckedWhenTheyAreRead) {
     EXPECT_THAT(
         parse_rules(R"([{"id":"x","description":"d","pattern":"a","check":"no"}])").error().message,
         HasSubstr("a check 'no'"));
+    EXPECT_THAT(
+        parse_rules(R"([{"id":"x","description":"d","keywords":["k"],"value":"v","core":"a"}])")
+            .error()
+            .message,
+        HasSubstr("only with a pattern"));
     EXPECT_THAT(
         parse_rules(R"([{"id":"x","description":"d","pattern":"a","entrpy":1}])").error().message,
         HasSubstr("entrpy"));

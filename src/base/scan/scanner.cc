@@ -17,11 +17,6 @@ constexpr std::size_t kClosingBytesMax = 64;  // No closing text of a rule is lo
 constexpr std::uint64_t kKeptForNames = 2 * kNameBytesMax;
 constexpr std::size_t kFedBytesMax = std::size_t{1} << 20;  // Of a stream, at a time.
 
-// Whether what its expression finds is only where to look for a value.
-bool is_of_keywords(const Rule& rule) {
-    return !rule.keywords.empty() || !rule.prefixes.empty();
-}
-
 bool is_token_char(char c) {
     return is_ascii_letter(c) || is_ascii_digit(c) || std::string_view("_.~+/-").contains(c);
 }
@@ -42,12 +37,25 @@ std::string_view token_at(std::string_view text, std::size_t prefix_end, const R
     return text.substr(begin, end - begin);
 }
 
+// What tells a value of the rule from others, for those that are looked around.
+// Behind the line end at `at` and the blanks that follow; `at` when there is none.
+std::size_t behind_line_end(std::string_view text, std::size_t at) {
+    constexpr std::size_t kIndentMax = 16;
+    const auto rest = text.substr(at);
+    std::size_t next = at + (rest.starts_with("\r\n") ? 2 : rest.starts_with('\n') ? 1 : 0);
+    if (next == at) return at;
+    const std::size_t limit = std::min(text.size(), next + kIndentMax);
+    while (next < limit && text[next] == ' ') ++next;
+    return next;
+}
+
 base::Result<std::unique_ptr<re2::RE2>> shape_of(const Rule& rule) {
-    if (!rule.value) return nullptr;
+    const auto& text = rule.core ? rule.pattern : rule.value;
+    if (!text) return nullptr;
     re2::RE2::Options options;
     options.set_encoding(re2::RE2::Options::EncodingLatin1);
     options.set_log_errors(false);
-    auto shape = std::make_unique<re2::RE2>(*rule.value, options);
+    auto shape = std::make_unique<re2::RE2>(*text, options);
     if (!shape->ok())
         return base::fail(base::ErrorCode::InvalidInput, "the value of rule {} cannot be used: {}",
                           rule.id, shape->error());
@@ -57,25 +65,21 @@ base::Result<std::unique_ptr<re2::RE2>> shape_of(const Rule& rule) {
 }  // namespace
 
 base::Result<std::shared_ptr<const Scanner>> Scanner::make(ScannerOptions options) {
-    std::vector<std::string> expressions, names;
-    std::vector<Wanted> wanted;
+    std::vector<Sought> by_rules, by_value;
     std::vector<std::unique_ptr<re2::RE2>> shapes;
     for (const auto& rule : options.rules) {
-        expressions.push_back(expression(rule));
-        names.push_back("rule " + rule.id);
-        wanted.push_back(is_of_keywords(rule) ? Wanted::End : Wanted::Bounds);
+        by_rules.push_back(sought(rule));
         shapes.push_back(TRY(shape_of(rule)));
     }
-    auto of_rules = TRY(Matcher::compile(expressions, names, options.prepared, std::move(wanted)));
-    std::vector<std::string> needles_of_known;
+    auto of_rules = TRY(Matcher::compile(std::move(by_rules), options.prepared));
     std::vector<std::size_t> follow;
     for (const auto& credential : options.known)
         for (auto& needle : needles(credential)) {
-            needles_of_known.push_back(std::move(needle.expression));
+            by_value.push_back(
+                {.name = "a known credential", .expression = std::move(needle.expression)});
             follow.push_back(needle.follow);
         }
-    auto of_known = TRY(Matcher::compile(
-        needles_of_known, std::vector<std::string>(follow.size(), "a known credential")));
+    auto of_known = TRY(Matcher::compile(std::move(by_value)));
     return std::shared_ptr<const Scanner>(new Scanner(std::move(options.rules), std::move(of_rules),
                                                       std::move(of_known), std::move(follow),
                                                       std::move(shapes)));
@@ -90,16 +94,38 @@ Scanner::Scanner(std::vector<Rule> rules, Matcher of_rules, Matcher of_known,
       follow_(std::move(follow)) {
     for (const auto& rule : rules_) {
         checks_.push_back(rule.check ? find_check(*rule.check) : nullptr);
-        has_keywords_ = has_keywords_ || is_of_keywords(rule);
+        has_keywords_ = has_keywords_ || is_looked_around(rule);
         if (rule.yields) yielding_.push_back(rule.id);
     }
 }
 
 Scanner::~Scanner() = default;
 
-std::optional<Finding> Scanner::judge_assigned(std::size_t rule, std::string_view text,
-                                               std::size_t keyword_end) const {
+std::optional<Finding> Scanner::judge_around_core(std::size_t rule, std::string_view text,
+                                                  std::size_t core_end) const {
+    const std::size_t from = core_end > kCoreReach ? core_end - kCoreReach : 0;
+    const std::string_view around = text.substr(from, core_end - from + kCoreReach);
+    const re2::RE2& pattern = *shapes_[rule];
+    re2::StringPiece groups[2];
+    const int wanted = pattern.NumberOfCapturingGroups() > 0 ? 2 : 1;
+    for (std::size_t at = 0; pattern.Match({around.data(), around.size()}, at, around.size(),
+                                           re2::RE2::UNANCHORED, groups, wanted);) {
+        const auto offset = [&](const re2::StringPiece& piece) {
+            return static_cast<std::size_t>(piece.data() - around.data());
+        };
+        at = offset(groups[0]) + groups[0].size();
+        if (from + at < core_end) continue;  // Another one before it, with a core of its own.
+        const auto& value = groups[wanted - 1];
+        const std::uint64_t begin = from + offset(value);
+        return judge_rule({rule, begin, begin + value.size(), {value.data(), value.size()}});
+    }
+    return std::nullopt;
+}
+
+std::optional<Finding> Scanner::judge_around(std::size_t rule, std::string_view text,
+                                             std::size_t keyword_end) const {
     const Rule& by = rules_[rule];
+    if (by.core) return judge_around_core(rule, text, keyword_end);
     std::optional<Finding> found;
     const auto judge = [&](const Assigned& assigned) {
         const auto value = assigned.value;
@@ -112,11 +138,53 @@ std::optional<Finding> Scanner::judge_assigned(std::size_t rule, std::string_vie
         found = judge_rule({rule, begin, begin + value.size(), value});
         return found.has_value();
     };
-    if (by.prefixes.empty())
+    if (by.prefixes.empty()) {
         visit_assigned(text, keyword_end, judge);
-    else if (const auto token = token_at(text, keyword_end, by); !token.empty())
-        judge({.name = {}, .value = token});
+        return found;
+    }
+    const auto token = token_at(text, keyword_end, by);
+    if (token.empty()) return std::nullopt;
+    // What is on its first line may be enough to be found by itself.
+    if (auto over_lines = judge_over_lines(text, token)) return over_lines;
+    judge({.name = {}, .value = token});
     return found;
+}
+
+std::optional<Finding> Scanner::judge_over_lines(std::string_view text,
+                                                 std::string_view first) const {
+    // Less than this of a token, on its first line or a later one, is a word.
+    constexpr std::size_t kPartBytesMin = 4;
+    constexpr std::size_t kTokenBytesMin = 20;
+    constexpr std::size_t kLinesMax = 4;
+    constexpr double kBitsMin = 3;
+    const auto begin = static_cast<std::size_t>(first.data() - text.data());
+    std::size_t end = begin + first.size();
+    std::string token(first);
+    for (std::size_t line = 1; line < kLinesMax; ++line) {
+        const std::size_t next = behind_line_end(text, end);
+        std::size_t part_end = next;
+        while (part_end < text.size() && part_end - next < kAssignedBytesMax &&
+               is_token_char(text[part_end]))
+            ++part_end;
+        const std::size_t part = part_end - next;
+        if (next == end || part < kPartBytesMin || part_end - begin > kAssignedBytesMax) break;
+        token += text.substr(next, part);
+        end = part_end;
+        if (token.size() < kTokenBytesMin || entropy(token) < kBitsMin) continue;
+        std::optional<Finding> found;
+        of_rules_.find(token, [&](const Match& match) {
+            const Rule& rule = rules_[match.expression];
+            const bool is_whole = match.begin < first.size() && match.end > token.size() - part;
+            if (!found && is_whole && rule.family == "secret" && !rule.yields &&
+                !is_looked_around(rule))
+                found = judge_rule(match);
+        });
+        if (!found) continue;
+        found->begin += begin;
+        found->end = end - (token.size() - found->end);
+        return found;
+    }
+    return std::nullopt;
 }
 
 std::optional<Finding> Scanner::judge_rule(const Match& match) const {
@@ -156,8 +224,8 @@ void Scanner::drop_yielding(std::vector<Finding>& found) const {
 std::vector<Finding> Scanner::scan(std::string_view text) const {
     std::vector<Finding> found;
     of_rules_.find(text, [&](const Match& match) {
-        if (is_of_keywords(rules_[match.expression])) {
-            if (auto finding = judge_assigned(match.expression, text, match.end))
+        if (is_looked_around(rules_[match.expression])) {
+            if (auto finding = judge_around(match.expression, text, match.end))
                 found.push_back(*finding);
             return;
         }
@@ -197,7 +265,7 @@ Scanner::Stream::Stream(const Scanner& scanner)
     : scanner_(scanner),
       rules_stream_(scanner.of_rules_,
                     [this](const Match& match) {
-                        if (is_of_keywords(scanner_.rules_[match.expression])) {
+                        if (is_looked_around(scanner_.rules_[match.expression])) {
                             keywords_.push_back({match.expression, match.end});
                             return;
                         }
@@ -235,7 +303,7 @@ void Scanner::Stream::read_assigned(bool at_end) {
     for (; done < keywords_.size(); ++done) {
         const auto [rule, end] = keywords_[done];
         if (!at_end && end + kAssignedBytesMax > offset_) break;
-        auto finding = scanner_.judge_assigned(rule, recent_, end - first);
+        auto finding = scanner_.judge_around(rule, recent_, end - first);
         if (!finding) continue;
         finding->begin += first;
         finding->end += first;

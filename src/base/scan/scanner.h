@@ -99,16 +99,22 @@ private:
     Scanner(std::vector<Rule> rules, Matcher of_rules, Matcher of_known,
             std::vector<std::size_t> follow, std::vector<std::unique_ptr<re2::RE2>> shapes);
     std::optional<Finding> judge_rule(const Match& match) const;
-    // The value of the name with the keyword that ends at `keyword_end` of `text`.
-    std::optional<Finding> judge_assigned(std::size_t rule, std::string_view text,
-                                          std::size_t keyword_end) const;
+    // The value of the name with the keyword, or around the prefix or the core, that ends at
+    // `keyword_end` of `text`.
+    std::optional<Finding> judge_around(std::size_t rule, std::string_view text,
+                                        std::size_t keyword_end) const;
+    std::optional<Finding> judge_around_core(std::size_t rule, std::string_view text,
+                                             std::size_t core_end) const;
+    // A token that line ends cut into parts, of which `first` is the one on its first line. Only
+    // what a rule describes exactly counts: any two words make one that looks random.
+    std::optional<Finding> judge_over_lines(std::string_view text, std::string_view first) const;
     Finding judge_known(const Match& match) const;
 
     std::vector<Rule> rules_;
     bool has_keywords_{false};
     std::vector<std::string_view> yielding_;  // Ids of the rules that yield.
     std::vector<Check> checks_;
-    std::vector<std::unique_ptr<re2::RE2>> shapes_;  // By rule; null unless it has a value.
+    std::vector<std::unique_ptr<re2::RE2>> shapes_;  // By rule; null without a value or core.
     Matcher of_rules_;
     Matcher of_known_;
     std::vector<std::size_t> follow_;  // How many bytes of each needle come behind its match.

@@ -3,7 +3,9 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "base/text.h"
@@ -169,56 +171,171 @@ bool is_reported(std::string_view text, std::size_t begin, std::size_t end) {
 
 namespace {
 
-// Secrets that are split over lines or literals. A finding within one part is reported already.
-void find_across_joints(const scan::Scanner& scanner, std::string_view text,
-                        std::vector<Hit>& hits) {
-    const Joined joined(text);
-    if (!joined.has_joints()) return;
-    for (const auto& finding : scanner.scan(joined.text())) {
-        if (finding.family != "secret" || !joined.spans_joint(finding.begin, finding.end)) continue;
-        const auto [begin, end] = joined.original(finding.begin, finding.end);
-        const bool is_reported = std::ranges::any_of(hits, [&](const Hit& hit) {
-            return hit.finding.family == "secret" && hit.finding.begin < end &&
-                   begin < hit.finding.end;
-        });
-        if (!is_reported)
-            hits.push_back({{finding.rule, finding.family, begin, end},
-                            "in parts that belong together: " + message_of(finding.rule)});
+// Where hits of one name are. They are added in the order of their beginnings.
+class Spans {
+public:
+    void add(std::string_view name, std::uint64_t begin, std::uint64_t end) {
+        auto& list = spans_[name];
+        // Each end is that of the furthest up to there, so that one search finds every overlap.
+        list.emplace_back(begin, std::max(end, list.empty() ? 0 : list.back().second));
     }
-}
+    bool overlap(std::string_view name, std::uint64_t begin, std::uint64_t end) const {
+        const auto found = spans_.find(name);
+        if (found == spans_.end()) return false;
+        const auto& list = found->second;
+        const auto next = std::ranges::lower_bound(list, end, {},
+                                                   &std::pair<std::uint64_t, std::uint64_t>::first);
+        return next != list.begin() && std::prev(next)->second > begin;
+    }
+
+private:
+    std::map<std::string_view, std::vector<std::pair<std::uint64_t, std::uint64_t>>> spans_;
+};
+
+// What was behind encodings, to be scanned in one go: most of it is a few words.
+class DecodedTexts {
+public:
+    void add(std::string_view decoded, std::size_t begin, std::size_t end) {
+        parts_.push_back({all_.size(), all_.size() + decoded.size(), begin, end});
+        all_ += decoded;
+        all_ += kBetween;
+    }
+
+    // Visits each finding with the place of the run that it was found behind.
+    template <class Visit>
+    void scan(const scan::Scanner& scanner, const Visit& visit) const {
+        for (const auto& finding : scanner.scan(all_)) {
+            const auto last =
+                std::prev(std::ranges::upper_bound(parts_, finding.end - 1, {}, &Part::from));
+            const auto first =
+                std::prev(std::ranges::upper_bound(parts_, finding.begin, {}, &Part::from));
+            if (first == last && finding.end <= first->to) {
+                visit(finding, first->begin, first->end);
+                continue;
+            }
+            // It goes from one text into the next, which are not next to each other.
+            for (auto part = first; part <= last; ++part)
+                for (const auto& own : scanner.scan(all_.substr(part->from, part->to - part->from)))
+                    if (own.rule == finding.rule) visit(own, part->begin, part->end);
+        }
+    }
+
+private:
+    static constexpr std::string_view kBetween = "\n\x01\n";
+    struct Part {
+        std::size_t from, to;    // In all_.
+        std::size_t begin, end;  // The run in the text that is judged.
+    };
+    std::string all_;
+    std::vector<Part> parts_;
+};
+
+class Judge {
+public:
+    Judge(const scan::Scanner& scanner, std::string_view text, const Reading& reading)
+        : scanner_(scanner), text_(text), reading_(reading) {}
+
+    std::vector<Hit> hits() {
+        for (const auto& finding : scanner_.scan(text_)) {
+            if (!counts(finding)) continue;
+            hits_.push_back({finding, message_of(finding.rule)});
+            by_rule_.add(finding.rule, finding.begin, finding.end);
+            by_family_.add(finding.family, finding.begin, finding.end);
+        }
+        find_across_joints();
+        find_behind_encodings();
+        return std::move(hits_);
+    }
+
+private:
+    bool counts(const scan::Finding& finding) const {
+        if (finding.family == "secret") return true;
+        if (reading_.scope == Scope::Secrets || hits_.size() >= kHitsMax ||
+            is_in_command(finding.begin))
+            return false;
+        const bool may_be_reported = finding.family == "instruction" || finding.family == "policy";
+        return !may_be_reported || !(is_reported(text_, finding.begin, finding.end) ||
+                                     is_manual(finding.rule, text_, finding.end) ||
+                                     is_of_history(finding.family, text_, finding.begin));
+    }
+
+    bool is_in_command(std::uint64_t at) const {
+        return at >= reading_.command_begin && at < reading_.command_end;
+    }
+
+    // Secrets that are split over lines or literals. A finding within one part is reported already.
+    void find_across_joints() {
+        const Joined joined(text_);
+        if (!joined.has_joints()) return;
+        for (const auto& finding : scanner_.scan(joined.text())) {
+            if (finding.family != "secret" || !joined.spans_joint(finding.begin, finding.end))
+                continue;
+            const auto [begin, end] = joined.original(finding.begin, finding.end);
+            if (!by_family_.overlap("secret", begin, end))
+                hits_.push_back({{finding.rule, finding.family, begin, end},
+                                 "in parts that belong together: " + message_of(finding.rule)});
+        }
+    }
+
+    void find_behind_encodings() {
+        DecodedTexts texts;
+        const auto payloads =
+            find_payloads(text_, [&](std::string_view decoded, std::size_t begin, std::size_t end) {
+                texts.add(decoded, begin, end);
+            });
+        std::set<std::tuple<std::size_t, std::string_view>> seen;  // Encodings may be in encodings.
+        texts.scan(scanner_, [&](const scan::Finding& found, std::size_t begin, std::size_t end) {
+            const bool is_secret = found.family == "secret";
+            if (!is_secret && (reading_.scope == Scope::Secrets || is_in_command(begin))) return;
+            // A known credential is also found in its encoded form.
+            if (by_rule_.overlap(found.rule, begin, end) || !seen.emplace(begin, found.rule).second)
+                return;
+            hits_.push_back({{found.rule, found.family, begin, end},
+                             "behind an encoding: " + message_of(found.rule)});
+        });
+        if (reading_.scope == Scope::Secrets) return;
+        for (const auto& payload : payloads)
+            if (!is_in_command(payload.begin))
+                hits_.push_back({{payload.rule, "payload", payload.begin, payload.end},
+                                 fmt::format("{} is embedded in the text", payload.description)});
+    }
+
+    const scan::Scanner& scanner_;
+    std::string_view text_;
+    const Reading& reading_;
+    std::vector<Hit> hits_;
+    Spans by_rule_, by_family_;
+};
+
+// Windows overlap by two of these: a hit is in the middle of one of them, with its surroundings.
+constexpr std::size_t kWindowMargin = scan::kMatchBytesMax + 2 * kSentenceBytesMax;
+// The first is small, because hostile text often needs no second.
+constexpr std::size_t kWindowBytesMin = std::size_t{256} << 10;
+constexpr std::size_t kWindowBytesMax = std::size_t{1} << 20;  // It stays in the cache.
 
 }  // namespace
 
-std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scope scope) {
+std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text,
+                       const Reading& reading) {
     std::vector<Hit> hits;
-    for (const auto& finding : scanner.scan(text)) {
-        if (scope == Scope::Secrets && finding.family != "secret") continue;
-        const bool may_be_reported = finding.family == "instruction" || finding.family == "policy";
-        if (may_be_reported && (is_reported(text, finding.begin, finding.end) ||
-                                is_manual(finding.rule, text, finding.end) ||
-                                is_of_history(finding.family, text, finding.begin)))
-            continue;
-        hits.push_back({finding, message_of(finding.rule)});
+    std::size_t begin = 0, size = kWindowBytesMin;
+    const auto within = [&](std::size_t at) { return at > begin ? at - begin : 0; };
+    for (bool at_end = false; !at_end && hits.size() < kHitsMax;) {
+        at_end = text.size() - begin <= size;
+        const auto window = text.substr(begin, size);
+        const Reading here{reading.scope, within(reading.command_begin),
+                           within(reading.command_end)};
+        for (auto& hit : Judge(scanner, window, here).hits()) {
+            const bool is_before = begin > 0 && hit.finding.begin < kWindowMargin;
+            const bool is_behind = !at_end && hit.finding.begin >= size - kWindowMargin;
+            if (is_before || is_behind) continue;
+            hit.finding.begin += begin;
+            hit.finding.end += begin;
+            hits.push_back(std::move(hit));
+        }
+        begin += size - 2 * kWindowMargin;
+        size = std::min(2 * size, kWindowBytesMax);
     }
-    find_across_joints(scanner, text, hits);
-    const auto payloads =
-        find_payloads(text, [&](std::string_view decoded, std::size_t begin, std::size_t end) {
-            for (const auto& finding : scanner.scan(decoded)) {
-                if (scope == Scope::Secrets && finding.family != "secret") continue;
-                const scan::Finding here{finding.rule, finding.family, begin, end};
-                // A known credential is also found in its encoded form.
-                if (std::ranges::any_of(hits, [&](const Hit& hit) {
-                        return hit.finding.rule == here.rule && hit.finding.begin < here.end &&
-                               here.begin < hit.finding.end;
-                    }))
-                    continue;
-                hits.push_back({here, "behind an encoding: " + message_of(finding.rule)});
-            }
-        });
-    if (scope == Scope::Everything)
-        for (const auto& payload : payloads)
-            hits.push_back({{payload.rule, "payload", payload.begin, payload.end},
-                            fmt::format("{} is embedded in the text", payload.description)});
     // In the order of the text: an excerpt removes them one after the other.
     std::ranges::sort(hits, {}, [](const Hit& hit) {
         return std::tuple(hit.finding.begin, hit.finding.end, hit.finding.rule);

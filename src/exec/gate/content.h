@@ -32,8 +32,19 @@ enum class Scope {
     Secrets,  // For artifacts: what they hold is not read as words of the result.
 };
 
-// Every hit in `text`, with encoded parts looked into.
-std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, Scope scope);
+struct Reading {
+    Scope scope{Scope::Everything};
+    // A command is quoted as what ran. Of what is in it only secrets count.
+    std::size_t command_begin{0};
+    std::size_t command_end{0};
+};
+
+// With so many hits the text is judged no further: it will not be accepted.
+inline constexpr std::size_t kHitsMax = 128;
+
+// The hits in `text`, in its order, with encoded parts looked into: all of them, or the first
+// kHitsMax and some more.
+std::vector<Hit> judge(const scan::Scanner& scanner, std::string_view text, const Reading& reading);
 
 // The surroundings of a hit on its line, with all that was found taken out.
 std::string excerpt(std::string_view text, const scan::Finding& finding,

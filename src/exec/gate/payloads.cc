@@ -1,6 +1,8 @@
 #include "exec/gate/payloads.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "base/scan/engine/encodings.h"
 #include "exec/gate/unpack.h"
@@ -12,6 +14,8 @@ constexpr std::string_view kProgram = "encoded_program";
 constexpr std::string_view kScript = "encoded_script";
 constexpr std::string_view kArchive = "encoded_archive";
 constexpr std::size_t kKindBytes = 512;  // They tell what a file is.
+// They tell what it may be; a string of so many needs no memory of its own.
+constexpr std::size_t kFirstBytes = 15;
 
 std::string_view bytes(const char* text, std::size_t size) {
     return {text, size};
@@ -40,11 +44,67 @@ bool is_mach_o(std::string_view text) {
            magic == bytes("\xfe\xed\xfa\xcf", 4) || magic == bytes("\xfe\xed\xfa\xce", 4);
 }
 
+// Tar files are known by what is in front of this byte, all others by their first bytes.
+constexpr std::size_t kTarBytes = 263;
+
+// Of files that file_kind() and is_gzip() know.
+bool has_known_first_byte(std::string_view text) {
+    constexpr char kFirsts[] = "\x7f\xca\xcf\xce\xfe\xfd\x1f\x28\0#!MPB7Rx";
+    return !text.empty() && bytes(kFirsts, sizeof kFirsts - 1).contains(text.front());
+}
+
 // A run of digits of one encoding, over line ends when its lines are long.
 struct Run {
     std::size_t begin{0};
     std::size_t end{0};
 };
+
+constexpr auto kIsDigit = [] {
+    std::array<bool, 256> table{};
+    for (const std::string_view digits :
+         {"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "+/-_"})
+        for (const char c : digits) table[static_cast<unsigned char>(c)] = true;
+    return table;
+}();
+bool is_digit(char c) {
+    return kIsDigit[static_cast<unsigned char>(c)];
+}
+
+// Wherever a run of kRunBytesMin digits begins, it covers two whole words next to each other.
+constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
+static_assert(kRunBytesMin >= 3 * kWordBytes);
+
+// False for most words of a text, because there is a blank, a quote, a colon or a letter beyond
+// ASCII among their bytes. All eight are compared at once, by the highest bit of each: a sum has it
+// where the byte is at least the one that it is compared with.
+bool may_be_digits(std::string_view text, std::size_t at) {
+    constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101, kHigh = 0x80 * kOnes;
+    const auto at_least = [](std::uint64_t word, char c) {
+        return word + (0x80 - static_cast<std::uint64_t>(c)) * kOnes;
+    };
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, kWordBytes);
+    const std::uint64_t low = word & ~kHigh;
+    const std::uint64_t is_between = at_least(low, ':') & ~at_least(low, 'A');
+    return ((word | is_between | ~at_least(low, '+')) & kHigh) == 0;
+}
+
+// The first place from `at` on, a multiple of a word, where two words are all digits; the end of
+// the text without one.
+std::size_t next_digits(std::string_view text, std::size_t at) {
+    at = (at + kWordBytes - 1) / kWordBytes * kWordBytes;
+    while (at + 2 * kWordBytes <= text.size()) {
+        if (!may_be_digits(text, at + kWordBytes)) {
+            at += 2 * kWordBytes;
+            continue;
+        }
+        if (may_be_digits(text, at) &&
+            std::ranges::all_of(text.substr(at, 2 * kWordBytes), is_digit))
+            return at;
+        at += kWordBytes;
+    }
+    return text.size();
+}
 
 constexpr std::size_t kWrappedLineMin = 32;
 
@@ -63,14 +123,13 @@ std::size_t behind_line_end(std::string_view text, std::size_t at) {
 
 Run run_around(std::string_view text, std::size_t at, std::size_t floor) {
     Run run{at, at};
-    while (run.begin > floor && scan::is_base64_digit(text[run.begin - 1])) --run.begin;
+    while (run.begin > floor && is_digit(text[run.begin - 1])) --run.begin;
     std::size_t line = run.begin;
     while (true) {
-        while (run.end < text.size() && scan::is_base64_digit(text[run.end])) ++run.end;
+        while (run.end < text.size() && is_digit(text[run.end])) ++run.end;
         if (run.end - line < kWrappedLineMin) return run;
         const std::size_t next = behind_line_end(text, run.end);
-        if (next == run.end || next >= text.size() || !scan::is_base64_digit(text[next]))
-            return run;
+        if (next == run.end || next >= text.size() || !is_digit(text[next])) return run;
         line = run.end = next;
     }
 }
@@ -143,17 +202,15 @@ public:
         }
     }
 
-    // Every run of kRunBytesMin covers one of the checked bytes.
     void check_text(std::string_view text, std::string_view via, int depth, const Run* outer) {
         std::size_t floor = 0;
-        for (std::size_t at = kRunBytesMin - 1; at < text.size(); at += kRunBytesMin) {
-            if (at < floor || !scan::is_base64_digit(text[at])) continue;
+        for (std::size_t at = next_digits(text, 0); at < text.size();
+             at = next_digits(text, floor)) {
             const Run run = run_around(text, at, floor);
             floor = run.end;
             if (run.end - run.begin >= kRunBytesMin)
                 check_run(text.substr(run.begin, run.end - run.begin), outer ? *outer : run, via,
                           depth);
-            if (run.end > at) at = std::max(at, run.end - run.end % kRunBytesMin - 1);
         }
     }
 
@@ -169,11 +226,16 @@ private:
         if (std::ranges::all_of(head, is_base32_digit) &&
             judge(decode_base32(head, kDecodedBytesMax), place, name(via, "base32"), depth))
             return;
-        if (may_be_something(scan::decode_base64(head.substr(0, 2 * kKindBytes), kKindBytes)) &&
+        const std::string first = scan::decode_base64(head, kFirstBytes);
+        if ((is_readable(first) || may_begin_file(first, head.size()) ||
+             may_be_utf16(first, head)) &&
+            may_be_something(scan::decode_base64(head.substr(0, 2 * kKindBytes), kKindBytes)) &&
             judge(scan::decode_base64(head, kDecodedBytesMax), place, name(via, "base64"), depth))
             return;
         // Letters glued to the front of a run shift its groups. What it is shows at its beginning.
         for (std::size_t shift = 1; shift < 4; ++shift) {
+            if (!may_begin_file(scan::decode_base64(head.substr(shift), kFirstBytes), head.size()))
+                continue;
             const std::string start = scan::decode_base64(head.substr(shift), kKindBytes);
             if (file_kind(start).rule.empty() && !is_gzip(start)) continue;
             if (judge(scan::decode_base64(head.substr(shift), kDecodedBytesMax), place,
@@ -188,6 +250,11 @@ private:
         constexpr std::size_t kReversedMin = 32;
         if (head.size() < kReversedMin || head.size() >= 2 * kDecodedBytesMax) return;
         const auto last = head.substr(head.size() - kReversedMin);
+        std::array<char, kFirstBytes> turned_end{};
+        std::ranges::copy(last.rbegin(), last.rbegin() + kFirstBytes, turned_end.begin());
+        const std::string first =
+            scan::decode_base64({turned_end.data(), turned_end.size()}, kFirstBytes);
+        if (!is_readable(first) && !has_known_first_byte(first)) return;
         const std::string start =
             scan::decode_base64(std::string(last.rbegin(), last.rend()), kReversedMin);
         if (!is_readable(start) && file_kind(start).rule.empty()) return;
@@ -196,7 +263,21 @@ private:
               name(via, "base64, turned around"), depth);
     }
 
-    // By the first bytes of what was decoded, so that the rest is decoded for little else.
+    // Most runs are nothing that can be decoded, and their first bytes say so. What is long may be
+    // a tar file, which has a name first.
+    static bool may_begin_file(std::string_view first, std::size_t encoded_bytes) {
+        return encoded_bytes >= kTarBytes || has_known_first_byte(first);
+    }
+
+    // Two of three zero bytes make a digit A, and is_utf16() wants seven of them in twenty bytes.
+    static bool may_be_utf16(std::string_view first, std::string_view encoded) {
+        constexpr std::ptrdiff_t kDigitsForOne = 16;
+        const auto sample = encoded.substr(0, kKindBytes * 4 / 3);
+        return first.starts_with("\xff\xfe") || first.starts_with("\xfe\xff") ||
+               std::ranges::count(sample, 'A') * kDigitsForOne >= std::ssize(sample);
+    }
+
+    // By some more of them, so that the rest is decoded for little else.
     static bool may_be_something(std::string_view start) {
         return is_readable(start) || !file_kind(start).rule.empty() || is_gzip(start) ||
                is_zip(start) || is_utf16(start);
@@ -237,6 +318,7 @@ private:
 }  // namespace
 
 FileKind file_kind(std::string_view text) {
+    if (text.size() < kTarBytes && !has_known_first_byte(text)) return {};
     if (text.starts_with("\x7f"
                          "ELF"))
         return {kProgram, "an ELF program"};
@@ -254,7 +336,7 @@ FileKind file_kind(std::string_view text) {
     if (text.starts_with("7z\xbc\xaf\x27\x1c")) return {kArchive, "a 7z file"};
     if (text.starts_with("\x28\xb5\x2f\xfd")) return {kArchive, "a zstd file"};
     if (text.starts_with("Rar!\x1a\x07")) return {kArchive, "a rar file"};
-    if (text.size() > 262 && text.substr(257, 5) == "ustar") return {kArchive, "a tar file"};
+    if (text.size() >= kTarBytes && text.substr(257, 5) == "ustar") return {kArchive, "a tar file"};
     if (text.starts_with("!<arch>\n")) return {kArchive, "a Debian package or library"};
     return {};
 }

@@ -51,12 +51,10 @@ GateReason reason_of(std::string_view text, const Hit& hit, const std::vector<Hi
 
 void check_document_text(const scan::Scanner& scanner, std::string_view text, const Parsed& parsed,
                          Reasons& reasons) {
-    const auto hits = judge(scanner, text, Scope::Everything);
+    const auto hits = judge(
+        scanner, text, {.command_begin = parsed.command_begin, .command_end = parsed.command_end});
     for (const auto& hit : hits) {
         const auto at = static_cast<std::size_t>(hit.finding.begin);
-        // The command is quoted as what ran. A secret must not be in it all the same.
-        if (hit.finding.family != "secret" && at >= parsed.command_begin && at < parsed.command_end)
-            continue;
         GateReason reason = reason_of(text, hit, hits);
         reason.section = "front matter";
         for (const auto& section : parsed.sections)
@@ -164,7 +162,7 @@ private:
         const std::size_t margin = std::min(kMargin / scale, piece.size());
         const std::size_t first = start == 0 ? 0 : margin;
         const std::size_t last = at_end ? piece.size() : piece.size() - margin;
-        const auto hits = judge(scanner_, piece, scope_);
+        const auto hits = judge(scanner_, piece, {.scope = scope_});
         for (const auto& hit : hits) {
             const bool is_here = hit.finding.begin >= first && hit.finding.begin < last;
             if (!is_here && !(start == 0 && at_end)) continue;
@@ -178,7 +176,7 @@ private:
     void look_inside() {
         visit_unpacked(packed_, [&](std::string_view inside, const std::string& via) {
             if (reasons_.is_full()) return;
-            const auto hits = judge(scanner_, inside, scope_);
+            const auto hits = judge(scanner_, inside, {.scope = scope_});
             for (const auto& hit : hits) {
                 GateReason reason = reason_of(inside, hit, hits);
                 reason.message = fmt::format("inside the {} file: {}", via, reason.message);
@@ -270,7 +268,7 @@ base::Result<Verdict> Validator::validate(std::string_view text, Artifacts& arti
 
 std::vector<GateReason> Validator::check_text(std::string_view text) const {
     std::vector<GateReason> list;
-    const auto hits = judge(*scanner_, text, Scope::Everything);
+    const auto hits = judge(*scanner_, text, {});
     for (const auto& hit : hits) list.push_back(reason_of(text, hit, hits));
     return list;
 }

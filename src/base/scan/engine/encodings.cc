@@ -90,18 +90,23 @@ bool is_hex_digit(char c) {
 
 std::string decode_base64(std::string_view text, std::size_t bytes_max) {
     std::string bytes;
-    std::uint32_t group = 0;
-    int bits = 0;
-    for (const char c : text) {
-        if (is_space(c)) continue;
-        const int value = base64_value(c);
-        if (value < 0 || bytes.size() >= bytes_max) break;
-        group = group << 6 | static_cast<std::uint32_t>(value);
-        bits += 6;
-        if (bits < 8) continue;
-        bits -= 8;
-        bytes += static_cast<char>(group >> bits & 255);
-    }
+    const std::size_t size_max = std::min(bytes_max, text.size() * 3 / 4 + 1);
+    bytes.resize_and_overwrite(size_max, [&](char* out, std::size_t) {
+        std::size_t size = 0;
+        std::uint32_t group = 0;
+        int bits = 0;
+        for (const char c : text) {
+            if (is_space(c)) continue;
+            const int value = base64_value(c);
+            if (value < 0 || size >= size_max) break;
+            group = group << 6 | static_cast<std::uint32_t>(value);
+            bits += 6;
+            if (bits < 8) continue;
+            bits -= 8;
+            out[size++] = static_cast<char>(group >> bits & 255);
+        }
+        return size;
+    });
     return bytes;
 }
 
@@ -138,14 +143,29 @@ std::string inflate(std::string_view packed, std::size_t bytes_max) {
     return bytes;
 }
 
+namespace {
+
+// n times its logarithm, for the counts that values have.
+double times_log2(std::size_t n) {
+    static const auto kTable = [] {
+        std::array<double, 64> table{};
+        for (std::size_t i = 2; i < table.size(); ++i)
+            table[i] = static_cast<double>(i) * std::log2(static_cast<double>(i));
+        return table;
+    }();
+    return n < kTable.size() ? kTable[n]
+                             : static_cast<double>(n) * std::log2(static_cast<double>(n));
+}
+
+}  // namespace
+
 double entropy(std::string_view bytes) {
     // Values are short: to count each byte where it is first seen is faster than to walk a table.
     std::array<std::uint32_t, 256> counts{};
     for (const char c : bytes) ++counts[static_cast<unsigned char>(c)];
     double sum = 0;
     for (const char c : bytes) {
-        const double count = std::exchange(counts[static_cast<unsigned char>(c)], 0);
-        if (count > 1) sum += count * std::log2(count);
+        sum += times_log2(std::exchange(counts[static_cast<unsigned char>(c)], 0));
     }
     const auto size = static_cast<double>(bytes.size());
     return bytes.empty() ? 0 : std::log2(size) - sum / size;

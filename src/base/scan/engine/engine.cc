@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/hash.h"
-#include "base/scan/engine/matcher.h"
 
 namespace scan {
 
@@ -18,10 +17,16 @@ namespace {
 constexpr std::size_t kDigestBytes = 64;
 using Width = std::uint32_t;
 
-std::string digest_of(const std::vector<std::string>& expressions) {
+// What Vectorscan is given.
+const std::string& searched(const Sought& one) {
+    return one.ending ? *one.ending : one.expression;
+}
+
+std::string digest_of(const std::vector<Sought>& sought) {
     base::Sha256 hash;
-    for (const auto& expression : expressions)
-        hash.add({expression.c_str(), expression.size() + 1});
+    for (const auto& one : sought)
+        for (const auto& text : {one.expression, searched(one)})
+            hash.add({text.c_str(), text.size() + 1});
     return hash.finish_hex();
 }
 
@@ -46,13 +51,12 @@ base::Result<std::size_t> width_of(const std::string& expression, const std::str
 
 }  // namespace
 
-base::Result<Database> build_database(const std::vector<std::string>& expressions,
-                                      const std::vector<std::string>& names, unsigned mode,
+base::Result<Database> build_database(const std::vector<Sought>& sought, unsigned mode,
                                       Platform platform) {
     std::vector<const char*> texts;
-    std::vector<unsigned> flags(expressions.size(), 0), ids(expressions.size());
-    for (std::size_t i = 0; i < expressions.size(); ++i) {
-        texts.push_back(expressions[i].c_str());
+    std::vector<unsigned> flags(sought.size(), 0), ids(sought.size());
+    for (std::size_t i = 0; i < sought.size(); ++i) {
+        texts.push_back(searched(sought[i]).c_str());
         ids[i] = static_cast<unsigned>(i);
     }
     const hs_platform_info_t any{};
@@ -64,28 +68,25 @@ base::Result<Database> build_database(const std::vector<std::string>& expression
         return Database(made);
     const bool is_named = error && error->expression >= 0;
     const std::string name =
-        is_named ? names[static_cast<std::size_t>(error->expression)] : "the rules together";
+        is_named ? sought[static_cast<std::size_t>(error->expression)].name : "the rules together";
     const std::string message = error ? error->message : "unknown";
     hs_free_compile_error(error);
     return fail(ErrorCode::InvalidInput, "Vectorscan refuses {}: {}", name, message);
 }
 
-base::Result<Engine> build_engine(const std::vector<std::string>& expressions,
-                                  const std::vector<std::string>& names, Platform platform) {
+base::Result<Engine> build_engine(const std::vector<Sought>& sought, Platform platform) {
     Engine engine;
-    for (std::size_t i = 0; i < expressions.size(); ++i)
-        engine.widths.push_back(TRY(width_of(expressions[i], names[i])));
-    engine.block = TRY(build_database(expressions, names, HS_MODE_BLOCK, platform));
+    for (const auto& one : sought) engine.widths.push_back(TRY(width_of(one.expression, one.name)));
+    engine.block = TRY(build_database(sought, HS_MODE_BLOCK, platform));
     return engine;
 }
 
-base::Result<std::string> store_engine(const Engine& engine,
-                                       const std::vector<std::string>& expressions) {
+base::Result<std::string> store_engine(const Engine& engine, const std::vector<Sought>& sought) {
     char* bytes = nullptr;
     std::size_t size = 0;
     if (hs_serialize_database(engine.block.get(), &bytes, &size) != HS_SUCCESS)
         return fail(ErrorCode::Unavailable, "Vectorscan could not write down its database");
-    std::string stored = digest_of(expressions);
+    std::string stored = digest_of(sought);
     for (const std::size_t width : engine.widths) {
         const auto number = static_cast<Width>(width);
         stored.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -95,10 +96,9 @@ base::Result<std::string> store_engine(const Engine& engine,
     return stored;
 }
 
-std::optional<Engine> load_engine(std::string_view stored,
-                                  const std::vector<std::string>& expressions) {
-    const std::size_t head = kDigestBytes + expressions.size() * sizeof(Width);
-    if (stored.size() <= head || stored.substr(0, kDigestBytes) != digest_of(expressions))
+std::optional<Engine> load_engine(std::string_view stored, const std::vector<Sought>& sought) {
+    const std::size_t head = kDigestBytes + sought.size() * sizeof(Width);
+    if (stored.size() <= head || stored.substr(0, kDigestBytes) != digest_of(sought))
         return std::nullopt;
     Engine engine;
     for (std::size_t at = kDigestBytes; at < head; at += sizeof(Width)) {

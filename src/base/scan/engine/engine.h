@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/scan/engine/matcher.h"
 
 namespace scan {
 
@@ -29,17 +30,13 @@ struct Engine {
 };
 
 // The error has the name of the expression that cannot be used. `mode` is one of HS_MODE_*.
-base::Result<Database> build_database(const std::vector<std::string>& expressions,
-                                      const std::vector<std::string>& names, unsigned mode,
+base::Result<Database> build_database(const std::vector<Sought>& sought, unsigned mode,
                                       Platform platform);
-base::Result<Engine> build_engine(const std::vector<std::string>& expressions,
-                                  const std::vector<std::string>& names, Platform platform);
+base::Result<Engine> build_engine(const std::vector<Sought>& sought, Platform platform);
 
-base::Result<std::string> store_engine(const Engine& engine,
-                                       const std::vector<std::string>& expressions);
+base::Result<std::string> store_engine(const Engine& engine, const std::vector<Sought>& sought);
 // Nothing unless `stored` was made of just these expressions and by this version of Vectorscan.
 // It must come from our own build: an engine is run, it is not data to be checked.
-std::optional<Engine> load_engine(std::string_view stored,
-                                  const std::vector<std::string>& expressions);
+std::optional<Engine> load_engine(std::string_view stored, const std::vector<Sought>& sought);
 
 }  // namespace scan

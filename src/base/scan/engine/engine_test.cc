@@ -1,5 +1,7 @@
 #include "base/scan/engine/engine.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "base/scan/engine/matcher.h"
@@ -8,39 +10,44 @@
 namespace scan {
 namespace {
 
-const std::vector<std::string> kExpressions{"key=([a-z]{3,8})", "[0-9]{4}x"};
-const std::vector<std::string> kNames{"one", "two"};
+const std::vector<Sought> kSought{{.name = "one", .expression = "key=([a-z]{3,8})"},
+                                  {.name = "two", .expression = "[0-9]{4}x", .ending = "[0-9]x"}};
 
 std::vector<std::string> found_by(std::string_view prepared) {
-    const auto matcher = Matcher::compile(kExpressions, kNames, prepared).value();
+    const auto matcher = Matcher::compile(kSought, prepared).value();
     std::vector<std::string> values;
-    matcher.find("key=abc 1234x", [&](const Match& match) { values.emplace_back(match.value); });
+    matcher.find("key=abc 1x 1234x", [&](const Match& match) { values.emplace_back(match.value); });
+    std::ranges::sort(values);
     return values;
 }
 
 TEST(Engine, ThatWasPreparedFindsWhatABuiltOneFinds) {
-    const auto prepared = Matcher::prepare(kExpressions, kNames).value();
-    ASSERT_TRUE(load_engine(prepared, kExpressions));
+    const auto prepared = Matcher::prepare(kSought).value();
+    ASSERT_TRUE(load_engine(prepared, kSought));
     EXPECT_EQ(found_by(prepared), found_by({}));
-    EXPECT_EQ(found_by(prepared), (std::vector<std::string>{"abc", "1234x"}));
-    const auto built = build_engine(kExpressions, kNames, Platform::Native).value();
-    EXPECT_EQ(load_engine(prepared, kExpressions)->widths, built.widths);
+    EXPECT_EQ(found_by(prepared), (std::vector<std::string>{"1234x", "abc"}));
+    const auto built = build_engine(kSought, Platform::Native).value();
+    EXPECT_EQ(load_engine(prepared, kSought)->widths, built.widths);
 }
 
 TEST(Engine, IsBuiltWhenThePreparedOneIsOfOtherExpressionsOrCut) {
-    const auto other = Matcher::prepare({"another", "[0-9]{4}x"}, kNames).value();
-    const auto whole = Matcher::prepare(kExpressions, kNames).value();
+    const auto prepare = [](Sought second) {
+        return Matcher::prepare({kSought[0], std::move(second)}).value();
+    };
+    const auto other = prepare({.name = "two", .expression = "another"});
+    const auto other_ending = prepare({.name = "two", .expression = "[0-9]{4}x", .ending = "x"});
+    const auto whole = Matcher::prepare(kSought).value();
     const auto cut = whole.substr(0, whole.size() - 1);
-    for (const auto& bytes : {other, cut, std::string("short")}) {
-        EXPECT_FALSE(load_engine(bytes, kExpressions));
-        EXPECT_EQ(found_by(bytes), (std::vector<std::string>{"abc", "1234x"}));
+    for (const auto& bytes : {other, other_ending, cut, std::string("short")}) {
+        EXPECT_FALSE(load_engine(bytes, kSought));
+        EXPECT_EQ(found_by(bytes), (std::vector<std::string>{"1234x", "abc"}));
     }
 }
 
 TEST(Engine, OfTheSecretRulesIsTheOneThatCameWithTheProgram) {
-    std::vector<std::string> expressions;
-    for (const auto& rule : secret_rules()) expressions.push_back(expression(rule));
-    EXPECT_TRUE(load_engine(prepared_secret_rules(), expressions));
+    std::vector<Sought> all;
+    for (const auto& rule : secret_rules()) all.push_back(sought(rule));
+    EXPECT_TRUE(load_engine(prepared_secret_rules(), all));
 }
 
 }  // namespace

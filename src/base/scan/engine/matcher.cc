@@ -37,8 +37,11 @@ std::unique_ptr<re2::RE2> bounds_of(const std::string& expression) {
 
 class Expression {
 public:
-    Expression(std::string text, std::size_t width, Wanted wanted)
-        : width(width), wanted(wanted), text_(std::move(text)) {}
+    Expression(const Sought& sought, std::size_t width)
+        : width(width),
+          wanted(sought.wanted),
+          has_ending(sought.ending.has_value()),
+          text_(sought.expression) {}
 
     // Built at the first end that is reported: most expressions never match while we live.
     const re2::RE2& bounds() {
@@ -48,6 +51,7 @@ public:
 
     const std::size_t width;  // The most bytes it matches, with one of context before it.
     const Wanted wanted;
+    const bool has_ending;
 
 private:
     std::string text_;
@@ -56,13 +60,12 @@ private:
 };
 using Expressions = std::deque<Expression>;
 
-base::Result<Engine> checked_engine(const std::vector<std::string>& expressions,
-                                    const std::vector<std::string>& names) {
-    auto engine = TRY(build_engine(expressions, names, Platform::Native));
-    for (std::size_t i = 0; i < expressions.size(); ++i)
-        if (const auto bounds = bounds_of(expressions[i]); !bounds->ok())
+base::Result<Engine> checked_engine(const std::vector<Sought>& sought) {
+    auto engine = TRY(build_engine(sought, Platform::Native));
+    for (const auto& one : sought)
+        if (const auto bounds = bounds_of(one.expression); !bounds->ok())
             return fail(ErrorCode::InvalidInput, "the expression of {} cannot be used: {}",
-                        names[i], bounds->error());
+                        one.name, bounds->error());
     return engine;
 }
 
@@ -70,7 +73,7 @@ base::Result<Engine> checked_engine(const std::vector<std::string>& expressions,
 
 struct Matcher::Engines {
     Expressions expressions;
-    std::vector<std::string> texts, names;
+    std::vector<Sought> sought;
     Database block;
     Scratch scratch;
     std::mutex spare_mutex;
@@ -109,7 +112,7 @@ struct Matcher::Engines {
     // Built from expressions that were accepted for whole texts, so it cannot be refused.
     const hs_database_t* for_streams() {
         std::call_once(stream_once, [this] {
-            auto made = build_database(texts, names, HS_MODE_STREAM, Platform::Native);
+            auto made = build_database(sought, HS_MODE_STREAM, Platform::Native);
             CHECK(made.has_value(), "what is matched in a text is matched in a stream");
             stream = std::move(*made);
         });
@@ -149,6 +152,11 @@ private:
     void add(std::size_t id, std::uint64_t end) {
         if (expressions_[id].wanted == Wanted::End) {
             visit_({id, end, end, {}});
+            return;
+        }
+        // The last of a run of endings need not be the one that a match has.
+        if (expressions_[id].has_ending) {
+            look(id, end);
             return;
         }
         if (ends_[id] == kNone)
@@ -198,20 +206,17 @@ Matcher::Matcher(std::unique_ptr<Engines> engines) : engines_(std::move(engines)
 Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
 
-base::Result<Matcher> Matcher::compile(const std::vector<std::string>& expressions,
-                                       const std::vector<std::string>& names,
-                                       std::string_view prepared, std::vector<Wanted> wanted) {
-    wanted.resize(expressions.size(), Wanted::Bounds);
+base::Result<Matcher> Matcher::compile(std::vector<Sought> sought, std::string_view prepared) {
     auto engines = std::make_unique<Engines>();
-    if (!expressions.empty()) {
+    if (!sought.empty()) {
         if (hs_valid_platform() != HS_SUCCESS)
             return fail(ErrorCode::Unavailable,
                         "this processor lacks what Vectorscan needs (SSE4.2 on x86-64)");
-        auto engine = load_engine(prepared, expressions);
-        if (!engine) engine = TRY(checked_engine(expressions, names));
-        for (std::size_t i = 0; i < expressions.size(); ++i) {
+        auto engine = load_engine(prepared, sought);
+        if (!engine) engine = TRY(checked_engine(sought));
+        for (std::size_t i = 0; i < sought.size(); ++i) {
             const std::size_t width = engine->widths[i] + 1;
-            engines->expressions.emplace_back(expressions[i], width, wanted[i]);
+            engines->expressions.emplace_back(sought[i], width);
             engines->width_max = std::max(engines->width_max, width + 1);
         }
         engines->block = std::move(engine->block);
@@ -220,15 +225,13 @@ base::Result<Matcher> Matcher::compile(const std::vector<std::string>& expressio
             return fail(ErrorCode::Unavailable, "there is no memory to scan with");
         engines->scratch.reset(scratch);
     }
-    engines->texts = expressions;
-    engines->names = names;
+    engines->sought = std::move(sought);
     return Matcher(std::move(engines));
 }
 
-base::Result<std::string> Matcher::prepare(const std::vector<std::string>& expressions,
-                                           const std::vector<std::string>& names) {
-    TRY(checked_engine(expressions, names));
-    return store_engine(TRY(build_engine(expressions, names, Platform::Any)), expressions);
+base::Result<std::string> Matcher::prepare(const std::vector<Sought>& sought) {
+    TRY(checked_engine(sought));
+    return store_engine(TRY(build_engine(sought, Platform::Any)), sought);
 }
 
 std::size_t Matcher::width_max() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,25 +33,30 @@ enum class Wanted : std::uint8_t {
     End,  // Every one of them; `begin` is `end`, and the value is empty.
 };
 
+struct Sought {
+    std::string name;  // For the message of an error.
+    std::string expression;
+    // What every match of `expression` ends with, where that is faster to find: Vectorscan looks
+    // for this, and RE2 reads the whole expression backwards from there.
+    std::optional<std::string> ending{};
+    Wanted wanted{Wanted::Bounds};
+};
+
 class Matcher {
 public:
     // InvalidInput when an expression is not one for both engines, or may match too many bytes; the
-    // message has `names[i]`. What prepare() made of the same expressions saves the building, some
-    // milliseconds for each; what it made of others, or for another library, is ignored. `wanted`
-    // has one for each expression, or none: bounds for all.
-    static base::Result<Matcher> compile(const std::vector<std::string>& expressions,
-                                         const std::vector<std::string>& names,
-                                         std::string_view prepared = {},
-                                         std::vector<Wanted> wanted = {});
+    // message has its name. What prepare() made of the same expressions saves the building, some
+    // milliseconds for each; what it made of others, or for another library, is ignored.
+    static base::Result<Matcher> compile(std::vector<Sought> sought,
+                                         std::string_view prepared = {});
     // For the build of the program; good on every processor. Refuses what compile() refuses.
-    static base::Result<std::string> prepare(const std::vector<std::string>& expressions,
-                                             const std::vector<std::string>& names);
+    static base::Result<std::string> prepare(const std::vector<Sought>& sought);
     ~Matcher();
     Matcher(Matcher&&) noexcept;
     Matcher& operator=(Matcher&&) = delete;
 
     // Visits the matches in `text`. Of matches of one expression that end at neighbouring bytes
-    // only the longest is visited. Order is by end, roughly.
+    // only the longest is visited, unless it has an ending. Order is by end, roughly.
     void find(std::string_view text, const VisitMatch& visit) const;
 
     // The most bytes that a match can have, with a byte of context on each side.

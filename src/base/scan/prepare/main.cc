@@ -12,13 +12,11 @@ namespace {
 constexpr std::size_t kFileBytesMax = std::size_t{16} << 20;
 
 base::Status prepare(const std::string& out, const std::vector<std::string>& files) {
-    std::vector<std::string> expressions, names;
+    std::vector<scan::Sought> all;
     for (const auto& file : files)
-        for (const auto& rule : TRY(scan::parse_rules(TRY(base::read_file(file, kFileBytesMax))))) {
-            expressions.push_back(scan::expression(rule));
-            names.push_back("rule " + rule.id);
-        }
-    const std::string prepared = TRY(scan::Matcher::prepare(expressions, names));
+        for (const auto& rule : TRY(scan::parse_rules(TRY(base::read_file(file, kFileBytesMax)))))
+            all.push_back(scan::sought(rule));
+    const std::string prepared = TRY(scan::Matcher::prepare(all));
     std::ofstream(out, std::ios::binary) << prepared;
     return {};
 }

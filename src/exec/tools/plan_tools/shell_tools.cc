@@ -1,5 +1,6 @@
 // shell.exec and shell.applyPatch: the runtime's own tools under names that plans use. They do the
 // work; added here are a preview and, for a patch, what is needed to undo it.
+#include <algorithm>
 #include <map>
 
 #include "exec/tools/builtin/builtin.h"
@@ -7,6 +8,7 @@
 #include "exec/tools/builtin/patch_output.h"
 #include "exec/tools/patch/parse/parse.h"
 #include "exec/tools/plan_tools/vault_tool.h"
+#include "exec/tools/vault/changes/intents.h"
 
 namespace plan_tools {
 namespace {
@@ -97,20 +99,36 @@ std::string relative_to(const std::filesystem::path& path, const std::filesystem
     return path.lexically_normal().lexically_relative(root.lexically_normal()).string();
 }
 
-// Keeps what the files of a patch have now. A path that cannot be read is left out: the patch will
-// not apply to it either.
+// Keeps what the files of a patch have now, and notes it for a process that has to find out whether
+// the patch was applied. A path that cannot be read is left out: the patch will not apply to it
+// either.
 vault::Outcome<BeforeImages> keep(const std::string& text, const domain::WorkspaceEntry& place,
-                                  results::ArtifactSink& sink) {
+                                  results::ArtifactSink& sink, vault::Intents& intents) {
     BeforeImages images;
     const auto parsed = patch::parse(text, patch::Format::UnifiedDiff);
     if (!parsed) return images;  // The tool itself reports it.
     const auto root = TRY(vault::Root::open(place.execution_root));
+    TRY(intents.reset());  // A former try of the call may have left its own.
+    const auto in_vault = [&](const std::string& path) {
+        return relative_to(std::filesystem::path(place.cwd) / path, place.execution_root);
+    };
+    const auto note_if_missing = [&](const std::string& path) -> vault::Outcome<void> {
+        const auto seen = root.look(path);
+        if (!seen || seen->kind != vault::Kind::Missing) return {};
+        return intents.add({.entry = {.action = vault::Action::Create, .path = path}});
+    };
     for (const auto& file : parsed->files) {
-        const std::string path =
-            relative_to(std::filesystem::path(place.cwd) / file.from_path.value_or(file.path),
-                        place.execution_root);
+        if (file.from_path) TRY(note_if_missing(in_vault(file.path)));
+        const std::string path = in_vault(file.from_path.value_or(file.path));
+        if (images.contains(path)) continue;
         const auto content = root.read(path);
-        if (!content || images.contains(path)) continue;
+        if (!content) {
+            TRY(note_if_missing(path));
+            continue;
+        }
+        TRY(intents.add({.entry = {.action = vault::Action::Modify,
+                                   .path = path,
+                                   .beforeEtag = vault::etag(content->bytes)}}));
         auto artifact = sink.store("before", content->bytes);
         if (!artifact)
             return vault::Failure(domain::ToolError{.kind = "artifact_write_failed",
@@ -134,6 +152,16 @@ void make_relative(domain::Effects& effects, const std::filesystem::path& root) 
 std::optional<std::string> etag_now(const vault::Root& root, const std::string& path) {
     const auto content = root.read(path);
     return content ? std::optional(vault::etag(content->bytes)) : std::nullopt;
+}
+
+// Whether all files of a patch are as keep() noted them.
+bool is_as_before(const vault::Begun& begun, const vault::Root& root) {
+    return std::ranges::all_of(begun.intents, [&](const vault::Intent& intent) {
+        if (intent.entry.beforeEtag)
+            return etag_now(root, intent.entry.path) == intent.entry.beforeEtag;
+        const auto seen = root.look(intent.entry.path);
+        return seen && seen->kind == vault::Kind::Missing;
+    });
 }
 
 // The entries that undo `effects`. A file that differs from the kept bytes gets no artifact, so
@@ -220,22 +248,49 @@ public:
                                           results::ArtifactSink& sink, tools::Done done) override {
         auto running = std::make_shared<Waiting>();
         auto images = std::make_shared<vault::Outcome<BeforeImages>>();
+        auto intents = std::make_shared<vault::Intents>(place.agent_home, call.call_id.value);
         loop_.offload(
-            [text = base::string_at(call.args, "patch"), place, images, &sink] {
-                *images = keep(text, place.workspace, sink);
+            [text = base::string_at(call.args, "patch"), place, images, intents, &sink] {
+                *images = keep(text, place.workspace, sink, *intents);
             },
-            [this, call, place, images, running, &sink, done = std::move(done)]() mutable {
+            [this, call, place, images, intents, running, &sink, done = std::move(done)]() mutable {
                 if (running->cancelled)
                     return done(
                         {.completed = vault::stopped(), .status = domain::ResultStatus::Cancelled});
                 if (!*images) return done({.completed = std::unexpected(images->error())});
-                inner_->start(
-                    call, place, sink,
-                    [this, place, images, done = std::move(done)](tools::Outcome outcome) mutable {
-                        finish(std::move(outcome), place, **images, std::move(done));
-                    });
+                inner_->start(call, place, sink,
+                              [this, place, images, intents, &sink,
+                               done = std::move(done)](tools::Outcome outcome) mutable {
+                                  finish(std::move(outcome), {intents, place, **images, sink},
+                                         std::move(done));
+                              });
             });
         return running;
+    }
+
+    // Settled by looking: a patch is applied as a whole, and its call noted the files before it
+    // and its result behind it.
+    void recover(const domain::ToolCall& call, const tools::Place& place,
+                 std::move_only_function<void(tools::Recovery)> done) override {
+        auto found = std::make_shared<tools::Recovery>();
+        loop_.offload(
+            [id = call.call_id.value, place, found] {
+                auto begun = vault::read_intents(place.agent_home, id);
+                const auto root = vault::Root::open(place.workspace.execution_root);
+                if (!begun || !root) return;
+                if (begun->ending) {
+                    auto& ending = *begun->ending;
+                    found->how = tools::Recovery::How::Made;
+                    found->outcome.emplace(
+                        tools::Outcome{.completed = std::make_unique<AnswerOutput>(Answer{
+                                           std::move(ending.summary), std::move(ending.result)}),
+                                       .effects = std::move(ending.effects)});
+                } else if (begun->is_sure && !begun->intents.empty() &&
+                           is_as_before(*begun, *root)) {
+                    found->how = tools::Recovery::How::NotMade;
+                }
+            },
+            [found, done = std::move(done)]() mutable { done(std::move(*found)); });
     }
 
     std::vector<std::string> paths(const json::value& args,
@@ -255,22 +310,29 @@ private:
         bool cancelled{false};
     };
 
-    void finish(tools::Outcome outcome, const tools::Place& place, BeforeImages images,
-                tools::Done done) {
-        make_relative(outcome.effects, place.workspace.execution_root);
+    struct Applied {
+        std::shared_ptr<vault::Intents> intents;
+        tools::Place place;
+        BeforeImages images;
+        results::ArtifactSink& sink;  // Of the dispatcher, until `done` was called.
+    };
+
+    void finish(tools::Outcome outcome, Applied applied, tools::Done done) {
+        make_relative(outcome.effects, applied.place.workspace.execution_root);
         if (!outcome.completed) return done(std::move(outcome));
-        auto undo = std::make_shared<std::vector<vault::UndoEntry>>();
-        auto effects = outcome.effects;  // Of its own: the outcome travels with the other function.
+        auto end = std::make_shared<tools::Outcome>(std::move(outcome));
         loop_.offload(
-            [effects = std::move(effects), place, images = std::move(images), undo] {
-                const auto root = vault::Root::open(place.workspace.execution_root);
-                if (root) *undo = undo_of(effects, images, *root);
+            [end, applied = std::move(applied)] {
+                const auto root = vault::Root::open(applied.place.workspace.execution_root);
+                end->completed = std::make_unique<UndoableOutput>(
+                    std::move(*end->completed), root ? undo_of(end->effects, applied.images, *root)
+                                                     : std::vector<vault::UndoEntry>{});
+                auto answer = (*end->completed)->project(applied.sink, {});
+                if (!answer) return;
+                applied.intents->end(
+                    {std::move(answer->summary_text), std::move(answer->result), end->effects});
             },
-            [outcome = std::move(outcome), undo, done = std::move(done)]() mutable {
-                outcome.completed = std::make_unique<UndoableOutput>(std::move(*outcome.completed),
-                                                                     std::move(*undo));
-                done(std::move(outcome));
-            });
+            [end, done = std::move(done)]() mutable { done(std::move(*end)); });
     }
 
     base::Loop& loop_;

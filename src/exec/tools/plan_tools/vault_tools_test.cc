@@ -1,6 +1,7 @@
 #include <ranges>
 
 #include "exec/tools/plan_tools/fixture_for_test.h"
+#include "exec/tools/vault/changes/intents.h"
 
 namespace plan_tools {
 namespace {
@@ -340,6 +341,42 @@ TEST_F(VaultToolsTest, UndoAPatchAsWellAsAWrite) {
         EXPECT_TRUE(vault::take_back(root, entry)) << entry.path;
     EXPECT_EQ(all(), before);
     EXPECT_EQ(code("shell.applyPatch", {{"patch", "nonsense"}}), "VALIDATION_ERROR");
+}
+
+// After a crash, before its result was stored.
+TEST_F(VaultToolsTest, APatchOfWhichNobodySawTheEndIsSettledByLooking) {
+    using How = tools::Recovery::How;
+    write("a.md", "one\n");
+    const auto cut_off =
+        call("shell.applyPatch", {{"patch",
+                                   "--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n-one\n+two\n"
+                                   "--- /dev/null\n+++ b/new.md\n@@ -0,0 +1 @@\n+n\n"}});
+    const auto recover = [&] {
+        std::optional<tools::Dispatcher::Recovered> found;
+        dispatcher_.recover(cut_off, place_, [&](tools::Dispatcher::Recovered recovered) {
+            found = std::move(recovered);
+            loop_.stop();
+        });
+        while (!found) loop_.run();
+        return std::move(*found);
+    };
+    EXPECT_EQ(recover().how, How::Unknown) << "nothing was noted";
+    vault::Intents intents(place_.agent_home, "call-1");
+    ASSERT_TRUE(intents.add({.entry = {.action = vault::Action::Modify,
+                                       .path = "a.md",
+                                       .beforeEtag = vault::etag("one\n")}}));
+    ASSERT_TRUE(intents.add({.entry = {.action = vault::Action::Create, .path = "new.md"}}));
+    EXPECT_EQ(recover().how, How::NotMade);
+    write("new.md", "n\n");
+    EXPECT_EQ(recover().how, How::Unknown) << "it may have been half applied";
+    std::filesystem::remove(folder_.at("vault/new.md"));
+    start(cut_off);
+    const auto result = end();
+    ASSERT_TRUE(result.ok) << result.user_message;
+    const auto made = recover();
+    ASSERT_EQ(made.how, How::Made);
+    EXPECT_EQ(made.made->result.data, result.data);
+    EXPECT_EQ(made.made->result.effects, result.effects);
 }
 
 TEST_F(VaultToolsTest, RunCommandsAsTheRuntimeDoes) {
