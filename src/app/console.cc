@@ -49,8 +49,9 @@ base::Result<Reached> reach_here(const config::Config& config, const cli::Invoca
         return base::fail(base::ErrorCode::Unavailable,
                           "the daemon was started and does not answer; see holon daemon logs");
     Reached reached{.address = *address,
-                    .greeting = "No daemon was running, so one was started; it continues when you "
-                                "leave (holon daemon stop ends it)."};
+                    .greeting =
+                        "No daemon was running, so one was started; it continues when you "
+                        "leave (holon daemon stop ends it)."};
     if (const auto note = boundary_note(config); !note.empty())
         reached.greeting += " Warning: " + note;
     return reached;
@@ -84,8 +85,8 @@ cli::Exit run_console(const cli::TuiCommand& command, const config::Config& conf
                       const cli::Invocation& invocation, const cli::Terminal& terminal) {
     if (const auto possible = tui::check_terminal_for_console(); !possible)
         return cli::report(terminal, possible.error());
-    const auto reached = command.connect ? reach_elsewhere(command)
-                                         : reach_here(config, invocation);
+    const auto reached =
+        command.connect ? reach_elsewhere(command) : reach_here(config, invocation);
     if (!reached) return cli::report(terminal, reached.error());
     base::SystemClock clock;
     const auto link = std::make_shared<tui::Link>();
@@ -104,8 +105,8 @@ cli::Exit run_console(const cli::TuiCommand& command, const config::Config& conf
          .user = operator_name(),
          .cwd = config.cwd,
          .kept_file = config.home / "console.json",
-         .alternate_screen =
-             tui::parse_alternate_screen(command.alternate_screen.value_or(config.alternate_screen)),
+         .alternate_screen = tui::parse_alternate_screen(
+             command.alternate_screen.value_or(config.alternate_screen)),
          .colours = terminal.colours,
          .greeting = reached->greeting});
     return shown ? cli::Exit::Success : cli::report(terminal, shown.error());

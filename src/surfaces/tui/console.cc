@@ -37,8 +37,8 @@ base::Result<std::string> edited(const std::string& text) {
     std::string shell = "/bin/sh";
     std::string flag = "-c";
     std::string script = R"(exec ${VISUAL:-${EDITOR:-vi}} "$1")";
-    std::array<char*, 6> argv{shell.data(), flag.data(), script.data(), shell.data(), file.data(),
-                              nullptr};
+    std::array<char*, 6> argv{shell.data(), flag.data(), script.data(),
+                              shell.data(), file.data(), nullptr};
     pid_t pid = -1;
     int status = -1;
     if (::posix_spawn(&pid, shell.c_str(), nullptr, nullptr, argv.data(), environ) == 0)

@@ -14,8 +14,9 @@
 
 namespace tui {
 
-// Where the console draws. Auto: in the terminal's own scrollback, overlays on the alternate screen.
-// Always: everything on the alternate screen. Never: the alternate screen is not used at all.
+// Where the console draws. Auto: in the terminal's own scrollback, overlays on the alternate
+// screen. Always: everything on the alternate screen. Never: the alternate screen is not used at
+// all.
 enum class AlternateScreen { Auto, Always, Never };
 // "auto", "always", "never"; Auto for anything else.
 AlternateScreen parse_alternate_screen(std::string_view text);
@@ -36,7 +37,7 @@ struct ConsoleParts {
     service::Plans& plans;
     base::Clock& clock;
     std::shared_ptr<Link> link;
-    std::string agent;    // Empty: the one that was shown last, else `default_agent`.
+    std::string agent;  // Empty: the one that was shown last, else `default_agent`.
     std::string default_agent;
     std::string where{};  // Which runtime, when it is not the one of this home.
     std::string user{};   // The approver of approvals given here.

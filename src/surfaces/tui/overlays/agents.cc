@@ -36,7 +36,9 @@ public:
         picker().allow_filter(true);
     }
 
-    std::string hint() const override { return "↑↓ choose · type to filter · Enter shows the agent"; }
+    std::string hint() const override {
+        return "↑↓ choose · type to filter · Enter shows the agent";
+    }
 
     void load() override {
         call([this] { return desk_.service.agent_list({}); },
@@ -58,12 +60,13 @@ protected:
             return text_lines("a child of " + desk_.agent + "; its parent reports its result",
                               columns, show::Face::Dim);
         const auto& agent = entry->second;
-        const std::string text = fmt::format(
-            "{}\n{}\nmodel {}\nworks in {} ({}, {})", id,
-            entry_text(agent, "/scheduling_posture/reason"), entry_text(agent, "/model/effective_model"),
-            entry_text(agent, "/active_workspace_entry/execution_root"),
-            entry_text(agent, "/active_workspace_entry/projection_kind"),
-            entry_text(agent, "/active_workspace_entry/access_mode"));
+        const std::string text =
+            fmt::format("{}\n{}\nmodel {}\nworks in {} ({}, {})", id,
+                        entry_text(agent, "/scheduling_posture/reason"),
+                        entry_text(agent, "/model/effective_model"),
+                        entry_text(agent, "/active_workspace_entry/execution_root"),
+                        entry_text(agent, "/active_workspace_entry/projection_kind"),
+                        entry_text(agent, "/active_workspace_entry/access_mode"));
         return text_lines(text, columns);
     }
     bool on_row_key(const Key& key, const std::string& id) override {
@@ -120,8 +123,7 @@ std::vector<Row> agent_rows(const std::vector<json::object>& entries,
     };
     for (const auto group : kGroups)
         for (const auto& entry : entries)
-            if (parent_of(entry).empty() && agent_group(entry) == group)
-                add(add, entry, group, 0);
+            if (parent_of(entry).empty() && agent_group(entry) == group) add(add, entry, group, 0);
     return rows;
 }
 

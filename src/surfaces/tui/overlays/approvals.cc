@@ -54,11 +54,11 @@ protected:
         const auto found = asked_.find(id);
         if (found == asked_.end()) return {};
         const auto& [run, shown] = found->second;
-        auto lines = text_lines(
-            fmt::format("{} · {} asks · {}", id,
-                        run.owner ? "agent " + run.owner->agent_id.value : "you",
-                        show::local_time(run.created_at)),
-            columns, show::Face::Dim);
+        auto lines =
+            text_lines(fmt::format("{} · {} asks · {}", id,
+                                   run.owner ? "agent " + run.owner->agent_id.value : "you",
+                                   show::local_time(run.created_at)),
+                       columns, show::Face::Dim);
         std::ranges::move(text_lines(run.goal, columns), std::back_inserter(lines));
         const json::value document = shown;
         const auto* plan = base::find(document, "plan");
@@ -75,9 +75,8 @@ protected:
             return true;
         }
         if (is_letter(key, "n")) {
-            decide([this, id] {
-                return desk_.plans.reject(id, desk_.user, "rejected in the console");
-            },
+            decide([this,
+                    id] { return desk_.plans.reject(id, desk_.user, "rejected in the console"); },
                    "Rejected");
             return true;
         }
@@ -102,10 +101,10 @@ private:
         std::vector<Row> rows;
         for (const auto& one : list) {
             const std::string id = one.run.run_id.value;
-            rows.push_back({.id = id,
-                            .line = plain(base::printable(base::collapse_whitespace(one.run.goal))),
-                            .group = one.run.owner ? "agent " + one.run.owner->agent_id.value
-                                                   : "yours"});
+            rows.push_back(
+                {.id = id,
+                 .line = plain(base::printable(base::collapse_whitespace(one.run.goal))),
+                 .group = one.run.owner ? "agent " + one.run.owner->agent_id.value : "yours"});
             asked_.emplace(id, one);
         }
         set_rows(std::move(rows));
@@ -113,11 +112,11 @@ private:
 
     template <class Decide>
     void decide(Decide how, std::string done) {
-        call(std::move(how), [this, done = std::move(done)](
-                                 const base::Result<domain::PlanRun>& run) {
-            if (good(run)) desk_.note(done);
-            load();
-        });
+        call(std::move(how),
+             [this, done = std::move(done)](const base::Result<domain::PlanRun>& run) {
+                 if (good(run)) desk_.note(done);
+                 load();
+             });
     }
 
     std::map<std::string, Asked> asked_;

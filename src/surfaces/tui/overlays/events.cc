@@ -56,16 +56,18 @@ private:
     }
 
     void read(std::optional<std::int64_t> before) {
-        call([this, agent = desk_.agent, before] {
-            return desk_.service.event_page(agent, {.before_seq = before, .limit = kEventsShown});
-        },
-             [this, before](const base::Result<std::vector<domain::Event>>& page) {
-                 const auto* events = good(page);
-                 if (!events) return;
-                 if (before && events->empty()) return desk_.note("There are no older events");
-                 is_older_ = before.has_value();
-                 show(*events);
-             });
+        call(
+            [this, agent = desk_.agent, before] {
+                return desk_.service.event_page(agent,
+                                                {.before_seq = before, .limit = kEventsShown});
+            },
+            [this, before](const base::Result<std::vector<domain::Event>>& page) {
+                const auto* events = good(page);
+                if (!events) return;
+                if (before && events->empty()) return desk_.note("There are no older events");
+                is_older_ = before.has_value();
+                show(*events);
+            });
     }
 
     void show(const std::vector<domain::Event>& events) {

@@ -18,7 +18,7 @@ std::vector<show::Line> ListOverlay::view(std::size_t columns, std::size_t rows)
         columns_ = columns;
         is_detail_old_ = false;
         if (is_another) on_select(shown_);
-        picker_.set_detail(detail(shown_, columns));
+        picker_.set_detail(detail(shown_, Picker::detail_columns(columns)));
     }
     auto lines = picker_.view(columns, rows);
     if (!id && !lines.empty())

@@ -23,12 +23,12 @@ struct Desk {
     base::Clock& clock;
     Background& background;
     service::Caller caller{};
-    std::string user{};   // The approver of approvals given here.
-    std::string agent{};  // The one that is shown.
-    std::function<void(std::string)> note{};          // Says something in the status line.
+    std::string user{};                       // The approver of approvals given here.
+    std::string agent{};                      // The one that is shown.
+    std::function<void(std::string)> note{};  // Says something in the status line.
     std::function<void(std::string)> switch_agent{};
-    std::function<void(std::string)> copy{};          // Into the operator's clipboard.
-    std::function<void()> close{};                    // The overlay that is open.
+    std::function<void(std::string)> copy{};  // Into the operator's clipboard.
+    std::function<void()> close{};            // The overlay that is open.
 };
 
 class Overlay : public std::enable_shared_from_this<Overlay> {

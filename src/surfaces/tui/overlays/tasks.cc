@@ -54,10 +54,10 @@ protected:
     std::vector<show::Line> detail(const std::string& id, std::size_t columns) override {
         const auto task = tasks_.find(id);
         if (task == tasks_.end()) return {};
-        std::vector<show::Line> lines = text_lines(
-            fmt::format("{} · {} · began {}", id, base::enum_name(task->second.status),
-                        show::local_time(task->second.created_at)),
-            columns, show::Face::Dim);
+        std::vector<show::Line> lines =
+            text_lines(fmt::format("{} · {} · began {}", id, base::enum_name(task->second.status),
+                                   show::local_time(task->second.created_at)),
+                       columns, show::Face::Dim);
         const auto output = outputs_.find(id);
         if (output == outputs_.end()) return lines;
         std::ranges::move(text_lines(output->second, columns), std::back_inserter(lines));
@@ -91,11 +91,11 @@ private:
         std::vector<Row> rows;
         const auto add = [&](const domain::Task& task, std::string_view group) {
             if (!tasks_.emplace(task.id.value, task).second) return;
-            show::Line line = faced(std::string(base::enum_name(task.status)),
-                                    face_of(task.status));
-            append(line, plain("  " + base::printable(base::collapse_whitespace(
-                                          task.summary.value_or(std::string(
-                                              base::enum_name(task.kind)))))));
+            show::Line line =
+                faced(std::string(base::enum_name(task.status)), face_of(task.status));
+            append(line,
+                   plain("  " + base::printable(base::collapse_whitespace(task.summary.value_or(
+                                    std::string(base::enum_name(task.kind)))))));
             rows.push_back({.id = task.id.value, .line = line, .group = std::string(group)});
         };
         for (const auto& task : active) add(task, "active");
@@ -120,15 +120,15 @@ private:
             is_typing_ = false;
         } else if (key.name == KeyName::Enter) {
             is_typing_ = false;
-            call([this, agent = desk_.agent, id = selected_, text = input_ + "\n"] {
-                return desk_.service.send_task_input(agent, id, text, desk_.caller);
-            },
-                 [this](const base::Result<domain::Task>& task) {
-                     if (good(task)) desk_.note("The task has received the input");
-                 });
+            call(
+                [this, agent = desk_.agent, id = selected_, text = input_ + "\n"] {
+                    return desk_.service.send_task_input(agent, id, text, desk_.caller);
+                },
+                [this](const base::Result<domain::Task>& task) {
+                    if (good(task)) desk_.note("The task has received the input");
+                });
         } else if (key.name == KeyName::Backspace) {
-            if (!input_.empty())
-                input_ = base::first_chars(input_, base::char_count(input_) - 1);
+            if (!input_.empty()) input_ = base::first_chars(input_, base::char_count(input_) - 1);
         } else if (key.name == KeyName::Character || key.name == KeyName::Paste) {
             if (!key.ctrl && !key.alt && input_.size() + key.text.size() <= kInputBytesMax)
                 input_ += key.text;

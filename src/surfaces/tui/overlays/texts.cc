@@ -115,8 +115,8 @@ Lines help_lines(std::size_t columns) {
         }
         auto parts = text_lines(right, columns - kLeft);
         for (std::size_t i = 0; i < parts.size(); ++i) {
-            show::Line line = faced(show::padded(std::string(i == 0 ? left : ""), kLeft),
-                                    show::Face::Accent);
+            show::Line line =
+                faced(show::padded(std::string(i == 0 ? left : ""), kLeft), show::Face::Accent);
             append(line, parts[i]);
             lines.push_back(std::move(line));
         }

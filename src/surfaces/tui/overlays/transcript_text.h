@@ -11,8 +11,7 @@
 namespace tui {
 
 // One entry: who, when and what, each call with its command or patch, each result in full.
-std::vector<show::Line> transcript_lines(const domain::TranscriptEntry& entry,
-                                         std::size_t columns);
+std::vector<show::Line> transcript_lines(const domain::TranscriptEntry& entry, std::size_t columns);
 // All entries as Markdown, for a file.
 std::string transcript_markdown(std::span<const domain::TranscriptEntry> entries);
 

@@ -73,20 +73,20 @@ private:
             items_[id] = item;
         }
         std::vector<Row> rows;
-        for (auto& [name, members] : groups)
-            std::ranges::move(members, std::back_inserter(rows));
+        for (auto& [name, members] : groups) std::ranges::move(members, std::back_inserter(rows));
         set_rows(std::move(rows));
     }
 
     bool change(const std::string& id, service::WorkAction action, std::string_view done) {
-        call([this, agent = desk_.agent, id,
-              action] { return desk_.service.change_work_item(agent, id, {.action = action},
-                                                              desk_.caller); },
-             [this, done = fmt::format("The work item {}", done)](
-                 const base::Result<json::object>& item) {
-                 if (good(item)) desk_.note(done);
-                 load();
-             });
+        call(
+            [this, agent = desk_.agent, id, action] {
+                return desk_.service.change_work_item(agent, id, {.action = action}, desk_.caller);
+            },
+            [this,
+             done = fmt::format("The work item {}", done)](const base::Result<json::object>& item) {
+                if (good(item)) desk_.note(done);
+                load();
+            });
         return true;
     }
 

@@ -66,11 +66,10 @@ std::vector<show::Line> block_lines(const Block& block, std::size_t columns) {
     if (block.kind == BlockKind::Operator)
         return wrapped_lines(block.text, columns, show::Face::Bold);
     // One line: the end says how it went, so the text is what is cut.
-    const std::size_t taken =
-        block.outcome.empty() ? 0 : show::columns_of(block.outcome) + 1;
+    const std::size_t taken = block.outcome.empty() ? 0 : show::columns_of(block.outcome) + 1;
     const std::size_t room = columns > taken ? columns - taken : 1;
-    show::Line line = faced(show::fitted(base::collapse_whitespace(block.text), room),
-                            show::Face::Dim);
+    show::Line line =
+        faced(show::fitted(base::collapse_whitespace(block.text), room), show::Face::Dim);
     if (!block.outcome.empty()) append(line, dim(" " + block.outcome));
     return {line};
 }
@@ -93,7 +92,7 @@ std::vector<show::Line> lines_of(const Block& block, std::size_t columns) {
     // The time stands at the end of the last line, where there is room for it.
     if (is_paragraph(block.kind)) {
         const std::string clock = "  " + clock_text(block.at);
-        if (width_of(lines.back()) + show::columns_of(clock) <= columns)
+        if (show::columns_of(lines.back()) + show::columns_of(clock) <= columns)
             append(lines.back(), dim(clock));
     }
     return lines;

@@ -44,8 +44,8 @@ Block call_block(const ToolExecuted& done, base::Time at) {
     const std::string took = show::duration_text(done.duration_ms);
     const std::string cmd = done.exec_command_cmd.value_or("");
     Block block{.kind = has_succeeded(done) ? BlockKind::Done : BlockKind::Failed, .at = at};
-    block.text = base::printable(base::collapse_whitespace(
-        base::to_utf8(cmd.empty() ? done.summary : "$ " + cmd)));
+    block.text = base::printable(
+        base::collapse_whitespace(base::to_utf8(cmd.empty() ? done.summary : "$ " + cmd)));
     block.outcome = cmd.empty() ? took : fmt::format("→ {} {}", views::outcome_of(done), took);
     return block;
 }
@@ -207,10 +207,10 @@ std::optional<Block> Conversation::shown_block(const domain::Event& event) const
     if (mode_ != views::DisplayMode::Debug && is_said_by_brief(event)) return std::nullopt;
     const base::Time at = event.created_at;
     if (const auto brief = read<BriefCreated>(event))
-        return Block{kind_of(*brief), at,
-                     safe(brief->kind == domain::BriefKind::Failure
-                              ? show::failure_text(brief->text)
-                              : brief->text)};
+        return Block{
+            kind_of(*brief), at,
+            safe(brief->kind == domain::BriefKind::Failure ? show::failure_text(brief->text)
+                                                           : brief->text)};
     if (const auto done = read<ToolExecuted>(event)) return call_block(*done, at);
     if (is_any<ToolExecutionFailed, ToolCallRefused, SandboxDenied>(event))
         return Block{BlockKind::Failed, at, presented.summary};
@@ -250,9 +250,8 @@ void Conversation::sent(std::int64_t local_id, const std::string& message_id) {
 }
 
 void Conversation::failed(std::int64_t local_id) {
-    std::erase_if(pending_, [&](const Pending& one) {
-        return one.state == Pending::State::Failed;
-    });
+    std::erase_if(pending_,
+                  [&](const Pending& one) { return one.state == Pending::State::Failed; });
     const auto known = std::ranges::find(pending_, local_id, &Pending::local_id);
     if (known != pending_.end()) known->state = Pending::State::Failed;
 }

@@ -36,8 +36,8 @@ enum class BlockKind {
 struct Block {
     BlockKind kind{BlockKind::Note};
     base::Time at{};
-    std::string text;      // Of briefs and progress Markdown, else plain.
-    std::string outcome{}; // "→ exit 2 1.2s", kept when the text is cut.
+    std::string text;       // Of briefs and progress Markdown, else plain.
+    std::string outcome{};  // "→ exit 2 1.2s", kept when the text is cut.
     friend bool operator==(const Block&, const Block&) = default;
 };
 
@@ -47,16 +47,16 @@ std::vector<show::Line> lines_of(const Block& block, std::size_t columns);
 // A message of the operator that no turn has begun to read.
 struct Pending {
     enum class State { Sending, Queued, Failed };
-    std::int64_t local_id{0};       // Of those sent here; 0: another client sent it.
-    std::string message_id{};       // Once the runtime has it.
+    std::int64_t local_id{0};  // Of those sent here; 0: another client sent it.
+    std::string message_id{};  // Once the runtime has it.
     std::string text;
     State state{State::Sending};
     friend bool operator==(const Pending&, const Pending&) = default;
 };
 
 struct Activity {
-    std::string what{};         // "thinking", "$ make test"; empty: nothing.
-    std::string output{};       // The newest line of the running call.
+    std::string what{};                 // "thinking", "$ make test"; empty: nothing.
+    std::string output{};               // The newest line of the running call.
     std::optional<base::Time> until{};  // A wait that is known to end.
     base::Time since{};
     friend bool operator==(const Activity&, const Activity&) = default;

@@ -138,9 +138,9 @@ TEST(Conversation, KeepsASentMessageUntilATurnReadsIt) {
     EXPECT_EQ(conversation.pending()[0].state, Pending::State::Queued);
     conversation.on_event(log(message<kinds::MessageEnqueued>("m", "hello")));
     EXPECT_EQ(conversation.pending().size(), 1U);
-    EXPECT_THAT(texts(conversation.on_event(
-                    log(message<kinds::MessageProcessingStarted>("m", "hello")))),
-                ElementsAre("hello"));
+    EXPECT_THAT(
+        texts(conversation.on_event(log(message<kinds::MessageProcessingStarted>("m", "hello")))),
+        ElementsAre("hello"));
     EXPECT_THAT(conversation.pending(), IsEmpty());
 }
 
@@ -162,9 +162,8 @@ TEST(Conversation, ShowsAnInterjectionInFullAndOnce) {
     const auto joined =
         log(kinds::OperatorInterjectionAdmitted{.message_id = {"m"}, .text_preview = "xxx"});
     EXPECT_THAT(texts(conversation.on_event(joined)), ElementsAre(text));
-    EXPECT_THAT(
-        conversation.on_event(log(message<kinds::MessageProcessingStarted>("m", text))),
-        IsEmpty());
+    EXPECT_THAT(conversation.on_event(log(message<kinds::MessageProcessingStarted>("m", text))),
+                IsEmpty());
 }
 
 TEST(Conversation, IgnoresEventsThatItHasSeen) {
@@ -200,9 +199,10 @@ TEST(Conversation, BoundsWhatIsStreamed) {
 }
 
 TEST(Blocks, FitTheTerminalAtAnyWidth) {
-    const Block block{BlockKind::Result, kNow,
-                      "# 見出し\n\nこれは長い日本語の文章です。とても長いので折り返されます。\n\n```\n" +
-                          std::string(200, 'x') + "\n```\n"};
+    const Block block{
+        BlockKind::Result, kNow,
+        "# 見出し\n\nこれは長い日本語の文章です。とても長いので折り返されます。\n\n```\n" +
+            std::string(200, 'x') + "\n```\n"};
     for (const std::size_t columns : {40U, 80U, 120U})
         for (const auto& line : lines_of(block, columns)) {
             std::size_t width = 0;

@@ -16,7 +16,7 @@
 namespace tui {
 
 inline constexpr std::int64_t kEventPage = 256;
-inline constexpr std::size_t kEventsHeldMax = 1024;         // The follower waits beyond.
+inline constexpr std::size_t kEventsHeldMax = 1024;        // The follower waits beyond.
 inline constexpr std::size_t kDeltaBytesMax = 256 * 1024;  // Deltas beyond are lost.
 inline constexpr std::chrono::milliseconds kRetryFirst{200};
 inline constexpr std::chrono::milliseconds kRetryMax{5000};

@@ -43,10 +43,10 @@ Session::Session(SessionParts parts)
             .clock = parts_.clock,
             .background = reads_,
             .user = parts_.user},
-      composer_({.arguments = [this](const std::string& command,
-                                     const std::string& typed) {
-                     return offer_arguments(command, typed);
-                 },
+      composer_({.arguments =
+                     [this](const std::string& command, const std::string& typed) {
+                         return offer_arguments(command, typed);
+                     },
                  .files = [this](const std::string& typed) { return offer_files(typed); }}) {
     desk_.note = [this](std::string text) { note(std::move(text)); };
     desk_.switch_agent = [this](const std::string& agent) { switch_agent(agent); };
@@ -87,14 +87,16 @@ void Session::load(const std::string& agent) {
         });
 }
 
-// The snapshot first: what happens after it comes with the events that are followed from its cursor.
+// The snapshot first: what happens after it comes with the events that are followed from its
+// cursor.
 base::Result<Session::Loaded> Session::read_agent(const std::string& agent) const {
     Loaded loaded{.state = TRY(parts_.service.state(agent))};
     std::int64_t before = base::int_at(json::value(loaded.state), "event_seq") + 1;
     std::size_t turns = 0;
-    for (std::size_t page = 0; page < kHistoryPages && before > 1 && turns < kHistoryTurns; ++page) {
-        const auto events = TRY(
-            parts_.service.event_page(agent, {.before_seq = before, .limit = kEventPage}));
+    for (std::size_t page = 0; page < kHistoryPages && before > 1 && turns < kHistoryTurns;
+         ++page) {
+        const auto events =
+            TRY(parts_.service.event_page(agent, {.before_seq = before, .limit = kEventPage}));
         if (events.empty()) break;
         for (const auto& event : events) {
             turns += is_turn_mark(event) ? 1 : 0;

@@ -31,10 +31,10 @@ inline constexpr std::chrono::seconds kNoteShown{10};
 inline constexpr std::chrono::seconds kTwiceWithin{2};  // Two presses that mean one thing.
 inline constexpr std::size_t kStreamRowsMax = 8;
 inline constexpr std::size_t kPendingRowsMax = 4;
-inline constexpr std::size_t kHistoryBlocks = 40;   // Shown at the start.
-inline constexpr std::size_t kHistoryPages = 12;    // Read for them at most.
-inline constexpr std::size_t kHistoryTurns = 12;    // Messages and briefs that are enough.
-inline constexpr std::size_t kKeptBlocks = 500;     // For the full screen, which has no scrollback.
+inline constexpr std::size_t kHistoryBlocks = 40;  // Shown at the start.
+inline constexpr std::size_t kHistoryPages = 12;   // Read for them at most.
+inline constexpr std::size_t kHistoryTurns = 12;   // Messages and briefs that are enough.
+inline constexpr std::size_t kKeptBlocks = 500;    // For the full screen, which has no scrollback.
 inline constexpr std::size_t kRecentTasks = 50;
 inline constexpr std::size_t kFinishedLinesMax = 20'000;  // Held while an overlay is open.
 
@@ -44,14 +44,14 @@ struct SessionParts {
     base::Clock& clock;
     const Wake& wake;
     Inbox& inbox;
-    std::string agent;  // The one to begin with.
+    std::string agent;    // The one to begin with.
     std::string where{};  // Which runtime, for the status line.
     std::string user{};
     std::filesystem::path cwd{};        // Where relative paths start.
     std::filesystem::path kept_file{};  // What is remembered between starts.
     bool fullscreen{false};
     bool overlays_fill{true};  // The whole screen; else a row above them stays.
-    std::string greeting{};  // Shown first.
+    std::string greeting{};    // Shown first.
 };
 
 // What the terminal is to be asked for.
@@ -110,6 +110,7 @@ private:
 
     // What the operator does.
     void on_composed(const Composed& composed);
+    void send_message(const std::string& text);
     void send(const std::string& text);
     void run_command(const std::string& line);
     void run_command(const Command& command);
@@ -141,8 +142,8 @@ private:
 
     SessionParts parts_;
     Kept kept_;
-    Background reads_;  // One waits for a slow answer without keeping
-    Background writes_; // what the operator sends.
+    Background reads_;   // One waits for a slow answer without keeping
+    Background writes_;  // what the operator sends.
     Desk desk_;
     Composer composer_;
     Conversation conversation_;
@@ -154,8 +155,8 @@ private:
     std::deque<domain::Task> recent_tasks_;
     Size size_;
     std::vector<show::Line> finished_;
-    std::deque<Block> blocks_;     // For the full screen.
-    std::size_t scrolled_{0};      // Lines up from the end, on the full screen.
+    std::deque<Block> blocks_;  // For the full screen.
+    std::size_t scrolled_{0};   // Lines up from the end, on the full screen.
     std::string note_;
     base::Time note_at_{};
     base::Time escaped_at_{};

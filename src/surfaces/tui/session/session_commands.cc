@@ -20,7 +20,20 @@ std::string absolute(const std::filesystem::path& cwd, std::string_view path) {
     return (cwd / path).lexically_normal();
 }
 
+// Known from other consoles; to send them as a message would surprise.
+constexpr auto kNotOffered = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"/undo", "holon has no /undo yet; take changes back with git, or ask the agent to"},
+     {"/compact", "holon compacts a conversation by itself when it becomes too large"},
+     {"/plan", "plans of work items are in /work; plans of tool calls: holon plan"}});
+
 }  // namespace
+
+// A word that looks like a command and is none is a message.
+void Session::send_message(const std::string& text) {
+    for (const auto& [word, why] : kNotOffered)
+        if (base::trim(text) == word) return note(std::string(why));
+    send(text);
+}
 
 template <class Job>
 void Session::act(Job job, std::string done) {
@@ -34,7 +47,7 @@ void Session::act(Job job, std::string done) {
 void Session::run_command(const std::string& line) {
     const auto command = read_command(line);
     if (!command) return note(command.error().message);
-    if (!*command) return send(line);
+    if (!*command) return send_message(line);
     composer_.taken();
     run_command(**command);
 }
@@ -53,7 +66,6 @@ void Session::run_command(const Command& command) {
         case CommandName::Tasks:
             return open(tasks_overlay(desk_, {recent_tasks_.begin(), recent_tasks_.end()}));
         case CommandName::Work:
-        case CommandName::Plan:
             return open(work_overlay(desk_));
         case CommandName::Approvals:
             return open(approvals_overlay(desk_));
@@ -71,9 +83,6 @@ void Session::run_command(const Command& command) {
             return set_display(command.arguments.front());
         case CommandName::Export:
             return export_transcript(command.rest);
-        case CommandName::Compact:
-        case CommandName::Undo:
-            return note("The runtime does not offer this");
         case CommandName::Refresh:
             follower_.reset();
             return load(parts_.agent);
@@ -87,8 +96,8 @@ void Session::run_command(const Command& command) {
             return act(
                 [this, agent, name = command.arguments.front()] {
                     return parts_.service.install_skill(
-                        agent,
-                        {.name = name, .mode = service::SkillInstallMode::Linked}, desk_.caller);
+                        agent, {.name = name, .mode = service::SkillInstallMode::Linked},
+                        desk_.caller);
                 },
                 "Installed the skill " + command.arguments.front());
         case CommandName::SkillUninstall:
@@ -107,16 +116,13 @@ void Session::run_command(const Command& command) {
         }
         case CommandName::Enter: {
             const std::string path = absolute(parts_.cwd, command.rest);
-            return act(
-                [this, agent, path] {
-                    return parts_.service.move_agent(agent, path, desk_.caller);
-                },
-                fmt::format("Agent {} works in {} from its next turn on", agent, path));
+            return act([this, agent,
+                        path] { return parts_.service.move_agent(agent, path, desk_.caller); },
+                       fmt::format("Agent {} works in {} from its next turn on", agent, path));
         }
         case CommandName::Leave:
-            return act(
-                [this, agent] { return parts_.service.exit_workspace(agent, desk_.caller); },
-                fmt::format("Agent {} is back in its own folder", agent));
+            return act([this, agent] { return parts_.service.exit_workspace(agent, desk_.caller); },
+                       fmt::format("Agent {} is back in its own folder", agent));
         case CommandName::Quit:
             request_ = Request::Quit;
             return;
@@ -125,14 +131,11 @@ void Session::run_command(const Command& command) {
 
 void Session::run_agent_command(const Command& command) {
     const auto& verb = command.arguments.front();
-    const std::string name =
-        command.arguments.size() > 1 ? command.arguments[1] : view_.agent_id;
+    const std::string name = command.arguments.size() > 1 ? command.arguments[1] : view_.agent_id;
     if (verb == "switch") return switch_agent(name);
     if (verb == "create")
         return act(
-            [this, name] {
-                return parts_.service.create_agent(name, std::nullopt, desk_.caller);
-            },
+            [this, name] { return parts_.service.create_agent(name, std::nullopt, desk_.caller); },
             fmt::format("Agent {0} exists; switch to it with /agent switch {0}", name));
     const auto action =
         verb == "start" ? service::LifecycleAction::Start : service::LifecycleAction::Stop;
@@ -158,16 +161,15 @@ void Session::set_model(const std::string& model) {
 }
 
 void Session::export_transcript(const std::string& path) {
-    const std::string file = absolute(
-        parts_.cwd, path.empty() ? fmt::format("holon-{}.md", view_.agent_id) : path);
+    const std::string file =
+        absolute(parts_.cwd, path.empty() ? fmt::format("holon-{}.md", view_.agent_id) : path);
     act(
         [this, agent = view_.agent_id, file]() -> base::Status {
             std::error_code failed;
             if (std::filesystem::exists(file, failed))
-                return base::fail(base::ErrorCode::Conflict,
-                                  "{} exists already; name another file", file);
-            const auto entries =
-                TRY(parts_.service.transcript(agent, {.limit = kExportedMax}));
+                return base::fail(base::ErrorCode::Conflict, "{} exists already; name another file",
+                                  file);
+            const auto entries = TRY(parts_.service.transcript(agent, {.limit = kExportedMax}));
             return base::write_file_atomic(file, transcript_markdown(entries.items), 0600);
         },
         "The conversation was written to " + file);
@@ -199,8 +201,8 @@ std::vector<Offer> Session::offer_files(const std::string& typed) const {
     const std::filesystem::path root =
         view_.workspace.empty() ? parts_.cwd : std::filesystem::path(view_.workspace);
     std::filesystem::directory_iterator entries(root / folder, failed);
-    for (; !failed && entries != std::filesystem::directory_iterator() &&
-           offers.size() < kOffersMax;
+    for (;
+         !failed && entries != std::filesystem::directory_iterator() && offers.size() < kOffersMax;
          entries.increment(failed)) {
         const std::string name = entries->path().filename();
         if (!name.starts_with(begin) || (begin.empty() && name.starts_with('.'))) continue;

@@ -12,7 +12,8 @@ namespace tui {
 namespace {
 
 constexpr std::array<std::string_view, 8> kSpin{"⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"};
-constexpr std::size_t kStreamTail = 16 * 1024;  // Of an unfinished block: more is not on the screen.
+constexpr std::size_t kStreamTail =
+    16 * 1024;  // Of an unfinished block: more is not on the screen.
 
 std::string_view tag_of(Pending::State state) {
     switch (state) {
@@ -68,8 +69,9 @@ std::vector<show::Line> Session::pending_lines() const {
         const bool is_failed = pending.state == Pending::State::Failed;
         const std::size_t room = size_.columns - std::min(size_.columns, tag.size() + 3);
         show::Line line = faced("› ", show::Face::Accent);
-        append(line, plain(show::fitted(
-                         base::printable(base::collapse_whitespace(pending.text)), room) + " "));
+        append(line,
+               plain(show::fitted(base::printable(base::collapse_whitespace(pending.text)), room) +
+                     " "));
         append(line, faced(tag, is_failed ? show::Face::Bad : show::Face::Dim));
         lines.push_back(std::move(line));
     }
@@ -84,7 +86,8 @@ std::optional<show::Line> Session::activity_line() const {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - activity.since);
     std::string figures =
         " " + show::duration_text(std::max<std::int64_t>(seconds.count(), 0) * 1000);
-    if (seconds.count() < 10) figures = fmt::format(" {}s", std::max<std::int64_t>(seconds.count(), 0));
+    if (seconds.count() < 10)
+        figures = fmt::format(" {}s", std::max<std::int64_t>(seconds.count(), 0));
     if (activity.until && *activity.until > now)
         figures += ", until " + show::local_clock(*activity.until).substr(0, 8);
     figures += " · Esc Esc interrupts";
@@ -107,8 +110,8 @@ std::vector<show::Line> Session::viewport(std::size_t rows, std::size_t& cursor_
     const auto composed = composer_.view(size_.columns);
     std::vector<show::Line> below;
     if (!note_.empty())
-        for (auto& part : show::wrapped(base::printable(base::collapse_whitespace(note_)),
-                                        size_.columns))
+        for (auto& part :
+             show::wrapped(base::printable(base::collapse_whitespace(note_)), size_.columns))
             if (below.size() < 3) below.push_back(faced(std::move(part), show::Face::Warning));
     add(below, composed.menu);
     const std::size_t draft_at = below.size();
@@ -138,14 +141,14 @@ std::vector<show::Line> Session::overlay_lines(std::size_t rows) {
     std::vector<show::Line> lines;
     show::Line title = faced(" " + overlay_->title() + " ", show::Face::Selected);
     append(title, dim(" " + base::printable(view_.agent_id)));
-    lines.push_back(fitted_line(title, size_.columns));
+    lines.push_back(show::fitted(title, size_.columns));
     add(lines, overlay_->view(size_.columns, rows > kFrameRows ? rows - kFrameRows : 1));
-    lines.push_back(fitted_line(dim(overlay_->hint() + " · Esc closes"), size_.columns));
+    lines.push_back(show::fitted(dim(overlay_->hint() + " · Esc closes"), size_.columns));
     lines.push_back(note_.empty()
                         ? show::Line{}
-                        : fitted_line(faced(base::printable(base::collapse_whitespace(note_)),
-                                            show::Face::Warning),
-                                      size_.columns));
+                        : show::fitted(faced(base::printable(base::collapse_whitespace(note_)),
+                                             show::Face::Warning),
+                                       size_.columns));
     return lines;
 }
 

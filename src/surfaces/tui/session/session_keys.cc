@@ -16,8 +16,7 @@ std::string base64(std::string_view bytes) {
         std::uint32_t group = 0;
         const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
         for (std::size_t k = 0; k < 3; ++k)
-            group = (group << 8U) |
-                    (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+            group = (group << 8U) | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
         for (std::size_t k = 0; k < 4; ++k)
             out += k <= count ? kBase64[(group >> (18 - 6 * k)) & 0x3FU] : '=';
     }
@@ -65,7 +64,8 @@ void Session::on_key(const Key& key) {
     const Composed composed = composer_.on_key(key);
     if (composed.what != Composed::What::Unused) return on_composed(composed);
     if (key.name == KeyName::Escape) return on_escape();
-    if (key.name == KeyName::PageUp && !parts_.fullscreen) return open(transcript_overlay(desk_, ""));
+    if (key.name == KeyName::PageUp && !parts_.fullscreen)
+        return open(transcript_overlay(desk_, ""));
     if (key.name == KeyName::PageUp) scrolled_ += kScrollRows;
     if (key.name == KeyName::PageDown) scrolled_ -= std::min(scrolled_, kScrollRows);
 }
@@ -79,7 +79,7 @@ void Session::on_composed(const Composed& composed) {
             request_ = Request::Editor;
             return;
         case Composed::What::Send:
-            return send(composed.text);
+            return send_message(composed.text);
         case Composed::What::Command:
             return run_command(composed.text);
     }

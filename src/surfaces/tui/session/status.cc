@@ -29,7 +29,7 @@ show::Line joined(const std::vector<show::Span>& parts, std::size_t columns) {
         line.push_back(part);
         used += gap + show::columns_of(part.text);
     }
-    return fitted_line(line, columns);
+    return show::fitted(line, columns);
 }
 
 std::string state_word(const AgentView& view) {
@@ -79,7 +79,8 @@ AgentView agent_view(const json::object& summary) {
             view.tokens = base::int_at(*total, "total_tokens");
     view.active_tasks = base::int_at(whole, "active_task_count");
     view.current_run_id = text_at(summary, "/agent/current_run_id");
-    if (const auto* children = base::find(whole, "active_children"); children && children->is_array())
+    if (const auto* children = base::find(whole, "active_children");
+        children && children->is_array())
         for (const auto& child : children->get_array())
             if (child.is_object()) view.children.push_back(child.get_object());
     view.summary = summary;
@@ -91,8 +92,7 @@ std::vector<show::Line> status_lines(const AgentView& view, const Connection& co
                                      std::size_t columns) {
     const char* home = std::getenv("HOME");
     const std::int64_t tokens = view.tokens + more_tokens;
-    const std::string spent =
-        tokens == 0 ? "" : show::count_text(tokens) + " tokens";
+    const std::string spent = tokens == 0 ? "" : show::count_text(tokens) + " tokens";
     std::vector<show::Line> lines;
     lines.push_back(joined(
         {{base::printable(view.agent_id), show::Face::Accent},
@@ -105,8 +105,8 @@ std::vector<show::Line> status_lines(const AgentView& view, const Connection& co
          {cost_usd > 0 ? fmt::format("${:.2f}", cost_usd) : "", show::Face::Dim},
          {connection.where, show::Face::Dim}},
         columns));
-    const std::string how = worded(view.projection) + (view.access.empty() ? "" : ", ") +
-                            worded(view.access);
+    const std::string how =
+        worded(view.projection) + (view.access.empty() ? "" : ", ") + worded(view.access);
     // The end of a path says most.
     const std::size_t taken = show::columns_of(how) + 3;
     const std::size_t room = columns > taken + 8 ? columns - taken : columns;

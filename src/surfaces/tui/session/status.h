@@ -14,8 +14,8 @@ namespace tui {
 // What is known of the agent that is shown.
 struct AgentView {
     std::string agent_id;
-    std::string status{};     // The name of a domain::AgentStatus.
-    std::string state{};      // In words: "waiting for your next prompt".
+    std::string status{};  // The name of a domain::AgentStatus.
+    std::string state{};   // In words: "waiting for your next prompt".
     bool needs_operator{false};
     bool resume_required{false};
     std::string model{};

@@ -116,7 +116,8 @@ bool Picker::on_character(const Key& key) {
 bool Picker::move(std::ptrdiff_t by) {
     if (shown_.empty()) return true;
     const auto last = static_cast<std::ptrdiff_t>(shown_.size()) - 1;
-    const auto to = std::clamp(static_cast<std::ptrdiff_t>(selected_) + by, std::ptrdiff_t{0}, last);
+    const auto to =
+        std::clamp(static_cast<std::ptrdiff_t>(selected_) + by, std::ptrdiff_t{0}, last);
     if (static_cast<std::size_t>(to) != selected_) detail_top_ = 0;
     selected_ = static_cast<std::size_t>(to);
     return true;
@@ -162,7 +163,8 @@ std::vector<show::Line> Picker::list(std::size_t columns, std::size_t rows) cons
     for (std::size_t i = 0; i < shown_.size(); ++i) {
         const Row& row = rows_[shown_[i]];
         if (row.group != group && !row.group.empty())
-            lines.push_back(show::fitted({{base::printable(row.group), show::Face::Bold}}, columns));
+            lines.push_back(
+                show::fitted({{base::printable(row.group), show::Face::Bold}}, columns));
         group = row.group;
         if (i == selected_) selected_line = lines.size();
         lines.push_back(row_of_list(row, i == selected_, columns));
@@ -191,20 +193,26 @@ std::vector<show::Line> Picker::detail(std::size_t columns, std::size_t rows) co
     return lines;
 }
 
+std::size_t Picker::detail_columns(std::size_t columns) {
+    if (columns < kDetailBesideColumns) return columns;
+    return columns - std::min(columns * 2 / 5, kListColumnsMax) - kDividerColumns;
+}
+
 std::vector<show::Line> Picker::view(std::size_t columns, std::size_t rows) const {
     std::vector<show::Line> view;
     if (filter_rows() > 0 && rows > 0) {
-        view.push_back(show::fitted({{"filter: ", show::Face::Dim},
-                                     {base::printable(filter_), show::Face::Bold}},
-                                    columns));
+        view.push_back(show::fitted(
+            {{"filter: ", show::Face::Dim}, {base::printable(filter_), show::Face::Bold}},
+            columns));
         --rows;
     }
     if (detail_.empty()) {
         for (auto& line : list(columns, rows)) view.push_back(std::move(line));
     } else if (columns >= kDetailBesideColumns) {
-        const std::size_t left = std::min(columns * 2 / 5, kListColumnsMax);
+        const std::size_t right = detail_columns(columns);
+        const std::size_t left = columns - kDividerColumns - right;
         const auto lines = list(left, rows);
-        const auto details = detail(columns - left - kDividerColumns, rows);
+        const auto details = detail(right, rows);
         for (std::size_t i = 0; i < rows; ++i) {
             show::Line line = show::padded(lines[i], left);
             line.push_back({std::string(kDivider), show::Face::Dim});
