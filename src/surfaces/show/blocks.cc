@@ -24,7 +24,8 @@ bool begins_item(std::string_view line) {
     if (line.front() == '-' || line.front() == '+' || line.front() == '*') {
         at = 1;
     } else {
-        while (at < line.size() && at < kNumberDigitsMax && line[at] >= '0' && line[at] <= '9') ++at;
+        while (at < line.size() && at < kNumberDigitsMax && line[at] >= '0' && line[at] <= '9')
+            ++at;
         if (at == 0 || at == line.size() || (line[at] != '.' && line[at] != ')')) return false;
         ++at;
     }

@@ -44,7 +44,8 @@ std::size_t read_number(std::string_view& text) {
 
 std::optional<Range> read_range(std::string_view header, char sign) {
     const std::size_t at = header.find(sign);
-    if (at == header.npos || at + 1 >= header.size() || header[at + 1] < '0' || header[at + 1] > '9')
+    if (at == header.npos || at + 1 >= header.size() || header[at + 1] < '0' ||
+        header[at + 1] > '9')
         return std::nullopt;
     header.remove_prefix(at + 1);
     Range range;
@@ -56,8 +57,8 @@ std::optional<Range> read_range(std::string_view header, char sign) {
     return range;
 }
 
-// Reads the lines of a diff one by one. Inside a hunk a line is what its sign says: "--- a" may be a
-// removed "-- a".
+// Reads the lines of a diff one by one. Inside a hunk a line is what its sign says: "--- a" may be
+// a removed "-- a".
 class Reader {
 public:
     Change read(std::string_view line, std::string_view next) {
@@ -226,15 +227,15 @@ private:
                            std::size_t columns) const {
         std::string gutter;
         if (number_columns_ > 0)
-            gutter = fmt::format("{:>{}} ", number == 0 ? "" : std::to_string(number),
-                                 number_columns_);
+            gutter =
+                fmt::format("{:>{}} ", number == 0 ? "" : std::to_string(number), number_columns_);
         std::vector<Line> cell;
         const std::size_t room = columns - gutter.size() - 1;
         for (auto& part : wrapped({{change.text}}, room, Break::Anywhere)) {
             Line line;
             if (!gutter.empty()) line.push_back({gutter, Face::Dim});
-            line.push_back({std::string(1, cell.empty() ? sign : ' ') + text_of(part),
-                            face_of(change.kind)});
+            line.push_back(
+                {std::string(1, cell.empty() ? sign : ' ') + text_of(part), face_of(change.kind)});
             cell.push_back(std::move(line));
             gutter.assign(gutter.size(), ' ');
         }
@@ -285,7 +286,8 @@ std::vector<Line> diff_lines(std::string_view diff, std::size_t columns) {
     columns = std::max(columns, kDiffColumnsMin);
     const auto changes = changes_of(diff);
     Writer writer(changes, columns);
-    if (columns >= kSideBySideColumns && columns != kUnbounded && replaces_lines(changes)) {
+    const bool has_room = columns >= kSideBySideColumns && columns <= kSideBySideColumnsMax;
+    if (has_room && replaces_lines(changes)) {
         write_side_by_side(changes, writer);
         return std::move(writer.lines);
     }

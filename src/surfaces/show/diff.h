@@ -9,6 +9,7 @@
 namespace show {
 
 inline constexpr std::size_t kSideBySideColumns = 120;
+inline constexpr std::size_t kSideBySideColumnsMax = 1000;  // More are no terminal.
 
 // A unified diff or a patch of ApplyPatch in lines of at most `columns` cells, with line numbers
 // where the text has them; side by side from kSideBySideColumns on. Safe for untrusted text.

@@ -34,12 +34,12 @@ TEST(Diff, HasTheNumbersOfItsLines) {
 }
 
 TEST(Diff, OfApplyPatchHasNoNumbers) {
-    EXPECT_THAT(diff_lines("*** Begin Patch\n*** Update File: a\n@@ f\n same\n--- x\n+y\n*** End Patch",
-                           80),
-                ElementsAre(Line{{"*** Begin Patch", Face::Bold}},
-                            Line{{"*** Update File: a", Face::Bold}}, Line{{"@@ f", Face::Dim}},
-                            Line{{" same"}}, Line{{"--- x", Face::Removed}},
-                            Line{{"+y", Face::Added}}, Line{{"*** End Patch", Face::Bold}}));
+    EXPECT_THAT(
+        diff_lines("*** Begin Patch\n*** Update File: a\n@@ f\n same\n--- x\n+y\n*** End Patch",
+                   80),
+        ElementsAre(Line{{"*** Begin Patch", Face::Bold}}, Line{{"*** Update File: a", Face::Bold}},
+                    Line{{"@@ f", Face::Dim}}, Line{{" same"}}, Line{{"--- x", Face::Removed}},
+                    Line{{"+y", Face::Added}}, Line{{"*** End Patch", Face::Bold}}));
 }
 
 TEST(Diff, IsSideBySideWhereThereIsRoom) {
@@ -60,9 +60,9 @@ TEST(Diff, LongLinesAreWrappedSoThatNothingIsHidden) {
 }
 
 TEST(Diff, AnythingIsSafe) {
-    for (const auto* text :
-         {"+\x1b[2J\r\n-\xff\t\n@@ -99999999999999999999,1 +1 @@\n+x", "@@ -1,99999999 +1 @@\n--- a\n+++ b",
-          "@@", "@@ @@", "+", "", "\n\n", "*** ", "--- a", "@@ -1,0 +1,0 @@\n x"})
+    for (const auto* text : {"+\x1b[2J\r\n-\xff\t\n@@ -99999999999999999999,1 +1 @@\n+x",
+                             "@@ -1,99999999 +1 @@\n--- a\n+++ b", "@@", "@@ @@", "+", "", "\n\n",
+                             "*** ", "--- a", "@@ -1,0 +1,0 @@\n x"})
         for (const std::size_t columns : {8U, 40U, 120U})
             for (const auto& line : diff_lines(text, columns)) {
                 EXPECT_LE(columns_of(line), columns) << text;

@@ -30,8 +30,8 @@ void add(Line& line, std::string_view text, Face face) {
     line.back().text += text;
 }
 
-// The text of a line in one piece, and parts of it with their faces. Parts are asked for from left to
-// right.
+// The text of a line in one piece, and parts of it with their faces. Parts are asked for from left
+// to right.
 class Flat {
 public:
     explicit Flat(const Line& line) {
@@ -115,11 +115,13 @@ std::vector<Line> wrapped(const Line& line, std::size_t columns, Break breaks) {
     std::size_t used = 0;
     std::optional<std::size_t> blank;  // Where this line can be broken,
     std::size_t used_behind = 0;       // and its cells up to and with that blank.
+    bool is_indent = true;             // Blanks at its front: a break there would gain nothing.
     const auto end_line = [&](std::size_t end, std::size_t next) {
         lines.push_back(flat.part(begin, end));
         used = blank && next == *blank + 1 ? used - used_behind : 0;
         begin = next;
         blank.reset();
+        is_indent = used == 0;
     };
     for (std::size_t at = 0; at < text.size();) {
         if (text[at] == '\n') {
@@ -143,8 +145,8 @@ std::vector<Line> wrapped(const Line& line, std::size_t columns, Break breaks) {
         }
         used += cells;
         at += bytes;
-        // Blanks at the front are an indent: a break there would gain nothing.
-        if (is_blank && text.find_first_not_of(' ', begin) < at) {
+        is_indent = is_indent && is_blank;
+        if (is_blank && !is_indent) {
             blank = at - 1;
             used_behind = used;
         }

@@ -52,10 +52,19 @@ std::string utf8_of(char32_t code) {
 
 // "&amp;" and "&#38;"; names that are not known stay as they are.
 std::string entity_text(std::string_view entity) {
-    constexpr auto kNames = std::to_array<std::pair<std::string_view, std::string_view>>(
-        {{"&amp;", "&"},    {"&lt;", "<"},      {"&gt;", ">"},      {"&quot;", "\""},
-         {"&apos;", "'"},   {"&nbsp;", " "},    {"&mdash;", "—"},   {"&ndash;", "–"},
-         {"&hellip;", "…"}, {"&copy;", "©"},    {"&rarr;", "→"},    {"&larr;", "←"}});
+    constexpr auto kNames =
+        std::to_array<std::pair<std::string_view, std::string_view>>({{"&amp;", "&"},
+                                                                      {"&lt;", "<"},
+                                                                      {"&gt;", ">"},
+                                                                      {"&quot;", "\""},
+                                                                      {"&apos;", "'"},
+                                                                      {"&nbsp;", " "},
+                                                                      {"&mdash;", "—"},
+                                                                      {"&ndash;", "–"},
+                                                                      {"&hellip;", "…"},
+                                                                      {"&copy;", "©"},
+                                                                      {"&rarr;", "→"},
+                                                                      {"&larr;", "←"}});
     for (const auto& [name, text] : kNames)
         if (name == entity) return std::string(text);
     if (!entity.starts_with("&#") || entity.size() < 4) return std::string(entity);
@@ -74,8 +83,8 @@ std::string attribute_text(const MD_ATTRIBUTE& attribute) {
     const std::string_view text(attribute.text, attribute.size);
     std::string out;
     for (std::size_t i = 0; attribute.substr_offsets[i] < attribute.size; ++i) {
-        const auto part = text.substr(attribute.substr_offsets[i],
-                                      attribute.substr_offsets[i + 1] - attribute.substr_offsets[i]);
+        const auto part = text.substr(attribute.substr_offsets[i], attribute.substr_offsets[i + 1] -
+                                                                       attribute.substr_offsets[i]);
         out += attribute.substr_types[i] == MD_TEXT_ENTITY ? entity_text(part) : std::string(part);
     }
     return safe(out);
@@ -98,7 +107,12 @@ public:
     Renderer(std::size_t columns, std::size_t bytes)
         : columns_(columns), calls_left_(bytes * kCallsPerByte + kCallsFree) {}
 
-    bool may_continue() { return calls_left_-- > 0; }
+    // Takes one call from the budget; false from the last one on, as the parser does not stop at
+    // once.
+    bool may_continue() {
+        if (calls_left_ > 0) --calls_left_;
+        return calls_left_ > 0;
+    }
     std::vector<Line> take_lines() { return std::move(lines_); }
 
     void enter(MD_BLOCKTYPE type, const void* detail) {
@@ -109,8 +123,9 @@ public:
                 break;
             case MD_BLOCK_UL:
                 flush();
-                lists_.push_back({.is_tight = static_cast<const MD_BLOCK_UL_DETAIL*>(detail)->is_tight != 0,
-                                  .is_numbered = false});
+                lists_.push_back(
+                    {.is_tight = static_cast<const MD_BLOCK_UL_DETAIL*>(detail)->is_tight != 0,
+                     .is_numbered = false});
                 break;
             case MD_BLOCK_OL: {
                 flush();
@@ -224,12 +239,14 @@ public:
                 break;
             case MD_SPAN_A:
                 links_.push_back(
-                    {attribute_text(static_cast<const MD_SPAN_A_DETAIL*>(detail)->href), text_.size()});
+                    {attribute_text(static_cast<const MD_SPAN_A_DETAIL*>(detail)->href),
+                     text_.size()});
                 text_.emplace_back();  // So that its text is not joined to what is before it.
                 break;
             case MD_SPAN_IMG:
-                links_.push_back({attribute_text(static_cast<const MD_SPAN_IMG_DETAIL*>(detail)->src),
-                                  text_.size()});
+                links_.push_back(
+                    {attribute_text(static_cast<const MD_SPAN_IMG_DETAIL*>(detail)->src),
+                     text_.size()});
                 text_.emplace_back();
                 add("image: ");
                 break;
@@ -342,7 +359,8 @@ private:
     void enter_item(const MD_BLOCK_LI_DETAIL& item) {
         flush();
         List& list = lists_.back();
-        std::string mark = list.is_numbered ? fmt::format("{}{} ", list.number++, list.delimiter) : "• ";
+        std::string mark =
+            list.is_numbered ? fmt::format("{}{} ", list.number++, list.delimiter) : "• ";
         if (item.is_task != 0) mark += item.task_mark == ' ' ? "[ ] " : "[x] ";
         const std::string blanks(columns_of(mark), ' ');
         push({{std::move(mark), Face::Dim}}, {{blanks}});
@@ -438,9 +456,13 @@ Renderer& renderer_of(void* data) {
     return *static_cast<Renderer*>(data);
 }
 
-// Other than 0 ends the parsing.
-int answer(void* data) {
-    return renderer_of(data).may_continue() ? 0 : 1;
+// What a callback returns: other than 0 ends the parsing.
+template <class Step>
+int stepped(void* data, Step step) {
+    auto& renderer = renderer_of(data);
+    if (!renderer.may_continue()) return 1;
+    step(renderer);
+    return 0;
 }
 
 // False when the parser gave up.
@@ -448,24 +470,19 @@ bool parse(std::string_view block, Renderer& renderer) {
     MD_PARSER parser{};
     parser.flags = kFlags;
     parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* data) {
-        renderer_of(data).enter(type, detail);
-        return answer(data);
+        return stepped(data, [&](Renderer& renderer) { renderer.enter(type, detail); });
     };
     parser.leave_block = [](MD_BLOCKTYPE type, void*, void* data) {
-        renderer_of(data).leave(type);
-        return answer(data);
+        return stepped(data, [&](Renderer& renderer) { renderer.leave(type); });
     };
     parser.enter_span = [](MD_SPANTYPE type, void* detail, void* data) {
-        renderer_of(data).enter(type, detail);
-        return answer(data);
+        return stepped(data, [&](Renderer& renderer) { renderer.enter(type, detail); });
     };
     parser.leave_span = [](MD_SPANTYPE type, void*, void* data) {
-        renderer_of(data).leave(type);
-        return answer(data);
+        return stepped(data, [&](Renderer& renderer) { renderer.leave(type); });
     };
     parser.text = [](MD_TEXTTYPE type, const MD_CHAR* text, MD_SIZE size, void* data) {
-        renderer_of(data).text(type, {text, size});
-        return answer(data);
+        return stepped(data, [&](Renderer& renderer) { renderer.text(type, {text, size}); });
     };
     return md_parse(block.data(), static_cast<MD_SIZE>(block.size()), &parser, &renderer) == 0;
 }

@@ -19,7 +19,8 @@ using Widths = std::vector<std::size_t>;
 
 std::size_t longest_line(const Line& cell) {
     std::size_t longest = 0;
-    for (const auto& line : wrapped(cell, kUnbounded)) longest = std::max(longest, columns_of(line));
+    for (const auto& line : wrapped(cell, kUnbounded))
+        longest = std::max(longest, columns_of(line));
     return longest;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "surfaces/show/line.h"
 
 namespace cli {
 
@@ -49,6 +50,8 @@ enum class Style { Plain, Dim, Bold, Green, Red, Yellow };
 void tell_next(const Terminal& terminal, const std::string& next);
 
 std::string styled(const Terminal& terminal, Style style, std::string_view text);
+// The line with the colours of its faces, where there are colours.
+std::string styled(const Terminal& terminal, const show::Line& line);
 
 struct FrameSize {
     std::size_t columns{80};

@@ -479,6 +479,7 @@ bool Composer::has_menu() const {
 }
 
 void Composer::set_draft(const std::string& text) {
+    keep_stash();
     remember();
     std::string safe = clean(text);
     if (safe.size() > kDraftBytesMax) safe = base::first_chars(safe, kDraftBytesMax / 4);

@@ -14,8 +14,7 @@ char lower_case(char c) {
 std::size_t find_words(std::string_view text, std::string_view words, std::size_t from) {
     if (words.empty() || from >= text.size()) return text.npos;
     const auto found = std::ranges::search(text.substr(from), words, {}, lower_case, lower_case);
-    return found.empty() ? text.npos
-                         : static_cast<std::size_t>(found.data() - text.data());
+    return found.empty() ? text.npos : static_cast<std::size_t>(found.data() - text.data());
 }
 
 std::vector<std::size_t> lines_with(const std::vector<show::Line>& lines, std::string_view words) {

@@ -164,10 +164,9 @@ void Pager::search(std::size_t rows) {
     search_->at.reset();
     if (search_->hits.empty()) return;
     const auto next = std::ranges::lower_bound(search_->hits, top(rows));
-    go_to_hit(next == search_->hits.end()
-                  ? 0
-                  : static_cast<std::size_t>(next - search_->hits.begin()),
-              rows);
+    go_to_hit(
+        next == search_->hits.end() ? 0 : static_cast<std::size_t>(next - search_->hits.begin()),
+        rows);
 }
 
 void Pager::go_to_hit(std::size_t hit, std::size_t rows) {
@@ -218,17 +217,18 @@ std::vector<show::Line> Pager::view(std::size_t columns, std::size_t rows) const
     const std::size_t first = top(rows);
     for (std::size_t i = first; i < std::min(first + text_rows(rows), lines_.size()); ++i) {
         const bool is_marked = search_ && !search_->words.empty();
-        view.push_back(show::fitted(is_marked ? marked(lines_[i], search_->words) : lines_[i], columns));
+        view.push_back(
+            show::fitted(is_marked ? marked(lines_[i], search_->words) : lines_[i], columns));
     }
     view.resize(text_rows(rows));
     if (!search_ || rows == 0) return view;
     const std::string where =
         search_->words.empty() ? ""
-        : search_->at ? fmt::format("  {} of {}", *search_->at + 1, search_->hits.size())
-                      : "  not found";
-    view.push_back(show::fitted({{"/" + base::printable(search_->words), show::Face::Bold},
-                                 {where, show::Face::Dim}},
-                                columns));
+        : search_->at          ? fmt::format("  {} of {}", *search_->at + 1, search_->hits.size())
+                               : "  not found";
+    view.push_back(show::fitted(
+        {{"/" + base::printable(search_->words), show::Face::Bold}, {where, show::Face::Dim}},
+        columns));
     return view;
 }
 

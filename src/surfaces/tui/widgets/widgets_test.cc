@@ -99,9 +99,8 @@ TEST_F(PagerTest, SearchesAndCopies) {
     EXPECT_EQ(pager.take_copied(), std::nullopt) << "once";
     press(letter("n"));
     EXPECT_THAT(pager.view(20, kRows),
-                testing::Contains(show::Line{{"needle", show::Face::Selected},
-                                             {" "},
-                                             {"needle", show::Face::Selected}}));
+                testing::Contains(show::Line{
+                    {"needle", show::Face::Selected}, {" "}, {"needle", show::Face::Selected}}));
     press(letter("n"));
     EXPECT_EQ(shown().back(), "/needle  1 of 2") << "round the end";
     press(letter("N"));
@@ -182,8 +181,8 @@ TEST_F(PickerTest, FiltersByWhatIsTyped) {
 TEST_F(PickerTest, TheDetailIsBelowOrBesideAndScrolls) {
     picker.set_rows(rows_named({"a", "b"}));
     picker.set_detail(numbered(10));
-    EXPECT_THAT(shown(20, 6), ElementsAre("> a                 ", "  b", "", testing::StartsWith("──"),
-                                          "line 0", "line 1"));
+    EXPECT_THAT(shown(20, 6), ElementsAre("> a                 ", "  b", "",
+                                          testing::StartsWith("──"), "line 0", "line 1"));
     for (int i = 0; i < 9; ++i) press(named(KeyName::PageDown));
     EXPECT_EQ(shown(20, 6).back(), "line 9");
     press(named(KeyName::PageUp));
