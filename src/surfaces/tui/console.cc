@@ -22,8 +22,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kEscapeWait{40};  // Then a lone ESC is the Escape key.
 constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr std::string_view kEnterAlternate = "\x1b[?1049h\x1b[H\x1b[?25l";
-constexpr std::string_view kLeaveAlternate = "\x1b[?25h\x1b[?1049l";
+constexpr std::string_view kHome = "\x1b[H";
 
 // Edits a text in the operator's editor, on a terminal that is theirs meanwhile.
 base::Result<std::string> edited(const std::string& text) {
@@ -76,7 +75,7 @@ public:
         parts_.link->connect([this](const base::Error& error) {
             inbox_.post([this, error] { session_->on_lost(error); });
         });
-        if (is_full_) tty_.write("\x1b[?1049h\x1b[H");
+        if (is_full_) tty_.write(Tty::enter_alternate(true));
         session_->start(size_);
         bool goes_on = draw();
         while (goes_on && Tty::ended_by() == 0) {
@@ -148,8 +147,7 @@ private:
             case Request::Quit:
                 return false;
             case Request::Redraw:
-                main_.resize(size_.columns, 0);
-                main_.resize(size_.columns, size_.rows);
+                main_.redraw();
                 return true;
             case Request::Suspend:
                 hand_over([] { ::raise(SIGTSTP); });
@@ -177,18 +175,18 @@ private:
         tty_.leave();
         other();
         tty_.enter();
-        if (is_full_) tty_.write("\x1b[?1049h\x1b[H");
+        if (is_full_) tty_.write(Tty::enter_alternate(true));
         main_.forget();
         resize();
     }
 
     void leave_screen() {
         if (overlay_) {
-            tty_.write(kLeaveAlternate);
+            tty_.write(Tty::leave_alternate());
             overlay_.reset();
         }
         if (is_full_)
-            tty_.write(kLeaveAlternate);
+            tty_.write(Tty::leave_alternate());
         else
             tty_.write(main_.leave());
     }
@@ -200,11 +198,11 @@ private:
         main_.resize(size.columns, size.rows);
         if (is_full_) {
             main_.forget();
-            tty_.write("\x1b[H");
+            tty_.write(kHome);
         }
         if (overlay_) {
             overlay_.emplace(parts_.colours, size.columns, size.rows);
-            tty_.write("\x1b[H");
+            tty_.write(kHome);
         }
         session_->resize(size);
     }
@@ -215,10 +213,10 @@ private:
         const bool is_apart =
             drawing.is_overlay && parts_.alternate_screen == AlternateScreen::Auto;
         if (is_apart && !overlay_) {
-            bytes += kEnterAlternate;
+            bytes += Tty::enter_alternate(false);
             overlay_.emplace(parts_.colours, size_.columns, size_.rows);
         } else if (!is_apart && overlay_) {
-            bytes += kLeaveAlternate;
+            bytes += Tty::leave_alternate();
             overlay_.reset();
         }
         bytes += is_apart ? overlay_->draw({}, drawing.frame)

@@ -81,16 +81,32 @@ TEST(Console, StopsNothingWhenItIsClosed) {
     EXPECT_TRUE(tmux.is_at_shell()) << tmux.screen();
     EXPECT_TRUE(base::bool_at(world.daemon({"status"}), "ok"));
     go.send("yes");
+    EXPECT_TRUE(
+        test_support::eventually([&] { return world.read(world.repo() / "finished") == "yes\n"; }));
+}
+
+// contract: TUI-07
+TEST(Console, StopsNoTimerWhenItIsClosed) {
+    DaemonWorld world;
+    world.script({says("Ticked.")});
+    world.daemon({"start"});
+    Tmux tmux(world);
+    tmux.open_console();
+    ASSERT_EQ(world.run({"timer", "--after", "1s", "--every", "2s", "--summary", "tick"}).exit_code,
+              0);
+    kill(tmux.console(), SIGTERM);
+    EXPECT_TRUE(tmux.is_at_shell()) << tmux.screen();
+    const auto fired = world.events("main", "timer_fired").size();
     EXPECT_TRUE(test_support::eventually(
-        [&] { return world.read(world.repo() / "finished") == "yes\n"; }));
+        [&] { return world.events("main", "timer_fired").size() > fired; }));
 }
 
 // contract: TUI-10
 TEST(Console, TakesTextWhileOutputArrives) {
     DaemonWorld world;
     Signpost go(world.folder() / "go");
-    world.script({runs(fmt::format("read line <{}", go.path().string())), says("First."),
-                  says("Second.")});
+    world.script(
+        {runs(fmt::format("read line <{}", go.path().string())), says("First."), says("Second.")});
     world.daemon({"start"});
     Tmux tmux(world);
     tmux.open_console();
@@ -123,7 +139,8 @@ TEST(Console, ShowsNoToolsInInfo) {
 // contract: TUI-20, TUI-21
 TEST(Console, SwitchesItsDisplayMode) {
     DaemonWorld world;
-    world.script({runs("echo one"), says("First."), runs("echo two"), says("Second.")});
+    world.script({runs("echo one"), says("First.")},
+                 {{"turn-two", {runs("echo two"), says("Second.")}}});
     world.daemon({"start"});
     Tmux tmux(world);
     tmux.open_console();
@@ -142,7 +159,7 @@ TEST(Console, SwitchesItsDisplayMode) {
     tmux.type("/display 4");
     tmux.key("Enter");
     EXPECT_TRUE(tmux.shows("Display mode verbose")) << tmux.screen();
-    tmux.type("two");
+    tmux.type("turn-two");
     tmux.key("Enter");
     EXPECT_TRUE(tmux.has("✓ Second."));
     EXPECT_TRUE(tmux.has("✓ $ echo two → exit 0")) << tmux.all();
@@ -224,6 +241,31 @@ TEST(Console, RefusesWhatIsNoTerminal) {
     tmux.run("tui");
     EXPECT_TRUE(tmux.shows("cannot move its cursor (TERM=dumb)")) << tmux.screen();
     EXPECT_EQ(world.pid(), 0);
+}
+
+// contract: DIAG-01, DIAG-06
+TEST(Console, HasItsPlaceInTheOrderOfTroubleshooting) {
+    DaemonWorld world;
+    const std::string text = world.read(std::filesystem::path(HOLON_DOCS) / "operations.md");
+    std::size_t at = text.find("## When something is wrong");
+    ASSERT_NE(at, std::string::npos);
+    for (const auto* command :
+         {"1. `holon run --json", "2. `holon daemon status`", "3. `holon daemon logs`",
+          "4. `holon status`, `holon tail`, `holon transcript`", "5. `holon tui`",
+          "6. `holon serve`"}) {
+        at = text.find(command, at);
+        ASSERT_NE(at, std::string::npos) << command;
+    }
+    const std::string console = text.substr(text.find("5. `holon tui`"), 250);
+    EXPECT_TRUE(console.contains("known to be")) << console;
+    EXPECT_TRUE(console.contains("It is no health probe.")) << console;
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"run"}, {"daemon", "status"}, {"daemon", "logs"}, {"status"},
+          {"tail"}, {"transcript"}, {"tui"}, {"serve"}}) {
+        auto help = words;
+        help.insert(help.begin(), "help");
+        EXPECT_EQ(world.run(help).exit_code, 0) << words.front();
+    }
 }
 
 }  // namespace

@@ -12,9 +12,11 @@ TEST(ConsoleOverlays, CloseBeforeAnythingElseChanges) {
     world.daemon({"start"});
     Tmux tmux(world);
     tmux.open_console();
-    for (const auto& [command, shown] :
-         {std::pair("/agents", "sleeping"), {"/transcript", "no conversation"},
-          {"/tasks", "nothing here"}, {"/help", "Commands"}, {"/state", "identity"}}) {
+    for (const auto& [command, shown] : {std::pair("/agents", "sleeping"),
+                                         {"/transcript", "no conversation"},
+                                         {"/tasks", "nothing here"},
+                                         {"/help", "Commands"},
+                                         {"/state", "identity"}}) {
         tmux.type(command);
         tmux.key("Enter");
         EXPECT_TRUE(tmux.shows(shown)) << command << "\n" << tmux.screen();
@@ -112,11 +114,11 @@ TEST(ConsoleOverlays, SwitchToAnotherAgent) {
 TEST(ConsoleOverlays, ShowChildrenBelowTheirParents) {
     DaemonWorld world;
     Signpost go(world.folder() / "go");
-    world.script({calls("SpawnAgent", {{"preset", "private_child"},
-                                       {"initial_message", "child work"}}),
-                  says("Delegated.")},
-                 {{"child work", {runs(fmt::format("read line <{}", go.path().string())),
-                                  says("Child done.")}}});
+    world.script(
+        {calls("SpawnAgent", {{"preset", "private_child"}, {"initial_message", "child work"}}),
+         says("Delegated.")},
+        {{"child work",
+          {runs(fmt::format("read line <{}", go.path().string())), says("Child done.")}}});
     world.daemon({"start"});
     Tmux tmux(world);
     tmux.open_console();

@@ -17,7 +17,7 @@ const std::string kAnswer =
 // contract: TUI-19
 TEST(ConsoleScreen, StaysInTheScrollbackAndNeverClears) {
     DaemonWorld world;
-    world.script({says("One."), says("Two.")});
+    world.script({says("One.")}, {{"second", {says("Two.")}}});
     world.daemon({"start"});
     Tmux tmux(world);
     tmux.record();
@@ -78,13 +78,13 @@ INSTANTIATE_TEST_SUITE_P(Columns, ConsoleWidth, testing::Values(40, 80, 120));
 
 TEST(ConsoleScreen, SurvivesAResizeAtAnyMoment) {
     DaemonWorld world;
-    world.script({says(kAnswer), says("Still here.")});
+    world.script({says(kAnswer)}, {{"a draft", {says("Still here.")}}});
     world.daemon({"start"});
     Tmux tmux(world, 100, 30);
     tmux.open_console();
     tmux.type("first");
     tmux.key("Enter");
-    EXPECT_TRUE(tmux.has("- second") || tmux.has("second, which")) << tmux.screen();
+    EXPECT_TRUE(tmux.has("second, which")) << tmux.screen();
     tmux.type("a draft that is a bit longer than forty columns are wide");
     EXPECT_TRUE(tmux.shows("columns are wide"));
     for (const auto& [columns, rows] : {std::pair(40, 24), {120, 40}, {60, 10}, {80, 24}}) {
@@ -105,8 +105,9 @@ TEST(ConsoleScreen, TakesAPasteOfAMegabyte) {
     world.daemon({"start"});
     Tmux tmux(world);
     tmux.open_console();
+    constexpr std::size_t kBytes = 1'000'000;  // A message may have a little more.
     std::string text;
-    while (text.size() < 1024 * 1024) text += fmt::format("line {}\n", text.size());
+    while (text.size() < kBytes) text += fmt::format("line {}\n", text.size());
     text += "the last line";
     tmux.paste(text);
     EXPECT_TRUE(tmux.shows("lines")) << tmux.screen();
@@ -126,7 +127,7 @@ TEST(ConsoleScreen, LeavesAUsableTerminalAfterASignal) {
     for (const int signal : {SIGTERM, SIGHUP, SIGABRT}) {
         tmux.open_console();
         kill(tmux.console(), signal);
-        EXPECT_TRUE(tmux.is_at_shell() || tmux.shows("shell> ")) << tmux.screen();
+        EXPECT_TRUE(tmux.is_at_shell()) << tmux.screen();
         tmux.type(fmt::format("echo it-{}-echoes", signal));
         EXPECT_TRUE(tmux.shows(fmt::format("echo it-{}-echoes", signal))) << tmux.screen();
         tmux.key("Enter");
@@ -154,7 +155,7 @@ TEST(ConsoleScreen, StartsAgainAfterItWasKilled) {
 
 TEST(ConsoleScreen, ReconnectsToARestartedDaemon) {
     DaemonWorld world;
-    world.script({says("Before."), says("After.")});
+    world.script({says("Before.")}, {{"a draft", {says("After.")}}});
     world.daemon({"start"});
     Tmux tmux(world);
     tmux.open_console();
@@ -169,7 +170,7 @@ TEST(ConsoleScreen, ReconnectsToARestartedDaemon) {
     EXPECT_TRUE(tmux.shows("· connected")) << tmux.screen();
     tmux.key("Enter");
     EXPECT_TRUE(tmux.has("› a draft")) << tmux.screen();
-    EXPECT_TRUE(tmux.has("✓ ")) << tmux.screen();
+    EXPECT_TRUE(tmux.has("✓ After.")) << tmux.screen();
 }
 
 TEST(ConsoleScreen, TwoConsolesShowOneAgent) {

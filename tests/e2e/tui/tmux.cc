@@ -34,12 +34,16 @@ Tmux::Tmux(DaemonWorld& world, int columns, int rows)
     : world_(world), name_(fmt::format("holon-{}", next_number())) {
     world_.environment["TMUX_TMPDIR"] = world_.folder().string();
     world_.environment["LC_ALL"] = "C.UTF-8";
-    world_.environment["PS1"] = std::string(kPrompt) + " ";
     world_.environment["HOLON"] = HOLON_PROGRAM;
     world_.environment.erase("TERM");
-    ask({"new-session", "-d", "-x", std::to_string(columns), "-y", std::to_string(rows), "/bin/sh"});
+    ask({"new-session", "-d", "-x", std::to_string(columns), "-y", std::to_string(rows),
+         "/bin/sh"});
     ask({"set-option", "-g", "history-limit", "20000"});
-    EXPECT_TRUE(is_at_shell()) << "tmux does not run: install it";
+    EXPECT_TRUE(holds_in_time([&] { return !base::trim(screen()).empty(); }))
+        << "tmux does not run: install it";
+    type("PS1=shell'> '");
+    key("Enter");
+    EXPECT_TRUE(is_at_shell()) << screen();
 }
 
 Tmux::~Tmux() {

@@ -163,16 +163,21 @@ std::string Presenter::draw(const std::vector<show::Line>& finished, const Frame
 
 void Presenter::resize(std::size_t columns, std::size_t rows) {
     if (columns == columns_ && rows == rows_max_) return;
-    if (!drawn_.empty() && columns > 0) {
-        rows_above_ = column_ / columns;
-        for (std::size_t i = 0; i < row_ && i < drawn_.size(); ++i) {
-            const std::size_t width = width_of(drawn_[i].cells);
-            rows_above_ += std::max<std::size_t>(1, (width + columns - 1) / columns);
-        }
-        is_stale_ = true;
-    }
     columns_ = columns;
     rows_max_ = rows;
+    redraw();
+}
+
+void Presenter::redraw() {
+    is_stale_ = true;
+    rows_above_ = 0;
+    if (drawn_.empty() || columns_ == 0) return;
+    // As the terminal has wrapped it.
+    rows_above_ = column_ / columns_;
+    for (std::size_t i = 0; i < row_ && i < drawn_.size(); ++i) {
+        const std::size_t width = width_of(drawn_[i].cells);
+        rows_above_ += std::max<std::size_t>(1, (width + columns_ - 1) / columns_);
+    }
 }
 
 std::string Presenter::leave() {

@@ -31,6 +31,8 @@ public:
     // The terminal has another size: it may have wrapped what was drawn. The next draw() replaces
     // it.
     void resize(std::size_t columns, std::size_t rows);
+    // Something else may have written over the viewport: the next draw() sends all of it.
+    void redraw();
     // Removes the viewport and leaves the cursor where it began, for the shell.
     std::string leave();
     // Another program has written to the terminal: the viewport begins where the cursor is now.

@@ -25,6 +25,10 @@ constexpr std::string_view kEnter =
     "\x1b[?2004h\x1b[?1004h\x1b[>1u";
 constexpr std::string_view kLeave = "\x1b[?2026l\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[0m\x1b[?25h";
 
+constexpr std::string_view kEnterAlternate = "\x1b[?1049h\x1b[H";
+constexpr std::string_view kLeaveAlternate = "\x1b[?25h\x1b[?1049l";
+constexpr std::string_view kHideCursor = "\x1b[?25l";
+
 constexpr std::array kEndSignals{SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 constexpr std::array kFatalSignals{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
@@ -33,6 +37,7 @@ std::atomic<int> ended_by_signal{0};
 std::atomic<bool> is_resized{false};
 std::atomic<int> wake_fd{-1};
 std::atomic<bool> is_raw{false};
+std::atomic<bool> is_alternate{false};
 termios before_raw{};
 
 void ring(int fd) {
@@ -57,7 +62,10 @@ void on_resize(int /*signal*/) {
 // Leaves a usable terminal behind; then the signal has its usual effect.
 void on_fatal(int signal) {
     if (is_raw) {
-        [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, kLeave.data(), kLeave.size());
+        // The viewport is below or at the cursor.
+        const std::string_view screen = is_alternate ? kLeaveAlternate : "\r\x1b[J";
+        [[maybe_unused]] auto written = ::write(STDOUT_FILENO, screen.data(), screen.size());
+        written = ::write(STDOUT_FILENO, kLeave.data(), kLeave.size());
         ::tcsetattr(STDIN_FILENO, TCSANOW, &before_raw);
     }
     std::signal(signal, SIG_DFL);
@@ -147,6 +155,16 @@ void Tty::leave() {
     write(kLeave);
     ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_raw);
     is_entered_ = is_raw = false;
+}
+
+std::string Tty::enter_alternate(bool shows_cursor) {
+    is_alternate = true;
+    return std::string(kEnterAlternate) + (shows_cursor ? "" : std::string(kHideCursor));
+}
+
+std::string Tty::leave_alternate() {
+    is_alternate = false;
+    return std::string(kLeaveAlternate);
 }
 
 Size Tty::size() const {

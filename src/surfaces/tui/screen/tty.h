@@ -47,6 +47,11 @@ public:
     void enter();
     void leave();
 
+    // What switches to the alternate screen, with the cursor at its begin, and back. The caller
+    // writes it; a program that a fault ends leaves the alternate screen by itself.
+    static std::string enter_alternate(bool shows_cursor);
+    static std::string leave_alternate();
+
     Size size() const;
     // False when the terminal is gone.
     bool write(std::string_view bytes) const;

@@ -72,7 +72,7 @@ void Session::start(Size size) {
 
 void Session::load(const std::string& agent) {
     const std::int64_t generation = ++generation_;
-    is_loaded_ = false;
+    connection_.is_loaded = false;
     is_loading_ = true;
     parts_.agent = agent;
     reads_.run(
@@ -127,7 +127,7 @@ void Session::show_loaded(const std::string& agent, Loaded loaded) {
         blocks.erase(blocks.begin(), blocks.end() - static_cast<std::ptrdiff_t>(kHistoryBlocks));
     conversation_.begin_here(!view_.current_run_id.empty(), parts_.clock.now());
     add_blocks(std::move(blocks));
-    is_loaded_ = true;
+    connection_.is_loaded = true;
     connection_.is_connected = true;
     follower_.reset();
     follower_ = std::make_unique<Follower>(
@@ -144,6 +144,8 @@ void Session::show_loaded(const std::string& agent, Loaded loaded) {
     if (composer_.is_empty())
         if (const auto draft = kept_.drafts.find(view_.agent_id); draft != kept_.drafts.end())
             composer_.set_draft(draft->second);
+    if (std::exchange(sends_when_loaded_, false) && !composer_.is_empty())
+        send_message(composer_.text());
 }
 
 void Session::on_news() {
@@ -268,7 +270,7 @@ void Session::on_tick() {
 void Session::save() {
     kept_.display = std::string(base::enum_name(conversation_.mode()));
     kept_.history = composer_.history();
-    if (is_loaded_) kept_.drafts[view_.agent_id] = composer_.text();
+    if (connection_.is_loaded) kept_.drafts[view_.agent_id] = composer_.text();
     save_kept(parts_.kept_file, kept_);
 }
 

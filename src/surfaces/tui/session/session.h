@@ -165,7 +165,7 @@ private:
     std::size_t spin_{0};
     std::int64_t sent_{0};
     std::int64_t generation_{0};  // Of the agent that is shown.
-    bool is_loaded_{false};
+    bool sends_when_loaded_{false};
     bool is_loading_{false};
     bool is_status_wanted_{false};
     bool is_status_running_{false};

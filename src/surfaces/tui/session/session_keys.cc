@@ -74,6 +74,7 @@ void Session::on_composed(const Composed& composed) {
     switch (composed.what) {
         case Composed::What::Nothing:
         case Composed::What::Unused:
+            sends_when_loaded_ = false;  // It is being edited.
             return;
         case Composed::What::Editor:
             request_ = Request::Editor;
@@ -127,9 +128,11 @@ void Session::interrupt() {
 }
 
 void Session::send(const std::string& text) {
-    if (!is_loaded_) {
-        note(connection_.reason.empty() ? "The agent is still being loaded; press Enter again"
-                                        : "Not sent: " + connection_.reason);
+    if (!connection_.is_loaded) {
+        sends_when_loaded_ = true;
+        note(connection_.reason.empty() ? "Sends it when the agent is loaded"
+                                        : "Sends it when the runtime is back: " +
+                                              connection_.reason);
         return;
     }
     const std::int64_t id = ++sent_;
@@ -172,7 +175,7 @@ void Session::close_overlay() {
 
 void Session::switch_agent(const std::string& agent) {
     close_overlay();
-    if (is_loaded_) {
+    if (connection_.is_loaded) {
         if (agent == view_.agent_id) return;
         kept_.drafts[view_.agent_id] = composer_.text();
         composer_.set_draft("");

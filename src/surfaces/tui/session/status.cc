@@ -39,7 +39,7 @@ std::string state_word(const AgentView& view) {
 }
 
 std::string connection_text(const Connection& connection, base::Time now) {
-    if (connection.is_connected) return "connected";
+    if (connection.is_connected) return connection.is_loaded ? "connected" : "connecting";
     if (!connection.retry_at) return "disconnected";
     const auto left = std::max<std::int64_t>(0, base::millis_between(now, *connection.retry_at));
     return left == 0 ? "reconnecting"

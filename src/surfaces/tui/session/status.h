@@ -32,6 +32,7 @@ struct AgentView {
 AgentView agent_view(const json::object& summary);
 
 struct Connection {
+    bool is_loaded{false};  // The agent has been loaded over it.
     bool is_connected{true};
     std::string where{};  // "local runtime", "http://host:7878"
     std::string reason{};
