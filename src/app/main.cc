@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "app/console.h"
 #include "app/hide_credentials.h"
 #include "app/init.h"
 #include "app/mcp.h"
@@ -235,18 +236,6 @@ cli::Exit execute(const cli::Command& command, const config::Config& config,
 cli::Exit execute(const cli::DaemonCommand& command, const config::Config& config,
                   const cli::Invocation& invocation, const cli::Terminal& terminal) {
     base::SystemClock clock;
-    std::error_code failed;
-    service::DaemonParts parts{.config = config,
-                               .clock = clock,
-                               .program = std::filesystem::read_symlink("/proc/self/exe", failed),
-                               .started_in = config.cwd,
-                               .check_start = [&config] {
-                                   return app::check_run(config,
-                                                         config.model ? config.model->text() : "");
-                               }};
-    if (invocation.home) parts.home_arguments = {"--home", config.home.string()};
-    if (invocation.sandbox)
-        parts.home_arguments.insert(parts.home_arguments.end(), {"--sandbox", *invocation.sandbox});
     const bool starts = std::holds_alternative<cli::DaemonStartCommand>(command.action) ||
                         std::holds_alternative<cli::DaemonRestartCommand>(command.action);
     // An operator who has chosen this needs no warning.
@@ -256,7 +245,7 @@ cli::Exit execute(const cli::DaemonCommand& command, const config::Config& confi
         invocation.sandbox || (chosen != variables.end() && chosen->second == "none");
     if (const auto note = app::boundary_note(config); starts && !is_chosen && !note.empty())
         terminal.note(show::folded("warning: " + note, cli::err_columns(terminal)));
-    service::Daemon daemon(std::move(parts));
+    service::Daemon daemon(app::daemon_parts(config, invocation, clock));
     return cli::execute(command, {.daemon = daemon, .terminal = terminal, .clock = clock});
 }
 
@@ -377,6 +366,11 @@ std::optional<cli::Exit> without_settings(const cli::Invocation& invocation,
 cli::Exit run(int argc, char** argv) {
     auto terminal = cli::Terminal::standard();
     auto invocation = cli::parse(argc, argv);
+    // `holon` alone, on a terminal, is the console.
+    if (argc == 1 && terminal.in_is_terminal && terminal.out_is_terminal && !terminal.is_dumb) {
+        invocation.emplace();
+        invocation->command = cli::TuiCommand{};
+    }
     if (!invocation) {
         const bool good = invocation.error().exit == cli::Exit::Success;
         std::fputs(invocation.error().text.c_str(), good ? stdout : stderr);
@@ -433,8 +427,10 @@ cli::Exit run(int argc, char** argv) {
     }
     app::guard_credentials(*config);
     // A command that starts a daemon passes them on.
-    if (!std::holds_alternative<cli::DaemonCommand>(invocation->command))
+    const auto* console = std::get_if<cli::TuiCommand>(&invocation->command);
+    if (!console && !std::holds_alternative<cli::DaemonCommand>(invocation->command))
         app::hide_credentials(*config);
+    if (console) return app::run_console(*console, *config, *invocation, terminal);
     if (makes_a_runtime(invocation->command))
         for (const auto& note : notes)
             terminal.note(show::folded(note, cli::err_columns(terminal)));

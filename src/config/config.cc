@@ -427,6 +427,16 @@ Webhooks webhooks_of(const WebhooksSection& section) {
                 section.timestamp_tolerance_s.value_or(unset.timestamp_tolerance_s)};
 }
 
+Result<std::string> alternate_screen(const ConfigFile& file, const Environment& environment) {
+    constexpr const char* kVariable = "HOLON_TUI_ALTERNATE_SCREEN";
+    const auto named = lookup(environment, kVariable);
+    if (!named) return file.tui.value_or(TuiSection{}).alternate_screen.value_or("auto");
+    if (*named != "auto" && *named != "always" && *named != "never")
+        return fail(ErrorCode::InvalidInput, "{} must be auto, always or never, not '{}'",
+                    kVariable, base::printable(*named));
+    return *named;
+}
+
 }  // namespace
 
 std::filesystem::path find_home(const Flags& flags, const Environment& environment,
@@ -501,6 +511,7 @@ Result<Config> load(const Flags& flags, const Environment& environment,
     if (const auto base = lookup(environment, "HOLON_TEMPLATE_GITHUB_API_BASE"))
         config.github_api = TRY(api_base(*base));
     config.sandboxes = TRY(load_sandboxes(file, config.home));
+    config.alternate_screen = TRY(alternate_screen(file, environment));
     return config;
 }
 

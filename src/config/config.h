@@ -162,6 +162,7 @@ struct Config {
     GateSettings gate{};
     Webhooks webhooks{};
     Notify notify{};
+    std::string alternate_screen{"auto"};  // Of the console: auto, always, never.
 
     std::filesystem::path database() const { return home / "holon.db"; }
     // What an MCP server writes to its standard error.

@@ -197,7 +197,7 @@ constexpr auto kKeys = std::to_array<Key>({
      "The same for one agent and one family of tools.", "null", "off,report,enforce"},
     {"agents.<name>.gate.families.operator_notification", KeyKind::Enum,
      "The same for one agent and one family of tools.", "null", "off,report,enforce"},
-    {"tui.alternate_screen", KeyKind::Enum, "Whether the full-screen view has its own screen.",
+    {"tui.alternate_screen", KeyKind::Enum, "Whether the console uses the alternate screen.",
      R"("auto")", "auto,always,never"},
     {"web.fetch.enabled", KeyKind::Boolean, "Whether pages may be fetched.", "true"},
     {"web.fetch.max_chars", KeyKind::PositiveInteger, "How much of a page is shown.", "20000"},

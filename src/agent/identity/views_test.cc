@@ -283,5 +283,18 @@ TEST(Facts, AreReadTogetherAndBelongToOneAgent) {
     EXPECT_TRUE(status) << status.error().message;
 }
 
+// contract: API-06
+TEST(AgentViews, TheListLeavesOutTheDetailsOfAWorktree) {
+    AgentFacts facts = full();
+    facts.agent.active_workspace_entry->projection_metadata = domain::ProjectionMetadata{
+        .worktree_session = domain::WorktreeSession{.worktree_branch = "holon/x"}};
+    const json::object entry = agent_list_entry(facts, {});
+    const auto& place = entry.at("active_workspace_entry").as_object();
+    EXPECT_EQ(place.at("workspace_id"), json::value("ws-1"));
+    EXPECT_FALSE(place.contains("projection_metadata"));
+    EXPECT_THAT(base::json_text(entry), testing::Not(HasSubstr("holon/x")));
+    EXPECT_THAT(base::json_text(agent_state(facts)), HasSubstr("holon/x"));
+}
+
 }  // namespace
 }  // namespace identity

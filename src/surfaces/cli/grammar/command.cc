@@ -13,6 +13,7 @@ Examples:
   holon run "make the failing test pass"
   holon run --agent main --create-agent "read the README and remember what this is"
   holon run --json "list the TODOs" | jq .final_text
+  holon tui
   holon daemon start && holon prompt "how far are you?" && holon tail -f
   holon transcript --agent main
   holon doctor
@@ -29,7 +30,7 @@ Environment:
                 the control token of a runtime that asks for one
 
 Something is wrong: holon run --json, holon daemon status, holon daemon logs, holon status, tail and
-transcript, holon tail -f, holon serve; in this order.
+transcript, holon tui, holon serve; in this order.
 
 Exit codes:
   0 success   1 error   2 usage
@@ -257,6 +258,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     add_skills(app, invocation);
     add_searches(app, invocation);
     add_daemon(app, invocation);
+    add_tui(app, invocation);
     add_plans(app, invocation);
     add_settings(app, invocation);
     add_gate(app, invocation);

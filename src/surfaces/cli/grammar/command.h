@@ -463,12 +463,22 @@ struct StoreCommand {
         action{};
 };
 
+// The console. `connect` names a runtime elsewhere.
+struct TuiCommand {
+    std::optional<std::string> agent{};
+    bool continues{false};  // With the agent that was shown last.
+    std::optional<std::string> alternate_screen{};
+    std::optional<std::string> connect{};
+    std::optional<std::string> token{};
+    std::optional<std::string> token_file{};
+};
+
 struct Invocation {
     std::optional<std::string> home{};
     std::optional<std::string> sandbox{};  // "none" or "bubblewrap"; absent: as the home says.
     bool plain{false};                     // Text, also in a pipe.
     std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand, GateCommand,
-                 StoreCommand>
+                 StoreCommand, TuiCommand>
         command{};
 };
 

@@ -83,6 +83,7 @@ void add_work(CLI::App& app, Invocation& invocation);
 void add_skills(CLI::App& app, Invocation& invocation);
 void add_searches(CLI::App& app, Invocation& invocation);
 void add_daemon(CLI::App& app, Invocation& invocation);
+void add_tui(CLI::App& app, Invocation& invocation);
 void add_settings(CLI::App& app, Invocation& invocation);
 void add_plans(CLI::App& app, Invocation& invocation);
 void add_gate(CLI::App& app, Invocation& invocation);

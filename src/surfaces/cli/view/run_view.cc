@@ -8,6 +8,7 @@
 #include "domain/events/turn.h"
 #include "service/views/presentation.h"
 #include "surfaces/cli/cli.h"
+#include "surfaces/show/activity.h"
 #include "surfaces/show/columns.h"
 #include "surfaces/show/markdown.h"
 #include "surfaces/show/times.h"
@@ -30,16 +31,6 @@ std::string indented(std::string_view text) {
     for (const auto line : base::split_lines(text))
         out += (out.empty() ? "" : "\n  ") + std::string(line);
     return out;
-}
-
-std::string retry_text(const service::Delta& delta) {
-    const std::string model = base::printable(delta.model_ref.value_or(""));
-    const std::string next = base::printable(delta.next_model_ref.value_or(""));
-    const std::string reason = base::printable(base::ellipsize(delta.text, kReasonChars));
-    if (next != model) return fmt::format("{} failed, asking {}: {}", model, next, reason);
-    return fmt::format("{} failed (try {} of {}), again in {}: {}", model,
-                       delta.attempt.value_or(0), delta.max_attempts.value_or(0),
-                       show::duration_text(delta.wait_ms.value_or(0)), reason);
 }
 
 // For a pipe it is the text as it was written.
@@ -107,7 +98,7 @@ void RunView::on_delta(const service::Delta& delta) {
             streamed_.clear();
             printed_ = 0;
             activity_ = kThinking;
-            line(styled(terminal_, Style::Yellow, "  " + retry_text(delta)));
+            line(styled(terminal_, Style::Yellow, "  " + show::retry_text(delta)));
             break;
     }
 }

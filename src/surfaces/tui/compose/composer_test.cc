@@ -427,10 +427,10 @@ TEST_F(ComposerTest, ACommandWithEffectsNeedsItsWholeWord) {
     EXPECT_EQ(press(KeyName::Enter), (Composed{What::Command, "/abort"}));
     composer.taken();
     type("/");
-    const auto undo = std::ranges::find(commands(), "/undo", &CommandSpec::word);
-    press(KeyName::Down, static_cast<int>(undo - commands().begin()));
+    const auto abort = std::ranges::find(commands(), "/abort", &CommandSpec::word);
+    press(KeyName::Down, static_cast<int>(abort - commands().begin()));
     EXPECT_EQ(press(KeyName::Enter).what, What::Nothing) << "one of many";
-    EXPECT_EQ(composer.text(), "/undo");
+    EXPECT_EQ(composer.text(), "/abort");
 }
 
 TEST_F(ComposerTest, ACommandThatOnlyShowsRunsByItsPrefix) {

@@ -193,6 +193,11 @@ std::vector<show::Line> Picker::detail(std::size_t columns, std::size_t rows) co
     return lines;
 }
 
+std::size_t Picker::detail_columns(std::size_t columns) {
+    if (columns < kDetailBesideColumns) return columns;
+    return columns - std::min(columns * 2 / 5, kListColumnsMax) - kDividerColumns;
+}
+
 std::vector<show::Line> Picker::view(std::size_t columns, std::size_t rows) const {
     std::vector<show::Line> view;
     if (filter_rows() > 0 && rows > 0) {
@@ -204,9 +209,10 @@ std::vector<show::Line> Picker::view(std::size_t columns, std::size_t rows) cons
     if (detail_.empty()) {
         for (auto& line : list(columns, rows)) view.push_back(std::move(line));
     } else if (columns >= kDetailBesideColumns) {
-        const std::size_t left = std::min(columns * 2 / 5, kListColumnsMax);
+        const std::size_t right = detail_columns(columns);
+        const std::size_t left = columns - kDividerColumns - right;
         const auto lines = list(left, rows);
-        const auto details = detail(columns - left - kDividerColumns, rows);
+        const auto details = detail(right, rows);
         for (std::size_t i = 0; i < rows; ++i) {
             show::Line line = show::padded(lines[i], left);
             line.push_back({std::string(kDivider), show::Face::Dim});

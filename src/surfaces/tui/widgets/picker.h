@@ -34,6 +34,10 @@ public:
     std::optional<std::string> selected() const;
     std::vector<show::Line> view(std::size_t columns, std::size_t rows) const;  // Exactly `rows`.
 
+    // How wide the detail is in a view of `columns`: beside the list where there is room, else
+    // below.
+    static std::size_t detail_columns(std::size_t columns);
+
 private:
     bool on_character(const Key& key);
     bool move(std::ptrdiff_t by);

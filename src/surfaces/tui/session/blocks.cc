@@ -1,0 +1,101 @@
+// How a block of the conversation is drawn.
+#include "base/text.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/markdown.h"
+#include "surfaces/show/times.h"
+#include "surfaces/tui/screen/cells.h"
+#include "surfaces/tui/session/conversation.h"
+
+namespace tui {
+namespace {
+
+constexpr std::size_t kTextMin = 10;  // A narrower terminal wraps by itself.
+
+struct Mark {
+    std::string_view sign;
+    show::Face face;
+};
+
+Mark mark_of(BlockKind kind) {
+    switch (kind) {
+        case BlockKind::Operator:
+            return {"› ", show::Face::Accent};
+        case BlockKind::Result:
+            return {"✓ ", show::Face::Good};
+        case BlockKind::Failure:
+        case BlockKind::Failed:
+            return {"✗ ", show::Face::Bad};
+        case BlockKind::Asks:
+        case BlockKind::Warning:
+            return {"⚠ ", show::Face::Warning};
+        case BlockKind::Progress:
+            return {"● ", show::Face::Dim};
+        case BlockKind::Done:
+            return {"✓ ", show::Face::Dim};
+        case BlockKind::Note:
+            return {"• ", show::Face::Dim};
+    }
+    return {"  ", show::Face::Plain};
+}
+
+bool is_paragraph(BlockKind kind) {
+    return kind == BlockKind::Operator || kind == BlockKind::Result || kind == BlockKind::Failure ||
+           kind == BlockKind::Asks || kind == BlockKind::Progress;
+}
+
+bool is_markdown(BlockKind kind) {
+    return is_paragraph(kind) && kind != BlockKind::Operator;
+}
+
+// "14:03", of the operator's own time zone.
+std::string clock_text(base::Time at) {
+    return show::local_clock(at).substr(0, 5);
+}
+
+std::vector<show::Line> wrapped_lines(const std::string& text, std::size_t columns,
+                                      show::Face face) {
+    std::vector<show::Line> lines;
+    for (const auto line : base::split_lines(text))
+        for (auto& part : show::wrapped(base::printable(line), columns))
+            lines.push_back(faced(std::move(part), face));
+    return lines;
+}
+
+std::vector<show::Line> block_lines(const Block& block, std::size_t columns) {
+    if (is_markdown(block.kind)) return show::markdown(block.text, columns);
+    if (block.kind == BlockKind::Operator)
+        return wrapped_lines(block.text, columns, show::Face::Bold);
+    // One line: the end says how it went, so the text is what is cut.
+    const std::size_t taken = block.outcome.empty() ? 0 : show::columns_of(block.outcome) + 1;
+    const std::size_t room = columns > taken ? columns - taken : 1;
+    show::Line line =
+        faced(show::fitted(base::collapse_whitespace(block.text), room), show::Face::Dim);
+    if (!block.outcome.empty()) append(line, dim(" " + block.outcome));
+    return {line};
+}
+
+}  // namespace
+
+std::vector<show::Line> lines_of(const Block& block, std::size_t columns) {
+    const auto [sign, face] = mark_of(block.kind);
+    const std::size_t margin = show::columns_of(sign);
+    const std::size_t room = std::max(columns, margin + kTextMin) - margin;
+    auto texts = block_lines(block, room);
+    if (texts.empty()) texts.emplace_back();
+    std::vector<show::Line> lines;
+    if (is_paragraph(block.kind)) lines.emplace_back();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        show::Line line = i == 0 ? faced(std::string(sign), face) : plain(std::string(margin, ' '));
+        append(line, texts[i]);
+        lines.push_back(std::move(line));
+    }
+    // The time stands at the end of the last line, where there is room for it.
+    if (is_paragraph(block.kind)) {
+        const std::string clock = "  " + clock_text(block.at);
+        if (show::columns_of(lines.back()) + show::columns_of(clock) <= columns)
+            append(lines.back(), dim(clock));
+    }
+    return lines;
+}
+
+}  // namespace tui

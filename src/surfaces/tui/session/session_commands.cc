@@ -1,0 +1,217 @@
+// The slash commands.
+#include <algorithm>
+#include <filesystem>
+
+#include "base/os/files.h"
+#include "base/text.h"
+#include "surfaces/show/words.h"
+#include "surfaces/tui/overlays/transcript_text.h"
+#include "surfaces/tui/session/session.h"
+
+namespace tui {
+namespace {
+
+constexpr std::int64_t kExportedMax = 10'000;
+
+std::string absolute(const std::filesystem::path& cwd, std::string_view path) {
+    if (path.starts_with("~/"))
+        if (const char* home = std::getenv("HOME"); home != nullptr)
+            return (std::filesystem::path(home) / path.substr(2)).lexically_normal();
+    return (cwd / path).lexically_normal();
+}
+
+// Known from other consoles; to send them as a message would surprise.
+constexpr auto kNotOffered = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"/undo", "holon has no /undo yet; take changes back with git, or ask the agent to"},
+     {"/compact", "holon compacts a conversation by itself when it becomes too large"},
+     {"/plan", "plans of work items are in /work; plans of tool calls: holon plan"}});
+
+}  // namespace
+
+// A word that looks like a command and is none is a message.
+void Session::send_message(const std::string& text) {
+    for (const auto& [word, why] : kNotOffered)
+        if (base::trim(text) == word) return note(std::string(why));
+    send(text);
+}
+
+template <class Job>
+void Session::act(Job job, std::string done) {
+    writes_.run(shared_from_this(), std::move(job),
+                [this, done = std::move(done)](const auto& result) {
+                    note(result ? done : result.error().message);
+                    if (result) refresh_status();
+                });
+}
+
+void Session::run_command(const std::string& line) {
+    const auto command = read_command(line);
+    if (!command) return note(command.error().message);
+    if (!*command) return send_message(line);
+    composer_.taken();
+    run_command(**command);
+}
+
+void Session::run_command(const Command& command) {
+    const auto& agent = view_.agent_id;
+    switch (command.name) {
+        case CommandName::Help:
+            return open(help_overlay(desk_));
+        case CommandName::Agents:
+            return open(agents_overlay(desk_, view_.children));
+        case CommandName::Agent:
+            return run_agent_command(command);
+        case CommandName::Events:
+            return open(events_overlay(desk_));
+        case CommandName::Tasks:
+            return open(tasks_overlay(desk_, {recent_tasks_.begin(), recent_tasks_.end()}));
+        case CommandName::Work:
+            return open(work_overlay(desk_));
+        case CommandName::Approvals:
+            return open(approvals_overlay(desk_));
+        case CommandName::Transcript:
+            return open(transcript_overlay(desk_, ""));
+        case CommandName::Search:
+            return open(transcript_overlay(desk_, command.rest));
+        case CommandName::State:
+            return open(state_overlay(desk_));
+        case CommandName::Model:
+            return set_model(command.arguments.empty() ? "" : command.arguments.front());
+        case CommandName::DebugPrompt:
+            return open(prompt_overlay(desk_, command.rest));
+        case CommandName::Display:
+            return set_display(command.arguments.front());
+        case CommandName::Export:
+            return export_transcript(command.rest);
+        case CommandName::Refresh:
+            follower_.reset();
+            return load(parts_.agent);
+        case CommandName::ClearStatus:
+            return note_.clear();
+        case CommandName::Abort:
+            return interrupt();
+        case CommandName::Skills:
+            return open(skills_overlay(desk_));
+        case CommandName::SkillInstall:
+            return act(
+                [this, agent, name = command.arguments.front()] {
+                    return parts_.service.install_skill(
+                        agent, {.name = name, .mode = service::SkillInstallMode::Linked},
+                        desk_.caller);
+                },
+                "Installed the skill " + command.arguments.front());
+        case CommandName::SkillUninstall:
+            return act(
+                [this, agent, name = command.arguments.front()] {
+                    return parts_.service.uninstall_skill(agent, name, desk_.caller);
+                },
+                "Removed the skill " + command.arguments.front());
+        case CommandName::Attach: {
+            const std::string path = absolute(parts_.cwd, command.rest);
+            return act(
+                [this, agent, path] {
+                    return parts_.service.attach_workspace(agent, path, desk_.caller);
+                },
+                "Attached " + path);
+        }
+        case CommandName::Enter: {
+            const std::string path = absolute(parts_.cwd, command.rest);
+            return act([this, agent,
+                        path] { return parts_.service.move_agent(agent, path, desk_.caller); },
+                       fmt::format("Agent {} works in {} from its next turn on", agent, path));
+        }
+        case CommandName::Leave:
+            return act([this, agent] { return parts_.service.exit_workspace(agent, desk_.caller); },
+                       fmt::format("Agent {} is back in its own folder", agent));
+        case CommandName::Quit:
+            request_ = Request::Quit;
+            return;
+    }
+}
+
+void Session::run_agent_command(const Command& command) {
+    const auto& verb = command.arguments.front();
+    const std::string name = command.arguments.size() > 1 ? command.arguments[1] : view_.agent_id;
+    if (verb == "switch") return switch_agent(name);
+    if (verb == "create")
+        return act(
+            [this, name] { return parts_.service.create_agent(name, std::nullopt, desk_.caller); },
+            fmt::format("Agent {0} exists; switch to it with /agent switch {0}", name));
+    const auto action =
+        verb == "start" ? service::LifecycleAction::Start : service::LifecycleAction::Stop;
+    act([this, name, action] { return parts_.service.set_lifecycle(name, action, desk_.caller); },
+        fmt::format("Agent {} {}", name, verb == "start" ? "is started" : "is stopped"));
+}
+
+void Session::set_display(const std::string& name) {
+    const auto mode = views::parse_display_mode(name);
+    if (!mode) return note("There is no display mode " + name + "; use info, verbose or debug");
+    conversation_.set_mode(*mode);
+    note(fmt::format("Display mode {}", base::enum_name(*mode)));
+}
+
+void Session::set_model(const std::string& model) {
+    const auto& agent = view_.agent_id;
+    if (model.empty()) return open(model_overlay(desk_));
+    if (model == "default")
+        return act([this, agent] { return parts_.service.clear_model(agent); },
+                   "The agent asks the default model from its next turn on");
+    act([this, agent, model] { return parts_.service.set_model(agent, model); },
+        fmt::format("The agent asks {} from its next turn on", model));
+}
+
+void Session::export_transcript(const std::string& path) {
+    const std::string file =
+        absolute(parts_.cwd, path.empty() ? fmt::format("holon-{}.md", view_.agent_id) : path);
+    act(
+        [this, agent = view_.agent_id, file]() -> base::Status {
+            std::error_code failed;
+            if (std::filesystem::exists(file, failed))
+                return base::fail(base::ErrorCode::Conflict, "{} exists already; name another file",
+                                  file);
+            const auto entries = TRY(parts_.service.transcript(agent, {.limit = kExportedMax}));
+            return base::write_file_atomic(file, transcript_markdown(entries.items), 0600);
+        },
+        "The conversation was written to " + file);
+}
+
+std::vector<Offer> Session::offer_arguments(const std::string& command,
+                                            const std::string& typed) const {
+    std::vector<Offer> offers;
+    const auto offer = [&](std::string_view text, std::string note) {
+        if (std::string_view(text).starts_with(typed) && offers.size() < kOffersMax)
+            offers.push_back({std::string(text), std::move(note)});
+    };
+    if (command == "/agent")
+        for (const auto& id : agent_ids_) offer(id, "");
+    if (command == "/model") {
+        offer(view_.model, "now");
+        offer("default", "the runtime's default");
+    }
+    return offers;
+}
+
+// Only the folder that is typed is read, not all below it.
+std::vector<Offer> Session::offer_files(const std::string& typed) const {
+    const auto slash = typed.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : typed.substr(0, slash + 1);
+    const std::string begin = slash == std::string::npos ? typed : typed.substr(slash + 1);
+    std::vector<Offer> offers;
+    std::error_code failed;
+    const std::filesystem::path root =
+        view_.workspace.empty() ? parts_.cwd : std::filesystem::path(view_.workspace);
+    std::filesystem::directory_iterator entries(root / folder, failed);
+    for (;
+         !failed && entries != std::filesystem::directory_iterator() && offers.size() < kOffersMax;
+         entries.increment(failed)) {
+        const std::string name = entries->path().filename();
+        if (!name.starts_with(begin) || (begin.empty() && name.starts_with('.'))) continue;
+        const bool is_folder = entries->is_directory(failed);
+        if (base::is_utf8(name) && base::printable(name) == name)
+            offers.push_back({folder + name + (is_folder ? "/" : ""), ""});
+    }
+    std::ranges::sort(offers, {}, &Offer::text);
+    return offers;
+}
+
+}  // namespace tui

@@ -1,0 +1,141 @@
+// What comes and goes over the conversation.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/tui/tmux.h"
+
+namespace e2e {
+namespace {
+
+// contract: TUI-25, TUI-26
+TEST(ConsoleOverlays, CloseBeforeAnythingElseChanges) {
+    DaemonWorld world;
+    world.daemon({"start"});
+    Tmux tmux(world);
+    tmux.open_console();
+    for (const auto& [command, shown] : {std::pair("/agents", "sleeping"),
+                                         {"/transcript", "no conversation"},
+                                         {"/tasks", "nothing here"},
+                                         {"/help", "Commands"},
+                                         {"/state", "identity"}}) {
+        tmux.type(command);
+        tmux.key("Enter");
+        EXPECT_TRUE(tmux.shows(shown)) << command << "\n" << tmux.screen();
+        tmux.key("Escape");
+        EXPECT_TRUE(tmux.shows("connected")) << command << "\n" << tmux.screen();
+    }
+    tmux.type("half a thought");
+    EXPECT_TRUE(tmux.shows("> half a thought"));
+    tmux.key("PPage");
+    EXPECT_TRUE(tmux.shows("Transcript")) << tmux.screen();
+    tmux.key("Escape");
+    EXPECT_TRUE(tmux.shows("> half a thought")) << tmux.screen();
+}
+
+// contract: TUI-12
+TEST(ConsoleOverlays, ShowTheTranscript) {
+    DaemonWorld world;
+    world.script({runs("echo tool-output"), says("Done.")});
+    world.daemon({"start"});
+    Tmux tmux(world);
+    tmux.open_console();
+    tmux.type("look");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.has("✓ Done."));
+    tmux.type("/transcript");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("$ echo tool-output")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("result")) << tmux.screen();
+}
+
+// contract: TUI-13
+TEST(ConsoleOverlays, ShowTasksWithTheirOutputAndStopThem) {
+    DaemonWorld world;
+    world.daemon({"start"});
+    ASSERT_EQ(world.run({"agent", "move", "main", world.repo().string()}).exit_code, 0);
+    ASSERT_EQ(world.run({"task", "count sheep", "--cmd", "echo baa; sleep 1000"}).exit_code, 0);
+    Tmux tmux(world);
+    tmux.open_console();
+    tmux.type("/tasks");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("count sheep")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("running")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("baa")) << tmux.screen();
+    tmux.type("x");
+    EXPECT_TRUE(tmux.shows("asked to stop")) << tmux.screen();
+    EXPECT_TRUE(tmux.hides("running")) << tmux.screen();
+}
+
+// contract: TUI-18
+TEST(ConsoleOverlays, ShowTheDebugPrompt) {
+    DaemonWorld world;
+    world.daemon({"start"});
+    Tmux tmux(world);
+    tmux.open_console();
+    tmux.type("/debug-prompt where is the zebra?");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("Prompt")) << tmux.screen();
+    tmux.key("End");
+    EXPECT_TRUE(tmux.shows("zebra")) << tmux.screen();
+}
+
+// contract: TUI-22
+TEST(ConsoleOverlays, ListRawEvents) {
+    DaemonWorld world;
+    world.script({says("Done.")});
+    world.daemon({"start"});
+    Tmux tmux(world, 120, 40);
+    tmux.open_console();
+    tmux.type("go");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.has("✓ Done."));
+    tmux.type("/events");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("agent_state_changed")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("provider_round_completed")) << tmux.screen();
+}
+
+// contract: TUI-09
+TEST(ConsoleOverlays, SwitchToAnotherAgent) {
+    DaemonWorld world;
+    world.daemon({"start"});
+    ASSERT_EQ(world.run({"agent", "create", "helper"}).exit_code, 0);
+    Tmux tmux(world);
+    tmux.open_console();
+    EXPECT_TRUE(tmux.shows("main · ")) << tmux.screen();
+    tmux.type("/agents");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("helper")) << tmux.screen();
+    tmux.type("help");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("helper · ")) << tmux.screen();
+}
+
+// contract: TUI-08, TUI-15
+TEST(ConsoleOverlays, ShowChildrenBelowTheirParents) {
+    DaemonWorld world;
+    Signpost go(world.folder() / "go");
+    world.script(
+        {calls("SpawnAgent", {{"preset", "private_child"}, {"initial_message", "child work"}}),
+         says("Delegated.")},
+        {{"child work",
+          {runs(fmt::format("read line <{}", go.path().string())), says("Child done.")}}});
+    world.daemon({"start"});
+    Tmux tmux(world);
+    tmux.open_console();
+    tmux.type("delegate");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.has("✓ Delegated.")) << tmux.all();
+    tmux.type("/agents");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("  main")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("working")) << tmux.screen();
+    tmux.key("Escape");
+    tmux.key("C-d");
+    EXPECT_TRUE(tmux.is_at_shell());
+    go.send("yes");
+    EXPECT_TRUE(test_support::eventually(
+        [&] { return !world.events("main", "task_result_received").empty(); }));
+}
+
+}  // namespace
+}  // namespace e2e
