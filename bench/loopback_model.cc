@@ -37,14 +37,15 @@ std::optional<std::size_t> request_end(std::string_view bytes) {
     return head_end + 4 + length;
 }
 
-// The size of the next request, taken off the front of `buffer`; empty when the client has gone.
-std::optional<std::size_t> read_request(int client, std::string& buffer) {
+// The next request, taken off the front of `buffer`; empty when the client has gone.
+std::optional<std::string> read_request(int client, std::string& buffer) {
     std::array<char, 65536> chunk;
     while (true) {
         const auto end = request_end(buffer);
         if (end && buffer.size() >= *end) {
+            std::string request = buffer.substr(0, *end);
             buffer.erase(0, *end);
-            return end;
+            return request;
         }
         const ssize_t got = ::recv(client, chunk.data(), chunk.size(), 0);
         if (got <= 0) return std::nullopt;
@@ -54,11 +55,14 @@ std::optional<std::size_t> read_request(int client, std::string& buffer) {
 
 }  // namespace
 
-std::string calls(std::string_view tool, const std::string& arguments_json) {
-    json::object call{{"id", "call_a"}, {"type", "function"}};
-    call["function"] = {{"name", tool}, {"arguments", arguments_json}};
-    return completion({{"content", nullptr}, {"tool_calls", json::array{std::move(call)}}},
-                      "tool_calls");
+std::string calls(std::string_view tool, const std::string& arguments_json, int times) {
+    json::array list;
+    for (int n = 0; n < times; ++n) {
+        json::object call{{"id", fmt::format("call_{}", n)}, {"type", "function"}};
+        call["function"] = {{"name", tool}, {"arguments", arguments_json}};
+        list.push_back(std::move(call));
+    }
+    return completion({{"content", nullptr}, {"tool_calls", std::move(list)}}, "tool_calls");
 }
 
 std::string says(std::string_view text) {
@@ -87,6 +91,11 @@ void LoopbackModel::script(std::deque<std::string> bodies) {
     rounds_.clear();
 }
 
+void LoopbackModel::answer_with(Answer answer) {
+    const std::lock_guard lock(mutex_);
+    answer_ = std::move(answer);
+}
+
 std::vector<Round> LoopbackModel::rounds() const {
     const std::lock_guard lock(mutex_);
     return rounds_;
@@ -98,26 +107,26 @@ std::string LoopbackModel::base_url() const {
 
 void LoopbackModel::accept_all() {
     while (true) {
-        const base::Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        base::Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!client) return;
         const int at_once = 1;
         ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
-        serve(client.get());
+        connections_.emplace_back([this, client = std::move(client)] { serve(client.get()); });
     }
 }
 
 void LoopbackModel::serve(int client) {
     std::string buffer;
-    while (const auto size = read_request(client, buffer)) {
+    while (const auto request = read_request(client, buffer)) {
         const auto asked = Steady::now();
-        const std::string body = next_body();
+        const std::string body = next_body(*request);
         const std::string answer = fmt::format(
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
             "Content-Length: {}\r\n\r\n{}",
             body.size(), body);
         {
             const std::lock_guard lock(mutex_);
-            rounds_.push_back({asked, Steady::now(), *size});
+            rounds_.push_back({asked, Steady::now(), request->size()});
         }
         // An answer fits the socket's buffer, so one call sends all of it.
         const ssize_t sent = ::send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
@@ -125,8 +134,12 @@ void LoopbackModel::serve(int client) {
     }
 }
 
-std::string LoopbackModel::next_body() {
-    const std::lock_guard lock(mutex_);
+std::string LoopbackModel::next_body(std::string_view request) {
+    std::unique_lock lock(mutex_);
+    if (const Answer answer = answer_) {
+        lock.unlock();
+        return answer(request.substr(request.find("\r\n\r\n") + 4));
+    }
     if (bodies_.empty()) return says("done");
     std::string body = std::move(bodies_.front());
     bodies_.pop_front();

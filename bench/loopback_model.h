@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -23,11 +24,11 @@ struct Round {
 };
 
 // Bodies of answers.
-std::string calls(std::string_view tool, const std::string& arguments_json);
+std::string calls(std::string_view tool, const std::string& arguments_json, int times = 1);
 std::string says(std::string_view text);
 
-// Serves one connection after the other; a client that opens two at once waits. Any thread may
-// call it.
+// Serves any number of connections at once. Any thread may call it; a client closes its
+// connections before this is gone.
 class LoopbackModel {
 public:
     LoopbackModel();
@@ -38,19 +39,24 @@ public:
     // Answers the next requests with these bodies; any beyond them gets a plain text answer.
     // Forgets the rounds so far.
     void script(std::deque<std::string> bodies);
+    // Answers each request with what `answer` makes of its body, on the thread of its connection.
+    using Answer = std::function<std::string(std::string_view body)>;
+    void answer_with(Answer answer);
     std::vector<Round> rounds() const;
     std::string base_url() const;
 
 private:
     void accept_all();
     void serve(int client);
-    std::string next_body();
+    std::string next_body(std::string_view request);
 
     base::Fd listener_;
     int port_{0};
     mutable std::mutex mutex_;
     std::deque<std::string> bodies_;
     std::vector<Round> rounds_;
+    Answer answer_;
+    std::vector<std::jthread> connections_;  // Of thread_ alone.
     std::jthread thread_;
 };
 

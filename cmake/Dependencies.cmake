@@ -19,4 +19,6 @@ endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(gumbo REQUIRED IMPORTED_TARGET gumbo)
+pkg_check_modules(termpaint REQUIRED IMPORTED_TARGET termpaint)
+pkg_check_modules(md4c REQUIRED IMPORTED_TARGET md4c)
 pkg_check_modules(hs REQUIRED IMPORTED_TARGET libhs)  # Vectorscan.

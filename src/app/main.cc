@@ -33,7 +33,8 @@
 #include "service/run_client.h"
 #include "surfaces/cli/actions/stdin.h"
 #include "surfaces/cli/cli.h"
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/cli/view/terminal.h"
+#include "surfaces/show/columns.h"
 
 namespace {
 
@@ -255,7 +256,7 @@ cli::Exit execute(const cli::DaemonCommand& command, const config::Config& confi
     const bool is_chosen =
         invocation.sandbox || (chosen != variables.end() && chosen->second == "none");
     if (const auto note = app::boundary_note(config); starts && !is_chosen && !note.empty())
-        terminal.note(cli::folded("warning: " + note, cli::err_columns(terminal)));
+        terminal.note(show::folded("warning: " + note, cli::err_columns(terminal)));
     service::Daemon daemon(std::move(parts));
     return cli::execute(command, {.daemon = daemon, .terminal = terminal, .clock = clock});
 }
@@ -436,7 +437,8 @@ cli::Exit run(int argc, char** argv) {
     if (!std::holds_alternative<cli::DaemonCommand>(invocation->command))
         app::hide_credentials(*config);
     if (makes_a_runtime(invocation->command))
-        for (const auto& note : notes) terminal.note(cli::folded(note, cli::err_columns(terminal)));
+        for (const auto& note : notes)
+            terminal.note(show::folded(note, cli::err_columns(terminal)));
     if (const auto* command = std::get_if<cli::DaemonCommand>(&invocation->command))
         return execute(*command, *config, *invocation, terminal);
     if (const auto* command = std::get_if<cli::ServeCommand>(&invocation->command)) {

@@ -234,6 +234,7 @@ public:
         build_plans();
         build_telemetry();
         keeper_.emplace(retention_parts(config_, *store_, clock_), loop_);
+        rest_.emplace(*store_, loop_, feed_);
         // A process that died may have left secrets half written.
         if (tools != Tools::Unused) result_gate_->settle_in_background();
     }
@@ -620,6 +621,7 @@ private:
     std::optional<provider::HttpClient> telemetry_http_;
     std::optional<telemetry::OtlpExporter> exporter_;
     std::optional<retention::Keeper> keeper_;
+    std::optional<retention::Rest> rest_;
     std::optional<builtin::WorkspaceParts> worktrees_;
     base::Lifetime lifetime_;  // Last: what is checked in the background ends first.
 };

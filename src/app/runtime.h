@@ -10,6 +10,7 @@
 #include "flow/notify/sender.h"
 #include "flow/plans/plans.h"
 #include "flow/retention/keeper.h"
+#include "flow/retention/rest.h"
 #include "record/events/events.h"
 #include "service/gate.h"
 #include "service/local/local_service.h"

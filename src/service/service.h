@@ -8,7 +8,8 @@
 // Failures that programs act on carry a `kind`: agent_stopped (Conflict), stale_run_id and
 // no_current_run (Conflict), cursor_not_found (NotFound), capability_refused (Refused), those of
 // deliver_webhook() (Refused),
-// not_supported (Unavailable). An unknown or archived agent is NotFound everywhere.
+// not_supported (Unavailable). An unknown agent is NotFound everywhere; an archived one, as a child
+// that has ended, everywhere but in what it said and did: transcript(), briefs() and events.
 #pragma once
 
 #include <filesystem>

@@ -261,6 +261,15 @@ TEST_P(StoreConformance, ATextThatLooksLikeAReferenceIsATextLikeAnyOther) {
     write([&](Tx& tx) -> Status {
         TRY(tx.append_message(sent, std::nullopt));
         EXPECT_EQ(TRY(tx.message({"m1"}))->message, sent);
+        // Blocks that are stored as one text, and texts that look like what stands for it.
+        const std::string mark = "holon-json:" + std::string(64, 'b');
+        const std::string blocks = R"({"system_prompt":")" + mark +
+                                   R"(","system_blocks":[{"text":")" + mark + R"("},{"text":")" +
+                                   std::string(500, 't') + R"("}],"note":")" + mark + R"("})";
+        TRY(tx.put_frame({"r1"}, blocks));
+        EXPECT_EQ(TRY(tx.frame({"r1"})), blocks);
+        TRY(tx.put_frame({"r1"}, R"({"system_blocks":"no list"})"));
+        EXPECT_EQ(TRY(tx.frame({"r1"})), R"({"system_blocks":"no list"})");
         TRY(tx.put_frame({"r1"}, "no JSON at all"));
         EXPECT_EQ(TRY(tx.frame({"r1"})), "no JSON at all");
         TRY(tx.put_frame({"r1"}, R"({"a":  "spaces are kept"})"));

@@ -85,6 +85,10 @@ public:
     // Executes `work` on a consistent snapshot, concurrently with the writer, on the calling
     // thread. Operations that would change something are Refused. Blocks: never called on the loop.
     virtual Status read(Work work) = 0;
+
+    // Gives back memory that only makes the next work faster. For a store that is at rest: work
+    // that runs meanwhile is not disturbed, and what it uses is kept. Any thread but the loop's.
+    virtual void release_memory() {}
 };
 
 }  // namespace store

@@ -134,7 +134,8 @@ TEST_F(Workspaces, HaveASnapshotOfTheSameKeysWhicheverTheProjection) {
     EXPECT_EQ(snapshot().at("profile").at("supports_managed_worktrees"), true);
 }
 
-// contract: EXEC-10, IDENT-16, INSTR-08, WT-01, WT-03, WT-04, WT-05, WT-06, WT-13, WT-19, WT-23
+// contract: API-06, EXEC-10, IDENT-16, INSTR-08, WT-01, WT-03, WT-04, WT-05, WT-06, WT-13, WT-19,
+// WT-23
 TEST_F(Workspaces, InIsolationLeaveTheProjectAloneAndOutliveTheProgram) {
     const std::string head = git(project(), "rev-parse main");
     run({use({{"path", project().string()}})}, true);
@@ -160,6 +161,11 @@ TEST_F(Workspaces, InIsolationLeaveTheProjectAloneAndOutliveTheProgram) {
                            {"original_branch", "main"},
                            {"worktree_path", path.string()},
                            {"worktree_branch", "try-it-.-out"}}));
+    const auto listed = program.json_of({"agents"}).as_array().at(0).at("active_workspace_entry");
+    EXPECT_EQ(base::string_at(listed, "execution_root"), path.string());
+    for (const auto& member : listed.as_object())
+        EXPECT_THAT(std::string(member.key()),
+                    Not(testing::AnyOf(HasSubstr("worktree"), HasSubstr("branch"))));
     // Each command above was a process of its own; so is this one.
     run({runs("pwd")});
     EXPECT_THAT(receipts().back(), HasSubstr(path.string()));

@@ -109,6 +109,36 @@ TEST_F(SameEverywhere, TheSameAnswerGivesTheSameBlocks) {
     EXPECT_THAT(seen, testing::Each(seen[0]));
 }
 
+// One diff, sent as the text of a freeform tool and as the argument of a JSON one.
+// contract: REPO-06
+TEST_F(SameEverywhere, BothFormsOfAPatchAreOneToTheEngine) {
+    const std::string diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+    Request request = provider::conformance::question();
+    request.tools = tools();
+    auto& freeform = transports.server(Contract::Responses);
+    freeform.enqueue(test_support::responds(json::array{json::object{{"type", "custom_tool_call"},
+                                                                     {"id", "ctc_1"},
+                                                                     {"call_id", "call_1"},
+                                                                     {"name", "ApplyPatch"},
+                                                                     {"input", diff}}}));
+    transports.server(Contract::Messages)
+        .enqueue(test_support::calls("ApplyPatch", base::json_text(json::object{{"patch", diff}}),
+                                     "call_1", Contract::Messages));
+    std::vector<json::value> inputs;
+    for (const auto contract : {Contract::Responses, Contract::Messages}) {
+        const auto outcome = transports.ask(contract, request);
+        ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+        ASSERT_EQ(outcome->blocks.size(), 1U);
+        const auto& call = std::get<domain::ToolUseBlock>(outcome->blocks[0]);
+        inputs.push_back(call.input);
+        folder_.write("repo/a.txt", "one\n");
+        EXPECT_TRUE(run(call.name, call.input).result.ok);
+        EXPECT_EQ(base::read_file(folder_.at("repo/a.txt"), 100).value(), "two\n");
+    }
+    EXPECT_EQ(inputs[0], (json::value{{"patch", diff}}));
+    EXPECT_EQ(inputs[0], inputs[1]);
+}
+
 // A server's cache holds what two requests begin with. Over twenty rounds each body is a prefix of
 // the next, up to its closing brackets. The exception: Anthropic's rolling mark moves off the block
 // it was on, so a body is kept up to that mark only, which is still its end. (Without a cache

@@ -279,7 +279,7 @@ TEST_F(ChildrenTest, ANotificationOfAChildReachesItsParentAndNoOperator) {
 }
 
 // contract: IDENT-17, IDENT-19, IDENT-52, IDENT-53, IDENT-58, IDENT-59, IDENT-60, CMD-32, CMD-39
-// contract: CMD-47, CMD-65, CMD-66
+// contract: CMD-47, CMD-65, CMD-66, IDENT-57
 TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
     serve_main(scenario(
         {delegate("Nap"), text("Delegated.")},
@@ -316,6 +316,13 @@ TEST_F(ChildrenTest, OneProjectionIsShownWhereverAParentLooks) {
               status.at("child_observability"));
     for (const auto* key : {"visibility", "ownership", "profile_preset"})
         EXPECT_TRUE(got.at("identity").as_object().contains(key)) << key;
+    // Focus, posture and lineage are the agent's own; the handle of a task does not stand for it.
+    for (const auto* key : {"agent", "closure", "scheduling_posture", "identity"}) {
+        EXPECT_TRUE(got.as_object().contains(key)) << key;
+        EXPECT_FALSE(status.contains(key)) << key;
+    }
+    EXPECT_THAT(base::json_text(status), Not(HasSubstr("current_work_item_id")));
+    EXPECT_THAT(base::json_text(status), Not(HasSubstr("lineage")));
     const auto whole = base::json_text(got);
     for (const auto* inside :
          {"\"transcript\"", "\"system_prompt\"", "Take one task", "\"blocks\""})
@@ -542,6 +549,26 @@ TEST_F(LimitedChildrenTest, AChildThatHasUsedUpItsBudgetFailsAndItsParentPays) {
     ASSERT_THAT(reports, SizeIs(1));
     EXPECT_THAT(domain::readable(reports[0].body), HasSubstr("limit of 100 tokens"));
     EXPECT_EQ(facts_of(child_of(task())).agent.identity.status, domain::IdentityStatus::Archived);
+}
+
+class HurriedChildrenTest : public ChildrenTest {
+protected:
+    config::Children limits_of_test() override { return {.max_tree_wall_ms = 1000}; }
+};
+
+TEST_F(HurriedChildrenTest, AChildThatHasUsedUpItsTimeFails) {
+    json::object slow = round("AgentGet", {});
+    slow["delay_ms"] = 600;
+    serve_main(scenario({delegate("Take your time"), text("Delegated.")},
+                        {{"Take your time", json::array{slow, slow, slow, text("Never said.")}}}));
+    ASSERT_TRUE(service_->prompt("main", "go", operator_));
+    loop_.run();
+    EXPECT_EQ(task().status, TaskStatus::Failed);
+    EXPECT_EQ(facts_of(child_of(task())).statistics.total_model_rounds, 1)
+        << "what is under way when the time is over is not waited for";
+    const auto reports = messages_of("main", domain::MessageKind::TaskResult);
+    ASSERT_THAT(reports, SizeIs(1));
+    EXPECT_THAT(domain::readable(reports[0].body), HasSubstr("limit of 1"));
 }
 
 // contract: IDENT-34, IDENT-35, IDENT-36, IDENT-37, IDENT-38, IDENT-39, IDENT-40, IDENT-55

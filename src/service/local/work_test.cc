@@ -33,6 +33,21 @@ TEST_F(WorkTest, SeveralObjectivesAreWorkedThroughWithoutAPromptAndThenTheAgentS
     EXPECT_THAT(briefs(domain::BriefVisibility::WorkDone), SizeIs(3));
 }
 
+// contract: STATE-03
+TEST_F(WorkTest, TheStateOfAnAgentHasItsFocusPlaceMemoryAndContinuation) {
+    serve_main(kWorker);
+    ASSERT_TRUE(service_->prompt("main", "hello", operator_));
+    loop_.run();
+    const auto id = add("first");
+    ASSERT_TRUE(service_->change_work_item("main", id, {.action = WorkAction::Pick}, operator_));
+    const auto state = service_->status("main").value().at("agent").as_object();
+    EXPECT_EQ(base::string_at(state, "current_work_item_id"), id);
+    for (const char* part : {"active_workspace_entry", "working_memory", "last_continuation"}) {
+        ASSERT_TRUE(state.contains(part)) << part;
+        EXPECT_TRUE(state.at(part).is_object()) << part;
+    }
+}
+
 // contract: WORK-26, WORK-28, WORK-29, WORK-55, WORK-110, BRIEF-05, BRIEF-11
 TEST_F(WorkTest, TheReportOfTheCompletingRoundIsPromotedToThreePlaces) {
     serve_main(kWorker);

@@ -367,6 +367,20 @@ TEST_F(AgentStatisticsStep, ChangesNothingWhenItIsAppliedAgain) {
     EXPECT_EQ(records(), once);
 }
 
+// contract: IDENT-01
+TEST(Schema, KeysStateQueueTasksAndWorktreesByTheAgent) {
+    const auto db = database();
+    ASSERT_TRUE(migrate(*db));
+    for (const char* table :
+         {"agents", "agent_statistics", "messages", "queue_entries", "attempts", "events",
+          "transcript", "briefs", "tasks", "timers", "work_items", "worktrees", "working_memory"})
+        EXPECT_EQ(number(*db, fmt::format("SELECT COUNT(*) FROM pragma_table_info('{}') "
+                                          "WHERE name = 'agent_id'",
+                                          table)),
+                  1)
+            << table;
+}
+
 TEST(PlanRevertsStep, FindsTheRunsOfAnOlderProgramByWhatTheyTakeBack) {
     const auto db = database();
     const auto step = std::ranges::find(steps(), std::string_view("plan_reverts"), &Step::name);

@@ -70,7 +70,7 @@ Status SqlTx::put_frame(const RunId& id, const std::string& frame) {
     Shared shared;
     auto parsed = decode<json::value>(frame);
     if (parsed && parsed->is_object() && base::json_text(*parsed) == frame)
-        shared = TRY(share(agent.value, std::move(*parsed), kPromptBodyBytesMin));
+        shared = TRY(share_frame(agent.value, std::move(*parsed)));
     else
         shared.text = TRY(encode(frame));
     TRY(

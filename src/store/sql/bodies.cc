@@ -20,6 +20,18 @@ std::string hash_of(std::string_view agent, std::string_view text) {
     return digest.finish_hex();
 }
 
+bool looks_like_reference(std::string_view text) {
+    return text.starts_with(kBodyMark) || text.starts_with(kJsonBodyMark);
+}
+
+// Returns its digest.
+std::string add_body(std::string_view agent, std::string text, std::vector<Body>& bodies) {
+    std::string hash = hash_of(agent, text);
+    if (std::ranges::find(bodies, hash, &Body::hash) == bodies.end())
+        bodies.push_back({hash, std::move(text)});
+    return hash;
+}
+
 void collect(std::string_view agent, json::value& value, std::size_t bytes_min,
              std::vector<Body>& bodies) {
     if (auto* object = value.if_object()) {
@@ -28,11 +40,8 @@ void collect(std::string_view agent, json::value& value, std::size_t bytes_min,
         for (auto& element : *array) collect(agent, element, bytes_min, bodies);
     } else if (auto* text = value.if_string()) {
         const std::string_view view(text->data(), text->size());
-        if (view.size() < bytes_min && !view.starts_with(kBodyMark)) return;
-        Body body{hash_of(agent, view), std::string(view)};
-        value = std::string(kBodyMark) + body.hash;
-        if (std::ranges::find(bodies, body.hash, &Body::hash) == bodies.end())
-            bodies.push_back(std::move(body));
+        if (view.size() < bytes_min && !looks_like_reference(view)) return;
+        value = std::string(kBodyMark) + add_body(agent, std::string(view), bodies);
     }
 }
 
@@ -47,21 +56,37 @@ void collect_references(const json::value& value, std::set<std::string>& hashes)
     }
 }
 
-void put_back(json::value& value, const std::map<std::string, std::string, std::less<>>& bodies) {
+base::Result<Shared> encoded(Shared shared, const json::value& record) {
+    for (const auto& body : shared.bodies) TRY(encode(json::value(body.text)));
+    shared.text = TRY(encode(record));
+    return shared;
+}
+
+using BodyTexts = std::map<std::string, std::string, std::less<>>;
+
+Status put_back(json::value& value, const BodyTexts& bodies) {
     if (auto* object = value.if_object()) {
-        for (auto& member : *object) put_back(member.value(), bodies);
+        for (auto& member : *object) TRY(put_back(member.value(), bodies));
     } else if (auto* array = value.if_array()) {
-        for (auto& element : *array) put_back(element, bodies);
+        for (auto& element : *array) TRY(put_back(element, bodies));
     } else if (const auto* text = value.if_string()) {
-        const auto hash = body_hash({text->data(), text->size()});
-        if (!hash.empty()) value = bodies.find(hash)->second;
+        const std::string_view reference(text->data(), text->size());
+        const auto hash = body_hash(reference);
+        if (hash.empty()) return {};
+        const auto& body = bodies.find(hash)->second;
+        if (reference.starts_with(kJsonBodyMark))
+            value = TRY(decode<json::value>(body));
+        else
+            value = body;
     }
+    return {};
 }
 
 }  // namespace
 
 std::string_view body_hash(std::string_view text) {
-    if (!text.starts_with(kBodyMark)) return {};
+    static_assert(kBodyMark.size() == kJsonBodyMark.size());
+    if (!looks_like_reference(text)) return {};
     text.remove_prefix(kBodyMark.size());
     const bool is_hash = text.size() == kHashChars && std::ranges::all_of(text, [](char c) {
                              return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -72,9 +97,19 @@ std::string_view body_hash(std::string_view text) {
 base::Result<Shared> share(std::string_view agent, json::value record, std::size_t bytes_min) {
     Shared shared;
     collect(agent, record, bytes_min, shared.bodies);
-    for (const auto& body : shared.bodies) TRY(encode(json::value(body.text)));
-    shared.text = TRY(encode(record));
-    return shared;
+    return encoded(std::move(shared), record);
+}
+
+base::Result<Shared> share_frame(std::string_view agent, json::value frame) {
+    Shared shared;
+    for (auto& member : frame.as_object()) {
+        auto& value = member.value();
+        if (member.key() == kSharedFrameMember && value.is_array())
+            value = std::string(kJsonBodyMark) + add_body(agent, TRY(encode(value)), shared.bodies);
+        else
+            collect(agent, value, kPromptBodyBytesMin, shared.bodies);
+    }
+    return encoded(std::move(shared), frame);
 }
 
 Status SqlTx::keep_bodies(const AgentId& agent, const std::string& owner,
@@ -131,8 +166,7 @@ Status SqlTx::restore(json::value& value) {
                         hash);
         bodies.emplace(hash, *body);
     }
-    if (!bodies.empty()) put_back(value, bodies);
-    return {};
+    return bodies.empty() ? Status() : put_back(value, bodies);
 }
 
 }  // namespace sql

@@ -26,6 +26,11 @@ inline constexpr std::size_t kBodyBytesMin = 1024;
 inline constexpr std::size_t kPromptBodyBytesMin = 160;
 
 inline constexpr std::string_view kBodyMark = "holon-body:";
+// Stands for any JSON value, whose text is the body. Only frames have such references.
+inline constexpr std::string_view kJsonBodyMark = "holon-json:";
+// The member of a frame that hardly changes from turn to turn: one body instead of one for each of
+// its parts.
+inline constexpr std::string_view kSharedFrameMember = "system_blocks";
 
 struct Body {
     std::string hash;
@@ -42,8 +47,10 @@ struct Shared {
 // one that merely looks like a reference. InvalidInput when there is text that is not UTF-8.
 base::Result<Shared> share(std::string_view agent, json::value record,
                            std::size_t bytes_min = kBodyBytesMin);
+// The same for a frame, which is an object, with a bound of its own.
+base::Result<Shared> share_frame(std::string_view agent, json::value frame);
 
-// The digest that a string refers to; empty when it is no reference.
+// The digest that a string refers to, by either mark; empty when it is no reference.
 std::string_view body_hash(std::string_view text);
 
 // Records of these types may have references.

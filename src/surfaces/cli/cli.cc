@@ -4,6 +4,8 @@
 #include "service/error_code.h"
 #include "surfaces/cli/actions/actions.h"
 #include "surfaces/cli/view/run_view.h"
+#include "surfaces/show/times.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 
@@ -25,26 +27,17 @@ Exit report(const Command& command, const Terminal& terminal, const base::Error&
     return report(terminal, error);
 }
 
-std::string pointer_text(const json::value& value, std::string_view pointer) {
-    boost::system::error_code missing;
-    const auto* found =
-        value.find_pointer(json::string_view(pointer.data(), pointer.size()), missing);
-    if (!found || found->is_null()) return "-";
-    return found->is_string() ? base::printable(std::string_view(found->get_string()))
-                              : base::json_text(*found);
-}
-
 std::string model_text(const json::value& model) {
-    const std::string effective = pointer_text(model, "/effective_model");
+    const std::string effective = show::pointer_text(model, "/effective_model");
     if (base::string_at(model, "source") != "agent_override")
         return (effective.empty() ? "none configured" : effective) + " (the default)";
     return fmt::format("{} (this agent's own; the default is {})", effective,
-                       pointer_text(model, "/runtime_default_model"));
+                       show::pointer_text(model, "/runtime_default_model"));
 }
 
 std::string age_of(base::Time then, const Context& context) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(context.clock.now() - then);
-    return age_text(age.count());
+    return show::age_text(age.count());
 }
 
 Exit answer(const Context& context, bool json, const json::value& value, const std::string& text) {

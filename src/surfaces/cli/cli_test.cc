@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "surfaces/cli/view/times.h"
+#include "surfaces/show/times.h"
 #include "tests/support/captured_terminal.h"
 #include "tests/support/no_service.h"
 
@@ -226,9 +226,9 @@ TEST_F(Cli, ATranscriptShowsWhoSaidWhatAndWhenWithoutItsEscapes) {
         {.kind = domain::TranscriptKind::ToolResults,
          .data = {{"results", json::array{{{"is_error", true}, {"content", "no"}}}}}}};
     EXPECT_EQ(run(TranscriptCommand{}, shown), Exit::Success);
-    const std::string clock = local_clock(base::Time{});
+    const std::string clock = show::local_clock(base::Time{});
     const std::string margin(26, ' ');
-    EXPECT_EQ(shown.out(), local_day(base::Time{}) + "\n" +           //
+    EXPECT_EQ(shown.out(), show::local_day(base::Time{}) + "\n" +     //
                                clock + "       you  look\n" +         //
                                margin + "closely\n" +                 //
                                clock + "   runtime  wake up\n" +      //

@@ -188,6 +188,35 @@ TEST_F(ChildAgents, AChildIsConfinedLikeItsParentAndCannotLeaveThat) {
     EXPECT_THAT(program.json_of({"agents"}).as_array(), SizeIs(1));
 }
 
+TEST_F(ChildAgents, ATemplateMakesTheHomeOfAChildAndAnUnknownOneMakesNothing) {
+    const auto from = [](std::string_view name) {
+        return calls(
+            "SpawnAgent",
+            {{"initial_message", "Review it"}, {"template", name}, {"workspace_mode", "worktree"}});
+    };
+    const auto folder = program.folder() / ".agents/templates/reviewer";
+    fs::create_directories(folder);
+    program.write(folder / "AGENTS.md", "Read every line twice.\n");
+    program.script({from("nobody"), from("reviewer"), says("Delegated.")},
+                   {{"Background task", json::array{says("Noted.")}},
+                    {"Review it", json::array{says("Reviewed.")}}});
+    run();
+    ASSERT_THAT(ends(), SizeIs(1));
+    EXPECT_EQ(base::string_at(ends()[0].at("data"), "status"), "completed");
+    const auto refused = program.events("k", "tool_execution_failed");
+    ASSERT_THAT(refused, SizeIs(1));
+    EXPECT_THAT(base::json_text(refused[0]), HasSubstr("nobody"));
+    EXPECT_EQ(git("branch --format='%(refname:short)'"), "main") << "no copy is left of either";
+    const auto child = base::string_at(ends()[0].at("data").at("detail"), "child_agent_id");
+    EXPECT_EQ(program.read(program.agent_home(child) / "AGENTS.md"), "Read every line twice.\n");
+    // What an ended child said and did can still be read.
+    const auto said = program.run({"transcript", "--agent", child, "--plain"});
+    EXPECT_EQ(said.exit_code, 0) << said.err;
+    EXPECT_THAT(said.out, HasSubstr("Reviewed."));
+    EXPECT_THAT(program.run({"status", "--agent", child}).err,
+                HasSubstr("holon transcript --agent " + child));
+}
+
 // contract: IDENT-17, IDENT-18, IDENT-19, IDENT-20
 TEST_F(ChildAgents, ADaemonKeepsChildrenOutOfPublicViewAndShowsThemInTheirParents) {
     program.script(

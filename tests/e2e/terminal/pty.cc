@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/show/columns.h"
 
 namespace e2e {
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/show/columns.h"
 #include "tests/e2e/terminal/pty.h"
 
 namespace e2e {

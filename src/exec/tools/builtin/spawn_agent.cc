@@ -9,6 +9,7 @@
 #include "exec/tasks/snapshot.h"
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/task_tools.h"
+#include "exec/tools/builtin/worktrees/clean.h"
 #include "exec/tools/builtin/worktrees/make.h"
 
 namespace builtin {
@@ -413,7 +414,13 @@ private:
 
     void finish(ToolError error) {
         outcome_.completed = std::unexpected(std::move(error));
-        done_(std::move(outcome_));
+        if (!spawn_.worktree) return done_(std::move(outcome_));
+        // Nobody will work in the copy that was made for the child.
+        clean_worktree(parts_.workspace, owner_, place_.agent_id, *spawn_.worktree,
+                       [self = shared_from_this()](const tasks::ChildWorktree& cleaned) {
+                           if (cleaned.cleanup_status == "cleaned") self->outcome_.effects = {};
+                           self->done_(std::move(self->outcome_));
+                       });
     }
 
     void stopped() {

@@ -5,6 +5,7 @@
 
 #include "base/os/process_tree.h"
 #include "exec/results/artifacts.h"
+#include "exec/tasks/snapshot.h"
 #include "exec/tasks/spec.h"
 #include "exec/tools/builtin/fixture_for_test.h"
 
@@ -46,6 +47,21 @@ protected:
         return run("TaskOutput", {{"task_id", id}, {"block", block}}).envelope.result();
     }
 };
+
+// Programs act on the other fields: without the texts for people they are the same.
+// contract: CMD-73
+TEST_F(TaskToolsTest, TextsForPeopleCarryNoFactOfTheirOwn) {
+    const std::string id = task_that_runs("echo out; exit 3");
+    const json::object whole = output(id).at("task").as_object();
+    EXPECT_EQ(base::string_at(whole, "status"), "failed");
+    EXPECT_EQ(whole.at("exit_status"), 3);
+    domain::Task record = task(id);
+    record.summary = "an entirely different text";
+    json::object other = tasks::output_snapshot(record);
+    EXPECT_NE(other.at("summary"), whole.at("summary"));
+    for (const char* text : {"summary", "result_summary"}) other[text] = whole.at(text);
+    EXPECT_EQ(other, whole);
+}
 
 // contract: CMD-02, CMD-04, CMD-08, RCPT-02
 TEST_F(TaskToolsTest, ACommandThatTakesLongGoesOnAsATask) {

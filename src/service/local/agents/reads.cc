@@ -168,7 +168,7 @@ base::Result<Listed<T>> LocalReads::history(const std::string& agent, const List
         .before_seq = TRY(cursor_of(query)), .limit = rows_for(query), .newest_first = true};
     std::vector<store::Numbered<T>> rows;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
-        TRY(known_agent(tx, domain::AgentId{agent}));
+        TRY(kept_agent(tx, domain::AgentId{agent}));
         rows = TRY((tx.*read)(domain::AgentId{agent}, page));
         return {};
     }));
@@ -194,7 +194,7 @@ base::Result<std::vector<domain::Event>> LocalReads::events(const std::string& a
                                                             std::int64_t limit) const {
     std::vector<domain::Event> list;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
-        TRY(known_agent(tx, domain::AgentId{agent}));
+        TRY(kept_agent(tx, domain::AgentId{agent}));
         TRY(check_cursor(tx, domain::AgentId{agent}, after_seq));
         list = TRY(tx.events(domain::AgentId{agent}, {.after_seq = after_seq, .limit = limit}));
         return {};
@@ -341,7 +341,7 @@ base::Result<std::vector<domain::Event>> LocalReads::event_page(const std::strin
                                                                 const EventsQuery& query) const {
     std::vector<domain::Event> list;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
-        TRY(known_agent(tx, domain::AgentId{agent}));
+        TRY(kept_agent(tx, domain::AgentId{agent}));
         TRY(check_cursor(tx, domain::AgentId{agent}, query.after_seq.value_or(0)));
         list = TRY(tx.events(domain::AgentId{agent},
                              {.after_seq = query.after_seq.value_or(0),
@@ -356,7 +356,7 @@ base::Result<std::vector<domain::Event>> LocalReads::event_page(const std::strin
 base::Result<std::int64_t> LocalReads::newest_event(const std::string& agent) const {
     std::int64_t newest = 0;
     TRY(parts_.transactions.read([&](store::Tx& tx) -> base::Status {
-        TRY(known_agent(tx, domain::AgentId{agent}));
+        TRY(kept_agent(tx, domain::AgentId{agent}));
         newest = TRY(tx.last_event_seq(domain::AgentId{agent}));
         return {};
     }));

@@ -106,7 +106,7 @@ TEST_F(ServiceTest, ACursorWhoseEventsAreNoLongerKeptIsRefusedWithTheOldestThatI
     EXPECT_TRUE(service.events("main", newest, 5).value().empty());
 }
 
-TEST_F(ServiceTest, AnArchivedAgentIsNotThere) {
+TEST_F(ServiceTest, AnArchivedAgentIsNotThereButWhatItDidIs) {
     auto& service = serve_main();
     ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
         auto agent = *TRY(tx.agent({"main"}));
@@ -119,6 +119,13 @@ TEST_F(ServiceTest, AnArchivedAgentIsNotThere) {
     EXPECT_EQ(service.wake("main", {.reason = "x"}, operator_).error().code,
               base::ErrorCode::NotFound);
     EXPECT_THAT(service.agent_list({}).value(), IsEmpty());
+    EXPECT_THAT(service.status("main").error().message, HasSubstr("holon transcript --agent main"));
+    EXPECT_TRUE(service.transcript("main", {}));
+    EXPECT_TRUE(service.briefs("main", {}));
+    EXPECT_TRUE(service.events("main", 0, 1));
+    EXPECT_TRUE(service.event_page("main", {}));
+    EXPECT_TRUE(service.newest_event("main"));
+    EXPECT_EQ(service.transcript("nobody", {}).error().code, base::ErrorCode::NotFound);
 }
 
 TEST_F(ServiceTest, TheStateOfAnAgentHasItsBoundedParts) {
@@ -150,6 +157,27 @@ TEST_F(ServiceTest, TheStateOfAnAgentHasItsBoundedParts) {
     const auto& trigger = state.at("external_triggers").as_array().at(0).as_object();
     EXPECT_FALSE(trigger.contains("token_hash") || trigger.contains("trigger_url"));
     EXPECT_THAT(base::json_text(state), Not(HasSubstr("cb_")));
+}
+
+// contract: API-13
+TEST_F(ServiceTest, TheStateOfAnAgentRepeatsOfItsSummaryOnlyWhatIsNamed) {
+    const auto state = serve_main().state("main").value();
+    const auto& summary = state.at("agent").as_object();
+    const auto& agent = summary.at("agent").as_object();
+    std::vector<std::string> repeated;
+    const auto note = [&](const json::object& part, const std::string& where) {
+        for (const auto& member : part)
+            if (summary.contains(member.key()) || agent.contains(member.key()))
+                repeated.push_back(where + member.key_c_str());
+    };
+    note(state, "");
+    note(state.at("workspace").as_object(), "workspace.");
+    note(state.at("session").as_object(), "session.");
+    // state_view.h has the reasons.
+    EXPECT_THAT(repeated, testing::UnorderedElementsAre(
+                              "agent", "execution", "workspace.attached_workspaces",
+                              "workspace.active_workspace_entry", "session.current_run_id",
+                              "workspace.worktree_session"));
 }
 
 TEST_F(ServiceTest, ActivityCountsWhatIsGoingOn) {

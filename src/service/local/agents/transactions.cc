@@ -2,12 +2,28 @@
 
 namespace service {
 
+namespace {
+
+std::unexpected<base::Error> no_agent(const domain::AgentId& id) {
+    return base::fail(base::ErrorCode::NotFound,
+                      "there is no agent '{}'; create it with: holon agent create {}", id, id);
+}
+
+}  // namespace
+
 base::Result<domain::Agent> known_agent(store::Tx& tx, const domain::AgentId& id) {
     auto agent = TRY(tx.agent(id));
-    if (!agent || agent->identity.status == domain::IdentityStatus::Archived)
+    if (!agent) return no_agent(id);
+    if (agent->identity.status == domain::IdentityStatus::Archived)
         return base::fail(base::ErrorCode::NotFound,
-                          "there is no agent '{}'; create it with: holon agent create {}", id, id);
+                          "agent '{}' has ended; what it did is kept: holon transcript --agent {}",
+                          id, id);
     return std::move(*agent);
+}
+
+base::Status kept_agent(store::Tx& tx, const domain::AgentId& id) {
+    if (!TRY(tx.agent(id))) return no_agent(id);
+    return {};
 }
 
 base::Status Transactions::write(const std::function<base::Status(events::Log&)>& work) {

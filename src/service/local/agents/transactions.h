@@ -13,6 +13,8 @@ namespace service {
 
 // NotFound for an agent that does not exist or is archived.
 base::Result<domain::Agent> known_agent(store::Tx& tx, const domain::AgentId& id);
+// NotFound for an agent of which nothing is kept. What an archived one said and did is.
+base::Status kept_agent(store::Tx& tx, const domain::AgentId& id);
 
 // The references are the caller's and outlive this. Any thread may call.
 class Transactions {

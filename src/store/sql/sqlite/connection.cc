@@ -343,6 +343,10 @@ Status Connection::sync() {
     return code == SQLITE_OK ? Status{} : failure(code);
 }
 
+void Connection::release_memory() {
+    sqlite3_db_release_memory(db_.get());
+}
+
 void Connection::checkpoint() {
     // Best effort: whatever stays in the log is read from there.
     sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);

@@ -51,6 +51,8 @@ public:
     // Waits until every commit so far survives a power cut. Returns at once when they do already. A
     // failure (Io) leaves the commits in place, but a power cut may undo them.
     Status sync();
+    // Gives back the pages that are in memory. Not inside a transaction.
+    void release_memory();
     // Moves what the log holds into the database file, as far as readers allow.
     void checkpoint();
     // Copies the database, as it is at one moment, over the existing file `target`, which nobody

@@ -33,6 +33,11 @@ void Readers::give_back(std::unique_ptr<Connection> connection) {
     returned_.notify_one();
 }
 
+void Readers::release_memory() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& connection : idle_) connection->release_memory();
+}
+
 Status Readers::read(store::Work work) {
     check_not_inside_work();
     Job job{.work = std::move(work)};

@@ -19,6 +19,8 @@ public:
 
     // Runs `work` on a snapshot; waits while all connections are lent out.
     Status read(store::Work work);
+    // Of the connections that nobody uses.
+    void release_memory();
 
 private:
     Result<std::unique_ptr<Connection>> borrow();

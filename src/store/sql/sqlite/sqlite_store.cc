@@ -27,6 +27,10 @@ public:
         writer_.write_async(durability, std::move(work), std::move(done));
     }
     Status read(Work work) override { return readers_.read(std::move(work)); }
+    void release_memory() override {
+        readers_.release_memory();
+        writer_.release_memory();
+    }
 
 private:
     // Closed last: only a connection that may write takes the log with it. One that stays has to be

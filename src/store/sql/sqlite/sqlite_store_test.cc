@@ -46,6 +46,29 @@ INSTANTIATE_TEST_SUITE_P(Modes, SqliteStore, testing::Values(Mode::Threaded, Mod
                              return info.param == Mode::Threaded ? "Threaded" : "Inline";
                          });
 
+TEST(Memory, OfAStoreAtRestIsGivenBack) {
+    const TempDatabase database;
+    const auto store = opened(database);
+    const auto used = [] { return sqlite3_memory_used(); };
+    ASSERT_TRUE(store->write(Durability::Process, append_event));
+    const auto before = used();
+    ASSERT_TRUE(store->write(Durability::Process, [](Tx& tx) -> Status {
+        for (int n = 0; n < 2000; ++n)
+            TRY(tx.append_event(
+                {"ada"},
+                {.id = {std::to_string(n)}, .kind = "test", .data = json::string(1000, 'd')}));
+        return {};
+    }));
+    ASSERT_TRUE(store->read([](Tx& tx) -> Status {
+        TRY(tx.events({"ada"}, {.limit = 5000}));
+        return {};
+    }));
+    EXPECT_GT(used(), before + 2'000'000);
+    store->release_memory();
+    EXPECT_LT(used(), before + 500'000);
+    EXPECT_EQ(event_count(*store), 2001);
+}
+
 TEST_P(SqliteStore, TheFilesAreForTheirOwnerOnly) {
     const TempDatabase database;
     const auto store = opened(database, GetParam());

@@ -85,6 +85,17 @@ void Writer::run_here(Lock& lock, Job& job) {
     if (!waiting_.empty()) wake();
 }
 
+void Writer::release_memory() {
+    Lock lock(mutex_);
+    if (busy_ || !waiting_.empty()) return;
+    busy_ = true;
+    lock.unlock();
+    connection_.release_memory();
+    lock.lock();
+    busy_ = false;
+    if (!waiting_.empty()) wake();
+}
+
 void Writer::gather(Lock& lock) {
     for (int i = 0; i < kGatherYieldsMax && waiting_.front()->jobs.size() < last_jobs_; ++i) {
         lock.unlock();

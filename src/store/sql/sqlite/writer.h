@@ -32,6 +32,9 @@ public:
     void write_async(store::Durability durability, store::Work work,
                      std::move_only_function<void(Status)> done);
 
+    // Of the connection, unless there is work.
+    void release_memory();
+
 private:
     // Jobs that will be committed together.
     struct Group {

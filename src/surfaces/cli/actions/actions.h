@@ -49,8 +49,6 @@ inline bool wants_json(const Context& context, bool json) {
     return json || !context.terminal.is_for_people();
 }
 
-// The text at a JSON pointer, "-" when there is none; safe to print.
-std::string pointer_text(const json::value& value, std::string_view pointer);
 // "xai/grok-4 (this agent's own; the default is vllm/m)"
 std::string model_text(const json::value& model);
 // "3m ago"

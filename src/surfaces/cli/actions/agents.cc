@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/table.h"
-#include "surfaces/cli/view/words.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/table.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 namespace {
@@ -76,7 +76,7 @@ base::Result<std::vector<json::object>> all_agents(service::Service& service) {
         const bool is_last = std::ssize(page) < query.limit;
         std::ranges::move(page, std::back_inserter(all));
         if (is_last) return all;
-        query.after = pointer_text(json::value(all.back()), "/identity/agent_id");
+        query.after = show::pointer_text(json::value(all.back()), "/identity/agent_id");
     }
 }
 
@@ -90,17 +90,19 @@ Exit on(const AgentListCommand& command, const Context& context) {
         for (const auto& entry : *agents) list.push_back(entry);
         return answer(context, command.json, list, "");
     }
-    Rows rows;
+    show::Rows rows;
     for (const json::value entry : *agents) {
-        const std::string fault = pointer_text(entry, "/lifecycle/fault/reason");
-        const auto pending = pointer_text(entry, "/pending");
-        rows.push_back(
-            {pointer_text(entry, "/identity/agent_id"), status_text(pointer_text(entry, "/status")),
-             pending == "0" ? "" : pending + " pending",
-             fault == "-" ? posture_text(pointer_text(entry, "/scheduling_posture/posture"))
-                          : fault});
+        const std::string fault = show::pointer_text(entry, "/lifecycle/fault/reason");
+        const auto pending = show::pointer_text(entry, "/pending");
+        rows.push_back({show::pointer_text(entry, "/identity/agent_id"),
+                        show::status_text(show::pointer_text(entry, "/status")),
+                        pending == "0" ? "" : pending + " pending",
+                        fault == "-" ? show::posture_text(
+                                           show::pointer_text(entry, "/scheduling_posture/posture"))
+                                     : fault});
     }
-    if (!rows.empty()) context.terminal.print_line(table(rows, out_columns(context.terminal)));
+    if (!rows.empty())
+        context.terminal.print_line(show::table(rows, out_columns(context.terminal)));
     if (agents->empty())
         context.terminal.note("No agents yet. Create one with: holon agent create main");
     return Exit::Success;

@@ -2,9 +2,10 @@
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
 #include "surfaces/cli/actions/follow.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/table.h"
-#include "surfaces/cli/view/times.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/table.h"
+#include "surfaces/show/times.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 namespace {
@@ -12,14 +13,14 @@ namespace {
 constexpr std::int64_t kShownMax = 200;
 
 std::string next_fire(const domain::Timer& timer) {
-    return timer.next_fire_at ? local_time(*timer.next_fire_at) : "-";
+    return timer.next_fire_at ? show::local_time(*timer.next_fire_at) : "-";
 }
 
 Exit list_tasks(const std::string& agent, bool json, const Context& context) {
     const auto tasks = context.service.tasks(agent, kShownMax);
     if (!tasks) return report(context.terminal, tasks.error());
     if (wants_json(context, json)) return answer(context, json, json_list(*tasks), "");
-    Rows rows;
+    show::Rows rows;
     for (const auto& task : *tasks)
         rows.push_back({task.id.value, std::string(base::enum_name(task.status)),
                         age_of(task.updated_at, context),
@@ -27,7 +28,7 @@ Exit list_tasks(const std::string& agent, bool json, const Context& context) {
     if (rows.empty())
         context.terminal.note("No task is running.");
     else
-        context.terminal.print_line(table(rows, out_columns(context.terminal)));
+        context.terminal.print_line(show::table(rows, out_columns(context.terminal)));
     return Exit::Success;
 }
 
@@ -36,14 +37,14 @@ std::string repetition(const domain::Timer& timer) {
     if (timer.cron)
         return fmt::format("{} ({})", base::printable(*timer.cron),
                            base::printable(timer.time_zone.value_or("UTC")));
-    return timer.interval_ms ? "every " + duration_text(*timer.interval_ms) : "once";
+    return timer.interval_ms ? "every " + show::duration_text(*timer.interval_ms) : "once";
 }
 
 Exit list_timers(const std::string& agent, bool json, const Context& context) {
     const auto timers = context.service.timers(agent, {.limit = kShownMax});
     if (!timers) return report(context.terminal, timers.error());
     if (wants_json(context, json)) return answer(context, json, json_list(timers->items), "");
-    Rows rows;
+    show::Rows rows;
     for (const auto& timer : timers->items)
         rows.push_back({timer.id.value, std::string(base::enum_name(timer.status)),
                         next_fire(timer), repetition(timer),
@@ -51,7 +52,7 @@ Exit list_timers(const std::string& agent, bool json, const Context& context) {
     if (rows.empty())
         context.terminal.note("There are no timers.");
     else
-        context.terminal.print_line(table(rows, out_columns(context.terminal)));
+        context.terminal.print_line(show::table(rows, out_columns(context.terminal)));
     return Exit::Success;
 }
 
@@ -86,9 +87,10 @@ Exit show_output(const TaskCommand& command, const std::string& agent, const Con
     const auto output = context.service.task_output(agent, command.id);
     if (!output) return report(context.terminal, output.error());
     const json::value task(*output);
-    std::string text = fmt::format("task {} · {} · {}", pointer_text(task, "/task_id"),
-                                   pointer_text(task, "/status"), pointer_text(task, "/summary"));
-    if (const auto status = pointer_text(task, "/exit_status"); status != "-")
+    std::string text =
+        fmt::format("task {} · {} · {}", show::pointer_text(task, "/task_id"),
+                    show::pointer_text(task, "/status"), show::pointer_text(task, "/summary"));
+    if (const auto status = show::pointer_text(task, "/exit_status"); status != "-")
         text += " · exit " + status;
     if (const auto shown = base::string_at(task, "output_preview"); !shown.empty())
         text += "\n" + base::printable(shown, true);
@@ -180,7 +182,7 @@ Exit on(const TriggerCommand& command, const Context& context) {
     const bool rotate = command.action == TriggerAction::Rotate;
     const auto trigger = context.service.external_trigger(agent, rotate, context.caller);
     if (!trigger) return report(context.terminal, trigger.error());
-    return answer(context, command.json, *trigger, pointer_text(*trigger, "/trigger_url"));
+    return answer(context, command.json, *trigger, show::pointer_text(*trigger, "/trigger_url"));
 }
 
 namespace {

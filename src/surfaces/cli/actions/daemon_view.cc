@@ -1,5 +1,7 @@
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
+#include "surfaces/show/times.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 namespace {
@@ -23,7 +25,8 @@ Report execute(const DaemonCommand& command, service::Daemon& daemon) {
 std::string age_at(const json::value& object, std::string_view name, base::Clock& clock) {
     const auto time = base::parse_time(base::string_at(object, name));
     if (!time) return "";
-    return age_text(std::chrono::duration_cast<std::chrono::seconds>(clock.now() - *time).count());
+    return show::age_text(
+        std::chrono::duration_cast<std::chrono::seconds>(clock.now() - *time).count());
 }
 
 std::string failure_text(const json::value& failure, base::Clock& clock) {
@@ -59,13 +62,13 @@ void show_status(const json::value& report, const DaemonContext& context) {
     if (const auto file = base::string_at(report, "control_token_file"); !file.empty())
         lines.add("token", base::printable(file) + " (for clients over TCP)");
     if (const auto* activity = base::find(report, "activity"))
-        lines.add(
-            "activity",
-            fmt::format("{}: {}, {} processing, {} waiting, {}", pointer_text(*activity, "/state"),
-                        base::counted(base::int_at(*activity, "active_agent_count"), "agent"),
-                        base::int_at(*activity, "processing_agent_count"),
-                        base::int_at(*activity, "waiting_agent_count"),
-                        base::counted(base::int_at(*activity, "active_task_count"), "task")));
+        lines.add("activity",
+                  fmt::format("{}: {}, {} processing, {} waiting, {}",
+                              show::pointer_text(*activity, "/state"),
+                              base::counted(base::int_at(*activity, "active_agent_count"), "agent"),
+                              base::int_at(*activity, "processing_agent_count"),
+                              base::int_at(*activity, "waiting_agent_count"),
+                              base::counted(base::int_at(*activity, "active_task_count"), "task")));
     if (const auto* match = base::find(report, "config_fingerprint_match"))
         lines.add("config",
                   match->is_bool() && match->get_bool()

@@ -3,9 +3,9 @@
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
 #include "surfaces/cli/actions/follow.h"
-#include "surfaces/cli/view/columns.h"
 #include "surfaces/cli/view/transcript_view.h"
-#include "surfaces/cli/view/words.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 namespace {
@@ -34,14 +34,15 @@ std::vector<std::string> undelivered(const json::value& summary) {
 
 // The folder it works in, and its relation to the project.
 std::string workspace_text(const json::value& summary) {
-    std::string cwd = pointer_text(summary, "/execution/cwd");
-    if (pointer_text(summary, "/execution/workspace_id").starts_with("agent_home"))
+    std::string cwd = show::pointer_text(summary, "/execution/cwd");
+    if (show::pointer_text(summary, "/execution/workspace_id").starts_with("agent_home"))
         return cwd + " (its own home)";
-    if (pointer_text(summary, "/execution/projection_kind") != "git_worktree_root") return cwd;
+    if (show::pointer_text(summary, "/execution/projection_kind") != "git_worktree_root")
+        return cwd;
     const auto* session = base::find(summary.at("agent"), "worktree_session");
     const bool is_managed = session && session->is_object();
     return fmt::format(
-        "{} (worktree of {}{})", cwd, pointer_text(summary, "/execution/workspace_anchor"),
+        "{} (worktree of {}{})", cwd, show::pointer_text(summary, "/execution/workspace_anchor"),
         is_managed ? ", branch " + base::printable(base::string_at(*session, "worktree_branch"))
                    : "");
 }
@@ -60,17 +61,18 @@ Exit on(const StatusCommand& command, const Context& context) {
     const std::size_t columns = out_columns(context.terminal);
     const auto line = [&](std::string_view label, const std::string& text) {
         std::string shown;
-        for (const auto& part : wrapped(text, columns > 31 ? columns - 11 : 20))
+        for (const auto& part : show::wrapped(text, columns > 31 ? columns - 11 : 20))
             shown += fmt::format("{}{:<10} {}", shown.empty() ? "" : "\n",
                                  shown.empty() ? label : "", part);
         context.terminal.print_line(shown);
     };
-    line("agent", pointer_text(value, "/identity/agent_id"));
-    line("status", status_text(pointer_text(value, "/agent/status")));
-    line("state", state_text(value));
-    line("pending", pointer_text(value, "/agent/pending"));
-    line("turns", pointer_text(value, "/agent/turn_index"));
-    if (const std::string work = pointer_text(value, "/current_work_item/objective"); work != "-")
+    line("agent", show::pointer_text(value, "/identity/agent_id"));
+    line("status", show::status_text(show::pointer_text(value, "/agent/status")));
+    line("state", show::state_text(value));
+    line("pending", show::pointer_text(value, "/agent/pending"));
+    line("turns", show::pointer_text(value, "/agent/turn_index"));
+    if (const std::string work = show::pointer_text(value, "/current_work_item/objective");
+        work != "-")
         line("work", base::ellipsize(base::collapse_whitespace(work), 100));
     if (const auto* waits = base::find(value, "active_wait_conditions"); waits && waits->is_array())
         for (const auto& wait : waits->get_array()) {
@@ -84,10 +86,10 @@ Exit on(const StatusCommand& command, const Context& context) {
     for (const auto& notice : undelivered(value)) line("notices", notice);
     line("model", model_text(value.at("model")));
     line("workspace", workspace_text(value));
-    const std::string rounds = pointer_text(value, "/token_usage/total_model_rounds");
+    const std::string rounds = show::pointer_text(value, "/token_usage/total_model_rounds");
     line("tokens",
-         fmt::format("{} in {} {}", pointer_text(value, "/token_usage/total/total_tokens"), rounds,
-                     rounds == "1" ? "round" : "rounds"));
+         fmt::format("{} in {} {}", show::pointer_text(value, "/token_usage/total/total_tokens"),
+                     rounds, rounds == "1" ? "round" : "rounds"));
     return Exit::Success;
 }
 

@@ -2,9 +2,9 @@
 
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
-#include "surfaces/cli/view/columns.h"
 #include "surfaces/cli/view/run_view.h"
-#include "surfaces/cli/view/table.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/table.h"
 
 namespace cli {
 namespace {
@@ -61,7 +61,7 @@ Exit list_runs(const RunCommand& command, const Context& context) {
     if (!runs) return report(context.terminal, runs.error());
     if (wants_json(context, command.json))
         return answer(context, command.json, json_list(*runs), "");
-    Rows rows;
+    show::Rows rows;
     for (const auto& run : *runs)
         rows.push_back({run.agent_id, age_of(run.started_at, context),
                         run.is_open ? "not done" : "done", base::printable(run.text)});
@@ -69,7 +69,7 @@ Exit list_runs(const RunCommand& command, const Context& context) {
         context.terminal.note("No runs yet. Begin one with: holon run \"...\"");
         return Exit::Success;
     }
-    context.terminal.print_line(table(rows, out_columns(context.terminal)));
+    context.terminal.print_line(show::table(rows, out_columns(context.terminal)));
     if (context.terminal.err_is_terminal)
         context.terminal.note(
             "Continue the newest with: holon run --continue \"...\"\n"

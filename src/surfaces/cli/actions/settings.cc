@@ -1,8 +1,9 @@
 // `holon config …`, `holon models` and `holon doctor`.
 #include "base/text.h"
 #include "surfaces/cli/cli.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/table.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/table.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 namespace {
@@ -12,7 +13,7 @@ std::string shown(const json::value& value) {
                              : base::printable(base::json_text(value));
 }
 
-void flatten(const json::value& value, const std::string& path, Rows& rows) {
+void flatten(const json::value& value, const std::string& path, show::Rows& rows) {
     if (value.is_object() && !value.get_object().empty()) {
         for (const auto& member : value.get_object())
             flatten(
@@ -44,15 +45,15 @@ Answered on(const SettingUnsetCommand& command, const SettingsContext& context) 
 
 Answered on(const SettingListCommand&, const SettingsContext& context) {
     json::object stored = TRY(context.settings.list());
-    Rows rows;
+    show::Rows rows;
     flatten(stored, "", rows);
     std::string text = stored.empty() ? "Nothing is set; holon config schema lists all settings."
-                                      : table(rows, out_columns(context.terminal));
+                                      : show::table(rows, out_columns(context.terminal));
     return Answer{std::move(stored), std::move(text)};
 }
 
 Answered on(const SettingSchemaCommand&, const SettingsContext& context) {
-    Rows rows{{"SETTING", "DEFAULT", "MEANING"}};
+    show::Rows rows{{"SETTING", "DEFAULT", "MEANING"}};
     json::array list;
     for (const auto& entry : context.settings.schema()) {
         std::string meaning = entry.description;
@@ -62,22 +63,22 @@ Answered on(const SettingSchemaCommand&, const SettingsContext& context) {
             {entry.key, entry.default_.is_null() ? "-" : shown(entry.default_), meaning});
         list.push_back(base::to_json(entry));
     }
-    return Answer{std::move(list), table(rows, out_columns(context.terminal))};
+    return Answer{std::move(list), show::table(rows, out_columns(context.terminal))};
 }
 
 Answered on(const ModelsCommand&, const SettingsContext& context) {
-    Rows rows{{"MODEL", "NAME", "WINDOW", "OUTPUT", "USABLE"}};
+    show::Rows rows{{"MODEL", "NAME", "WINDOW", "OUTPUT", "USABLE"}};
     json::array list;
     for (const auto& model : TRY(context.settings.models())) {
         const std::int64_t window = base::int_at(model.policy, "context_window_tokens");
         rows.push_back(
             {base::printable(model.model), base::printable(model.display_name),
-             window > 0 ? count_text(window) : "-",
-             count_text(base::int_at(model.policy, "runtime_max_output_tokens")),
+             window > 0 ? show::count_text(window) : "-",
+             show::count_text(base::int_at(model.policy, "runtime_max_output_tokens")),
              model.available ? "yes" : base::printable(model.unavailable_reason.value_or("no"))});
         list.push_back(base::to_json(model));
     }
-    return Answer{std::move(list), table(rows, out_columns(context.terminal))};
+    return Answer{std::move(list), show::table(rows, out_columns(context.terminal))};
 }
 
 std::string credential_text(const service::ProviderView& provider) {
@@ -89,12 +90,12 @@ std::string credential_text(const service::ProviderView& provider) {
 }
 
 std::string provider_text(const service::ProviderView& provider) {
-    return table({{"provider", provider.id},
-                  {"transport", provider.transport},
-                  {"base url", base::printable(provider.base_url)},
-                  {"credential", credential_text(provider)},
-                  {"from", provider.configured_in_config ? "config.json" : "built in"}},
-                 kUnbounded);
+    return show::table({{"provider", provider.id},
+                        {"transport", provider.transport},
+                        {"base url", base::printable(provider.base_url)},
+                        {"credential", credential_text(provider)},
+                        {"from", provider.configured_in_config ? "config.json" : "built in"}},
+                       show::kUnbounded);
 }
 
 Answered on(const ProviderSetCommand& command, const SettingsContext& context) {
@@ -110,7 +111,7 @@ Answered on(const ProviderGetCommand& command, const SettingsContext& context) {
 }
 
 Answered on(const ProviderListCommand&, const SettingsContext& context) {
-    Rows rows{{"PROVIDER", "TRANSPORT", "FROM", "CREDENTIAL", "BASE URL"}};
+    show::Rows rows{{"PROVIDER", "TRANSPORT", "FROM", "CREDENTIAL", "BASE URL"}};
     json::array list;
     for (const auto& provider : TRY(context.settings.providers())) {
         rows.push_back({provider.id, provider.transport,
@@ -118,7 +119,7 @@ Answered on(const ProviderListCommand&, const SettingsContext& context) {
                         credential_text(provider), base::printable(provider.base_url)});
         list.push_back(base::to_json(provider));
     }
-    return Answer{std::move(list), table(rows, out_columns(context.terminal))};
+    return Answer{std::move(list), show::table(rows, out_columns(context.terminal))};
 }
 
 Answered on(const ProviderRemoveCommand& command, const SettingsContext& context) {
@@ -151,14 +152,14 @@ Answered on(const CredentialSetCommand& command, const SettingsContext& context)
 }
 
 Answered on(const CredentialListCommand&, const SettingsContext& context) {
-    Rows rows{{"PROFILE", "KIND"}};
+    show::Rows rows{{"PROFILE", "KIND"}};
     json::array list;
     for (const auto& credential : TRY(context.settings.credentials())) {
         rows.push_back({base::printable(credential.profile), base::printable(credential.kind)});
         list.push_back(base::to_json(credential));
     }
-    std::string text =
-        list.empty() ? "No credentials are stored." : table(rows, out_columns(context.terminal));
+    std::string text = list.empty() ? "No credentials are stored."
+                                    : show::table(rows, out_columns(context.terminal));
     return Answer{std::move(list), std::move(text)};
 }
 
@@ -319,7 +320,7 @@ std::string doctor_text(const json::value& doctor) {
 
 Answered on(const DoctorCommand& command, const SettingsContext& context) {
     json::value doctor = TRY(context.settings.doctor(command.probe));
-    std::string text = folded(doctor_text(doctor), out_columns(context.terminal));
+    std::string text = show::folded(doctor_text(doctor), out_columns(context.terminal));
     return Answer{std::move(doctor), std::move(text)};
 }
 
@@ -328,7 +329,7 @@ Answered on(const ProviderDoctorCommand& command, const SettingsContext& context
     std::string text;
     for (const auto& entry : doctor.at("model_chain_diagnostics").as_array())
         text += diagnosis_text(entry) + "\n";
-    text = folded(text + retry_text(doctor), out_columns(context.terminal));
+    text = show::folded(text + retry_text(doctor), out_columns(context.terminal));
     return Answer{std::move(doctor), std::move(text)};
 }
 

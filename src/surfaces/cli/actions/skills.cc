@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/table.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/table.h"
 
 namespace cli {
 namespace {
@@ -92,11 +92,11 @@ Exit on(const TemplatesCommand& command, const Context& context) {
         for (const auto& entry : *templates) list.push_back(entry);
         return answer(context, command.json, list, "");
     }
-    Rows rows;
+    show::Rows rows;
     for (const auto& entry : *templates)
         rows.push_back({short_text(entry, "template_id"), short_text(entry, "source"),
                         short_text(entry, "description")});
-    context.terminal.print_line(table(rows, out_columns(context.terminal)));
+    context.terminal.print_line(show::table(rows, out_columns(context.terminal)));
     return Exit::Success;
 }
 

@@ -6,8 +6,8 @@
 #include "service/views/presentation.h"
 #include "surfaces/cli/actions/actions.h"
 #include "surfaces/cli/actions/follow.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/times.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/times.h"
 
 namespace cli {
 namespace {
@@ -54,7 +54,7 @@ public:
         const auto presented = views::present(event);
         if (!json_)
             if (const auto prompt = own_prompt(event))
-                return laid_out(local_clock(event.created_at), "You", *prompt, Style::Bold);
+                return laid_out(show::local_clock(event.created_at), "You", *prompt, Style::Bold);
         if (!views::is_shown(event, presented, mode_) || (!json_ && is_answer(event)))
             return std::nullopt;
         if (json_) {
@@ -66,7 +66,7 @@ public:
         const bool is_result = views::level_of(presented.visibility) <= 3 && presented.body;
         const std::string text =
             base::printable(is_result ? *presented.body : presented.summary, true);
-        return laid_out(local_clock(event.created_at), base::printable(presented.title), text,
+        return laid_out(show::local_clock(event.created_at), base::printable(presented.title), text,
                         style_of(presented));
     }
 
@@ -77,15 +77,15 @@ private:
     std::string laid_out(const std::string& clock, const std::string& title,
                          const std::string& text, Style style) const {
         const std::size_t columns = out_columns(context_.terminal);
-        const std::string head =
-            fmt::format("{}  {} ", clock, padded(fitted(title, kTitleColumns), kTitleColumns));
-        const std::size_t margin = columns_of(head);
+        const std::string head = fmt::format(
+            "{}  {} ", clock, show::padded(show::fitted(title, kTitleColumns), kTitleColumns));
+        const std::size_t margin = show::columns_of(head);
         const bool is_narrow = columns < 2 * margin;
         std::string row = is_narrow ? head + "\n" : head;
         std::string indent(is_narrow ? 2 : margin, ' ');
         bool is_first = !is_narrow;
         for (const auto line : base::split_lines(text))
-            for (const auto& part : wrapped(line, columns - indent.size())) {
+            for (const auto& part : show::wrapped(line, columns - indent.size())) {
                 if (!is_first) row += (row.ends_with('\n') ? "" : "\n") + indent;
                 row += styled(context_.terminal, style, part);
                 is_first = false;
@@ -132,9 +132,9 @@ Exit on(const TailCommand& command, const Context& context) {
     }
     for (const auto& brief : briefs->items)
         context.terminal.print_line(
-            hanging(fmt::format("{:<9} {:<8} ", age_of(brief.created_at, context),
-                                base::enum_name(brief.kind)),
-                    base::printable(brief.text, true), out_columns(context.terminal)));
+            show::hanging(fmt::format("{:<9} {:<8} ", age_of(brief.created_at, context),
+                                      base::enum_name(brief.kind)),
+                          base::printable(brief.text, true), out_columns(context.terminal)));
     tell_next(context.terminal, briefs->next);
     if (briefs->items.empty() && context.terminal.err_is_terminal)
         context.terminal.note("Nothing yet. Show what the agent is doing with: holon status");

@@ -6,6 +6,7 @@
 #include "base/os/fs/open_path.h"
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 namespace {
@@ -46,13 +47,13 @@ void print_item(const json::object& item, const Context& context) {
     const auto line = [&](std::string_view label, const std::string& text) {
         context.terminal.print_line(fmt::format("{:<10} {}", label, text));
     };
-    line("id", pointer_text(value, "/id"));
-    line("objective", pointer_text(value, "/objective"));
-    line("state", pointer_text(value, "/readiness") +
+    line("id", show::pointer_text(value, "/id"));
+    line("objective", show::pointer_text(value, "/objective"));
+    line("state", show::pointer_text(value, "/readiness") +
                       (base::bool_at(item, "is_current") ? ", current" : ""));
-    line("plan",
-         pointer_text(value, "/plan_status") + ", " + pointer_text(value, "/plan_artifact/path"));
-    if (item.contains("blocked_by")) line("blocked by", pointer_text(value, "/blocked_by"));
+    line("plan", show::pointer_text(value, "/plan_status") + ", " +
+                     show::pointer_text(value, "/plan_artifact/path"));
+    if (item.contains("blocked_by")) line("blocked by", show::pointer_text(value, "/blocked_by"));
     if (item.contains("recheck_at"))
         line("reminder", minute_text(base::string_at(item, "recheck_at")));
     if (const auto* todos = item.if_contains("todo_list"); todos && todos->is_array())
@@ -60,7 +61,7 @@ void print_item(const json::object& item, const Context& context) {
             line("todo", fmt::format("[{}] {}", base::string_at(todo, "state"),
                                      base::printable(base::string_at(todo, "text"))));
     if (item.contains("completion_report"))
-        line("report", pointer_text(value, "/completion_report/text"));
+        line("report", show::pointer_text(value, "/completion_report/text"));
     line("changed", minute_text(base::string_at(item, "updated_at")));
 }
 
@@ -88,7 +89,7 @@ Exit show(const WorkCommand& command, const Context& context) {
 // When the agent starts on it.
 std::string start_text(const std::string& agent, const Context& context) {
     const auto summary = context.service.status(agent);
-    const auto status = summary ? pointer_text(json::value(*summary), "/agent/status") : "";
+    const auto status = summary ? show::pointer_text(json::value(*summary), "/agent/status") : "";
     const auto name = base::printable(agent);
     if (status == "stopped")
         return fmt::format("Agent {0} is stopped. Start it with: holon agent start {0}", name);

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/text.h"
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/show/columns.h"
 
 namespace cli {
 namespace {
@@ -81,16 +81,16 @@ std::string text_of(const CLI::Option& option) {
 std::vector<std::string> laid_out(const std::vector<Row>& rows) {
     std::size_t names = 0;
     for (const auto& row : rows)
-        names = std::max(names, std::min(columns_of(row.name), kNameColumnsMax));
+        names = std::max(names, std::min(show::columns_of(row.name), kNameColumnsMax));
     const std::size_t margin = kMargin + names + kMargin;
     std::vector<std::string> lines;
     for (const auto& row : rows) {
-        std::string head = std::string(kMargin, ' ') + padded(row.name, names);
-        if (columns_of(row.name) > names) {
+        std::string head = std::string(kMargin, ' ') + show::padded(row.name, names);
+        if (show::columns_of(row.name) > names) {
             lines.push_back(head);
             head = std::string(margin - kMargin, ' ');
         }
-        for (const auto& part : wrapped(row.text, kHelpColumns - margin)) {
+        for (const auto& part : show::wrapped(row.text, kHelpColumns - margin)) {
             lines.push_back(head + std::string(kMargin, ' ') + part);
             head = std::string(margin - kMargin, ' ');
         }

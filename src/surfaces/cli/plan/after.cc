@@ -3,8 +3,9 @@
 #include "surfaces/cli/plan/call.h"
 #include "surfaces/cli/plan/progress.h"
 #include "surfaces/cli/plan/view.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/table.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/table.h"
+#include "surfaces/show/times.h"
 
 namespace cli {
 
@@ -29,7 +30,7 @@ base::Result<Exit> on(const PlanStatusCommand& command, const PlanCall& call) {
 base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call) {
     const auto runs = TRY(call.context.plans.runs({command.limit, command.before}));
     json::array list;
-    Rows rows;
+    show::Rows rows;
     for (const auto& run : runs.items) {
         if (call.wants_json()) {
             list.push_back(service::plan_run_json(run));
@@ -38,7 +39,8 @@ base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call) {
         const auto age = std::chrono::duration_cast<std::chrono::seconds>(call.context.clock.now() -
                                                                           run.created_at);
         rows.push_back(
-            {run.run_id.value, std::string(base::enum_name(run.status)), age_text(age.count()),
+            {run.run_id.value, std::string(base::enum_name(run.status)),
+             show::age_text(age.count()),
              fmt::format("{}/{}", run.counts.succeeded, run.counts.steps),
              base::printable(base::collapse_whitespace(run.goal)) +
                  (run.owner ? " (agent " + base::printable(run.owner->agent_id.value) + ")" : "")});
@@ -48,7 +50,7 @@ base::Result<Exit> on(const PlanListCommand& command, const PlanCall& call) {
     else if (rows.empty())
         call.context.terminal.note("There are no runs.");
     else
-        call.context.terminal.print_line(table(rows, out_columns(call.context.terminal)));
+        call.context.terminal.print_line(show::table(rows, out_columns(call.context.terminal)));
     tell_next(call.context.terminal, runs.next);
     return Exit::Success;
 }

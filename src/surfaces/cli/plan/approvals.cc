@@ -1,7 +1,8 @@
 // `holon approvals`: what waits for the operator's yes, with the exact command.
 #include "base/text.h"
 #include "surfaces/cli/plan/call.h"
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/times.h"
 
 namespace cli {
 namespace {
@@ -69,9 +70,9 @@ base::Result<Exit> on(const ApprovalsCommand& /*command*/, const PlanCall& call)
         const auto age = std::chrono::duration_cast<std::chrono::seconds>(call.context.clock.now() -
                                                                           run.created_at);
         terminal.print_line(
-            fmt::format("{}  {}  {}", run.run_id, age_text(age.count()), who_asks(run)));
+            fmt::format("{}  {}  {}", run.run_id, show::age_text(age.count()), who_asks(run)));
         for (const auto line : base::split_lines(steps))
-            for (const auto& part : wrapped(line, out_columns(terminal) - 2))
+            for (const auto& part : show::wrapped(line, out_columns(terminal) - 2))
                 terminal.print_line("  " + part);
         if (terminal.in_is_terminal && terminal.err_is_terminal) TRY(decide(call, run));
     }

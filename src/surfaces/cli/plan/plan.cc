@@ -3,7 +3,7 @@
 #include "surfaces/cli/plan/call.h"
 #include "surfaces/cli/plan/progress.h"
 #include "surfaces/cli/plan/view.h"
-#include "surfaces/cli/view/times.h"
+#include "surfaces/show/times.h"
 
 namespace cli {
 namespace {
@@ -29,9 +29,9 @@ Exit exit_of(PlanRunStatus status) {
 }  // namespace
 
 std::string approved_text(const domain::PlanRun& run) {
-    std::string text =
-        fmt::format("Run {} is approved by {} until {}", run.run_id,
-                    base::printable(run.approval->approver), local_time(run.approval->expires_at));
+    std::string text = fmt::format("Run {} is approved by {} until {}", run.run_id,
+                                   base::printable(run.approval->approver),
+                                   show::local_time(run.approval->expires_at));
     // The daemon begins what an agent asked for; what the operator made waits for the operator.
     if (run.owner) return text + "; the daemon runs it for agent " + run.owner->agent_id.value;
     return text + fmt::format(". Begin it with: holon plan resume {}", run.run_id);

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "base/text.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/times.h"
 
 namespace cli {
 namespace {
@@ -37,8 +39,8 @@ FrameLine step_line(const StepView& step, std::size_t id_columns, base::Time now
                                   : step.is_done() && skipped ? "–"
                                   : step.is_done()            ? "✓"
                                                               : "·";
-    std::string text =
-        fmt::format("{} {}  ", mark, padded(fitted(shown(step.id), id_columns), id_columns));
+    std::string text = fmt::format(
+        "{} {}  ", mark, show::padded(show::fitted(shown(step.id), id_columns), id_columns));
     if (step.is_loop && step.total > 0)
         text += fmt::format("{} {}/{}", bar(step.ended(), step.total), step.ended(), step.total);
     else
@@ -48,8 +50,8 @@ FrameLine step_line(const StepView& step, std::size_t id_columns, base::Time now
         text += fmt::format("  {} {}", step.retries, step.retries == 1 ? "retry" : "retries");
     if (step.since) {
         const auto end = step.is_done() ? step.until.value_or(now) : now;
-        text +=
-            "  " + duration_text(std::max<std::int64_t>(0, base::millis_between(*step.since, end)));
+        text += "  " + show::duration_text(
+                           std::max<std::int64_t>(0, base::millis_between(*step.since, end)));
     }
     if (!step.error.empty()) text += "  — " + shown(step.error);
     const Style style = bad                ? Style::Red
@@ -69,7 +71,7 @@ FrameLine total_line(const Progress& progress, base::Time now) {
     std::string text = fmt::format("{}/{} steps", done, progress.steps().size());
     if (failed > 0) text += fmt::format(" · {} failed", failed);
     if (progress.started_at())
-        text += " · " + duration_text(std::max<std::int64_t>(
+        text += " · " + show::duration_text(std::max<std::int64_t>(
                             0, base::millis_between(*progress.started_at(), now)));
     return {Style::Dim, std::move(text)};
 }
@@ -188,7 +190,7 @@ std::vector<FrameLine> frame(const Progress& progress, const FrameSize& size, ba
         std::max(size.rows, kRowsMin) - 2;  // The total, and the cursor's line.
     std::size_t id_columns = 1;
     for (const auto& step : steps)
-        id_columns = std::clamp(columns_of(shown(step.id)), id_columns, kIdColumnsMax);
+        id_columns = std::clamp(show::columns_of(shown(step.id)), id_columns, kIdColumnsMax);
     std::size_t first = 0;
     std::size_t count = steps.size();
     std::vector<FrameLine> lines;
@@ -204,7 +206,7 @@ std::vector<FrameLine> frame(const Progress& progress, const FrameSize& size, ba
     lines.push_back(total_line(progress, now));
     // One column is left free: some terminals wrap a line that is exactly full.
     for (auto& line : lines)
-        line.text = fitted(line.text, std::max<std::size_t>(size.columns, 2) - 1);
+        line.text = show::fitted(line.text, std::max<std::size_t>(size.columns, 2) - 1);
     return lines;
 }
 
@@ -257,7 +259,7 @@ void PlanProgress::draw() {
     drawn_.clear();
     for (const auto& line : frame(progress_, size, clock_.now(), tick_)) {
         out += styled(terminal_, line.style, line.text) + "\n";
-        drawn_.push_back(columns_of(line.text));
+        drawn_.push_back(show::columns_of(line.text));
     }
     std::fputs(out.c_str(), terminal_.err);
     std::fflush(terminal_.err);

@@ -8,8 +8,8 @@
 
 #include "base/time.h"
 #include "service/plans.h"
-#include "surfaces/cli/view/columns.h"
 #include "surfaces/cli/view/terminal.h"
+#include "surfaces/show/columns.h"
 
 namespace cli {
 

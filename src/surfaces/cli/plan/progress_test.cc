@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "surfaces/show/columns.h"
 #include "tests/support/captured_terminal.h"
 
 namespace cli {
@@ -99,7 +100,7 @@ TEST_F(ProgressTest, AFrameFitsItsWindowWhateverTheNamesAre) {
         const auto lines = drawn(size);
         EXPECT_LT(lines.size(), std::max<std::size_t>(size.rows, 4));
         for (const auto& line : lines) {
-            EXPECT_LT(columns_of(line), std::max<std::size_t>(size.columns, 2)) << line;
+            EXPECT_LT(show::columns_of(line), std::max<std::size_t>(size.columns, 2)) << line;
             EXPECT_THAT(line, Not(HasSubstr("\x1b")));
         }
     }

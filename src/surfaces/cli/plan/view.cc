@@ -1,6 +1,7 @@
 #include "surfaces/cli/plan/view.h"
 
 #include "base/text.h"
+#include "surfaces/show/times.h"
 
 namespace cli {
 namespace {
@@ -174,7 +175,7 @@ std::string run_summary(const domain::PlanRun& run) {
     if (counts.skipped > 0) text += fmt::format(", {} skipped", counts.skipped);
     text += ", " + base::counted(counts.calls, "call");
     if (run.started_at && run.ended_at)
-        text += ", " + duration_text(base::millis_between(*run.started_at, *run.ended_at));
+        text += ", " + show::duration_text(base::millis_between(*run.started_at, *run.ended_at));
     if (run.failure)
         text += fmt::format("\n{}{}: {}",
                             run.failure->step_id.empty() ? "" : run.failure->step_id + ": ",
@@ -217,7 +218,7 @@ void PlanView::on_result(const json::value& result) {
     std::string line = shown(call.preview);
     if (!ok) line += " — " + shown(base::string_at(result, "userMessage"));
     const std::string time =
-        styled(terminal_, Style::Dim, duration_text(base::int_at(result, "durationMs")));
+        styled(terminal_, Style::Dim, show::duration_text(base::int_at(result, "durationMs")));
     const std::int64_t attempt = base::int_at(result, "attempt", 1);
     if (attempt > 1) line += fmt::format(" (attempt {})", attempt);
     if (!call.index) {

@@ -8,9 +8,9 @@
 #include "domain/events/turn.h"
 #include "service/views/presentation.h"
 #include "surfaces/cli/cli.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/times.h"
-#include "surfaces/cli/view/words.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/times.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 
@@ -38,7 +38,7 @@ std::string retry_text(const service::Delta& delta) {
     if (next != model) return fmt::format("{} failed, asking {}: {}", model, next, reason);
     return fmt::format("{} failed (try {} of {}), again in {}: {}", model,
                        delta.attempt.value_or(0), delta.max_attempts.value_or(0),
-                       duration_text(delta.wait_ms.value_or(0)), reason);
+                       show::duration_text(delta.wait_ms.value_or(0)), reason);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ void RunView::note_wait() {
     if (activity_ != kThinking || elapsed < next_note_ms_) return;
     while (next_note_ms_ <= elapsed) next_note_ms_ *= 2;
     line(styled(terminal_, Style::Dim,
-                fmt::format("  waiting for the model for {}", duration_text(elapsed))));
+                fmt::format("  waiting for the model for {}", show::duration_text(elapsed))));
 }
 
 void RunView::on_started(const service::RunStarted& started) {
@@ -74,14 +74,15 @@ void RunView::on_started(const service::RunStarted& started) {
         fmt::format("agent {} · model {}", started.agent_id, base::printable(started.model_ref));
     if (started.cwd) text += " · in " + base::printable(*started.cwd);
     const std::size_t columns = err_columns(terminal_);
-    line(styled(terminal_, Style::Dim, folded(text, columns)));
+    line(styled(terminal_, Style::Dim, show::folded(text, columns)));
     if (started.is_elsewhere)
         line(styled(
             terminal_, Style::Yellow,
-            folded(fmt::format("agent {} works in {}, not in this folder; move it here with "
-                               "--workspace-root .",
-                               started.agent_id, base::printable(started.cwd.value_or("its own"))),
-                   columns)));
+            show::folded(
+                fmt::format("agent {} works in {}, not in this folder; move it here with "
+                            "--workspace-root .",
+                            started.agent_id, base::printable(started.cwd.value_or("its own"))),
+                columns)));
 }
 
 void RunView::on_delta(const service::Delta& delta) {
@@ -159,17 +160,17 @@ void RunView::on_event(const domain::Event& event) {
         tool_line(*failed);
         begin(kThinking);
     } else if (const auto parked = read<TurnParked>(event)) {
-        const std::string until = local_time(parked->until);
+        const std::string until = show::local_time(parked->until);
         line(styled(terminal_, Style::Yellow,
                     fmt::format("  the provider does not answer; asks it again at {}: {}", until,
-                                base::printable(
-                                    base::ellipsize(failure_text(parked->reason), kReasonChars)))));
+                                base::printable(base::ellipsize(show::failure_text(parked->reason),
+                                                                kReasonChars)))));
         begin("waiting for the provider until " + until);
     } else if (const auto delayed = read<ModelAnswerDelayed>(event)) {
-        line(styled(
-            terminal_, Style::Yellow,
-            fmt::format("  {} has not answered for {}; the turn keeps waiting",
-                        base::printable(delayed->model_ref), duration_text(delayed->waited_ms))));
+        line(styled(terminal_, Style::Yellow,
+                    fmt::format("  {} has not answered for {}; the turn keeps waiting",
+                                base::printable(delayed->model_ref),
+                                show::duration_text(delayed->waited_ms))));
     } else if (const auto created = read<TaskCreated>(event)) {
         ++tasks_;
         line("  ↻ in the background: " + base::printable(created->summary.value_or("")));
@@ -183,7 +184,8 @@ void RunView::on_event(const domain::Event& event) {
         begin("waiting for " + base::counted(tasks_, "background task"));
     } else if (const auto error = read<RuntimeError>(event)) {
         failure_shown_ = true;
-        line(styled(terminal_, Style::Red, "✗ " + base::printable(failure_text(error->error))));
+        line(styled(terminal_, Style::Red,
+                    "✗ " + base::printable(show::failure_text(error->error))));
     }
 }
 
@@ -194,18 +196,19 @@ void RunView::tool_line(const ToolExecutionFailed& failed) {
 }
 
 void RunView::tool_line(const ToolExecuted& done) {
-    const std::string took = styled(terminal_, Style::Dim, duration_text(done.duration_ms));
+    const std::string took = styled(terminal_, Style::Dim, show::duration_text(done.duration_ms));
     const std::string cmd = base::printable(done.exec_command_cmd.value_or(""));
     if (cmd.empty()) return line(fmt::format("  ✓ {} {}", base::printable(done.summary), took));
     const std::string outcome = "→ " + views::outcome_of(done);
     const bool good =
         done.exit_status && done.exit_status->is_int64() && done.exit_status->get_int64() == 0;
     // The end of the line says how it went, so the command is what is cut.
-    const std::size_t taken =
-        columns_of(outcome) + columns_of(duration_text(done.duration_ms)) + columns_of("  $   ");
+    const std::size_t taken = show::columns_of(outcome) +
+                              show::columns_of(show::duration_text(done.duration_ms)) +
+                              show::columns_of("  $   ");
     const std::size_t columns =
-        terminal_.has_live_line() ? size_of(terminal_).columns - 1 : kUnbounded;
-    line(fmt::format("  $ {} {} {}", fitted(cmd, columns > taken ? columns - taken : 1),
+        terminal_.has_live_line() ? size_of(terminal_).columns - 1 : show::kUnbounded;
+    line(fmt::format("  $ {} {} {}", show::fitted(cmd, columns > taken ? columns - taken : 1),
                      styled(terminal_, good ? Style::Green : Style::Yellow, outcome), took));
 }
 
@@ -220,19 +223,19 @@ void RunView::finish(const service::RunResponse& response) {
     const auto& usage = response.token_usage;
     std::string text = fmt::format(
         "{} in {} · {} · {} · {} tokens", base::enum_name(response.final_status),
-        duration_text(took), base::counted(response.model_rounds, "round"),
-        base::counted(response.tool_calls, "tool call"), count_text(usage.total_tokens));
+        show::duration_text(took), base::counted(response.model_rounds, "round"),
+        base::counted(response.tool_calls, "tool call"), show::count_text(usage.total_tokens));
     if (usage.total_tokens > 0)
-        text += fmt::format(" ({} in, {} out)", count_text(usage.input_tokens),
-                            count_text(usage.output_tokens));
+        text += fmt::format(" ({} in, {} out)", show::count_text(usage.input_tokens),
+                            show::count_text(usage.output_tokens));
     if (const auto& cache = response.provider_cache_usage; cache && cache->read_input_tokens > 0)
-        text += fmt::format(" · {} from cache", count_text(cache->read_input_tokens));
+        text += fmt::format(" · {} from cache", show::count_text(cache->read_input_tokens));
     if (!response.changed_files.empty())
         text += " · " +
                 base::counted(static_cast<std::int64_t>(response.changed_files.size()), "file") +
                 " changed";
     line(styled(terminal_, good ? Style::Green : Style::Yellow,
-                folded(text, err_columns(terminal_))));
+                show::folded(text, err_columns(terminal_))));
     service::RunResponse rest = response;
     if (failure_shown_) rest.failure_artifact.reset();
     if (const std::string notes = run_notes(rest); !notes.empty()) line(notes);
@@ -241,8 +244,8 @@ void RunView::finish(const service::RunResponse& response) {
 std::string run_notes(const service::RunResponse& response) {
     std::vector<std::string> lines;
     if (response.failure_artifact)
-        lines.push_back("failed: " + failure_text(response.failure_artifact->summary));
-    if (response.waiting_reason) lines.push_back(waiting_text(*response.waiting_reason));
+        lines.push_back("failed: " + show::failure_text(response.failure_artifact->summary));
+    if (response.waiting_reason) lines.push_back(show::waiting_text(*response.waiting_reason));
     if (response.sleep_reason) lines.push_back("it sleeps: " + *response.sleep_reason);
     for (const auto& entry : response.tasks)
         if (const auto* task = base::find(entry, "task"))
@@ -304,16 +307,17 @@ void RunView::draw_live_line() {
     if (activity_ == kThinking && elapsed >= kWaitShownMs) what = "waiting for the model";
     if (!output_.empty()) what = output_;
     if (!streamed_.empty()) what = partial_line();
-    const std::string figures = fmt::format(" {} · round {} · {} tokens", duration_text(elapsed),
-                                            rounds_ + 1, count_text(tokens_));
+    const std::string figures =
+        fmt::format(" {} · round {} · {} tokens", show::duration_text(elapsed), rounds_ + 1,
+                    show::count_text(tokens_));
     // One column stays free: a full line would wrap, and could not be erased.
     const std::size_t columns = size_of(terminal_).columns - 1;
-    const std::size_t taken = columns_of(figures) + 2;
+    const std::size_t taken = show::columns_of(figures) + 2;
     const std::size_t room = columns > taken ? columns - taken : 0;
     const std::string text =
-        fitted(fmt::format("{} {}{}", kFrames[frame_ % kFrames.size()],
-                           fitted(base::printable(base::to_utf8(what)), room), figures),
-               columns);
+        show::fitted(fmt::format("{} {}{}", kFrames[frame_ % kFrames.size()],
+                                 show::fitted(base::printable(base::to_utf8(what)), room), figures),
+                     columns);
     std::fputs(styled(terminal_, Style::Dim, text).c_str(), terminal_.err);
     std::fflush(terminal_.err);
     live_line_shown_ = true;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/show/columns.h"
 #include "tests/support/captured_terminal.h"
 
 namespace cli {
@@ -241,7 +241,7 @@ TEST(RunView, TheLiveLineNeverWraps) {
         RunView view(captured.terminal, clock);
         view.on_event(event("process_execution_requested", {{"cmd_preview", what}}));
         view.on_tick();
-        EXPECT_LT(columns_of(captured.err()), 80U) << captured.err();
+        EXPECT_LT(show::columns_of(captured.err()), 80U) << captured.err();
         EXPECT_THAT(captured.err(), HasSubstr("… 0.0s · round 1 · 0 tokens"));
     }
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+
+#include "surfaces/show/columns.h"
 
 namespace cli {
 namespace {
@@ -202,53 +205,33 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
     return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-std::string failure_text(std::string_view summary) {
-    constexpr std::string_view kAtOnce = ": fail_fast (";
-    constexpr std::string_view kInTheEnd = ": retries_exhausted after ";
-    constexpr std::string_view kStatus = "status=";
-    constexpr std::string_view kCause = "): ";
-    std::string text;
-    while (true) {
-        const std::size_t at_once = summary.find(kAtOnce);
-        const std::size_t in_the_end = summary.find(kInTheEnd);
-        const std::size_t begin = std::min(at_once, in_the_end);
-        const std::size_t cause =
-            begin == std::string_view::npos ? begin : summary.find(kCause, begin);
-        if (cause == std::string_view::npos) return text.append(summary);
-        text.append(summary.substr(0, begin));
-        if (in_the_end < at_once) {
-            const auto how =
-                summary.substr(begin + kInTheEnd.size(), cause - begin - kInTheEnd.size());
-            text.append(": no answer after ").append(how.substr(0, how.find(' '))).append(" tries");
-            if (const auto status = how.find(kStatus); status != std::string_view::npos)
-                text.append(" (HTTP ").append(how.substr(status + kStatus.size())).append(")");
-        }
-        text.append(": ");
-        summary.remove_prefix(cause + kCause.size());
-    }
+namespace {
+
+std::size_t columns_behind(std::FILE* stream, std::size_t otherwise) {
+    winsize size{};
+    if (::ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;
+    return size.ws_col;
 }
 
-std::string duration_text(std::int64_t milliseconds) {
-    if (milliseconds < 10'000)
-        return fmt::format("{:.1f}s", static_cast<double>(milliseconds) / 1000);
-    const std::int64_t seconds = milliseconds / 1000;
-    if (seconds < 60) return fmt::format("{}s", seconds);
-    if (seconds < 3600) return fmt::format("{}m {:02}s", seconds / 60, seconds % 60);
-    return fmt::format("{}h {:02}m", seconds / 3600, seconds / 60 % 60);
+}  // namespace
+
+FrameSize size_of(const Terminal& terminal) {
+    winsize size{};
+    FrameSize out;
+    if (::ioctl(fileno(terminal.err), TIOCGWINSZ, &size) != 0) return out;
+    if (size.ws_col > 0) out.columns = size.ws_col;
+    if (size.ws_row > 0) out.rows = size.ws_row;
+    return out;
 }
 
-std::string count_text(std::int64_t number) {
-    if (number < 1000) return std::to_string(number);
-    if (number < 1'000'000) return fmt::format("{:.1f}k", static_cast<double>(number) / 1000);
-    return fmt::format("{:.1f}M", static_cast<double>(number) / 1'000'000);
+std::size_t out_columns(const Terminal& terminal) {
+    return terminal.out_is_terminal ? columns_behind(terminal.out, FrameSize{}.columns)
+                                    : show::kUnbounded;
 }
 
-std::string age_text(std::int64_t seconds) {
-    if (seconds < 5) return "just now";
-    if (seconds < 120) return fmt::format("{}s ago", seconds);
-    if (seconds < 7200) return fmt::format("{}m ago", seconds / 60);
-    if (seconds < 172'800) return fmt::format("{}h ago", seconds / 3600);
-    return fmt::format("{}d ago", seconds / 86'400);
+std::size_t err_columns(const Terminal& terminal) {
+    return terminal.err_is_terminal ? columns_behind(terminal.err, FrameSize{}.columns)
+                                    : show::kUnbounded;
 }
 
 }  // namespace cli

@@ -50,14 +50,17 @@ void tell_next(const Terminal& terminal, const std::string& next);
 
 std::string styled(const Terminal& terminal, Style style, std::string_view text);
 
-// "0.4s", "12s", "3m 04s"
-std::string duration_text(std::int64_t milliseconds);
-// The summary of failed requests to models, for people: the causes without the names of their
-// kinds. "a/m: fail_fast (auth_error, status=401): X" is "a/m: X".
-std::string failure_text(std::string_view summary);
-// "950", "4.2k", "1.3M"
-std::string count_text(std::int64_t number);
-// "just now", "5m ago", "3d ago"
-std::string age_text(std::int64_t seconds);
+struct FrameSize {
+    std::size_t columns{80};
+    std::size_t rows{24};
+};
+// Of the terminal behind `err`, as it is now; the default where it is none.
+FrameSize size_of(const Terminal& terminal);
+
+// Columns of the terminal behind `out`. Text for a pipe or a file is not cut: there it is
+// show::kUnbounded.
+std::size_t out_columns(const Terminal& terminal);
+// The same of the terminal behind `err`.
+std::size_t err_columns(const Terminal& terminal);
 
 }  // namespace cli

@@ -1,8 +1,9 @@
 #include "surfaces/cli/view/transcript_view.h"
 
 #include "base/text.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/times.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/times.h"
+#include "surfaces/show/words.h"
 
 namespace cli {
 namespace {
@@ -86,11 +87,11 @@ void TranscriptView::print(std::span<const domain::TranscriptEntry> entries) {
 }
 
 void TranscriptView::print(const domain::TranscriptEntry& entry) {
-    if (const std::string day = local_day(entry.created_at); day != day_) {
+    if (const std::string day = show::local_day(entry.created_at); day != day_) {
         terminal_.print_line((day_.empty() ? "" : "\n") + styled(terminal_, Style::Dim, day));
         day_ = day;
     }
-    clock_ = local_clock(entry.created_at);
+    clock_ = show::local_clock(entry.created_at);
     switch (entry.kind) {
         case domain::TranscriptKind::IncomingMessage:
             return say(sender(entry.data), body_text(entry.data) + hint_text(entry.data));
@@ -99,7 +100,7 @@ void TranscriptView::print(const domain::TranscriptEntry& entry) {
         case domain::TranscriptKind::ToolResults:
             return show_results(entry.data);
         case domain::TranscriptKind::RuntimeFailure:
-            return say("failure", failure_text(base::string_at(entry.data, "text")));
+            return say("failure", show::failure_text(base::string_at(entry.data, "text")));
         case domain::TranscriptKind::ContinuationPrompt:
             return say("runtime", base::string_at(entry.data, "text"));
     }
@@ -134,7 +135,8 @@ void TranscriptView::show_diff(std::string_view patch) {
     const std::size_t room = columns_ > margin.size() ? columns_ - margin.size() : 1;
     for (const auto line : base::split_lines(patch))
         terminal_.print_line(
-            margin + diff_lines(terminal_, fitted(base::printable(base::to_utf8(line)), room)));
+            margin +
+            diff_lines(terminal_, show::fitted(base::printable(base::to_utf8(line)), room)));
 }
 
 void TranscriptView::say(std::string_view who, std::string_view text) {
@@ -145,7 +147,8 @@ void TranscriptView::say(std::string_view who, std::string_view text) {
     if (is_narrow) lines = fmt::format("{} {}\n", clock_, who);
     bool is_first = !is_narrow;
     for (const auto line : base::split_lines(text.empty() ? std::string_view("-") : text))
-        for (const auto& part : wrapped(base::printable(base::to_utf8(line)), columns_ - margin)) {
+        for (const auto& part :
+             show::wrapped(base::printable(base::to_utf8(line)), columns_ - margin)) {
             lines += is_first ? fmt::format("{:<14}  {:>{}}  {}\n", clock_, who, kWhoColumns, part)
                               : std::string(margin, ' ') + part + "\n";
             is_first = false;

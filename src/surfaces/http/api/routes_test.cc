@@ -549,6 +549,12 @@ std::string example_body(std::string_view pattern) {
     return "{}";
 }
 
+// contract: CMD-59
+TEST_P(Routes, NoneOfThemGivesOutArtifacts) {
+    for (const auto& route : http_surface::routes())
+        EXPECT_THAT(std::string(route.pattern), Not(HasSubstr("artifact")));
+}
+
 // contract: API-14, API-15, API-16, API-17, API-20
 TEST_P(Routes, OpenApiDescribesEveryRouteAsItAnswers) {
     service_.add_events("main", 3);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace cli {
+namespace show {
 
 using Rows = std::vector<std::vector<std::string>>;  // The first row may be a heading.
 
@@ -15,4 +15,4 @@ using Rows = std::vector<std::vector<std::string>>;  // The first row may be a h
 inline constexpr std::size_t kStackedLines = 2;
 std::string table(const Rows& rows, std::size_t columns);
 
-}  // namespace cli
+}  // namespace show

@@ -1,6 +1,5 @@
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/show/columns.h"
 
-#include <sys/ioctl.h>
 #include <clocale>
 #include <cwchar>
 
@@ -9,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace cli {
+namespace show {
 namespace {
 
 constexpr char32_t kEmojiStyle = 0xFE0F;  // Asks for the wide form of the character before it.
@@ -53,12 +52,6 @@ std::size_t width_of(char32_t c) {
     return c == kEmojiStyle ? 1 : kWidths.of(c);
 }
 
-std::size_t columns_behind(std::FILE* stream, std::size_t otherwise) {
-    winsize size{};
-    if (::ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;
-    return size.ws_col;
-}
-
 // How many bytes of the text fit into `columns`; at least one character, or nothing would ever be
 // printed on a very narrow terminal.
 std::size_t bytes_within(std::string_view text, std::size_t columns) {
@@ -74,20 +67,6 @@ std::size_t bytes_within(std::string_view text, std::size_t columns) {
 }
 
 }  // namespace
-
-FrameSize size_of(const Terminal& terminal) {
-    winsize size{};
-    FrameSize out;
-    if (::ioctl(fileno(terminal.err), TIOCGWINSZ, &size) != 0) return out;
-    if (size.ws_col > 0) out.columns = size.ws_col;
-    if (size.ws_row > 0) out.rows = size.ws_row;
-    return out;
-}
-
-std::size_t out_columns(const Terminal& terminal) {
-    return terminal.out_is_terminal ? columns_behind(terminal.out, FrameSize{}.columns)
-                                    : kUnbounded;
-}
 
 std::size_t columns_of(std::string_view utf8) {
     std::size_t columns = 0;
@@ -178,9 +157,4 @@ std::string hanging(std::string_view head, std::string_view text, std::size_t co
     return out;
 }
 
-std::size_t err_columns(const Terminal& terminal) {
-    return terminal.err_is_terminal ? columns_behind(terminal.err, FrameSize{}.columns)
-                                    : kUnbounded;
-}
-
-}  // namespace cli
+}  // namespace show

@@ -1,9 +1,9 @@
-#include "surfaces/cli/view/times.h"
+#include "surfaces/show/times.h"
 
 #include <array>
 #include <ctime>
 
-namespace cli {
+namespace show {
 namespace {
 
 std::string formatted(base::Time time, const char* format) {
@@ -36,4 +36,21 @@ std::string local_day(base::Time time) {
     return formatted(time, "%Y-%m-%d");
 }
 
-}  // namespace cli
+std::string duration_text(std::int64_t milliseconds) {
+    if (milliseconds < 10'000)
+        return fmt::format("{:.1f}s", static_cast<double>(milliseconds) / 1000);
+    const std::int64_t seconds = milliseconds / 1000;
+    if (seconds < 60) return fmt::format("{}s", seconds);
+    if (seconds < 3600) return fmt::format("{}m {:02}s", seconds / 60, seconds % 60);
+    return fmt::format("{}h {:02}m", seconds / 3600, seconds / 60 % 60);
+}
+
+std::string age_text(std::int64_t seconds) {
+    if (seconds < 5) return "just now";
+    if (seconds < 120) return fmt::format("{}s ago", seconds);
+    if (seconds < 7200) return fmt::format("{}m ago", seconds / 60);
+    if (seconds < 172'800) return fmt::format("{}h ago", seconds / 3600);
+    return fmt::format("{}d ago", seconds / 86'400);
+}
+
+}  // namespace show

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "domain/turn.h"
 
-namespace cli {
+namespace show {
 
 // "waiting for your next prompt"
 std::string waiting_text(domain::WaitingReason reason);
@@ -17,5 +17,12 @@ std::string status_text(std::string_view status);
 std::string posture_text(std::string_view posture);
 // What would let the agent of this AgentSummary or AgentListEntry continue.
 std::string state_text(const json::value& summary);
+// The text at a JSON pointer, "-" when there is none; safe to print.
+std::string pointer_text(const json::value& value, std::string_view pointer);
+// The summary of failed requests to models, for people: the causes without the names of their
+// kinds. "a/m: fail_fast (auth_error, status=401): X" is "a/m: X".
+std::string failure_text(std::string_view summary);
+// "950", "4.2k", "1.3M"
+std::string count_text(std::int64_t number);
 
-}  // namespace cli
+}  // namespace show

@@ -1,4 +1,4 @@
-#include "surfaces/cli/view/words.h"
+#include "surfaces/show/words.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,17 @@
 
 #include "base/text.h"
 #include "base/typed.h"
-#include "surfaces/cli/actions/actions.h"
 
-namespace cli {
+namespace show {
+
+std::string pointer_text(const json::value& value, std::string_view pointer) {
+    boost::system::error_code missing;
+    const auto* found =
+        value.find_pointer(json::string_view(pointer.data(), pointer.size()), missing);
+    if (!found || found->is_null()) return "-";
+    return found->is_string() ? base::printable(std::string_view(found->get_string()))
+                              : base::json_text(*found);
+}
 
 std::string waiting_text(domain::WaitingReason reason) {
     switch (reason) {
@@ -55,4 +63,36 @@ std::string state_text(const json::value& summary) {
     return reason ? waiting_text(*reason) : outcome;
 }
 
-}  // namespace cli
+std::string failure_text(std::string_view summary) {
+    constexpr std::string_view kAtOnce = ": fail_fast (";
+    constexpr std::string_view kInTheEnd = ": retries_exhausted after ";
+    constexpr std::string_view kStatus = "status=";
+    constexpr std::string_view kCause = "): ";
+    std::string text;
+    while (true) {
+        const std::size_t at_once = summary.find(kAtOnce);
+        const std::size_t in_the_end = summary.find(kInTheEnd);
+        const std::size_t begin = std::min(at_once, in_the_end);
+        const std::size_t cause =
+            begin == std::string_view::npos ? begin : summary.find(kCause, begin);
+        if (cause == std::string_view::npos) return text.append(summary);
+        text.append(summary.substr(0, begin));
+        if (in_the_end < at_once) {
+            const auto how =
+                summary.substr(begin + kInTheEnd.size(), cause - begin - kInTheEnd.size());
+            text.append(": no answer after ").append(how.substr(0, how.find(' '))).append(" tries");
+            if (const auto status = how.find(kStatus); status != std::string_view::npos)
+                text.append(" (HTTP ").append(how.substr(status + kStatus.size())).append(")");
+        }
+        text.append(": ");
+        summary.remove_prefix(cause + kCause.size());
+    }
+}
+
+std::string count_text(std::int64_t number) {
+    if (number < 1000) return std::to_string(number);
+    if (number < 1'000'000) return fmt::format("{:.1f}k", static_cast<double>(number) / 1000);
+    return fmt::format("{:.1f}M", static_cast<double>(number) / 1'000'000);
+}
+
+}  // namespace show

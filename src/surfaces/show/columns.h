@@ -5,21 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "surfaces/cli/view/terminal.h"
+namespace show {
 
-namespace cli {
-
-struct FrameSize {
-    std::size_t columns{80};
-    std::size_t rows{24};
-};
-// Of the terminal behind `err`, as it is now; the default where it is none.
-FrameSize size_of(const Terminal& terminal);
-
-// Columns of the terminal behind `out`. Text for a pipe or a file is not cut: there it is
-// kUnbounded.
+// Text for a pipe or a file is not cut: it has this many columns.
 inline constexpr std::size_t kUnbounded = 1'000'000;
-std::size_t out_columns(const Terminal& terminal);
 
 // Columns that a text takes: two for wide characters and emoji, none for combining ones. Where
 // terminals differ (sequences that some join into one emoji) it is the larger number.
@@ -37,7 +26,5 @@ std::string folded(std::string_view text, std::size_t columns);
 // The text behind `head`, its lines wrapped and all but the first indented to where it begins.
 // Where nothing is bounded, the text as it is.
 std::string hanging(std::string_view head, std::string_view text, std::size_t columns);
-// Columns of the terminal behind `err`; kUnbounded where it is none.
-std::size_t err_columns(const Terminal& terminal);
 
-}  // namespace cli
+}  // namespace show

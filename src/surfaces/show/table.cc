@@ -1,11 +1,11 @@
-#include "surfaces/cli/view/table.h"
+#include "surfaces/show/table.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/show/columns.h"
 
-namespace cli {
+namespace show {
 namespace {
 
 constexpr std::size_t kGap = 2;
@@ -90,4 +90,4 @@ std::string table(const Rows& rows, std::size_t columns) {
     return text;
 }
 
-}  // namespace cli
+}  // namespace show

@@ -1,13 +1,13 @@
-#include "surfaces/cli/view/columns.h"
+#include "surfaces/show/columns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "surfaces/cli/view/table.h"
-#include "surfaces/cli/view/times.h"
+#include "surfaces/show/table.h"
+#include "surfaces/show/times.h"
 
-namespace cli {
+namespace show {
 namespace {
 
 using testing::ElementsAre;
@@ -101,4 +101,4 @@ TEST(Times, AreLocalAndHaveTheirOffset) {
 }
 
 }  // namespace
-}  // namespace cli
+}  // namespace show

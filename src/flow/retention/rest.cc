@@ -1,0 +1,42 @@
+#include "flow/retention/rest.h"
+
+#include <malloc.h>
+
+namespace retention {
+
+Rest::Rest(store::Store& store, base::Loop& loop, events::Feed& feed)
+    : store_(store),
+      loop_(loop),
+      subscription_(feed.subscribe([this](const events::Committed&) { note(); })) {
+    note();  // What a start needs is not needed later.
+}
+
+Rest::~Rest() {
+    loop_.cancel(timer_);
+}
+
+void Rest::note() {
+    ++commits_;
+    if (watches_) return;
+    watches_ = true;
+    timer_ = loop_.after(kRestAfter, [this, seen = commits_] { look(seen); });
+}
+
+void Rest::look(std::uint64_t seen) {
+    if (seen != commits_) {
+        timer_ = loop_.after(kRestAfter, [this, seen = commits_] { look(seen); });
+        return;
+    }
+    watches_ = false;
+    struct Released {};
+    base::run_in_background<Released>(
+        loop_, lifetime_,
+        [&store = store_]() -> base::Result<Released> {
+            store.release_memory();
+            malloc_trim(0);
+            return Released{};
+        },
+        [this](const base::Result<Released>&) { ++rests_; });
+}
+
+}  // namespace retention

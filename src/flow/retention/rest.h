@@ -1,0 +1,43 @@
+// A runtime that has nothing to do gives its memory back: agents that sleep cost nothing.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "base/os/lifetime.h"
+#include "base/os/loop.h"
+#include "record/events/events.h"
+#include "store/store.h"
+
+namespace retention {
+
+// So long nothing was committed.
+inline constexpr std::chrono::seconds kRestAfter{5};
+
+// The references are the caller's and outlive this. On the loop.
+class Rest {
+public:
+    Rest(store::Store& store, base::Loop& loop, events::Feed& feed);
+    ~Rest();
+    Rest(const Rest&) = delete;
+    Rest& operator=(const Rest&) = delete;
+
+    // How often memory was given back.
+    std::int64_t rests() const { return rests_; }
+
+private:
+    void note();
+    void look(std::uint64_t seen);
+
+    store::Store& store_;
+    base::Loop& loop_;
+    std::shared_ptr<void> subscription_;
+    std::uint64_t commits_{0};  // Seen so far.
+    bool watches_{false};       // A timer runs; at rest there is none.
+    base::Loop::TimerHandle timer_{};
+    std::int64_t rests_{0};
+    base::Lifetime lifetime_;
+};
+
+}  // namespace retention
