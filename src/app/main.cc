@@ -33,7 +33,6 @@
 #include "service/run_client.h"
 #include "surfaces/cli/actions/stdin.h"
 #include "surfaces/cli/cli.h"
-#include "surfaces/cli/view/terminal.h"
 #include "surfaces/show/columns.h"
 
 namespace {

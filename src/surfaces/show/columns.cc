@@ -12,6 +12,7 @@ namespace show {
 namespace {
 
 constexpr char32_t kEmojiStyle = 0xFE0F;  // Asks for the wide form of the character before it.
+constexpr char32_t kJoiner = 0x200D;      // Joins two emoji into one.
 
 // One character at the front of valid UTF-8, and how many bytes it has.
 std::pair<char32_t, std::size_t> next_char(std::string_view text) {
@@ -66,7 +67,47 @@ std::size_t bytes_within(std::string_view text, std::size_t columns) {
     return at;
 }
 
+bool is_flag_half(char32_t c) {
+    return c >= 0x1F1E6 && c <= 0x1F1FF;
+}
+
+bool is_skin_tone(char32_t c) {
+    return c >= 0x1F3FB && c <= 0x1F3FF;
+}
+
 }  // namespace
+
+std::size_t grapheme_bytes(std::string_view text) {
+    if (text.empty()) return 0;
+    auto [before, at] = next_char(text);
+    if (before < 0x20 || before == 0x7F) return at;
+    bool may_pair = is_flag_half(before);
+    while (at < text.size() && at < kGraphemeBytesMax - 4) {
+        if (static_cast<unsigned char>(text[at]) < 0x80) break;  // Most text ends here.
+        const auto [c, size] = next_char(text.substr(at));
+        const bool extends = c == kEmojiStyle || is_skin_tone(c) || width_of(c) == 0;
+        const bool pairs = may_pair && is_flag_half(c);
+        if (!extends && !pairs && before != kJoiner) break;
+        if (pairs) may_pair = false;
+        before = c;
+        at += size;
+    }
+    return at;
+}
+
+std::size_t last_grapheme(std::string_view text) {
+    // An ASCII character begins a new one, so what is before it does not matter.
+    std::size_t from = text.size();
+    const std::size_t least = text.size() - std::min(text.size(), 2 * kGraphemeBytesMax);
+    while (from > least) {
+        --from;
+        if (static_cast<unsigned char>(text[from]) < 0x80) break;
+    }
+    while (from > 0 && (static_cast<unsigned char>(text[from]) & 0xC0U) == 0x80U) --from;
+    std::size_t last = from;
+    for (std::size_t at = from; at < text.size(); at += grapheme_bytes(text.substr(at))) last = at;
+    return last;
+}
 
 std::size_t columns_of(std::string_view utf8) {
     std::size_t columns = 0;

@@ -13,6 +13,12 @@ inline constexpr std::size_t kUnbounded = 1'000'000;
 // Columns that a text takes: two for wide characters and emoji, none for combining ones. Where
 // terminals differ (sequences that some join into one emoji) it is the larger number.
 std::size_t columns_of(std::string_view utf8);
+// Bytes of the first character as a person sees it: a letter with its marks, joined emoji, a flag.
+// 0 for an empty text. At most kGraphemeBytesMax, so that a heap of marks costs no more.
+inline constexpr std::size_t kGraphemeBytesMax = 128;
+std::size_t grapheme_bytes(std::string_view text);
+// Where the last such character begins; 0 for an empty text.
+std::size_t last_grapheme(std::string_view text);
 // The text, cut to `columns` with an ellipsis.
 std::string fitted(std::string_view text, std::size_t columns);
 // The text, filled with blanks to `columns`.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "surfaces/show/line.h"
 #include "surfaces/show/table.h"
 #include "surfaces/show/times.h"
 
@@ -22,6 +23,45 @@ TEST(Columns, CountWhatATerminalDraws) {
     EXPECT_EQ(columns_of("⚠\uFE0F"), 2U) << "the wide form of a narrow character";
     EXPECT_EQ(columns_of("नमस्ते"), 4U) << "vowel signs take no column of their own";
     EXPECT_EQ(columns_of("…⣾→"), 3U);
+}
+
+TEST(Columns, ACharacterIsWhatAPersonSees) {
+    const std::vector<std::string> characters = {
+        "a", "e\u0301", "漢", "\n", "👨\u200D👩\u200D👧", "🇩🇪", "🇫🇷", "👍🏽", "⚠\uFE0F", "b"};
+    std::string text;
+    for (const auto& character : characters) {
+        EXPECT_EQ(last_grapheme(text + character), text.size()) << character;
+        text += character;
+    }
+    for (const auto& character : characters) {
+        EXPECT_EQ(text.substr(0, grapheme_bytes(text)), character);
+        text.erase(0, character.size());
+    }
+    EXPECT_EQ(grapheme_bytes(""), 0U);
+    EXPECT_EQ(last_grapheme(""), 0U);
+    std::string heap = "e";
+    for (int i = 0; i < 1000; ++i) heap += "\u0301";
+    EXPECT_LE(grapheme_bytes(heap), kGraphemeBytesMax);
+    EXPECT_TRUE(base::is_utf8(heap.substr(last_grapheme(heap))));
+}
+
+TEST(Lines, AreWrappedCutAndFilledWithTheirFaces) {
+    const Line line{{"one "}, {"two three", Face::Bold}};
+    EXPECT_EQ(text_of(line), "one two three");
+    EXPECT_THAT(wrapped(line, 8),
+                ElementsAre(Line{{"one "}, {"two", Face::Bold}}, Line{{"three", Face::Bold}}));
+    EXPECT_THAT(wrapped(line, 5, Break::Anywhere),
+                ElementsAre(Line{{"one "}, {"t", Face::Bold}}, Line{{"wo th", Face::Bold}},
+                            Line{{"ree", Face::Bold}}));
+    EXPECT_THAT(wrapped(Line{{"a\n\nb"}}, 5), ElementsAre(Line{{"a"}}, Line{}, Line{{"b"}}));
+    EXPECT_THAT(wrapped(Line{{"   abcdef"}}, 5), ElementsAre(Line{{"   ab"}}, Line{{"cdef"}}));
+    EXPECT_THAT(wrapped(Line{}, 5), ElementsAre(Line{}));
+    EXPECT_EQ(fitted(line, 6), (Line{{"one "}, {"t…", Face::Bold}}));
+    EXPECT_EQ(fitted(line, 13), line);
+    EXPECT_EQ(padded(Line{{"a", Face::Bold}}, 3), (Line{{"a", Face::Bold}, {"  "}}));
+    for (std::size_t columns = 2; columns < 12; ++columns)
+        for (const auto& part : wrapped(Line{{"👨\u200D👩\u200D👧 漢字 e\u0301e\u0301"}}, columns))
+            EXPECT_LE(columns_of(part), columns);
 }
 
 TEST(Columns, ACutTextFitsAndSaysThatItIsCut) {

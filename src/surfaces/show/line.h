@@ -33,4 +33,17 @@ struct Span {
 
 using Line = std::vector<Span>;
 
+// Where a line may be broken: at blanks where there are some, or behind any character, as code.
+enum class Break { Words, Anywhere };
+
+std::string text_of(const Line& line);
+std::size_t columns_of(const Line& line);
+// The line, cut to `columns` with an ellipsis.
+Line fitted(const Line& line, std::size_t columns);
+// The line, filled with blanks to `columns`.
+Line padded(Line line, std::size_t columns);
+// Lines of at most `columns`, which are 2 or more. A newline in a text ends a line, too. An empty
+// line is one empty line.
+std::vector<Line> wrapped(const Line& line, std::size_t columns, Break breaks = Break::Words);
+
 }  // namespace show

@@ -37,7 +37,7 @@ void Screen::feed(std::string_view bytes) {
 }
 
 void Screen::put(std::string_view character) {
-    const std::size_t width = cli::columns_of(character);
+    const std::size_t width = show::columns_of(character);
     if (column_ + width > columns_) {
         has_wrapped_ = true;
         column_ = 0;

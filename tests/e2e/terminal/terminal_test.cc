@@ -39,7 +39,7 @@ TEST(Terminal, ALongCommandDoesNotFloodIt) {
         EXPECT_THAT(shown.text(), AllOf(HasSubstr("exit 0"), HasSubstr("completed in")));
         for (const auto line : base::split_lines(shown.text()))
             if (line.contains("$ for"))
-                EXPECT_LT(cli::columns_of(base::trim(line)), columns) << line;
+                EXPECT_LT(show::columns_of(base::trim(line)), columns) << line;
     }
 }
 
@@ -51,6 +51,16 @@ TEST(Terminal, TheAnswerIsPrintedOnceAndThePromptsFolderIsNamed) {
     EXPECT_EQ(count(shown.text(), "First line."), 1U) << shown.text();
     EXPECT_EQ(count(shown.text(), "Second line."), 1U) << shown.text();
     EXPECT_THAT(shown.text(), HasSubstr("in " + program.repo().string()));
+}
+
+TEST(Terminal, TheAnswerIsDrawnAsMarkdownAndPipedAsItIs) {
+    Program program;
+    program.script({says("Some **bold** `code`.\n\n- item\n")});
+    OnTerminal shown(program, {"run", "go"});
+    EXPECT_EQ(shown.wait(), 0);
+    EXPECT_THAT(shown.text(), AllOf(HasSubstr("Some bold code.\n\n• item"), Not(HasSubstr("**"))));
+    program.script({says("Some **bold** `code`.\n\n- item\n")});
+    EXPECT_THAT(program.run({"run", "go"}).out, HasSubstr("Some **bold** `code`.\n\n- item\n"));
 }
 
 TEST(Terminal, ColoursAndRedrawingCanBeSwitchedOff) {
@@ -89,7 +99,7 @@ TEST(Terminal, TablesAndTranscriptsFitIt) {
                 // An id or a path has no place to break at.
                 const bool is_one_word = !base::trim(line).contains(' ');
                 if (!is_one_word && !line.contains("/"))
-                    EXPECT_LE(cli::columns_of(line), columns) << command[0] << ": " << line;
+                    EXPECT_LE(show::columns_of(line), columns) << command[0] << ": " << line;
             }
         }
     OnTerminal transcript(program, {"transcript", "--agent", "main"});

@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
-#include "surfaces/show/columns.h"
 #include "surfaces/show/table.h"
 
 namespace cli {

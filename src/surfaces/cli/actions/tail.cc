@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "base/text.h"
 #include "domain/events/messages.h"
@@ -7,6 +8,7 @@
 #include "surfaces/cli/actions/actions.h"
 #include "surfaces/cli/actions/follow.h"
 #include "surfaces/show/columns.h"
+#include "surfaces/show/markdown.h"
 #include "surfaces/show/times.h"
 
 namespace cli {
@@ -64,32 +66,53 @@ public:
             return base::json_text(line);
         }
         const bool is_result = views::level_of(presented.visibility) <= 3 && presented.body;
-        const std::string text =
-            base::printable(is_result ? *presented.body : presented.summary, true);
-        return laid_out(show::local_clock(event.created_at), base::printable(presented.title), text,
-                        style_of(presented));
+        const std::string clock = show::local_clock(event.created_at);
+        const std::string title = base::printable(presented.title);
+        const Style style = style_of(presented);
+        // An answer looks as it does in `holon run`.
+        if (is_result && style == Style::Plain && context_.terminal.out_is_terminal)
+            return laid_out(clock, title, [&](std::size_t columns) {
+                std::vector<std::string> lines;
+                for (const auto& line : show::markdown(*presented.body, columns))
+                    lines.push_back(styled(context_.terminal, line));
+                return lines;
+            });
+        return laid_out(clock, title,
+                        base::printable(is_result ? *presented.body : presented.summary, true),
+                        style);
     }
 
 private:
     static constexpr std::size_t kTitleColumns = 14;
 
-    // Time and title in columns, the text beside them, in lines that fit.
     std::string laid_out(const std::string& clock, const std::string& title,
                          const std::string& text, Style style) const {
+        return laid_out(clock, title, [&](std::size_t columns) {
+            std::vector<std::string> lines;
+            for (const auto line : base::split_lines(text))
+                for (const auto& part : show::wrapped(line, columns))
+                    lines.push_back(styled(context_.terminal, style, part));
+            return lines;
+        });
+    }
+
+    // Time and title in columns, the text beside them, in lines that fit.
+    std::string laid_out(
+        const std::string& clock, const std::string& title,
+        const std::function<std::vector<std::string>(std::size_t columns)>& lines_within) const {
         const std::size_t columns = out_columns(context_.terminal);
         const std::string head = fmt::format(
             "{}  {} ", clock, show::padded(show::fitted(title, kTitleColumns), kTitleColumns));
         const std::size_t margin = show::columns_of(head);
         const bool is_narrow = columns < 2 * margin;
         std::string row = is_narrow ? head + "\n" : head;
-        std::string indent(is_narrow ? 2 : margin, ' ');
+        const std::string indent(is_narrow ? 2 : margin, ' ');
         bool is_first = !is_narrow;
-        for (const auto line : base::split_lines(text))
-            for (const auto& part : show::wrapped(line, columns - indent.size())) {
-                if (!is_first) row += (row.ends_with('\n') ? "" : "\n") + indent;
-                row += styled(context_.terminal, style, part);
-                is_first = false;
-            }
+        for (const auto& line : lines_within(columns - indent.size())) {
+            if (!is_first) row += (row.ends_with('\n') ? "" : "\n") + indent;
+            row += line;
+            is_first = false;
+        }
         return row;
     }
 

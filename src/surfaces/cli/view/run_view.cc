@@ -9,6 +9,7 @@
 #include "service/views/presentation.h"
 #include "surfaces/cli/cli.h"
 #include "surfaces/show/columns.h"
+#include "surfaces/show/markdown.h"
 #include "surfaces/show/times.h"
 #include "surfaces/show/words.h"
 
@@ -39,6 +40,13 @@ std::string retry_text(const service::Delta& delta) {
     return fmt::format("{} failed (try {} of {}), again in {}: {}", model,
                        delta.attempt.value_or(0), delta.max_attempts.value_or(0),
                        show::duration_text(delta.wait_ms.value_or(0)), reason);
+}
+
+// For a pipe it is the text as it was written.
+void print_answer(const Terminal& terminal, const std::string& text) {
+    if (!terminal.out_is_terminal) return terminal.print_line(base::printable(text, true));
+    for (const auto& line : show::markdown(text, out_columns(terminal)))
+        terminal.print_line(styled(terminal, line));
 }
 
 }  // namespace
@@ -104,25 +112,28 @@ void RunView::on_delta(const service::Delta& delta) {
     }
 }
 
-// Whole lines are printed as they come; the last one is in the live line until it is whole.
+// Whole blocks are printed as they come; the end of the next one is in the live line.
 void RunView::stream(std::string_view text) {
     streamed_ += text;
-    if (!streams_answer()) return;
-    const auto end = streamed_.rfind('\n');
-    if (end == std::string::npos || end < printed_) return;
+    // A block ends with a line, so that most deltas need no further look.
+    if (!streams_answer() || text.find('\n') == text.npos) return;
+    print_blocks(printed_ + show::finished_blocks(std::string_view(streamed_).substr(printed_)));
+}
+
+void RunView::print_blocks(std::size_t end) {
+    const auto lines = show::markdown(std::string_view(streamed_).substr(printed_, end - printed_),
+                                      out_columns(terminal_));
+    if (lines.empty()) return;
     erase_live_line();
-    terminal_.print_line(
-        base::printable(base::to_utf8(streamed_.substr(printed_, end - printed_)), true));
-    printed_ = end + 1;
+    if (printed_ > 0) terminal_.print_line("");
+    for (const auto& line : lines) terminal_.print_line(styled(terminal_, line));
+    printed_ = end;
 }
 
 void RunView::end_round() {
     last_streamed_.clear();
     if (streams_answer() && !base::trim(streamed_).empty()) {
-        if (printed_ < streamed_.size()) {
-            erase_live_line();
-            terminal_.print_line(base::printable(base::to_utf8(streamed_.substr(printed_)), true));
-        }
+        print_blocks(streamed_.size());
         last_streamed_ = streamed_;
     }
     streamed_.clear();
@@ -216,8 +227,7 @@ void RunView::finish(const service::RunResponse& response) {
     erase_live_line();
     const bool is_shown =
         !last_streamed_.empty() && base::trim(last_streamed_) == base::trim(response.final_text);
-    if (!is_shown && !response.final_text.empty())
-        terminal_.print_line(base::printable(response.final_text, true));
+    if (!is_shown && !response.final_text.empty()) print_answer(terminal_, response.final_text);
     const std::int64_t took = base::millis_between(started_at_, clock_.now());
     const bool good = response.final_status == service::FinalStatus::Completed;
     const auto& usage = response.token_usage;

@@ -15,7 +15,8 @@ namespace cli {
 inline constexpr std::int64_t kWaitShownMs = 5000;
 
 // On a terminal a last line shows the current activity, no line is wider than the terminal, and the
-// answer is printed as it is written; elsewhere there are plain lines only.
+// answer is printed as Markdown, block by block as it is written; elsewhere there are plain lines
+// only.
 class RunView final : public service::RunObserver {
 public:
     RunView(const Terminal& terminal, base::Clock& clock);
@@ -34,6 +35,7 @@ public:
 private:
     bool streams_answer() const { return terminal_.out_is_terminal && terminal_.has_live_line(); }
     void stream(std::string_view text);
+    void print_blocks(std::size_t end);
     void end_round();
     void line(const std::string& text);
     void erase_live_line();
@@ -50,7 +52,7 @@ private:
     base::Time activity_since_{};
     std::int64_t next_note_ms_{kWaitShownMs};
     std::string streamed_;       // Text of the round that is being written.
-    std::size_t printed_{0};     // How much of it is on the terminal.
+    std::size_t printed_{0};     // How much of it is on the terminal: whole blocks.
     std::string last_streamed_;  // Of the round before, if it is on the terminal.
     std::string output_;         // The newest line of the running command.
     std::int64_t rounds_{0};

@@ -153,28 +153,34 @@ TEST(RunView, OnATerminalTheAnswerIsPrintedAsItIsWrittenAndOnlyOnce) {
     const CapturedTerminal captured(true);
     HandClock clock;
     RunView view(captured.terminal, clock);
-    view.on_delta({.text = "one\ntwo"});
+    view.on_delta({.text = "**one**\n\n- two"});
     EXPECT_EQ(captured.out(), "one\n");
     view.on_tick();
     EXPECT_THAT(captured.err(), HasSubstr("two"));
-    view.on_delta({.text = " three"});
+    view.on_delta({.text = " three\n\n"});
+    EXPECT_EQ(captured.out(), "one\n") << "the list may continue";
     view.on_event(event("assistant_round_recorded", {{"has_text", true}}));
-    EXPECT_EQ(captured.out(), "one\ntwo three\n");
-    view.finish({.final_text = "one\ntwo three"});
-    EXPECT_EQ(captured.out(), "one\ntwo three\n");
+    EXPECT_EQ(captured.out(), "one\n\n• two three\n");
+    view.finish({.final_text = "**one**\n\n- two three"});
+    EXPECT_EQ(captured.out(), "one\n\n• two three\n");
     const CapturedTerminal other(true);
     RunView unseen(other.terminal, clock);
-    unseen.finish({.final_text = "one"});
+    unseen.finish({.final_text = "`one`"});
     EXPECT_EQ(other.out(), "one\n") << "what did not stream is printed";
+    const CapturedTerminal piped;
+    RunView plain(piped.terminal, clock);
+    plain.on_delta({.text = "`one`\n\n"});
+    plain.finish({.final_text = "`one`\n\n- two"});
+    EXPECT_EQ(piped.out(), "`one`\n\n- two\n") << "as it was written";
 }
 
 TEST(RunView, AFailedAnswerThatWasShownIsSaidToBeginAgain) {
     const CapturedTerminal captured(true);
     HandClock clock;
     RunView view(captured.terminal, clock);
-    view.on_delta({.text = "half\n"});
+    view.on_delta({.text = "half\n\n"});
     view.on_delta({.kind = service::DeltaKind::Retry, .text = "cut off", .model_ref = "a/m"});
-    view.on_delta({.text = "whole\n"});
+    view.on_delta({.text = "whole\n\n"});
     EXPECT_EQ(captured.out(), "half\nwhole\n");
     EXPECT_THAT(captured.err(), HasSubstr("the answer begins again"));
 }

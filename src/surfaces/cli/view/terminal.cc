@@ -207,6 +207,50 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
 
 namespace {
 
+const char* code_of(show::Face face) {
+    switch (face) {
+        case show::Face::Plain:
+            return "";
+        case show::Face::Dim:
+        case show::Face::Link:
+            return "2";
+        case show::Face::Bold:
+        case show::Face::Heading:
+            return "1";
+        case show::Face::Italic:
+            return "3";
+        case show::Face::Accent:
+        case show::Face::Code:
+            return "36";
+        case show::Face::Good:
+        case show::Face::Added:
+            return "32";
+        case show::Face::Bad:
+        case show::Face::Removed:
+            return "31";
+        case show::Face::Warning:
+            return "33";
+        case show::Face::Selected:
+            return "7";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string styled(const Terminal& terminal, const show::Line& line) {
+    std::string text;
+    for (const auto& span : line) {
+        const std::string_view code = code_of(span.face);
+        text += !terminal.colours || code.empty()
+                    ? span.text
+                    : fmt::format("\x1b[{}m{}\x1b[0m", code, span.text);
+    }
+    return text;
+}
+
+namespace {
+
 std::size_t columns_behind(std::FILE* stream, std::size_t otherwise) {
     winsize size{};
     if (::ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return otherwise;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "surfaces/show/line.h"
 
 namespace cli {
 
@@ -49,6 +50,8 @@ enum class Style { Plain, Dim, Bold, Green, Red, Yellow };
 void tell_next(const Terminal& terminal, const std::string& next);
 
 std::string styled(const Terminal& terminal, Style style, std::string_view text);
+// The line with the colours of its faces, where there are colours.
+std::string styled(const Terminal& terminal, const show::Line& line);
 
 struct FrameSize {
     std::size_t columns{80};
@@ -60,7 +63,7 @@ FrameSize size_of(const Terminal& terminal);
 // Columns of the terminal behind `out`. Text for a pipe or a file is not cut: there it is
 // show::kUnbounded.
 std::size_t out_columns(const Terminal& terminal);
-// The same of the terminal behind `err`.
+// The same of `err`.
 std::size_t err_columns(const Terminal& terminal);
 
 }  // namespace cli

@@ -107,6 +107,9 @@ TEST(Styled, ColoursOnlyWhereTheyAreWanted) {
     EXPECT_EQ(styled({.colours = false}, Style::Red, "x"), "x");
     EXPECT_EQ(styled({.colours = true}, Style::Plain, "x"), "x");
     EXPECT_EQ(styled({.colours = true}, Style::Red, "x"), "\x1b[31mx\x1b[0m");
+    const show::Line line{{"a "}, {"b", show::Face::Code}};
+    EXPECT_EQ(styled({.colours = false}, line), "a b");
+    EXPECT_EQ(styled({.colours = true}, line), "a \x1b[36mb\x1b[0m");
 }
 
 }  // namespace

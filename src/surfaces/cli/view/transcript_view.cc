@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "surfaces/show/columns.h"
+#include "surfaces/show/diff.h"
 #include "surfaces/show/times.h"
 #include "surfaces/show/words.h"
 
@@ -65,20 +66,6 @@ std::string beginning(std::string_view text) {
 
 }  // namespace
 
-std::string diff_lines(const Terminal& terminal, std::string_view diff) {
-    std::string out;
-    for (const auto line : base::split_lines(diff)) {
-        const Style style = line.starts_with("+++") || line.starts_with("---") ? Style::Bold
-                            : line.starts_with('+')                            ? Style::Green
-                            : line.starts_with('-')                            ? Style::Red
-                            : line.starts_with("@@")                           ? Style::Dim
-                                                                               : Style::Plain;
-        out += (out.empty() ? "" : "\n") +
-               styled(terminal, style, base::printable(base::to_utf8(line)));
-    }
-    return out;
-}
-
 TranscriptView::TranscriptView(const Terminal& terminal)
     : terminal_(terminal), columns_(out_columns(terminal)) {}
 
@@ -129,14 +116,11 @@ void TranscriptView::show_results(const json::value& data) {
             beginning(base::string_at(result, "content")));
 }
 
-// Lines of a patch are not wrapped: they are cut, as their columns matter.
 void TranscriptView::show_diff(std::string_view patch) {
     const std::string margin(columns_ < kMargin + kTextMin ? kNarrowMargin : kMargin, ' ');
     const std::size_t room = columns_ > margin.size() ? columns_ - margin.size() : 1;
-    for (const auto line : base::split_lines(patch))
-        terminal_.print_line(
-            margin +
-            diff_lines(terminal_, show::fitted(base::printable(base::to_utf8(line)), room)));
+    for (const auto& line : show::diff_lines(patch, room))
+        terminal_.print_line(margin + styled(terminal_, line));
 }
 
 void TranscriptView::say(std::string_view who, std::string_view text) {

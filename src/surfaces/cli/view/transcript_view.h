@@ -9,9 +9,6 @@
 
 namespace cli {
 
-// A text as a person reads a change: with colours where there are some.
-std::string diff_lines(const Terminal& terminal, std::string_view diff);
-
 // Prints to `out`, in lines of at most the width of the terminal.
 class TranscriptView {
 public:
