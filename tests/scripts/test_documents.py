@@ -110,6 +110,20 @@ class Documents(unittest.TestCase):
         self.assertEqual(full_folders(ROOT), [])
 
 
+class References(unittest.TestCase):
+    """The list of routes is that of the program (docs_references), the catalogue that of its tools."""
+
+    # contract: CMD-59
+    def test_no_route_and_no_tool_retrieves_artifacts(self):
+        page = (ROOT / "docs" / "http-routes.md").read_text(encoding="utf-8")
+        routes = re.findall(r"^\| `\w+ (/\S*)`", page, re.MULTILINE)
+        catalogue = (ROOT / "tests" / "support" / "catalogue.h").read_text(encoding="utf-8")
+        tools = re.findall(r'"([A-Z]\w+)"', catalogue)
+        self.assertGreater(len(routes), 90)
+        self.assertGreater(len(tools), 20)
+        self.assertEqual([name for name in routes + tools if "artifact" in name.lower()], [])
+
+
 class Checks(unittest.TestCase):
     """The checks themselves, on a small repository."""
 

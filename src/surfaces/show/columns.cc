@@ -180,4 +180,22 @@ std::string folded(std::string_view text, std::size_t columns) {
     return out;
 }
 
+std::string hanging(std::string_view head, std::string_view text, std::size_t columns) {
+    std::string out(head);
+    if (columns == kUnbounded) return out.append(text);
+    const std::size_t margin = columns_of(head);
+    // A narrow terminal has no room for both.
+    const bool is_narrow = columns < 2 * margin;
+    const std::string indent(is_narrow ? 2 : margin, ' ');
+    bool is_first = !is_narrow;
+    for (const auto line : base::split_lines(text))
+        for (const auto& part :
+             wrapped(line, std::max(columns, indent.size() + 1) - indent.size())) {
+            if (!is_first) out += '\n' + indent;
+            out += part;
+            is_first = false;
+        }
+    return out;
+}
+
 }  // namespace show

@@ -29,5 +29,8 @@ std::vector<std::string> wrapped(std::string_view line, std::size_t columns);
 // The text with each of its lines wrapped; what a line continues with is indented two blanks more
 // than its beginning.
 std::string folded(std::string_view text, std::size_t columns);
+// The text behind `head`, its lines wrapped and all but the first indented to where it begins.
+// Where nothing is bounded, the text as it is.
+std::string hanging(std::string_view head, std::string_view text, std::size_t columns);
 
 }  // namespace show

@@ -96,6 +96,13 @@ TEST(Columns, AFoldedTextKeepsItsLinesAndIndentsWhatContinues) {
             EXPECT_LE(columns_of(line), columns) << line;
 }
 
+TEST(Columns, ATextHangsBehindItsHead) {
+    EXPECT_EQ(hanging("now  ", "one two three", 12), "now  one two\n     three");
+    EXPECT_EQ(hanging("now  ", "one\ntwo", 40), "now  one\n     two");
+    EXPECT_EQ(hanging("just now  ", "one two", 10), "just now  \n  one two") << "a narrow terminal";
+    EXPECT_EQ(hanging("now  ", "one\ntwo", kUnbounded), "now  one\ntwo");
+}
+
 TEST(Table, FitsTheTerminalAndKeepsWhatIsCopied) {
     const Rows rows{{"id-0123456789", "running", "a long text that says what it is all about"},
                     {"id-2", "漢字漢字", "short"}};

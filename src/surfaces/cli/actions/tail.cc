@@ -154,9 +154,10 @@ Exit on(const TailCommand& command, const Context& context) {
         return Exit::Success;
     }
     for (const auto& brief : briefs->items)
-        context.terminal.print_line(fmt::format("{:<9} {:<8} {}", age_of(brief.created_at, context),
-                                                base::enum_name(brief.kind),
-                                                base::printable(brief.text, true)));
+        context.terminal.print_line(
+            show::hanging(fmt::format("{:<9} {:<8} ", age_of(brief.created_at, context),
+                                      base::enum_name(brief.kind)),
+                          base::printable(brief.text, true), out_columns(context.terminal)));
     tell_next(context.terminal, briefs->next);
     if (briefs->items.empty() && context.terminal.err_is_terminal)
         context.terminal.note("Nothing yet. Show what the agent is doing with: holon status");
