@@ -80,6 +80,18 @@ TEST(Operating, ThePromptsAnswerCanBeWaitedFor) {
     world.script({says("Another.")});
 }
 
+TEST(Operating, AFollowedAnswerIsDrawnAsMarkdown) {
+    DaemonWorld world;
+    world.script({says("Some **bold** `code`.\n\n- item\n")});
+    world.daemon({"start"});
+    EXPECT_EQ(world.run({"prompt", "--wait", "well?"}).exit_code, 0);
+    OnTerminal followed(world, {"tail", "-f"});
+    EXPECT_TRUE(followed.shows("• item")) << followed.text();
+    EXPECT_THAT(followed.text(), AllOf(HasSubstr("Some bold code."), Not(HasSubstr("**"))));
+    followed.type("\x03");
+    followed.wait();
+}
+
 TEST(Operating, LogsAreFollowed) {
     DaemonWorld world;
     world.script({says("The answer is in the log.")});

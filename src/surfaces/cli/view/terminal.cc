@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "surfaces/show/columns.h"
 
 namespace cli {

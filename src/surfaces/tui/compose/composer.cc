@@ -502,9 +502,9 @@ void Composer::taken() {
     menu_.reset();
 }
 
-void Composer::set_history(std::vector<std::string> entries) {
+void Composer::set_history(const std::vector<std::string>& entries) {
     search_.reset();
-    history_.set(std::move(entries));
+    history_.set(entries);
 }
 
 const std::vector<std::string>& Composer::history() const {

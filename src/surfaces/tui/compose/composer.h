@@ -67,7 +67,7 @@ public:
     // the history was called up is the draft again.
     void taken();
     // Oldest first; kept by the caller between starts.
-    void set_history(std::vector<std::string> entries);
+    void set_history(const std::vector<std::string>& entries);
     const std::vector<std::string>& history() const;
     std::string placeholder;  // Shown dim while the draft is empty.
 

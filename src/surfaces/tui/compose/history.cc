@@ -8,7 +8,7 @@
 #include "surfaces/tui/compose/words.h"
 
 namespace tui {
-void History::set(std::vector<std::string> entries) {
+void History::set(const std::vector<std::string>& entries) {
     entries_.clear();
     for (const auto& entry : entries)
         if (std::string safe = clean(entry); !safe.empty()) entries_.push_back(std::move(safe));

@@ -14,7 +14,7 @@ inline constexpr std::size_t kHistoryBytesMax =
 
 class History {
 public:
-    void set(std::vector<std::string> entries);
+    void set(const std::vector<std::string>& entries);
     // Nothing when it is empty or the newest already.
     void add(std::string entry);
     const std::vector<std::string>& entries() const { return entries_; }
