@@ -135,7 +135,7 @@ TEST_F(Workspaces, HaveASnapshotOfTheSameKeysWhicheverTheProjection) {
 }
 
 // contract: API-06, EXEC-10, IDENT-16, INSTR-08, WT-01, WT-03, WT-04, WT-05, WT-06, WT-13, WT-19,
-// WT-23
+// contract: WT-23
 TEST_F(Workspaces, InIsolationLeaveTheProjectAloneAndOutliveTheProgram) {
     const std::string head = git(project(), "rev-parse main");
     run({use({{"path", project().string()}})}, true);
