@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "base/scan/engine/encodings.h"
 #include "exec/gate/unpack.h"
 
