@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "base/json.h"
-#include "bench/child.h"
-#include "bench/figures.h"
-#include "bench/loopback_model.h"
+#include "bench/support/child.h"
+#include "bench/support/figures.h"
+#include "bench/support/loopback_model.h"
 #include "service/remote/remote_service.h"
 
 namespace {

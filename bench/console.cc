@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "base/os/files.h"
-#include "bench/child.h"
-#include "bench/figures.h"
+#include "bench/support/child.h"
+#include "bench/support/figures.h"
 #include "domain/events/messages.h"
 #include "service/remote/remote_plans.h"
 #include "surfaces/tui/screen/presenter.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 #include "exec/gate/content.h"
 #include "exec/gate/validator.h"
 #include "tests/gate/corpus.h"

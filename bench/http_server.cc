@@ -10,9 +10,9 @@
 
 #include "agent/identity/facts.h"
 #include "agent/identity/views.h"
-#include "bench/figures.h"
-#include "bench/http_bare.h"
-#include "bench/http_load.h"
+#include "bench/support/figures.h"
+#include "bench/support/http_bare.h"
+#include "bench/support/http_load.h"
 #include "store/sql/sqlite/sqlite_store.h"
 #include "surfaces/http/server/server.h"
 #include "tests/support/no_service.h"

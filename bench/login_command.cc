@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/os/spawn.h"
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 #include "exec/tools/builtin/login/login_environment.h"
 
 namespace {

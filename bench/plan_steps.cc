@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/os/asio_loop.h"
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 #include "flow/plans/plans.h"
 #include "store/sql/sqlite/sqlite_store.h"
 

@@ -6,7 +6,7 @@
 
 #include "agent/context/frame.h"
 #include "base/json.h"
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 #include "provider/anthropic_messages/stream.h"
 #include "provider/anthropic_messages/wire.h"
 #include "provider/chat_completions/stream.h"

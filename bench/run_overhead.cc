@@ -12,9 +12,9 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "bench/child.h"
-#include "bench/figures.h"
-#include "bench/loopback_model.h"
+#include "bench/support/child.h"
+#include "bench/support/figures.h"
+#include "bench/support/loopback_model.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 #include "store/migrations/migrations.h"
 #include "store/sql/codec.h"
 #include "store/sql/sqlite/connection.h"

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/os/spawn.h"
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 #include "exec/sandbox/boundary.h"
 
 namespace {

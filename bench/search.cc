@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 #include "store/fts/index.h"
 #include "store/fts/segments.h"
 

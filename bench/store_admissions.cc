@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#include "bench/figures.h"
-#include "bench/store_raw.h"
+#include "bench/support/figures.h"
+#include "bench/support/store_raw.h"
 #include "store/sql/codec.h"
 #include "store/sql/sqlite/sqlite_store.h"
 

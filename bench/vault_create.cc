@@ -12,8 +12,8 @@
 
 #include "base/os/asio_loop.h"
 #include "base/os/process_runner.h"
-#include "bench/child.h"
-#include "bench/figures.h"
+#include "bench/support/child.h"
+#include "bench/support/figures.h"
 #include "exec/tools/plan_tools/plan_tools.h"
 #include "flow/plans/plans.h"
 #include "store/sql/sqlite/sqlite_store.h"

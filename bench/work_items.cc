@@ -8,7 +8,7 @@
 
 #include "agent/context/work_section.h"
 #include "agent/identity/facts.h"
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 #include "flow/work_items/work_items.h"
 #include "provider/scripted/scripted_provider.h"
 #include "tests/support/resident.h"

@@ -8,9 +8,10 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "app/console.h"
+#include "app/entry/console.h"
+#include "app/entry/init.h"
+#include "app/entry/serve.h"
 #include "app/hide_credentials.h"
-#include "app/init.h"
 #include "app/mcp.h"
 #include "app/models/credentials.h"
 #include "app/models/models.h"
@@ -18,7 +19,6 @@
 #include "app/models/providers.h"
 #include "app/runtime.h"
 #include "app/sandbox.h"
-#include "app/serve.h"
 #include "app/store.h"
 #include "base/log/log.h"
 #include "base/os/crash/crash_marks.h"

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "surfaces/show/diff.h"
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 
 namespace {
 

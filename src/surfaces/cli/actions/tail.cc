@@ -8,7 +8,7 @@
 #include "surfaces/cli/actions/actions.h"
 #include "surfaces/cli/actions/follow.h"
 #include "surfaces/show/columns.h"
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 #include "surfaces/show/times.h"
 
 namespace cli {

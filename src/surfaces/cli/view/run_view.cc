@@ -10,7 +10,7 @@
 #include "surfaces/cli/cli.h"
 #include "surfaces/show/activity.h"
 #include "surfaces/show/columns.h"
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 #include "surfaces/show/times.h"
 #include "surfaces/show/words.h"
 

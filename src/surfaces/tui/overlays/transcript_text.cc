@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "surfaces/show/columns.h"
 #include "surfaces/show/diff.h"
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 #include "surfaces/show/times.h"
 #include "surfaces/show/words.h"
 #include "surfaces/tui/screen/cells.h"

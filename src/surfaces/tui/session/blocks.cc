@@ -1,7 +1,7 @@
 // How a block of the conversation is drawn.
 #include "base/text.h"
 #include "surfaces/show/columns.h"
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 #include "surfaces/show/times.h"
 #include "surfaces/tui/screen/cells.h"
 #include "surfaces/tui/session/conversation.h"

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "surfaces/show/columns.h"
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 #include "surfaces/show/times.h"
 #include "surfaces/tui/session/session.h"
 

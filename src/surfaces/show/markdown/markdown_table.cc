@@ -1,4 +1,4 @@
-#include "surfaces/show/markdown_table.h"
+#include "surfaces/show/markdown/markdown_table.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "app/init.h"
+#include "app/entry/init.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "bench/store_raw.h"
+#include "bench/support/store_raw.h"
 
 #include <cstdio>
 #include <cstdlib>

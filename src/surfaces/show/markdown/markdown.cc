@@ -1,4 +1,4 @@
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 
 #include <md4c.h>
 
@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "surfaces/show/blocks.h"
 #include "surfaces/show/columns.h"
-#include "surfaces/show/markdown_table.h"
+#include "surfaces/show/markdown/blocks.h"
+#include "surfaces/show/markdown/markdown_table.h"
 
 namespace show {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/loopback_model.h"
+#include "bench/support/loopback_model.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-#include "bench/http_load.h"
+#include "bench/support/http_load.h"
 
 #include <array>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/result.h"
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 
 namespace bench {
 namespace {

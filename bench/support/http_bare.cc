@@ -1,4 +1,4 @@
-#include "bench/http_bare.h"
+#include "bench/support/http_bare.h"
 
 #include <thread>
 

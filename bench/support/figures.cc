@@ -1,4 +1,4 @@
-#include "bench/figures.h"
+#include "bench/support/figures.h"
 
 #include <algorithm>
 #include <cstdio>

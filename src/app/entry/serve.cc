@@ -1,4 +1,4 @@
-#include "app/serve.h"
+#include "app/entry/serve.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "app/console.h"
+#include "app/entry/console.h"
 
 #include <cstdlib>
 

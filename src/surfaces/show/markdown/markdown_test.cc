@@ -1,4 +1,4 @@
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 
 #include <random>
 
@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "surfaces/show/blocks.h"
 #include "surfaces/show/columns.h"
+#include "surfaces/show/markdown/blocks.h"
 
 namespace show {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/child.h"
+#include "bench/support/child.h"
 
 #include <fcntl.h>
 #include <spawn.h>

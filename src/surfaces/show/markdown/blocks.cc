@@ -1,9 +1,9 @@
-#include "surfaces/show/blocks.h"
+#include "surfaces/show/markdown/blocks.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "surfaces/show/markdown.h"
+#include "surfaces/show/markdown/markdown.h"
 
 namespace show {
 namespace {
