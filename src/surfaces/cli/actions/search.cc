@@ -1,8 +1,8 @@
 #include "base/calendar/calendar.h"
 #include "base/text.h"
 #include "surfaces/cli/actions/actions.h"
-#include "surfaces/cli/view/columns.h"
-#include "surfaces/cli/view/times.h"
+#include "surfaces/show/columns.h"
+#include "surfaces/show/times.h"
 
 namespace cli {
 namespace {
@@ -19,8 +19,8 @@ std::string one_line(std::string_view text) {
 void print_hit(const Context& context, const std::string& heading, const std::string& snippet) {
     const auto columns =
         std::clamp(out_columns(context.terminal), kColumnsMin + kIndent, kColumnsMax);
-    std::string shown = fitted(heading, columns);
-    for (const auto& line : wrapped(one_line(snippet), columns - kIndent))
+    std::string shown = show::fitted(heading, columns);
+    for (const auto& line : show::wrapped(one_line(snippet), columns - kIndent))
         shown += "\n" + std::string(kIndent, ' ') + line;
     context.terminal.print_line(shown);
 }
@@ -73,7 +73,7 @@ Exit on(const MemoryShowCommand& command, const Context& context) {
     if (!found) return report(context.terminal, found.error());
     if (!wants_json(context, command.json)) {
         context.terminal.note(
-            fmt::format("{}  {}{}", one_line(found->title), local_time(found->updated_at),
+            fmt::format("{}  {}{}", one_line(found->title), show::local_time(found->updated_at),
                         is_external(found->metadata) ? "  (from untrusted input)" : ""));
         context.terminal.print_line(base::printable(found->content, true));
         if (found->truncated)
@@ -99,7 +99,7 @@ Exit on(const SearchCommand& command, const Context& context) {
     for (const auto& hit : found->results)
         print_hit(context,
                   fmt::format("{}  {}  {}", base::printable(hit.agent_id),
-                              local_time(hit.created_at), one_line(hit.title)),
+                              show::local_time(hit.created_at), one_line(hit.title)),
                   hit.snippet);
     if (found->results.empty()) context.terminal.note("Nothing was found.");
     if (found->is_partial)
