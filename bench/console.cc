@@ -102,7 +102,9 @@ double resident_mb() {
 
 std::size_t clears_in(std::string_view bytes) {
     std::size_t count = 0;
-    for (const auto* clear : {"\x1b[2J", "\x1b[3J", "\x1b[J", "\x1b" "c"})
+    for (const auto* clear : {"\x1b[2J", "\x1b[3J", "\x1b[J",
+                              "\x1b"
+                              "c"})
         for (auto at = bytes.find(clear); at != std::string_view::npos;
              at = bytes.find(clear, at + 1))
             ++count;
@@ -141,8 +143,9 @@ private:
 };
 
 void measure_stream() {
-    constexpr auto kWords = std::to_array<const char*>(
-        {"the ", "answer ", "has ", "**many** ", "words, ", "some `code` ", "and ", "new\n\nlines "});
+    constexpr auto kWords =
+        std::to_array<const char*>({"the ", "answer ", "has ", "**many** ", "words, ",
+                                    "some `code` ", "and ", "new\n\nlines "});
     Drawn drawn;
     drawn.draw();
     std::vector<double> bytes;
@@ -242,12 +245,15 @@ void measure_program(const std::string& program) {
     (void)base::write_file_atomic(folder + "/scenario.json", R"({"rounds":[{"text":"Done."}]})",
                                   0600);
     const std::vector<std::string> environment{
-        "HOME=" + folder, "HOLON_HOME=" + folder + "/home", "TERM=xterm-256color",
-        "HOLON_MODEL=scripted/" + folder + "/scenario.json", "HOLON_NEW_HOME_SANDBOX=none",
+        "HOME=" + folder,
+        "HOLON_HOME=" + folder + "/home",
+        "TERM=xterm-256color",
+        "HOLON_MODEL=scripted/" + folder + "/scenario.json",
+        "HOLON_NEW_HOME_SANDBOX=none",
         fmt::format("HOLON_HTTP_ADDR=127.0.0.1:{}", free_port())};
     const auto daemon = [&](const char* verb) {
-        return bench::run({.argv = {program, "daemon", verb}, .environment = environment,
-                           .cwd = folder})
+        return bench::run(
+                   {.argv = {program, "daemon", verb}, .environment = environment, .cwd = folder})
             .succeeded;
     };
     if (!daemon("start")) return bench::note("the daemon does not start");
@@ -267,10 +273,10 @@ void measure_program(const std::string& program) {
         }
         const double before = console.cpu_seconds();
         std::this_thread::sleep_for(kRest);
-        bench::figure("console_cpu_at_rest",
-                      (console.cpu_seconds() - before) / std::chrono::duration<double>(kRest).count() *
-                          100,
-                      "%", bench::at_most(0));
+        bench::figure(
+            "console_cpu_at_rest",
+            (console.cpu_seconds() - before) / std::chrono::duration<double>(kRest).count() * 100,
+            "%", bench::at_most(0));
     }
     (void)daemon("stop");
     std::error_code ignored;

@@ -8,7 +8,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include "app/console.h"
+#include "app/console/console.h"
 #include "app/hide_credentials.h"
 #include "app/init.h"
 #include "app/mcp.h"

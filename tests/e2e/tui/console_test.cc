@@ -259,9 +259,14 @@ TEST(Console, HasItsPlaceInTheOrderOfTroubleshooting) {
     const std::string console = text.substr(text.find("5. `holon tui`"), 250);
     EXPECT_TRUE(console.contains("known to be")) << console;
     EXPECT_TRUE(console.contains("It is no health probe.")) << console;
-    for (const std::vector<std::string>& words :
-         {std::vector<std::string>{"run"}, {"daemon", "status"}, {"daemon", "logs"}, {"status"},
-          {"tail"}, {"transcript"}, {"tui"}, {"serve"}}) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"run"},
+                                                  {"daemon", "status"},
+                                                  {"daemon", "logs"},
+                                                  {"status"},
+                                                  {"tail"},
+                                                  {"transcript"},
+                                                  {"tui"},
+                                                  {"serve"}}) {
         auto help = words;
         help.insert(help.begin(), "help");
         EXPECT_EQ(world.run(help).exit_code, 0) << words.front();

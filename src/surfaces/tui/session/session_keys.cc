@@ -130,9 +130,9 @@ void Session::interrupt() {
 void Session::send(const std::string& text) {
     if (!connection_.is_loaded) {
         sends_when_loaded_ = true;
-        note(connection_.reason.empty() ? "Sends it when the agent is loaded"
-                                        : "Sends it when the runtime is back: " +
-                                              connection_.reason);
+        note(connection_.reason.empty()
+                 ? "Sends it when the agent is loaded"
+                 : "Sends it when the runtime is back: " + connection_.reason);
         return;
     }
     const std::int64_t id = ++sent_;

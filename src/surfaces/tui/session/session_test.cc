@@ -12,8 +12,8 @@
 namespace tui {
 namespace {
 
-using testing::ElementsAre;
 using test_support::eventually;
+using testing::ElementsAre;
 
 constexpr std::int64_t kCursor = 7;
 
@@ -30,8 +30,8 @@ public:
         return std::vector<json::object>{
             {{"identity", {{"agent_id", "main"}}}, {"status", "awake_idle"}}};
     }
-    base::Result<std::vector<domain::Event>> event_page(const std::string&,
-                                                        const service::EventsQuery& query) override {
+    base::Result<std::vector<domain::Event>> event_page(
+        const std::string&, const service::EventsQuery& query) override {
         note(fmt::format("before {}", query.before_seq.value_or(0)));
         return std::vector<domain::Event>{};
     }
@@ -101,13 +101,12 @@ protected:
     base::SystemClock clock;
     FakeService service;
     service::RemotePlans plans{{.address = {}, .vault = {}}};
-    std::shared_ptr<Session> session = std::make_shared<Session>(
-        SessionParts{.service = service,
-                     .plans = plans,
-                     .clock = clock,
-                     .wake = wake,
-                     .inbox = inbox,
-                     .agent = "main"});
+    std::shared_ptr<Session> session = std::make_shared<Session>(SessionParts{.service = service,
+                                                                              .plans = plans,
+                                                                              .clock = clock,
+                                                                              .wake = wake,
+                                                                              .inbox = inbox,
+                                                                              .agent = "main"});
 };
 
 // contract: API-21
@@ -187,13 +186,14 @@ TEST(AgentRows, GroupAgentsAndPutChildrenBelowTheirParents) {
                             {"status", status},
                             {"scheduling_posture", {{"posture", posture}}}};
     };
-    const auto rows = agent_rows({entry("asleep", "asleep", "idle"),
-                                  entry("asks", "awake_idle", "waiting_for_operator"),
-                                  entry("busy", "awake_running", "active_turn"),
-                                  entry("helper", "awake_idle", "idle", "busy")},
-                                 {entry("child", "awake_running", "active_turn", "asleep")});
+    const auto rows = agent_rows(
+        {entry("asleep", "asleep", "idle"), entry("asks", "awake_idle", "waiting_for_operator"),
+         entry("busy", "awake_running", "active_turn"),
+         entry("helper", "awake_idle", "idle", "busy")},
+        {entry("child", "awake_running", "active_turn", "asleep")});
     std::vector<std::string> shown;
-    for (const auto& row : rows) shown.push_back(fmt::format("{} {} {}", row.group, row.depth, row.id));
+    for (const auto& row : rows)
+        shown.push_back(fmt::format("{} {} {}", row.group, row.depth, row.id));
     EXPECT_THAT(shown, ElementsAre("needs you 0 asks", "working 0 busy", "working 1 helper",
                                    "sleeping 0 asleep", "sleeping 1 child"));
 }

@@ -1,4 +1,4 @@
-#include "app/console.h"
+#include "app/console/console.h"
 
 #include <cstdlib>
 
