@@ -73,7 +73,7 @@ TEST(ConsoleOverlays, ShowTheDebugPrompt) {
     tmux.open_console();
     tmux.type("/debug-prompt where is the zebra?");
     tmux.key("Enter");
-    EXPECT_TRUE(tmux.shows("Prompt")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("instruction_sources")) << tmux.screen();
     tmux.key("End");
     EXPECT_TRUE(tmux.shows("zebra")) << tmux.screen();
 }
