@@ -1,4 +1,8 @@
+<<<<<<<< HEAD:src/app/entry/console.cc
 #include "app/entry/console.h"
+========
+#include "app/console/console.h"
+>>>>>>>> console:src/app/console/console.cc
 
 #include <cstdlib>
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "domain/turn.h"
+#include "service/service.h"
 
 namespace show {
 
@@ -22,6 +23,8 @@ std::string pointer_text(const json::value& value, std::string_view pointer);
 // The summary of failed requests to models, for people: the causes without the names of their
 // kinds. "a/m: fail_fast (auth_error, status=401): X" is "a/m: X".
 std::string failure_text(std::string_view summary);
+// "a/m failed (try 1 of 5), again in 2.0s: overloaded", of a Retry.
+std::string retry_text(const service::Delta& delta);
 // "950", "4.2k", "1.3M"
 std::string count_text(std::int64_t number);
 

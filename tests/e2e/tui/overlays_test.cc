@@ -12,11 +12,11 @@ TEST(ConsoleOverlays, CloseBeforeAnythingElseChanges) {
     world.daemon({"start"});
     Tmux tmux(world);
     tmux.open_console();
-    for (const auto& [command, shown] : {std::pair("/agents", "sleeping"),
+    for (const auto& [command, shown] : {std::pair("/agents", "> main"),
                                          {"/transcript", "no conversation"},
                                          {"/tasks", "nothing here"},
                                          {"/help", "Commands"},
-                                         {"/state", "identity"}}) {
+                                         {"/state", "active_children"}}) {
         tmux.type(command);
         tmux.key("Enter");
         EXPECT_TRUE(tmux.shows(shown)) << command << "\n" << tmux.screen();
@@ -73,7 +73,7 @@ TEST(ConsoleOverlays, ShowTheDebugPrompt) {
     tmux.open_console();
     tmux.type("/debug-prompt where is the zebra?");
     tmux.key("Enter");
-    EXPECT_TRUE(tmux.shows("Prompt")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("instruction_sources")) << tmux.screen();
     tmux.key("End");
     EXPECT_TRUE(tmux.shows("zebra")) << tmux.screen();
 }
@@ -115,23 +115,32 @@ TEST(ConsoleOverlays, ShowChildrenBelowTheirParents) {
     DaemonWorld world;
     Signpost go(world.folder() / "go");
     world.script(
-        {calls("SpawnAgent", {{"preset", "private_child"}, {"initial_message", "child work"}}),
+        {calls("SpawnAgent", {{"initial_message", "child work"}, {"workspace_mode", "inherit"}}),
          says("Delegated.")},
-        {{"child work",
+        {{"Background task", {says("Noted.")}},
+         {"child work",
           {runs(fmt::format("read line <{}", go.path().string())), says("Child done.")}}});
     world.daemon({"start"});
-    Tmux tmux(world);
+    Tmux tmux(world, 120, 30);
     tmux.open_console();
     tmux.type("delegate");
     tmux.key("Enter");
     EXPECT_TRUE(tmux.has("✓ Delegated.")) << tmux.all();
+    const auto summary = world.json_of({"status"});
+    const auto* children = base::find(summary, "active_children");
+    ASSERT_TRUE(children && children->is_array() && !children->get_array().empty());
+    const auto* identity = base::find(children->get_array()[0], "identity");
+    ASSERT_NE(identity, nullptr);
+    const std::string child = base::string_at(*identity, "agent_id").substr(0, 12);
+    ASSERT_NE(child, "");
     tmux.type("/agents");
     tmux.key("Enter");
-    EXPECT_TRUE(tmux.shows("  main")) << tmux.screen();
-    EXPECT_TRUE(tmux.shows("working")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("main  ")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("  " + child)) << tmux.screen();
     tmux.key("Escape");
+    EXPECT_TRUE(tmux.shows("connected")) << tmux.screen();
     tmux.key("C-d");
-    EXPECT_TRUE(tmux.is_at_shell());
+    EXPECT_TRUE(tmux.is_at_shell()) << tmux.screen();
     go.send("yes");
     EXPECT_TRUE(test_support::eventually(
         [&] { return !world.events("main", "task_result_received").empty(); }));

@@ -1,7 +1,6 @@
 #include "tests/e2e/tui/tmux.h"
 
 #include <csignal>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -10,18 +9,7 @@
 namespace e2e {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{40};
 constexpr std::string_view kPrompt = "shell>";
-
-template <class Condition>
-bool holds_in_time(Condition condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() >= deadline) return false;
-        std::this_thread::sleep_for(kLookEvery);
-    }
-    return true;
-}
 
 int next_number() {
     static int number = 0;
@@ -39,7 +27,7 @@ Tmux::Tmux(DaemonWorld& world, int columns, int rows)
     ask({"new-session", "-d", "-x", std::to_string(columns), "-y", std::to_string(rows),
          "/bin/sh"});
     ask({"set-option", "-g", "history-limit", "20000"});
-    EXPECT_TRUE(holds_in_time([&] { return !base::trim(screen()).empty(); }))
+    EXPECT_TRUE(test_support::eventually([&] { return !base::trim(screen()).empty(); }))
         << "tmux does not run: install it";
     type("PS1=shell'> '");
     key("Enter");
@@ -100,19 +88,19 @@ std::string Tmux::all() {
 }
 
 bool Tmux::shows(std::string_view text) {
-    return holds_in_time([&] { return screen().contains(text); });
+    return test_support::eventually([&] { return screen().contains(text); });
 }
 
 bool Tmux::hides(std::string_view text) {
-    return holds_in_time([&] { return !screen().contains(text); });
+    return test_support::eventually([&] { return !screen().contains(text); });
 }
 
 bool Tmux::has(std::string_view text) {
-    return holds_in_time([&] { return all().contains(text); });
+    return test_support::eventually([&] { return all().contains(text); });
 }
 
 bool Tmux::is_at_shell() {
-    return holds_in_time([&] {
+    return test_support::eventually([&] {
         const std::string text = screen();
         return base::trim(text).ends_with(kPrompt);
     });

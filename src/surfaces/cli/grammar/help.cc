@@ -18,7 +18,8 @@ constexpr std::string_view kOverview =
 Usage: holon COMMAND [OPTIONS]        holon COMMAND --help has its options
 
 Ask        run, prompt, work, task, timer, plan, approvals
-Watch      status, tail, transcript, events, wait, search
+Watch      tui (also holon alone), status, tail, transcript, events, wait,
+           search
 Agents     agent, memory, templates, skills, tools, workspace
 Daemon     daemon, serve, control, trigger, webhook, gate
 Settings   login, doctor, models, config, store, debug

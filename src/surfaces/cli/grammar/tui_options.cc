@@ -5,8 +5,7 @@ namespace cli {
 void add_tui(CLI::App& app, Invocation& invocation) {
     auto tui = std::make_shared<TuiCommand>();
     auto* sub = app.add_subcommand(
-        "tui",
-        "Open the console; holon alone does this on a terminal. Starts the daemon if needed");
+        "tui", "Open the console, as holon alone does; starts the daemon if none runs");
     auto* agent = sub->add_option("--agent", tui->agent, kAgentHelp);
     sub->add_flag("--continue", tui->continues, "Show the agent that was shown last")
         ->excludes(agent);

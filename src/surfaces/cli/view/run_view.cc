@@ -8,7 +8,6 @@
 #include "domain/events/turn.h"
 #include "service/views/presentation.h"
 #include "surfaces/cli/cli.h"
-#include "surfaces/show/activity.h"
 #include "surfaces/show/columns.h"
 #include "surfaces/show/markdown/markdown.h"
 #include "surfaces/show/times.h"

@@ -6,7 +6,6 @@
 #include "domain/events/messages.h"
 #include "domain/events/scheduler.h"
 #include "domain/events/turn.h"
-#include "surfaces/show/activity.h"
 #include "surfaces/show/times.h"
 #include "surfaces/show/words.h"
 

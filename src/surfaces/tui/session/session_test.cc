@@ -46,6 +46,16 @@ public:
         if (refuses_) return base::fail(base::ErrorCode::Conflict, "the agent is stopped");
         return "m-1";
     }
+    std::shared_ptr<void> watch_deltas(const std::string&,
+                                       std::function<void(const service::Delta&)> delta) override {
+        const std::lock_guard lock(mutex_);
+        delta_ = std::move(delta);
+        return std::make_shared<int>();
+    }
+    void say(const std::string& text) {
+        const std::lock_guard lock(mutex_);
+        delta_({.text = text});
+    }
     void refuse() { refuses_ = true; }
     std::vector<std::string> asked() {
         const std::lock_guard lock(mutex_);
@@ -64,6 +74,7 @@ private:
 
     std::mutex mutex_;
     std::vector<std::string> asked_;
+    std::function<void(const service::Delta&)> delta_;
     std::atomic<bool> refuses_{false};
 };
 
@@ -163,6 +174,28 @@ TEST_F(SessionTest, ClosesAnOverlayBeforeTheDraftIsTouched) {
     press(KeyName::Escape);
     EXPECT_FALSE(text().contains("Transcript")) << text();
     EXPECT_EQ(session->draft(), "half");
+}
+
+TEST_F(SessionTest, SendsAtMostTwoHundredBytesForAStreamedWord) {
+    constexpr std::size_t kWords = 400;
+    Presenter presenter(true, 80, 24);
+    const auto draw = [&] {
+        session->on_news();
+        const auto drawing = session->draw();
+        return presenter.draw(drawing.finished, drawing.frame);
+    };
+    draw();
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < kWords; ++i) {
+        service.say(i % 40 == 39 ? "end.\n\n" : "word ");
+        const std::string sent = draw();
+        bytes += sent.size();
+        EXPECT_EQ(sent.find("\x1b[2J"), std::string::npos);
+        EXPECT_EQ(sent.find("\x1b[J"), std::string::npos);
+    }
+    RecordProperty("bytes_per_word", static_cast<int>(bytes / kWords));
+    EXPECT_LE(bytes / kWords, 200U) << bytes;
+    EXPECT_GT(bytes, 0U);
 }
 
 TEST_F(SessionTest, IsAtRestWithoutAClock) {
