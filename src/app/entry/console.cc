@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:src/app/entry/console.cc
 #include "app/entry/console.h"
-========
-#include "app/console/console.h"
->>>>>>>> console:src/app/console/console.cc
 
 #include <cstdlib>
 
