@@ -234,7 +234,7 @@ int free_port() {
     sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size);
+    (void)::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size);
     ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
     return ntohs(address.sin_port);
 }
