@@ -65,6 +65,42 @@ TEST(ConsoleOverlays, ShowTasksWithTheirOutputAndStopThem) {
     EXPECT_TRUE(tmux.hides("running")) << tmux.screen();
 }
 
+TEST(ConsoleOverlays, ShowWhatWaitsForApprovalAndAnswerIt) {
+    DaemonWorld world;
+    world.daemon({"start"});
+    const auto ask = [&](std::string_view goal, std::string_view cmd) {
+        const auto file = world.folder() / "plan.json";
+        const json::object step{{"id", "one"}, {"tool", "ExecCommand"}, {"args", {{"cmd", cmd}}}};
+        world.write(file, base::json_text(json::object{{"version", "1.0"},
+                                                       {"goal", goal},
+                                                       {"riskLevel", "commands"},
+                                                       {"steps", json::array{step}}}));
+        const auto asked = world.run({"plan", "run", file.string(), "--vault", "."});
+        EXPECT_EQ(asked.exit_code, 5) << asked.err;
+        return base::string_at(world.json_of({"plan", "status", "last"}), "runId");
+    };
+    const auto wanted = ask("Write it down", "echo noted > note.txt");
+    Tmux tmux(world, 100, 30);
+    tmux.open_console();
+    tmux.type("/approvals");
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("Write it down")) << tmux.screen();
+    EXPECT_TRUE(tmux.shows("$ echo noted > note.txt")) << tmux.screen();
+    tmux.type("y");
+    EXPECT_TRUE(tmux.shows("Allowed")) << tmux.screen();
+    EXPECT_TRUE(tmux.hides("Write it down")) << tmux.screen();
+    EXPECT_EQ(world.run({"plan", "resume", wanted}).exit_code, 0);
+    EXPECT_EQ(world.read(world.repo() / "note.txt"), "noted\n");
+
+    // What is asked meanwhile appears by itself.
+    const auto unwanted = ask("Remove it", "rm note.txt");
+    EXPECT_TRUE(tmux.shows("$ rm note.txt")) << tmux.screen();
+    tmux.type("n");
+    EXPECT_TRUE(tmux.shows("Rejected")) << tmux.screen();
+    EXPECT_NE(world.run({"plan", "resume", unwanted}).exit_code, 0);
+    EXPECT_EQ(world.read(world.repo() / "note.txt"), "noted\n");
+}
+
 // contract: TUI-18
 TEST(ConsoleOverlays, ShowTheDebugPrompt) {
     DaemonWorld world;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kRunsSearched = 1000;
 constexpr std::size_t kShownMax = 50;
 constexpr std::chrono::hours kApprovedFor{24};
+constexpr std::chrono::seconds kLookEvery{2};
 
 struct Asked {
     domain::PlanRun run;
@@ -48,6 +49,9 @@ public:
              });
     }
     void on_change() override { load(); }
+    // Other agents, and plans without an agent, ask without an event of the agent that is shown.
+    std::chrono::milliseconds interval() const override { return kLookEvery; }
+    void on_tick() override { load(); }
 
 protected:
     std::vector<show::Line> detail(const std::string& id, std::size_t columns) override {

@@ -6,6 +6,10 @@ namespace tui {
 
 void ListOverlay::set_rows(std::vector<Row> rows) {
     is_loaded_ = true;
+    if (rows.empty()) {
+        picker_.set_detail({});
+        shown_.clear();
+    }
     picker_.set_rows(std::move(rows));
     is_detail_old_ = true;
 }

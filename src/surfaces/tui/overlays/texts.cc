@@ -114,9 +114,12 @@ Lines help_lines(std::size_t columns) {
             return;
         }
         auto parts = text_lines(right, columns - kLeft);
+        const bool is_long = show::columns_of(left) >= kLeft;
+        if (is_long) lines.push_back(faced(std::string(left), show::Face::Accent));
         for (std::size_t i = 0; i < parts.size(); ++i) {
+            const bool has_left = i == 0 && !is_long;
             show::Line line =
-                faced(show::padded(std::string(i == 0 ? left : ""), kLeft), show::Face::Accent);
+                faced(show::padded(std::string(has_left ? left : ""), kLeft), show::Face::Accent);
             append(line, parts[i]);
             lines.push_back(std::move(line));
         }

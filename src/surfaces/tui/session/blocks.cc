@@ -9,6 +9,7 @@
 namespace tui {
 namespace {
 
+constexpr std::size_t kNoteLines = 3;
 constexpr std::size_t kTextMin = 10;  // A narrower terminal wraps by itself.
 
 struct Mark {
@@ -61,16 +62,25 @@ std::vector<show::Line> wrapped_lines(const std::string& text, std::size_t colum
     return lines;
 }
 
+// A note is short, or is cut.
+std::vector<show::Line> note_lines(const std::string& text, std::size_t columns) {
+    const std::string cut = show::fitted(base::collapse_whitespace(text), kNoteLines * columns);
+    auto lines = wrapped_lines(cut, columns, show::Face::Dim);
+    if (lines.size() > kNoteLines) lines.resize(kNoteLines);
+    return lines;
+}
+
 std::vector<show::Line> block_lines(const Block& block, std::size_t columns) {
     if (is_markdown(block.kind)) return show::markdown(block.text, columns);
     if (block.kind == BlockKind::Operator)
         return wrapped_lines(block.text, columns, show::Face::Bold);
+    if (block.outcome.empty()) return note_lines(block.text, columns);
     // One line: the end says how it went, so the text is what is cut.
-    const std::size_t taken = block.outcome.empty() ? 0 : show::columns_of(block.outcome) + 1;
+    const std::size_t taken = show::columns_of(block.outcome) + 1;
     const std::size_t room = columns > taken ? columns - taken : 1;
     show::Line line =
         faced(show::fitted(base::collapse_whitespace(block.text), room), show::Face::Dim);
-    if (!block.outcome.empty()) append(line, dim(" " + block.outcome));
+    append(line, dim(" " + block.outcome));
     return {line};
 }
 
