@@ -1,5 +1,6 @@
 #include "record/search/records.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -208,6 +209,16 @@ private:
     std::int64_t added_{0};
 };
 
+// An answer is a round of the transcript and a brief: one of them is enough.
+bool is_repeated(const std::vector<domain::RecordHit>& before, const domain::RecordHit& hit) {
+    constexpr std::size_t kAlike = 80;
+    const std::string_view beginning = std::string_view(hit.snippet).substr(0, kAlike);
+    return std::ranges::any_of(before, [&](const domain::RecordHit& other) {
+        return other.agent_id == hit.agent_id && other.kind != hit.kind &&
+               std::string_view(other.snippet).substr(0, kAlike) == beginning;
+    });
+}
+
 Status check_agent(store::Store& store, const std::optional<std::string>& agent) {
     if (!agent) return {};
     return store.read([&](store::Tx& tx) -> Status {
@@ -229,13 +240,17 @@ base::Result<domain::RecordHits> Records::search(const domain::RecordQuery& quer
     TRY(fts::with_index(file, [&](fts::Index& index) -> Status {
         found.results.clear();
         found.is_partial = !TRY(Refresh(parts_, index).run());
-        const auto hits = TRY(
-            index.search({.text = query.query,
-                          .scope = query.agent,
-                          .since = query.since,
-                          .limit = std::clamp<std::int64_t>(query.limit, 1, domain::kRecordHitsMax),
-                          .now = parts_.clock.now()}));
-        for (const auto& hit : hits) found.results.push_back(hit_of(hit));
+        const auto limit = std::clamp<std::int64_t>(query.limit, 1, domain::kRecordHitsMax);
+        const auto hits = TRY(index.search({.text = query.query,
+                                            .scope = query.agent,
+                                            .since = query.since,
+                                            .limit = std::min(2 * limit, fts::kHitsMax),
+                                            .now = parts_.clock.now()}));
+        for (const auto& hit : hits) {
+            if (std::ssize(found.results) == limit) break;
+            auto shown = hit_of(hit);
+            if (!is_repeated(found.results, shown)) found.results.push_back(std::move(shown));
+        }
         return {};
     }));
     return found;

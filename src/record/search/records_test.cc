@@ -90,6 +90,19 @@ TEST_F(RecordsTest, FindsTranscriptsBriefsAndEventsOfAllAgents) {
     EXPECT_LT(hit.score, 0);
 }
 
+TEST_F(RecordsTest, ShowsAnAnswerOnce) {
+    say("ada", "t1", "the falcon landed");
+    say("ada", "t2", "the falcon landed");
+    commit([&](store::Tx& tx) -> base::Status {
+        TRY(tx.append_brief(
+            {.id = {"b1"}, .agent_id = {"ada"}, .created_at = kNow, .text = "the falcon landed"}));
+        for (const char* kind : {"turn_terminal", "agent_state_changed", "working_memory_updated"})
+            TRY(note(tx, "ada", kind, {{"text", "the falcon landed"}}));
+        return note(tx, "bob", "runtime_error", {{"error", "the falcon landed"}});
+    });
+    EXPECT_THAT(find("falcon"), UnorderedElementsAre("ada/brief/b1", "bob/event/1"));
+}
+
 TEST_F(RecordsTest, IdsAndMarksAreNoText) {
     const json::value data{{"run_id", "r1"},
                            {"kind", "k"},

@@ -4,7 +4,10 @@
 #include <array>
 
 #include "base/text.h"
+#include "domain/events/memory.h"
 #include "domain/events/messages.h"
+#include "domain/events/scheduler.h"
+#include "domain/events/turn.h"
 
 namespace search {
 namespace {
@@ -80,7 +83,13 @@ fts::Document document_of(const domain::Brief& brief, std::int64_t seq) {
 }
 
 std::optional<fts::Document> document_of(const domain::AgentId& agent, const domain::Event& event) {
-    if (event.kind == domain::events::BriefCreated::kKind) return std::nullopt;
+    namespace events = domain::events;
+    // They repeat what the transcript, the briefs and other events have.
+    constexpr auto kRepeating = std::to_array<std::string_view>(
+        {events::BriefCreated::kKind, events::AssistantRoundRecorded::kKind,
+         events::TurnTerminal::kKind, events::AgentStateChanged::kKind,
+         events::SessionStateChanged::kKind, events::WorkingMemoryUpdated::kKind});
+    if (std::ranges::find(kRepeating, event.kind) != kRepeating.end()) return std::nullopt;
     auto text = texts_in(event.data);
     return fts::Document{.source_ref = ref_of(agent, kEventKind, std::to_string(event.event_seq)),
                          .kind = std::string(kEventKind),
