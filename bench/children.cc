@@ -81,13 +81,16 @@ public:
     service::RemoteService service() const {
         return service::RemoteService({.address = {.socket = home_ / "run" / "holon.sock"}});
     }
+    // Its own memory; the pages of the program are the same for any number of agents.
     double resident_bytes() const {
-        long pid = 0, total = 0, resident = 0;
+        long pid = 0;
         std::ifstream(home_ / "run" / "holon.pid") >> pid;
-        std::ifstream status("/proc/" + std::to_string(pid) + "/statm");
-        status >> total >> resident;
-        CHECK(resident > 0, "the daemon runs");
-        return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+        std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+        double kilobytes = 0;
+        for (std::string word; status >> word;)
+            if (word == "RssAnon:") status >> kilobytes;
+        CHECK(kilobytes > 0, "the daemon runs");
+        return kilobytes * 1024;
     }
 
     std::atomic<Steady::time_point> spawned_at{};

@@ -99,25 +99,27 @@ void ChildTasks::resume(const domain::Task& task) {
         bool has_tasks{false};
         bool is_resting{false};
     };
+    // Ids only: a start may resume thousands of children at once.
     committer_.load<Found>(
         lifetime_,
-        [task](store::Tx& tx) -> base::Result<Found> {
+        [parent = task.agent_id, child = child_of(task)](store::Tx& tx) -> base::Result<Found> {
             Found found;
-            const auto parent = TRY(tx.agent(task.agent_id));
-            found.is_parent_stopped = !parent || parent->stopped;
-            if (!TRY(tx.agent(child_of(task)))) return found;
-            const auto child = TRY(identity::load_facts(tx, child_of(task)));
-            found.has_tasks = !child.active_tasks.empty();
-            found.is_resting = children::is_resting(child);
+            const auto above = TRY(tx.agent(parent));
+            found.is_parent_stopped = !above || above->stopped;
+            if (!TRY(tx.agent(child))) return found;
+            const auto facts = TRY(identity::load_facts(tx, child));
+            found.has_tasks = !facts.active_tasks.empty();
+            found.is_resting = children::is_resting(facts);
             return found;
         },
-        [this, task](const base::Result<Found>& found) {
+        [this, parent = task.agent_id, id = task.id,
+         child = child_of(task)](const base::Result<Found>& found) {
             // What cannot be read is reported when the child is worked on.
             if (found && found->is_parent_stopped)
-                return parts_.tasks.stop(task.agent_id, task.id,
+                return parts_.tasks.stop(parent, id,
                                          [](const base::Result<tasks::StopReceipt>&) {});
-            if (found && found->has_tasks) parts_.tasks.recover({child_of(task)});
-            if (!found || !found->is_resting) parts_.wake(child_of(task));
+            if (found && found->has_tasks) parts_.tasks.recover({child});
+            if (!found || !found->is_resting) parts_.wake(child);
         });
 }
 
