@@ -32,6 +32,11 @@ constexpr const char* kCommonPragmas =
     "PRAGMA cell_size_check = ON;"
     "PRAGMA cache_size = -16384;";
 
+// There may be several of these, and what one does not hold, the kernel does.
+constexpr const char* kReaderPragmas =
+    "PRAGMA query_only = ON;"
+    "PRAGMA cache_size = -2048;";
+
 constexpr std::chrono::milliseconds kOpenRetryPause{5};
 
 class StatementRow final : public sql::Row {
@@ -171,7 +176,7 @@ Status Connection::set_up(const ConnectionOptions& options) {
     sqlite3_busy_timeout(db_.get(), static_cast<int>(options.busy_timeout.count()));
     TRY(run_script(kCommonPragmas));
     if (options.access == sql::Access::Write) return set_up_writer(options.busy_timeout);
-    return run_script("PRAGMA query_only = ON;");
+    return run_script(kReaderPragmas);
 }
 
 // Two processes that make one file at the same time meet in the switch to the log, where SQLite
