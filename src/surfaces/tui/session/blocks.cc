@@ -9,7 +9,7 @@
 namespace tui {
 namespace {
 
-constexpr std::size_t kNoteLines = 3;
+constexpr std::size_t kNoteLines = 6;
 constexpr std::size_t kTextMin = 10;  // A narrower terminal wraps by itself.
 
 struct Mark {
@@ -64,9 +64,11 @@ std::vector<show::Line> wrapped_lines(const std::string& text, std::size_t colum
 
 // A note is short, or is cut.
 std::vector<show::Line> note_lines(const std::string& text, std::size_t columns) {
-    const std::string cut = show::fitted(base::collapse_whitespace(text), kNoteLines * columns);
-    auto lines = wrapped_lines(cut, columns, show::Face::Dim);
-    if (lines.size() > kNoteLines) lines.resize(kNoteLines);
+    auto lines = wrapped_lines(base::collapse_whitespace(text), columns, show::Face::Dim);
+    if (lines.size() > kNoteLines) {
+        lines.resize(kNoteLines);
+        lines.back() = dim("…");
+    }
     return lines;
 }
 
