@@ -341,7 +341,8 @@ Status Connection::set_durability(store::Durability durability) {
 Status Connection::sync() {
     if (durability_ == store::Durability::Disk) return {};
     sqlite3_file* log = nullptr;
-    if (sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK ||
+    if (sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_JOURNAL_POINTER,
+                             static_cast<void*>(&log)) != SQLITE_OK ||
         !log || !log->pMethods)
         return {};  // A database in memory has no log.
     const int code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
