@@ -13,6 +13,19 @@ TEST(WireText, ControlCharactersAreVisibleAndLinesStay) {
               "a\\x00b\\x1b[31mc\\x7f\xEF\xBF\xBD");
 }
 
+TEST(WireText, EveryCharacterIsSeenWhereverItStands) {
+    for (const std::size_t size : {1, 63, 64, 65, 128, 200})
+        for (std::size_t at = 0; at < size; ++at) {
+            std::string text(size, 'x');
+            text[at] = '\x1b';
+            std::string visible = text;
+            visible.replace(at, 1, "\\x1b");
+            ASSERT_EQ(wire_text(text), visible) << at << " of " << size;
+            text[at] = '\n';
+            ASSERT_EQ(wire_text(text), text) << at << " of " << size;
+        }
+}
+
 TEST(WireName, IsOneThatEveryServerTakes) {
     EXPECT_EQ(wire_name("ExecCommand"), "ExecCommand");
     EXPECT_EQ(wire_name("mcp__files-2__read"), "mcp__files-2__read");
