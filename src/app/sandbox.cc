@@ -87,7 +87,7 @@ base::Result<std::vector<std::string>> choose_sandbox(config::Config& config,
     const bool is_new = !std::filesystem::exists(config.database(), failed);
     const bool is_open = !file.sandbox || !file.sandbox->backend;
     if (is_new && is_open && new_home != "none") {
-        const auto lacks = sandbox::missing(sandbox::probe());
+        const auto lacks = sandbox::missing(sandbox::this_machine());
         confines = lacks.empty();
         if (!lacks.empty() && !wanted)
             notes.push_back(fmt::format(

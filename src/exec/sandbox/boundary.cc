@@ -1,7 +1,6 @@
 #include "exec/sandbox/boundary.h"
 
 #include <algorithm>
-#include <mutex>
 #include <ranges>
 
 #include "base/os/files.h"
@@ -69,32 +68,23 @@ void add_worktree(Policy& policy, const Work& work) {
     policy.git_folders.push_back(own.string());
 }
 
-struct Boundary::Probed {
-    std::once_flag once;
-    Machine machine;
-};
-
 Boundary::Boundary(Settings settings, std::vector<fs::path> homes, fs::path holon_home,
                    std::vector<std::string> readable)
     : settings_(std::move(settings)),
       homes_(std::move(homes)),
       holon_home_(std::move(holon_home)),
-      readable_(std::move(readable)),
-      probed_(std::make_shared<Probed>()) {
+      readable_(std::move(readable)) {
     std::erase(homes_, fs::path());
 }
 
 Boundary::Boundary(Settings settings, std::vector<fs::path> homes, fs::path holon_home,
                    Machine machine)
     : Boundary(std::move(settings), std::move(homes), std::move(holon_home)) {
-    std::call_once(probed_->once, [&] { probed_->machine = std::move(machine); });
+    known_ = std::make_shared<const Machine>(std::move(machine));
 }
 
 const Machine& Boundary::machine() const {
-    static const Machine kNothing;
-    if (!probed_) return kNothing;
-    std::call_once(probed_->once, [this] { probed_->machine = probe(); });
-    return probed_->machine;
+    return known_ ? *known_ : this_machine();
 }
 
 Network Boundary::network_of(const Work& work) const {

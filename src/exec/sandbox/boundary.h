@@ -71,9 +71,9 @@ struct Facts {
 // `work` is not a worktree. Blocks on the file system; any thread.
 void add_worktree(Policy& policy, const Work& work);
 
-// Applies one set of sandbox settings to commands. A value: copies are cheap and share what the
-// probe of the machine found. Nothing but the private probe is mutable, so any thread may call any
-// member; the calls block on the file system and, once, on a process.
+// Applies one set of sandbox settings to commands. A value: copies are cheap, and nothing in it
+// is mutable, so any thread may call any member; the calls block on the file system and, once in a
+// process, on the probe of the machine.
 class Boundary {
 public:
     // Confines nothing: every command is started unchanged.
@@ -112,12 +112,11 @@ public:
     const Settings& settings() const { return settings_; }
     // Describes what is enforced. Confined, the first call probes the machine.
     Facts facts() const;
-    // What this machine can enforce. The first call on this object or a copy runs bwrap; concurrent
-    // calls wait for it. The reference lives as long as this object or one of its copies.
+    // What this machine can enforce. The first call in this process runs bwrap; concurrent calls
+    // wait for it. The reference lives as long as this object or one of its copies.
     const Machine& machine() const;
 
 private:
-    struct Probed;
     // The policy of one command: the settings, its folders and the usual secrets.
     base::Result<Policy> policy_for(const Work& work) const;
 
@@ -125,7 +124,7 @@ private:
     std::vector<std::filesystem::path> homes_{};
     std::filesystem::path holon_home_{};
     std::vector<std::string> readable_{};
-    std::shared_ptr<Probed> probed_{};  // Shared by copies.
+    std::shared_ptr<const Machine> known_{};  // Null: this machine.
 };
 
 }  // namespace sandbox

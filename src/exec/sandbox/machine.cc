@@ -42,30 +42,31 @@ struct Ran {
 
 // `command` consists of fixed text; it contains no user input.
 Ran run(const std::string& command) {
-    FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "re");
+    FILE* pipe = ::popen(("{ " + command + "; } 2>&1 </dev/null").c_str(), "re");
     if (!pipe) return {-1, "it could not be started"};
     std::string said(1024, '\0');
     said.resize(std::fread(said.data(), 1, said.size(), pipe));
     const int status = ::pclose(pipe);
     while (!said.empty() && said.back() == '\n') said.pop_back();
-    return {status, base::printable(base::to_utf8(said))};
+    return {status, base::to_utf8(said)};
 }
 
-// Runs bwrap once: only that shows what containers and kernel settings allow.
-std::string try_bwrap(const std::filesystem::path& bwrap) {
+// Runs bwrap twice, in one shell: for its version ("bubblewrap 0.8.0"), and once for real, which
+// alone shows what containers and kernel settings allow.
+void try_bwrap(Machine& machine) {
+    const std::string bwrap = machine.bwrap.string();
     const auto [status, said] =
-        run(bwrap.string() +
+        run(bwrap + " --version && " + bwrap +
             " --unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-net "
             "--die-with-parent --as-pid-1 --ro-bind-fd 3 / --dev /dev --proc /proc --tmpfs /tmp "
             "/bin/true 3</");
-    if (status == 0) return {};
-    return said.empty() ? "it ended with status " + std::to_string(status) : said;
-}
-
-// "bubblewrap 0.8.0" -> "0.8.0".
-std::string version_of(const std::filesystem::path& bwrap) {
-    const auto [status, said] = run(bwrap.string() + " --version");
-    return status == 0 ? said.substr(said.rfind(' ') + 1) : std::string();
+    const auto line = std::min(said.find('\n'), said.size());
+    const auto first = std::string_view(said).substr(0, line);
+    machine.version = base::printable(first.substr(first.rfind(' ') + 1));
+    machine.namespaces = status == 0;
+    if (machine.namespaces) return;
+    machine.failure = line == said.size() ? "it ended with status " + std::to_string(status)
+                                          : base::printable(said.substr(line + 1));
 }
 
 }  // namespace
@@ -80,9 +81,12 @@ Machine probe() {
                         "/sys/fs/cgroup")};
     machine.seccomp = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
     if (machine.bwrap.empty()) return machine;
-    machine.version = version_of(machine.bwrap);
-    machine.failure = try_bwrap(machine.bwrap);
-    machine.namespaces = machine.failure.empty();
+    try_bwrap(machine);
+    return machine;
+}
+
+const Machine& this_machine() {
+    static const Machine machine = probe();
     return machine;
 }
 

@@ -34,6 +34,9 @@ BOOST_DESCRIBE_STRUCT(Machine, (),
 // part is an empty or false member. Any thread.
 Machine probe();
 
+// The same, probed by the first call of this process; concurrent calls wait for it. Any thread.
+const Machine& this_machine();
+
 // The reasons why commands cannot be confined, each with its remedy. Empty: they can be. Pure.
 std::vector<std::string> missing(const Machine& machine);
 
