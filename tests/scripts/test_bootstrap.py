@@ -34,6 +34,7 @@ class Bootstrap(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
         self.log = self.root / "log"
+        self.release = "12"
         self.bin = self.root / "bin"
         self.bin.mkdir()
         (self.bin / "env").symlink_to(shutil.which("env"))
@@ -51,7 +52,9 @@ class Bootstrap(unittest.TestCase):
             self.put("sudo", SUDO)
 
     def run_script(self, **environment):
-        defaults = {"MISSING": "", "REMOVED": "", "BROKEN": ""}
+        release = self.root / "os-release"
+        release.write_text(f'NAME="Debian GNU/Linux"\nVERSION_ID="{self.release}"\n', encoding="utf-8")
+        defaults = {"MISSING": "", "REMOVED": "", "BROKEN": "", "HOLON_OS_RELEASE": str(release)}
         run = subprocess.run(
             [BASH, SCRIPT], capture_output=True, text=True, check=False,
             env=defaults | environment | {"PATH": str(self.bin), "LOG": str(self.log)},
@@ -97,6 +100,12 @@ class Bootstrap(unittest.TestCase):
         status, said, _ = self.run_script(MISSING="lld-19", BROKEN="yes")
         self.assertEqual(status, 1)
         self.assertIn("still missing after the installation: lld-19", said)
+
+    def test_debian_13_gets_its_own_boost(self):
+        self.debian()
+        self.release = "13"
+        _, _, calls = self.run_script(MISSING="libboost1.83-dev libboost-json1.83-dev")
+        self.assertIn(f"{INSTALL} libboost1.83-dev libboost-json1.83-dev", calls)
 
     def test_elsewhere_it_lists_the_packages_and_fails_without_the_tools(self):
         self.put("cmake")
