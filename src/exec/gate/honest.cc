@@ -57,7 +57,8 @@ bool is_requirement(std::string_view hit, std::string_view after) {
 bool is_wrapped(std::string_view text, std::size_t begin) {
     constexpr std::size_t kFullLine = 50;
     auto first = begin;
-    while (first < text.size() && (text[first] == '\n' || text[first] == ' ' || text[first] == '\t'))
+    while (first < text.size() &&
+           (text[first] == '\n' || text[first] == ' ' || text[first] == '\t'))
         ++first;
     const auto line_end = text.substr(0, first).rfind('\n');
     if (line_end == text.npos || line_end < begin || first >= text.size()) return false;
@@ -120,7 +121,8 @@ bool is_ordinary(std::string_view text, const scan::Finding& finding) {
         R"re(^\s{1,3}(?:in|of|from)\s{1,3}(?:the\s{1,3})?(?:[`"'\[]{0,2}(?:INSTALL|README|SECURITY|CONTRIBUTING|HACKING|BUILDING)\b|(?:next |previous |above )?(?:section|manual|documentation)\b))re");
     if (rule == "follow-steps") return re2::RE2::PartialMatch(piece(after), kDocument);
     // "skip if SELinux is off": of a test.
-    static const re2::RE2 kCondition(R"re((?i)\b(?:skip|disable|remove)\s{1,3}(?:if|when|unless|per)\b)re");
+    static const re2::RE2 kCondition(
+        R"re((?i)\b(?:skip|disable|remove)\s{1,3}(?:if|when|unless|per)\b)re");
     if (rule == "disable-control") return re2::RE2::PartialMatch(piece(hit), kCondition);
     // "Act as if the file were missing": of an option.
     static const re2::RE2 kAsIf(R"re((?i)act\s{1,3}as\s{1,3}(?:if|though)$)re");
