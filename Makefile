@@ -46,8 +46,9 @@ fuzz: bootstrap build/fuzz/build.ninja ## Run each fuzz program for SECONDS=60
 	scripts/fuzz $(SECONDS)
 
 sim: bootstrap build/release/build.ninja ## Run SEEDS=1000 seeds of the simulation
-	cmake --build --preset release -j $(JOBS) --target sim_tests
-	HOLON_SIM_SEEDS=$(SEEDS) build/release/tests/sim/sim_tests
+	cmake --build --preset release -j $(JOBS) --target sim_tests sim_children_tests
+	for one in sim sim_children; do \
+	    HOLON_SIM_SEEDS=$(SEEDS) build/release/tests/sim/$${one}_tests || exit 1; done
 
 seeds: bootstrap build/release/build.ninja ## Run SEEDS=1000 seeds in batches that can be continued
 	cmake --build --preset release -j $(JOBS) --target sim_tests

@@ -405,9 +405,15 @@ private:
 
     void register_tools() {
         registry_.add(builtin::sleep());
-        registry_.add(builtin::agent_get([&service = service_](const domain::AgentId& agent) {
-            return service->status(agent.value);
-        }));
+        registry_.add(builtin::agent_get(
+            loop_,
+            [&service = service_, alive = lifetime_.watch()](
+                const domain::AgentId& agent) -> base::Result<json::object> {
+                const auto stay = alive.stay();
+                if (!stay)
+                    return base::fail(base::ErrorCode::Unavailable, "the runtime is stopping");
+                return service->status(agent.value);
+            }));
         registry_.add(
             work_tools::notify_operator({.store = *store_, .loop = loop_, .clock = clock_}));
         registry_.add(builtin::enqueue());

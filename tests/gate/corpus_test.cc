@@ -82,6 +82,17 @@ TEST(Corpus, GeneratedSecretsAreFoundInEverySyntax) {
     }
 }
 
+// Written by the families that the gate must know, by somebody who had read no rule.
+// contract: GATE-10
+TEST(Corpus, SecretsWrittenByFamilyAreFound) {
+    const auto found = count("fresh_secrets.txt", true, is_secret);
+    const auto wrong = count("fresh_no_secrets.txt", false, any_reason);
+    const double precision = static_cast<double>(found.hits) / (found.hits + wrong.hits);
+    fmt::print("fresh: recall {:.3f}, precision {:.3f}\n", found.share(), precision);
+    EXPECT_GE(found.share(), 0.95);
+    EXPECT_GE(precision, 0.95);
+}
+
 // contract: GATE-12
 TEST(Corpus, InstructionsAndClaimsAboutPolicyAreFoundAndHonestReportsPass) {
     const auto found = count("injection.txt", true, any_reason);

@@ -97,7 +97,7 @@ protected:
         registry_.add(builtin::exec_command(shell_, tasks_.host));
         registry_.add(builtin::exec_command_batch(shell_));
         memory_tools::add_all(registry_, {.store = *store_, .loop = loop_, .clock = loop_});
-        registry_.add(builtin::agent_get([](const domain::AgentId& agent) {
+        registry_.add(builtin::agent_get(loop_, [](const domain::AgentId& agent) {
             return base::Result<json::object>(json::object{{"agent_id", agent.value}});
         }));
         FlowTest::SetUp();

@@ -66,7 +66,7 @@ Life::Life(Disk& disk, World& world, FaultPlan plan, std::uint64_t seed, int lif
 const tools::Registry& Life::with_tools() {
     registry_.add(builtin::sleep());
     registry_.add(
-        builtin::agent_get([](const domain::AgentId& agent) -> base::Result<json::object> {
+        builtin::agent_get(loop_, [](const domain::AgentId& agent) -> base::Result<json::object> {
             return json::object{{"identity", {{"agent_id", agent.value}}}};
         }));
     registry_.add(builtin::enqueue());

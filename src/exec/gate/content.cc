@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "exec/gate/honest.h"
 #include "exec/gate/joints.h"
 #include "exec/gate/payloads.h"
 
@@ -96,28 +97,6 @@ bool ends_as_label(std::string_view line) {
     if (re2::RE2::PartialMatch(piece, kQuoted)) return true;
     re2::StringPiece second;
     return re2::RE2::PartialMatch(piece, kBare, &second) && !re2::RE2::FullMatch(second, kVerb);
-}
-
-// How software is built and installed by its name: what manuals tell their readers.
-bool is_manual(std::string_view rule, std::string_view text, std::size_t end) {
-    if (rule != "run-the-following" && rule != "please-run") return false;
-    constexpr std::size_t kCommandBytes = 240;
-    const auto after = text.substr(end, kCommandBytes);
-    static const re2::RE2 kTool(
-        R"re((?i)(?:^|[\s`$>])(?:pip3?|pipx|conda|npm|yarn|pnpm|brew|apt|apt-get|dnf|cargo|make|cmake|ctest|pytest|tox|pre-commit|bundle|gem|mvn|gradle|docker\s+(?:build|run|compose)|go\s+(?:build|test)|python3?\s+-m)\b)re");
-    static const re2::RE2 kDanger(
-        R"re((?i)https?://|\||&&|;|\$\(|\bcurl\b|\bwget\b|\bbase64\b|\brm\s+-|\bsudo\b|\beval\b)re");
-    const re2::StringPiece piece(after.data(), after.size());
-    return re2::RE2::PartialMatch(piece, kTool) && !re2::RE2::PartialMatch(piece, kDanger);
-}
-
-// A subject line in a history: "1a2b3c4 Update the sandbox policy". It says what was done.
-bool is_of_history(std::string_view family, std::string_view text, std::size_t begin) {
-    if (family != "policy") return false;
-    const auto line_begin = text.substr(0, begin).rfind('\n') + 1;
-    static const re2::RE2 kCommit(R"re(^[\s|*/\\]{0,12}(?:commit )?[0-9a-f]{6,40}:?\s)re");
-    const auto line = text.substr(line_begin, begin + 1 - line_begin);
-    return re2::RE2::PartialMatch({line.data(), line.size()}, kCommit);
 }
 
 bool is_letter(char c) {
@@ -233,7 +212,7 @@ private:
 class Judge {
 public:
     Judge(const scan::Scanner& scanner, std::string_view text, const Reading& reading)
-        : scanner_(scanner), text_(text), reading_(reading) {}
+        : scanner_(scanner), text_(text), reading_(reading), history_(text) {}
 
     std::vector<Hit> hits() {
         for (const auto& finding : scanner_.scan(text_)) {
@@ -248,15 +227,14 @@ public:
     }
 
 private:
-    bool counts(const scan::Finding& finding) const {
+    bool counts(const scan::Finding& finding) {
         if (finding.family == "secret") return true;
         if (reading_.scope == Scope::Secrets || hits_.size() >= kHitsMax ||
             is_in_command(finding.begin))
             return false;
         const bool may_be_reported = finding.family == "instruction" || finding.family == "policy";
         return !may_be_reported || !(is_reported(text_, finding.begin, finding.end) ||
-                                     is_manual(finding.rule, text_, finding.end) ||
-                                     is_of_history(finding.family, text_, finding.begin));
+                                     is_ordinary(text_, finding) || history_.reports(finding));
     }
 
     bool is_in_command(std::uint64_t at) const {
@@ -303,6 +281,7 @@ private:
     const scan::Scanner& scanner_;
     std::string_view text_;
     const Reading& reading_;
+    History history_;
     std::vector<Hit> hits_;
     Spans by_rule_, by_family_;
 };

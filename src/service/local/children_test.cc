@@ -29,7 +29,7 @@ protected:
     void SetUp() override {
         WorkTest::SetUp();
         registry_.add(builtin::agent_get(
-            [this](const domain::AgentId& agent) { return service_->status(agent.value); }));
+            loop_, [this](const domain::AgentId& agent) { return service_->status(agent.value); }));
         registry_.add(
             work_tools::notify_operator({.store = *store_, .loop = loop_, .clock = loop_}));
         registry_.add(builtin::task_status(tasks_.host));

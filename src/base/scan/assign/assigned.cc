@@ -64,6 +64,7 @@ enum class Link {
     Operator,  // name = value, name: value
     Element,   // <name>value
     Comma,     // name,value
+    Listed,    // name, value: maybe two names of a list
     Call,      // name("value")
     Flag,      // --name value
     Adjacent,  // name "value"
@@ -88,6 +89,22 @@ bool take_value_label(Cursor& cursor) {
     return false;
 }
 
+// `><value>` behind a name in an attribute: <setting name="token" kind="x"><value>…
+bool take_value_element(Cursor& cursor) {
+    constexpr std::size_t kAttributesMax = 120;
+    const auto rest = cursor.rest().substr(0, kAttributesMax);
+    const auto end = rest.find('>');
+    if (end == rest.npos || (end > 0 && rest[0] != ' ' && rest[0] != '/')) return false;
+    if (rest.substr(0, end).find_first_of("<\n") != rest.npos) return false;
+    const std::size_t from = cursor.at();
+    cursor.skip(end + 1);
+    cursor.skip_while(is_white, kBlanksMax);
+    for (const std::string_view element : {"<value>", "<Value>", "<string>", "<param-value>"})
+        if (cursor.take(element)) return true;
+    cursor.go(from);
+    return false;
+}
+
 // The type that stands between a name and its value: `token string = `, `token: String = `.
 void skip_type(Cursor& cursor) {
     const std::size_t from = cursor.at();
@@ -107,6 +124,7 @@ Link take_link(Cursor& cursor, bool is_flagged, bool has_closers) {
     using enum Link;
     if ((has_closers || cursor.peek() == '\n' || cursor.peek() == '\r') && take_value_label(cursor))
         return Operator;
+    if (has_closers && take_value_element(cursor)) return Element;
     if (cursor.peek() == '>' && !is_flagged) {
         cursor.skip();
         return cursor.peek() == '=' ? None : Element;
@@ -114,7 +132,7 @@ Link take_link(Cursor& cursor, bool is_flagged, bool has_closers) {
     const std::size_t blanks = cursor.skip_while(is_tab_or_blank, kBlanksMax);
     if (blanks > 0) skip_type(cursor);
     for (const std::string_view sign : {":::=", "::=", ":=", "===", "!==", "==", "!=", "=>", "->",
-                                        "?\?=", "||=", "?=", "+=", ".=", "=", ":"})
+                                        "?\?=", "||=", "?=", "+=", ".=", "=", "<<<", ":"})
         if (cursor.take(sign)) {
             if (sign == ":" && !cursor.starts_with("//")) {
                 const std::size_t before = cursor.at();
@@ -124,7 +142,7 @@ Link take_link(Cursor& cursor, bool is_flagged, bool has_closers) {
             }
             return cursor.starts_with("//") ? None : Operator;
         }
-    if (cursor.take(",")) return Comma;
+    if (cursor.take(",")) return is_tab_or_blank(cursor.peek()) ? Listed : Comma;
     if (cursor.take("|")) return Operator;
     if (cursor.take("(")) return Call;
     if (is_quote(cursor.peek()) && !has_closers) return Adjacent;
@@ -225,6 +243,12 @@ Below cross_line(Cursor& cursor, Link link) {
     return is_bound ? Below::Bound : Below::Loose;
 }
 
+// A quote, a blank and a word: the sentence goes on behind what was quoted.
+bool has_words_behind(std::string_view rest) {
+    return rest.size() > 3 && is_quote(rest[0]) && rest[1] == ' ' && is_ascii_lower(rest[2]) &&
+           is_ascii_lower(rest[3]);
+}
+
 std::size_t name_begin_of(std::string_view text, std::size_t keyword_end) {
     std::size_t begin = keyword_end;
     while (begin > 0 && keyword_end - begin < kNameBytesMax && is_name_char(text[begin - 1]))
@@ -276,8 +300,11 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
     Link link = take_link(cursor, name.starts_with('-'), has_closers);
     if (link == Link::Spoken && is_setter(prior)) link = Link::Flag;
     if (link == Link::None) return;
+    if (link == Link::Flag && name.ends_with('.')) return;      // It ends a sentence.
+    if (link == Link::Element && name.ends_with(".h")) return;  // An include.
     // A file in a list of files: pkg/token.py,sha256=…
-    if (link == Link::Comma && begin > 0 && text[begin - 1] == '/') return;
+    if ((link == Link::Comma || link == Link::Listed) && begin > 0 && text[begin - 1] == '/')
+        return;
     cursor.skip_while(is_tab_or_blank, kBlanksMax);
     const Below below = link == Link::Operator || link == Link::Element || link == Link::Call
                             ? cross_line(cursor, link)
@@ -304,6 +331,10 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
         std::string_view value = delimited(cursor, {&quote, 1});
         while (value.ends_with('\\')) value.remove_suffix(1);
         if (value.empty()) return;
+        // Pass "-x 0" to the linker.
+        if (link == Link::Adjacent && (name == "pass" || name == "Pass") &&
+            (value.starts_with('-') || has_words_behind(cursor.rest().substr(value.size()))))
+            return;
         if (value.find_first_of(" \t") == value.npos)
             visit({name, value, Syntax::Quoted, prior});
         else
@@ -311,13 +342,16 @@ void visit_assigned(std::string_view text, std::size_t keyword_end, const VisitA
         return;
     }
     if (escapes > 0 || link == Link::Call || link == Link::Adjacent) return;
-    const bool is_loose = link == Link::Spoken || (below == Below::Loose && link != Link::Element);
+    const bool is_loose = link == Link::Spoken || link == Link::Listed ||
+                          (below == Below::Loose && link != Link::Element);
     std::string_view value = bare(cursor);
     if (is_scheme(value)) {
         cursor.skip(value.size());
         cursor.skip_while(is_tab_or_blank, kBlanksMax);
         value = bare(cursor);
     }
+    // aes128_set_key, aes192_set_key
+    if (link == Link::Listed && value.find('_') != value.npos) return;
     if (!value.empty()) visit({name, value, is_loose ? Syntax::Spoken : Syntax::Bare, prior});
 }
 

@@ -53,6 +53,8 @@ TEST(Assigned, IsReadInEverySyntax) {
                              "{\"name\": \"token\", \"value\": \"abc\"}",
                              "<add key=\"token\" value=\"abc\" />",
                              "<entry key='token'>abc</entry>",
+                             "<setting name=\"token\" kind=\"x\"><value>abc</value></setting>",
+                             "read -r token <<< \"abc\"",
                              "/?token=abc&b=1",
                              "token = @\"abc\"",
                              "token \"abc\";",
@@ -106,6 +108,24 @@ TEST(Names, SayWhatKindOfValueTheyHave) {
         {"key_id", NameKind::Other}};
     for (const auto& [name, kind] : cases) EXPECT_EQ(name_kind(name), kind) << name;
     EXPECT_EQ(name_kind("key", "Cache"), NameKind::Other);
+}
+
+// Sentences and lists of names, as change logs have them.
+TEST(Assigned, ProseIsNoAssignment) {
+    const auto is_found = [](std::string_view text, std::string_view keyword) {
+        bool found = false;
+        visit_assigned(text, text.find(keyword) + keyword.size(), [&](const Assigned& assigned) {
+            return found = found || is_assigned_secret(assigned);
+        });
+        return found;
+    };
+    EXPECT_FALSE(is_found("Pass \"-Zbz9x2q8\" to the archiver", "Pass"));
+    EXPECT_FALSE(is_found("to pass `-Dlib.dir=/u7/x9q` to java", "pass"));
+    EXPECT_FALSE(is_found("(aes128_set_key, aes192_set_nonce7)", "key"));
+    EXPECT_FALSE(is_found("New option --no-gen-key.  [rG985fb25c46aa12]", "key"));
+    EXPECT_FALSE(is_found("#include <pwd.h>, HAVE_FC7TL_H9x2q8 for <fcntl.h>", "pwd"));
+    EXPECT_TRUE(is_found("pass \"Zb9x2q8Kw4\";", "pass"));
+    EXPECT_TRUE(is_found("api_key, b7Xk2Qm9Wv4Rt6Yz1", "key"));
 }
 
 TEST(Randomness, TellsTokensFromWords) {

@@ -1,3 +1,4 @@
+#include "base/os/lifetime.h"
 #include "exec/tools/builtin/builtin.h"
 
 namespace builtin {
@@ -49,32 +50,42 @@ std::string render_agent(const results::Envelope& envelope) {
     return text;
 }
 
+tools::Outcome outcome_of(base::Result<json::object> summary) {
+    tools::Outcome outcome{.completed = nullptr};
+    if (summary) {
+        auto output = std::make_unique<AgentGetOutput>();
+        output->summary = std::move(*summary);
+        outcome.completed = std::move(output);
+    } else {
+        outcome.completed = std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
+                                                              .message = summary.error().message,
+                                                              .retryable = true});
+    }
+    return outcome;
+}
+
+using Summary = std::function<base::Result<json::object>(const domain::AgentId&)>;
+
 class AgentGet final : public tools::Tool {
 public:
-    explicit AgentGet(std::function<base::Result<json::object>(const domain::AgentId&)> summary)
-        : summary_(std::move(summary)) {}
+    AgentGet(base::Loop& loop, Summary summary)
+        : loop_(loop), summary_(std::make_shared<Summary>(std::move(summary))) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall&, const tools::Place& place,
                                           results::ArtifactSink&, tools::Done done) override {
-        auto summary = summary_(place.agent_id);
-        tools::Outcome outcome{.completed = nullptr};
-        if (summary) {
-            auto output = std::make_unique<AgentGetOutput>();
-            output->summary = std::move(*summary);
-            outcome.completed = std::move(output);
-        } else {
-            outcome.completed =
-                std::unexpected(domain::ToolError{.kind = "tool_execution_failed",
-                                                  .message = summary.error().message,
-                                                  .retryable = true});
-        }
-        done(std::move(outcome));
+        base::run_in_background<json::object>(
+            loop_, lifetime_,
+            [summary = summary_, agent = place.agent_id] { return (*summary)(agent); },
+            [done = std::move(done)](base::Result<json::object> summary) mutable {
+                done(outcome_of(std::move(summary)));
+            });
         return nullptr;
     }
 
 private:
-    std::function<base::Result<json::object>(const domain::AgentId&)> summary_;
+    base::Loop& loop_;
+    const std::shared_ptr<Summary> summary_;
     const tools::ToolSpec spec_{
         .name = "AgentGet",
         .description = "Show your own status, workspace, model, pending input and token use.",
@@ -85,13 +96,14 @@ private:
         .input_schema = base::schema_of<AgentGetArgs>(),
         .output_schema = base::schema_of<AgentGetResult>(),
         .render = render_agent};
+    base::Lifetime lifetime_;  // Last: it ends first.
 };
 
 }  // namespace
 
 std::unique_ptr<tools::Tool> agent_get(
-    std::function<base::Result<json::object>(const domain::AgentId&)> summary) {
-    return std::make_unique<AgentGet>(std::move(summary));
+    base::Loop& loop, std::function<base::Result<json::object>(const domain::AgentId&)> summary) {
+    return std::make_unique<AgentGet>(loop, std::move(summary));
 }
 
 }  // namespace builtin

@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "exec/results/artifacts.h"
 #include "exec/tools/builtin/fixture_for_test.h"
 
@@ -106,11 +108,20 @@ TEST_F(AgentGetTest, ShowsTheLinesAModelNeedsAndKeepsTheWholeSummary) {
         {"execution",
          {{"workspace_id", "ws-1"}, {"execution_root", "/repo"}, {"cwd", "/repo/src"}}},
         {"token_usage", {{"total", {{"total_tokens", 123}}}, {"total_model_rounds", 4}}}};
-    const auto tool = agent_get([&](const domain::AgentId&) { return summary; });
+    std::thread::id read_by;
+    const auto tool = agent_get(loop_, [&](const domain::AgentId&) {
+        read_by = std::this_thread::get_id();
+        return summary;
+    });
     std::optional<tools::Outcome> outcome;
     results::FileArtifacts sink(folder_.path(), "agent-get", ids_);
-    EXPECT_EQ(tool->start({}, place_, sink, [&](tools::Outcome end) { outcome = std::move(end); }),
-              nullptr);
+    const auto keep = [&](tools::Outcome end) {
+        outcome = std::move(end);
+        loop_.stop();
+    };
+    EXPECT_EQ(tool->start({}, place_, sink, keep), nullptr);
+    while (!outcome) loop_.run();
+    EXPECT_NE(read_by, std::this_thread::get_id()) << "it reads files: not on the loop";
     const auto envelope = results::project("AgentGet", outcome->completed, sink, {});
     EXPECT_EQ(envelope, results::Envelope::success("AgentGet", "The agent as its operator sees it",
                                                    {{"agent", summary}}));

@@ -12,9 +12,10 @@
 namespace builtin {
 
 std::unique_ptr<tools::Tool> sleep();
-// `summary` reads the agent as operators see it.
+// `summary` reads the agent as operators see it, with the files of its skills: in the background,
+// on any thread.
 std::unique_ptr<tools::Tool> agent_get(
-    std::function<base::Result<json::object>(const domain::AgentId&)> summary);
+    base::Loop& loop, std::function<base::Result<json::object>(const domain::AgentId&)> summary);
 std::unique_ptr<tools::Tool> enqueue();
 std::unique_ptr<tools::Tool> apply_patch(base::Loop& loop);
 std::unique_ptr<tools::Tool> task_list(tasks::Host& host);

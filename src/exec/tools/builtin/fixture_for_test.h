@@ -17,7 +17,7 @@ namespace builtin {
 
 inline void add_all(tools::Registry& registry, base::Loop& loop, Shell& shell, tasks::Host& host) {
     registry.add(sleep());
-    registry.add(agent_get([](const domain::AgentId& agent) -> base::Result<json::object> {
+    registry.add(agent_get(loop, [](const domain::AgentId& agent) -> base::Result<json::object> {
         if (agent.value == "gone") return base::fail(base::ErrorCode::NotFound, "no such agent");
         return json::object{{"identity", {{"agent_id", agent.value}}}};
     }));

@@ -97,6 +97,11 @@ Failure refused(std::string_view doing, std::string_view path, int error) {
         case ENOSYS:
             return unfit(path, "cannot be opened safely: this kernel has no openat2",
                          "Linux 5.6 or newer is needed.");
+        case EOPNOTSUPP:
+            return unfit(path,
+                         "lies on a file system that can neither rename without replacing nor give "
+                         "a file a second name",
+                         "Keep the vault on another file system.");
         default:
             return broken(doing, path, error);
     }

@@ -1,7 +1,9 @@
 #include "exec/tools/vault/changes/locks.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/file.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +29,22 @@ Lock try_lock(int file) {
         return errno == EWOULDBLOCK ? Lock::Busy : Lock::Held;
     }
     return Lock::Held;
+}
+
+// There a lease is refused with the same error as for a file that somebody writes.
+bool is_network(int file) {
+    struct statfs found{};
+    if (::fstatfs(file, &found) != 0) return false;
+    // NOLINTNEXTLINE(cppcoreguidelines-narrowing-conversions)
+    switch (static_cast<std::uint32_t>(found.f_type)) {
+        case NFS_SUPER_MAGIC:
+        case SMB_SUPER_MAGIC:
+        case CIFS_SUPER_MAGIC:
+        case SMB2_SUPER_MAGIC:
+            return true;
+        default:
+            return false;
+    }
 }
 
 bool leads_to(const Root& root, const std::string& path, const struct stat& file) {
@@ -137,7 +155,7 @@ WriteGuard::WriteGuard(int file) : file_(file) {
     if (::fcntl(file_, F_SETLEASE, F_RDLCK) == 0)
         is_held_ = true;
     else
-        is_busy_ = errno == EAGAIN;
+        is_busy_ = errno == EAGAIN && !is_network(file_);
 }
 
 WriteGuard::~WriteGuard() {

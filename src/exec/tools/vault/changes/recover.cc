@@ -5,6 +5,8 @@
 
 #include <ranges>
 
+#include "exec/tools/vault/changes/rename.h"
+
 namespace vault {
 namespace {
 
@@ -55,8 +57,12 @@ private:
         const auto& entry = intent.entry;
         const bool was_made =
             intent.inode != 0 && is_same_file(TRY(root_.look(entry.path)), intent);
-        const bool has_old =
-            was_made && intent.temporary && TRY(root_.look(*intent.temporary)).kind == Kind::File;
+        // Where a file is renamed by a second name, it may still have its first one.
+        bool has_old = false;
+        if (was_made && intent.temporary) {
+            const Seen aside = TRY(root_.look(*intent.temporary));
+            has_old = aside.kind == Kind::File && !is_same_file(aside, intent);
+        }
         if (was_made) {
             const Content now = TRY(root_.read(entry.path, kFileBytesMax, false));
             if (etag(now.bytes) != entry.afterEtag) return false;
@@ -85,8 +91,17 @@ private:
         const bool was_made =
             now.kind != Kind::Missing && (is_same || rewritten_.contains(intent.entry.path));
         if (!was_made) return true;
-        if (TRY(root_.look(*intent.entry.from)).kind != Kind::Missing) return !is_same;
+        const Seen old = TRY(root_.look(*intent.entry.from));
+        if (is_same && is_same_file(old, intent)) return second_name_back(intent);
+        if (old.kind != Kind::Missing) return !is_same;
         TRY(vault::take_back(root_, intent.entry));
+        return true;
+    }
+
+    Outcome<bool> second_name_back(const Intent& intent) {
+        const Spot spot = TRY(root_.spot(intent.entry.path));
+        if (::unlinkat(spot.fd(), spot.name.c_str(), 0) != 0 && errno != ENOENT)
+            return refused("Putting back", intent.entry.path, errno);
         return true;
     }
 
@@ -95,11 +110,14 @@ private:
         const bool is_there = TRY(root_.look(path)).kind != Kind::Missing;
         const Seen aside = TRY(root_.look(*intent.temporary));
         if (is_same_file(aside, intent)) {
+            if (is_same_file(TRY(root_.look(path)), intent)) {
+                TRY(drop_temporary(intent));
+                return true;
+            }
             if (is_there) return false;
             const Spot from = TRY(root_.spot(*intent.temporary));
             const Spot to = TRY(root_.spot(path));
-            if (::renameat2(from.fd(), from.name.c_str(), to.fd(), to.name.c_str(),
-                            RENAME_NOREPLACE) != 0)
+            if (!rename_to_free(from, from.name, to, to.name))
                 return refused("Putting back", path, errno);
             return true;
         }

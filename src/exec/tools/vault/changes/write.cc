@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "exec/tools/vault/changes/rename.h"
 #include "exec/tools/vault/names.h"
 #include "exec/tools/vault/walk.h"
 
@@ -75,9 +76,7 @@ Outcome<NewFile> make_file(const Means& means, const Spot& spot, mode_t mode,
 // Gives the file a name that is free. errno on failure.
 bool put_at(const Spot& spot, const NewFile& made, const std::string& temporary,
             const std::string& name) {
-    if (made.has_name)
-        return ::renameat2(spot.fd(), temporary.c_str(), spot.fd(), name.c_str(),
-                           RENAME_NOREPLACE) == 0;
+    if (made.has_name) return rename_to_free(spot, temporary, spot, name);
     return ::linkat(AT_FDCWD, proc_path(made.file.get()).c_str(), spot.fd(), name.c_str(),
                     AT_SYMLINK_FOLLOW) == 0;
 }
@@ -109,9 +108,7 @@ std::string keep_aside(const Spot& spot, const std::string& temporary) {
         const std::string name = fmt::format(
             "{} (conflict{}){}", spot.name.substr(0, stem),
             number == 1 ? std::string() : fmt::format(" {}", number), spot.name.substr(stem));
-        if (::renameat2(spot.fd(), temporary.c_str(), spot.fd(), name.c_str(), RENAME_NOREPLACE) ==
-            0)
-            return name;
+        if (rename_to_free(spot, temporary, spot, name)) return name;
         if (errno != EEXIST) break;
     }
     return temporary;
@@ -134,8 +131,7 @@ Outcome<void> undo_exchange(const Spot& spot, const NewFile& made, const std::st
     if (::renameat2(spot.fd(), temporary.c_str(), spot.fd(), spot.name.c_str(), RENAME_EXCHANGE) !=
         0) {
         // Its path was cleared meanwhile.
-        if (::renameat2(spot.fd(), temporary.c_str(), spot.fd(), spot.name.c_str(),
-                        RENAME_NOREPLACE) == 0)
+        if (rename_to_free(spot, temporary, spot, spot.name))
             return conflict(step.path, "was just changed by another program", kReadAgain);
         return conflict_kept(spot, temporary, step.path);
     }
@@ -251,8 +247,7 @@ Outcome<void> move_path(const Means& means, const Move& step, const UndoEntry& e
     const Seen seen = TRY(means.root.look(step.from));
     if (seen.kind == Kind::File) TRY(means.locks.file(means.root, step.from));
     TRY(note(means, {.entry = entry, .device = seen.status.st_dev, .inode = seen.status.st_ino}));
-    if (::renameat2(old.fd(), old.name.c_str(), now.fd(), now.name.c_str(), RENAME_NOREPLACE) !=
-        0) {
+    if (!rename_to_free(old, old.name, now, now.name)) {
         // Here it means another file system below the vault, not a way out of it.
         if (errno == EXDEV)
             return unfit(step.to, "lies on another file system than what is moved",
@@ -281,16 +276,14 @@ Outcome<void> remove_file(const Means& means, const RemoveFile& step, UndoEntry&
     const WriteGuard guard(file);
     if (guard.is_busy()) return busy(step.path);
     // Out of everybody's reach first, so that exactly the checked file is removed.
-    if (::renameat2(spot.fd(), spot.name.c_str(), spot.fd(), temporary.c_str(), RENAME_NOREPLACE) !=
-        0)
+    if (!rename_to_free(spot, spot.name, spot, temporary))
         return refused("Removing", step.path, errno);
     const auto now = read_open(file, step.path);
     const bool is_unchanged = is_at(spot, temporary, content.status) && now &&
                               now->bytes == content.bytes &&
                               (!guard.is_held() || !guard.is_wanted());
     if (!is_unchanged) {
-        if (::renameat2(spot.fd(), temporary.c_str(), spot.fd(), spot.name.c_str(),
-                        RENAME_NOREPLACE) != 0)
+        if (!rename_to_free(spot, temporary, spot, spot.name))
             return conflict_kept(spot, temporary, step.path);
         return conflict(step.path, "has changed since", kByHand);
     }

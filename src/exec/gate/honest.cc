@@ -1,0 +1,168 @@
+#include "exec/gate/honest.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+
+namespace gate {
+namespace {
+
+constexpr std::size_t kMarkReach = 4096;   // An entry is at most this far from a mark of its log.
+constexpr std::size_t kMarkSpacing = 512;  // One mark is kept for so many bytes.
+constexpr std::size_t kHeadBytesMax = 200;
+constexpr std::size_t kEntryBytesMax = 400;  // Of the entry, on each side of the finding.
+
+re2::StringPiece piece(std::string_view text) {
+    return {text.data(), text.size()};
+}
+
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// The end of the sentence or of the line, whichever comes first.
+std::string_view to_sentence_end(std::string_view text) {
+    const auto end = std::min(text.find_first_of("\n!?"), text.find(". "));
+    return text.substr(0, std::min(end, kEntryBytesMax));
+}
+
+// How software is built and installed by its name. What follows is judged up to the end of the
+// line that has the command.
+bool is_build_command(std::string_view after) {
+    constexpr std::size_t kCommandBytes = 240;
+    after = after.substr(0, kCommandBytes);
+    if (after.starts_with("again") || after.starts_with(" again")) return true;  // What is known.
+    static const re2::RE2 kTool(
+        R"re((?i)(?:^|[\s`$>])((?:pip3?|pipx|conda|npm|yarn|pnpm|brew|apt|apt-get|dnf|cargo|make|cmake|ctest|pytest|tox|pre-commit|bundle|gem|mvn|gradle|docker\s+(?:build|run|compose)|go\s+(?:build|test)|python3?\s+-m|python3?\s+setup\.py|\./configure|perl\s+(?:Makefile|Build)\.PL|meson|ninja|autoreconf|gcloud)\b))re");
+    static const re2::RE2 kDanger(
+        R"re((?i)https?://|\||&&|;|\$\(|\bcurl\b|\bwget\b|\bbase64\b|\brm\s+-|\bsudo\b|\beval\b)re");
+    re2::StringPiece tool;
+    if (!re2::RE2::PartialMatch(piece(after), kTool, &tool)) return false;
+    const auto at = static_cast<std::size_t>(tool.data() - after.data());
+    return !re2::RE2::PartialMatch(piece(after.substr(0, after.find('\n', at))), kDanger);
+}
+
+// "You must install the headers first": something with a name, and nothing that came along.
+bool is_requirement(std::string_view hit, std::string_view after) {
+    static const re2::RE2 kHit(R"re((?i)^you\s.*\b(?:run|install|invoke)$)re");
+    static const re2::RE2 kUrgent(R"re((?i)\b(?:now|immediately|please)\b)re");
+    static const re2::RE2 kBrought(
+        R"re((?i)\b(?:this|these|following|attached|below|above|updater?|stage|payload|scripts?|commands?|code|binary|binaries|installer|root|tools?|helper|agent|programs?|plugin|patch|hotfix|files?)\b|https?://|[|;&$]|\bsudo\b|\bcurl\b|\bwget\b)re");
+    return re2::RE2::PartialMatch(piece(hit), kHit) &&
+           !re2::RE2::PartialMatch(piece(hit), kUrgent) &&
+           !re2::RE2::PartialMatch(piece(to_sentence_end(after)), kBrought);
+}
+
+// The line above is full and ends within a sentence: these words only happen to begin a line.
+bool is_wrapped(std::string_view text, std::size_t begin) {
+    constexpr std::size_t kFullLine = 50;
+    auto first = begin;
+    while (first < text.size() &&
+           (text[first] == '\n' || text[first] == ' ' || text[first] == '\t'))
+        ++first;
+    const auto line_end = text.substr(0, first).rfind('\n');
+    if (line_end == text.npos || line_end < begin || first >= text.size()) return false;
+    if (text[first] < 'a' || text[first] > 'z') return false;
+    const auto above = text.substr(0, line_end).rfind('\n') + 1;
+    return line_end - above >= kFullLine && is_letter(text[line_end - 1]);
+}
+
+// Only mild statements: no entry of any log tells its reader to ignore instructions.
+bool may_be_entry(const scan::Finding& finding) {
+    return finding.family == "policy" || finding.rule == "persist" ||
+           finding.rule == "download-and-run" || finding.rule == "reveal-secrets";
+}
+
+// What is before the first word of an entry on its line: a list mark, an id, the part of the
+// program that changed.
+bool is_head(std::string_view head) {
+    static const re2::RE2 kHead(
+        R"re(^[\s|/\\]{0,12}(?:[*+\-•o]\s{1,4})?(?:(?:commit )?[0-9a-f]{6,40}:?\s{1,4}|\\?\[[^\]\n]{1,120}\](?:\([^)\n]{1,120}\))?\]?\s{0,4}(?:-\s)?|[#!]\d{1,7}:?\s{1,4}|Re-|Revert "|Also\s)?(?:(?:Fix |New |\*\*)?[\w./+*(),#\- ]{1,60}(?:\*\*)?:\s{1,4})?$)re");
+    // Another sentence of the entry.
+    static const re2::RE2 kSentence(
+        R"re(^\s{0,12}(?:[*+\-•]\s|\([^)\n]{1,80}\): )[^\n]{0,160}[.;]\s{1,2}$)re");
+    return re2::RE2::PartialMatch(piece(head), kHead) ||
+           re2::RE2::PartialMatch(piece(head), kSentence);
+}
+
+// Written for somebody who reads it now.
+bool is_addressed(std::string_view entry) {
+    static const re2::RE2 kAddressed(
+        R"re((?i)\b(?:you|your|yours|yourself|we need|agents?|assistant|language model|llm|ai|chatbot|operators?|system prompt|instructions?|guardrails?|this (?:result|output|tool|session|report|message|document|conversation|task)|next step|from now on|immediately|please|must|right away|at once|all (?:security|safety|polic)\w*)\b|https?://)re");
+    // Where the change can be read is in many entries.
+    static const re2::RE2 kSource(
+        R"re(\(?<?https?://[^\s)>]{1,120}/(?:commit|commits|pull|issues?|merge_requests|bugs?)[/=?][^\s)>]{1,80}[)>]?)re");
+    std::string text(entry);
+    re2::RE2::GlobalReplace(&text, kSource, "");
+    return re2::RE2::PartialMatch(text, kAddressed);
+}
+
+}  // namespace
+
+bool is_ordinary(std::string_view text, const scan::Finding& finding) {
+    const auto begin = static_cast<std::size_t>(finding.begin);
+    const auto end = static_cast<std::size_t>(finding.end);
+    const auto hit = text.substr(begin, end - begin);
+    const auto after = text.substr(end);
+    const auto& rule = finding.rule;
+    // view-reveal, mech-dump: a part of a word.
+    if (hit.size() > 1 && hit[0] == '-' && is_letter(hit[1]) && begin > 0 &&
+        is_letter(text[begin - 1]))
+        return true;
+    if (is_wrapped(text, begin)) return true;
+    if (rule == "run-the-following" || rule == "please-run") return is_build_command(after);
+    if (rule == "you-must-act") return is_requirement(hit, after);
+    static const re2::RE2 kComplaint(R"re((?i)^\s{1,2}(?:error|warning|failure|message:))re");
+    if (rule == "when-you-read") return re2::RE2::PartialMatch(piece(after), kComplaint);
+    static const re2::RE2 kLicence(R"re((?i)^\s{1,2}(?:licensed\s|licen[cs]e\b))re");
+    if (rule == "you-are-allowed") return re2::RE2::PartialMatch(piece(after), kLicence);
+    // Of the same project.
+    static const re2::RE2 kDocument(
+        R"re(^\s{1,3}(?:in|of|from)\s{1,3}(?:the\s{1,3})?(?:[`"'\[]{0,2}(?:INSTALL|README|SECURITY|CONTRIBUTING|HACKING|BUILDING)\b|(?:next |previous |above )?(?:section|manual|documentation)\b))re");
+    if (rule == "follow-steps") return re2::RE2::PartialMatch(piece(after), kDocument);
+    // "skip if SELinux is off": of a test.
+    static const re2::RE2 kCondition(
+        R"re((?i)\b(?:skip|disable|remove)\s{1,3}(?:if|when|unless|per)\b)re");
+    if (rule == "disable-control") return re2::RE2::PartialMatch(piece(hit), kCondition);
+    // "Act as if the file were missing": of an option.
+    static const re2::RE2 kAsIf(R"re((?i)act\s{1,3}as\s{1,3}(?:if|though)$)re");
+    static const re2::RE2 kReader(
+        R"re((?i)\b(?:you|your|i|we|operator|agent|checks?|tests?|approv\w*|allow\w*|permi\w*|polic\w*|restrict\w*|safe|trusted)\b)re");
+    return rule == "role-change" && re2::RE2::PartialMatch(piece(hit), kAsIf) &&
+           !re2::RE2::PartialMatch(piece(to_sentence_end(after)), kReader);
+}
+
+bool History::is_near_mark(std::size_t at) {
+    if (!marks_) {
+        static const re2::RE2 kMark(
+            R"re((?m)(^\S{1,80} \([^)\n]{1,60}\) [\w \-]{1,60}; urgency=|^ -- [^\n]{1,80} <[^\n>]{1,80}>  |^\d{4}-\d\d-\d\d\s{1,4}[^\n<]{2,60}<[^>\n]{1,80}>|\b(?:[Cc]loses|[Ff]ixes):? #\d|^commit [0-9a-f]{7,40}$|^[0-9a-f]{40}$|^(?:Author|Signed-off-by|Reviewed-by|Change-Id): |^[\s*|/\\\-]{0,12}(?:\\?\[[`\[]{0,3})?[0-9a-f]{7,40}[`\]]{0,2}[ (:]|/(?:commit|pull|merge_requests)/[0-9a-f]{1,40}\b|^(?:#{1,3} )?\[?(?:[Vv]ersion |[Rr]elease |v)?\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2}\]?(?: ?[(\-–:]|$)|^(?:Overview of )?[Cc]hanges (?:in|from|for|since) |^\d{1,2} \w{3,9} \d{4}: ))re");
+        marks_.emplace();
+        re2::StringPiece rest = piece(text_), found;
+        while (re2::RE2::FindAndConsume(&rest, kMark, &found)) {
+            const auto place = static_cast<std::size_t>(found.data() - text_.data());
+            marks_->push_back(place);
+            // A line start is one only with the line end before it.
+            const auto next = std::min(text_.size(), place + kMarkSpacing);
+            const auto line = text_.find('\n', next);
+            if (line == text_.npos) break;
+            rest = piece(text_.substr(line));
+        }
+    }
+    const auto after = std::ranges::lower_bound(*marks_, at);
+    if (after != marks_->end() && *after - at <= kMarkReach) return true;
+    return after != marks_->begin() && at - *std::prev(after) <= kMarkReach;
+}
+
+bool History::reports(const scan::Finding& finding) {
+    if (!may_be_entry(finding)) return false;
+    auto begin = static_cast<std::size_t>(finding.begin);
+    const auto end = static_cast<std::size_t>(finding.end);
+    while (begin < end && !is_letter(text_[begin])) ++begin;
+    const auto line = text_.substr(0, begin).rfind('\n') + 1;
+    if (begin - line > kHeadBytesMax || !is_head(text_.substr(line, begin - line))) return false;
+    const auto stop = std::min(text_.find('\n', end), end + kEntryBytesMax);
+    const auto entry = text_.substr(line, stop - line);
+    return !is_addressed(entry) && is_near_mark(begin);
+}
+
+}  // namespace gate
