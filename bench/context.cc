@@ -89,13 +89,12 @@ public:
     }
 
     void say(const std::string& text) {
-        const auto end =
-            bench::run({.argv = {program_, "run", "--agent", "main", "--create-agent", text},
-                        .environment = {"PATH=/usr/local/bin:/usr/bin:/bin",
-                                        "HOME=" + home().string(), "HOLON_HOME=" + home().string(),
-                                        "HOLON_MODEL=vllm/bench",
-                                        "HOLON_VLLM_BASE_URL=" + model_.base_url()},
-                        .cwd = (folder_.path() / "project").string()});
+        const auto end = bench::run(
+            {.argv = {program_, "run", "--agent", "main", "--create-agent", text},
+             .environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home().string(),
+                             "HOLON_HOME=" + home().string(), "HOLON_MODEL=vllm/bench",
+                             "HOLON_VLLM_BASE_URL=" + model_.base_url()},
+             .cwd = (folder_.path() / "project").string()});
         CHECK(end.succeeded, "the turn completes");
     }
 
@@ -118,21 +117,21 @@ private:
         json::array calls;
         for (const auto& call : answer.calls) {
             json::object made{{"id", fmt::format("call_{}", ++calls_made_)}, {"type", "function"}};
-            made["function"] = {{"name", call.tool}, {"arguments", base::json_text(call.arguments)}};
+            made["function"] = {{"name", call.tool},
+                                {"arguments", base::json_text(call.arguments)}};
             calls.push_back(std::move(made));
         }
         const bool has_calls = !calls.empty();
         if (has_calls) message["tool_calls"] = std::move(calls);
         json::object choice{{"index", 0}, {"finish_reason", has_calls ? "tool_calls" : "stop"}};
         choice["message"] = std::move(message);
-        return base::json_text(
-            {{"id", "chatcmpl-1"},
-             {"object", "chat.completion"},
-             {"choices", json::array{std::move(choice)}},
-             {"usage",
-              {{"prompt_tokens", tokens},
-               {"completion_tokens", 50},
-               {"total_tokens", tokens + 50}}}});
+        return base::json_text({{"id", "chatcmpl-1"},
+                                {"object", "chat.completion"},
+                                {"choices", json::array{std::move(choice)}},
+                                {"usage",
+                                 {{"prompt_tokens", tokens},
+                                  {"completion_tokens", 50},
+                                  {"total_tokens", tokens + 50}}}});
     }
 
     std::string program_;
@@ -161,8 +160,7 @@ struct Baseline {
 
 // Every request has all that was said before.
 Baseline send_everything(const std::vector<bench::SentPrompt>& sent) {
-    Baseline out{.price = bench::price_of(sent.front().tokens, 0),
-                 .largest = sent.front().tokens};
+    Baseline out{.price = bench::price_of(sent.front().tokens, 0), .largest = sent.front().tokens};
     for (std::size_t i = 1; i < sent.size(); ++i) {
         out.price += bench::price_of(sent[i].last_round_tokens, out.largest);
         out.largest += sent[i].last_round_tokens;
@@ -211,15 +209,16 @@ void measure_turn(const std::string& program) {
             kept += prompt.common_tokens;
             rewritten += prompt.tokens - prompt.common_tokens;
         }
-    note(fmt::format("{} compactions, each of which leaves {:.0f} tokens as they were and writes "
-                     "{:.0f} anew; the first prompt has {:.0f}",
-                     compactions, kept / compactions, rewritten / compactions,
-                     log.prompts().front().tokens));
-    note(fmt::format("{} rounds with results of {} bytes; the largest prompt has {:.0f} tokens of "
-                     "{}; sending everything overflows in round {}; a summary at 90 % is made {} "
-                     "times",
-                     kRounds, kResultBytes, log.largest(), kWindow, everything.overflows_at,
-                     summaries.rewrites));
+    note(fmt::format(
+        "{} compactions, each of which leaves {:.0f} tokens as they were and writes "
+        "{:.0f} anew; the first prompt has {:.0f}",
+        compactions, kept / compactions, rewritten / compactions, log.prompts().front().tokens));
+    note(
+        fmt::format("{} rounds with results of {} bytes; the largest prompt has {:.0f} tokens of "
+                    "{}; sending everything overflows in round {}; a summary at 90 % is made {} "
+                    "times",
+                    kRounds, kResultBytes, log.largest(), kWindow, everything.overflows_at,
+                    summaries.rewrites));
     figure("context_500_rounds_largest_prompt", log.largest(), "tokens", at_most(kWindow));
     figure("context_500_rounds_price", log.price(), "units");
     figure("context_price_to_everything", 100 * log.price() / everything.price, "%", at_most(100));
@@ -241,9 +240,9 @@ struct Fact {
 };
 
 constexpr std::array<std::string_view, kFactsPerKind> kNames{
-    "adder",  "badger", "cobra",  "dingo",  "egret",  "ferret", "gecko",   "heron",  "ibis",
-    "jackal", "kestrel", "lemur", "marten", "newt",   "osprey", "puffin",  "quail",  "raven",
-    "stoat",  "tapir",  "urchin", "vole",   "walrus", "yak",    "zebra"};
+    "adder",  "badger",  "cobra",  "dingo",  "egret",  "ferret", "gecko",  "heron", "ibis",
+    "jackal", "kestrel", "lemur",  "marten", "newt",   "osprey", "puffin", "quail", "raven",
+    "stoat",  "tapir",   "urchin", "vole",   "walrus", "yak",    "zebra"};
 
 std::vector<Fact> make_facts() {
     std::vector<Fact> facts;
@@ -342,11 +341,12 @@ public:
             known.at(static_cast<std::size_t>(fact.kind)) += is_known ? 1 : 0;
             (fact.kind == FactKind::Operator ? operator_known : others_known) += is_known ? 1 : 0;
         }
-        note(fmt::format("{}: of {} each, {} of the operator, {} files, {} exit codes and {} "
-                         "decisions are known, {:.0f} of all in the prompt",
-                         name, kFactsPerKind, known[0], known[1], known[2], known[3], in_prompt));
-        figure(fmt::format("context_facts_operator_{}", name),
-               100 * operator_known / kFactsPerKind, "%", at_least(kOperatorPercentMin));
+        note(
+            fmt::format("{}: of {} each, {} of the operator, {} files, {} exit codes and {} "
+                        "decisions are known, {:.0f} of all in the prompt",
+                        name, kFactsPerKind, known[0], known[1], known[2], known[3], in_prompt));
+        figure(fmt::format("context_facts_operator_{}", name), 100 * operator_known / kFactsPerKind,
+               "%", at_least(kOperatorPercentMin));
         figure(fmt::format("context_facts_others_{}", name),
                100 * others_known / (3 * kFactsPerKind), "%", at_least(kOthersPercentMin));
     }
@@ -364,7 +364,8 @@ private:
         Answer answer{.text = "Looking it up."};
         while (!wanted_.empty() && asked_.size() < kSearchesPerRound) {
             asked_.push_back(wanted_.back()->key);
-            answer.calls.push_back({"MemorySearch", {{"query", wanted_.back()->key}, {"limit", 5}}});
+            answer.calls.push_back(
+                {"MemorySearch", {{"query", wanted_.back()->key}, {"limit", 5}}});
             wanted_.pop_back();
         }
         if (asked_.empty()) answer.text = "That is all.";

@@ -48,8 +48,7 @@ void fill(const std::filesystem::path& folder, int episodes) {
         agent.turn_index = episodes;
         TRY(tx.put_agent(agent));
         for (int n = 1; n <= episodes; ++n) TRY(tx.append_episode(episode(n, now)));
-        return tx.put_working_memory(
-            {.agent_id = {"main"}, .archived_episode_count = episodes});
+        return tx.put_working_memory({.agent_id = {"main"}, .archived_episode_count = episodes});
     }));
 }
 

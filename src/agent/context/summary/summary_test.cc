@@ -36,7 +36,8 @@ std::string fault_of(const json::object& said) {
 }
 
 TEST(Summary, IsAcceptedInItsFormAndShownAsEvidence) {
-    const auto summary = check_summary("```json\n" + base::json_text(answer()) + "\n```", covered());
+    const auto summary =
+        check_summary("```json\n" + base::json_text(answer()) + "\n```", covered());
     ASSERT_TRUE(summary) << summary.error();
     auto compaction = covered();
     add_summary(compaction, *summary);
