@@ -536,7 +536,8 @@ private:
                 .execution_of = execution_of(config_, lineage_),
                 .brief_channels = {.command = !config_.notify.command.empty(),
                                    .webhook = !config_.notify.webhook.empty()},
-                .user_home = config_.user_home};
+                .user_home = config_.user_home,
+                .summarises = config_.compaction_summary};
     }
 
     identity::ModelFacts model_facts() const {

@@ -296,6 +296,7 @@ Status choose_limits(Config& config, const ConfigFile& file, const Environment& 
         runtime.max_command_output_bytes.value_or(config.max_command_output_bytes);
     config.max_concurrent_turns =
         runtime.max_concurrent_turns.value_or(config.max_concurrent_turns);
+    config.compaction_summary = runtime.compaction_summary.value_or(false);
     config.budgets = {.turn_rounds = runtime.max_turn_rounds,
                       .turn_tokens = runtime.max_turn_tokens,
                       .turn_wall_ms = runtime.max_turn_wall_ms,

@@ -130,6 +130,7 @@ struct Config {
     std::int64_t max_tool_output_tokens{kToolOutputTokensCap};
     std::int64_t max_command_output_bytes{std::int64_t{4} << 30};
     std::int64_t max_concurrent_turns{64};
+    bool compaction_summary{false};
     Budgets budgets{};
     FollowUpLimits follow_ups{};
     Retention retention{};

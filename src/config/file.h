@@ -82,6 +82,7 @@ struct RuntimeSection {
     std::optional<std::int64_t> max_follow_up_depth{};
     std::optional<std::int64_t> max_follow_ups_per_hour{};
     std::optional<std::int64_t> max_turns_without_progress{};
+    std::optional<bool> compaction_summary{};
 };
 BOOST_DESCRIBE_STRUCT(RuntimeSection, (),
                       (max_output_tokens, default_tool_output_tokens, max_tool_output_tokens,
@@ -89,7 +90,7 @@ BOOST_DESCRIBE_STRUCT(RuntimeSection, (),
                        max_command_output_bytes, max_concurrent_turns, max_turn_rounds,
                        max_turn_tokens, max_turn_wall_ms, max_agent_rounds, max_agent_tokens,
                        max_agent_wall_ms, outage_patience_ms, max_follow_up_depth,
-                       max_follow_ups_per_hour, max_turns_without_progress))
+                       max_follow_ups_per_hour, max_turns_without_progress, compaction_summary))
 
 struct WebhooksSection {
     std::optional<std::int64_t> rate_per_minute{};

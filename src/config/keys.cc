@@ -61,6 +61,8 @@ constexpr auto kKeys = std::to_array<Key>({
      "Time an agent may spend in turns in its life."},
     {"runtime.max_turns_without_progress", KeyKind::PositiveInteger,
      "Turns in a row on one work item without material progress before it is blocked.", "3"},
+    {"runtime.compaction_summary", KeyKind::Boolean,
+     "Ask the model for a summary of what a compaction takes out of a conversation.", "false"},
     {"runtime.outage_patience_ms", KeyKind::PositiveInteger,
      "How long a turn waits for a provider that is down; default: 5 minutes in holon run, 12 hours "
      "in the daemon."},

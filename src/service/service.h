@@ -562,6 +562,11 @@ public:
     virtual base::Result<json::object> abort_run(const std::string& agent,
                                                  const std::optional<std::string>& run_id,
                                                  const Caller& caller) = 0;
+    // Compacts the conversation of an agent that has no open turn, in one commit. `compacted` of
+    // the answer is false, with a `reason`, when there is too little to compact. Conflict while the
+    // agent is in a turn: turns compact by themselves.
+    virtual base::Result<json::object> compact_conversation(const std::string& agent,
+                                                            const Caller& caller) = 0;
     // Starts a command as a task of the agent and returns its record; its result comes to the agent
     // as a message. Refused where the sandbox or the number of tasks forbids it.
     virtual base::Result<domain::Task> start_task(const std::string& agent,

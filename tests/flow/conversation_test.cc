@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "agent/context/conversation.h"
+#include "flow/turn/compaction/on_request.h"
 #include "tests/flow/fixture.h"
 
 namespace scheduler {
@@ -14,11 +15,13 @@ using testing::Not;
 class ConversationFlow : public FlowTest {
 protected:
     std::optional<turn::ContextLimits> limits_;
+    bool summarises_{false};
 
     void begin(std::string_view scenario, std::optional<std::int64_t> rounds = {}) {
         model_.emplace(scenario, loop_);
         auto with = parts();
         with.context_limits_of = [this](const std::string&) { return limits_; };
+        with.summarises = summarises_;
         scheduler_.emplace(std::move(with), Options{.model_ref = "scripted/test"});
         scheduler_->limit_rounds(agent_, rounds);
         scheduler_->on_stuck = [](const auto&, const base::Error& error) {
@@ -172,6 +175,150 @@ TEST_F(ConversationFlow, ATurnThatBeginsTooLargeBeginsWithACompaction) {
     EXPECT_TRUE(has("turn_local_compaction_applied"));
     EXPECT_THAT(all(0), AllOf(HasSubstr("conversation_compacted"), HasSubstr("one"),
                               HasSubstr("two"), HasSubstr("done after all")));
+}
+
+constexpr std::string_view kSummary =
+    R"({"goal":"the summary's goal","done":[],"files":[],"decisions":[],"failed":[],"open":[],"next":"go on"})";
+
+TEST_F(ConversationFlow, ASummaryIsThePreviousRequestAndOneMessageMore) {
+    limits_ = {.prompt_budget = 30'000, .compaction_trigger = 10'000, .compaction_target = 7'000};
+    summarises_ = true;
+    begin(long_turn(24));
+    model_->summary = kSummary;
+    send("the task of the operator");
+    run();
+    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "done after all");
+    const auto first =
+        std::ranges::find_if(model_->requests, test_support::Recording::asks_for_summary);
+    ASSERT_NE(first, model_->requests.end());
+    const auto at = static_cast<std::size_t>(first - model_->requests.begin());
+    expect_continued(at - 1, at);
+    EXPECT_EQ(first->tools, model_->requests[at - 1].tools) << "or no cache would hit";
+    const auto next = all(at + 1);
+    EXPECT_THAT(next, AllOf(HasSubstr("[evidence]"), HasSubstr("the summary's goal"),
+                            HasSubstr("the task of the operator")));
+    EXPECT_THAT(next, Not(HasSubstr("compaction_summary")));
+    EXPECT_EQ(base::string_at(last_event("turn_local_compaction_applied"), "summary"), "accepted");
+    EXPECT_GE(statistics().total_input_tokens, 7'000) << "what it cost is counted";
+    // The next turn still has it.
+    begin(R"({"rounds":[{"text":"hello"}]})");
+    send("and now?");
+    run();
+    EXPECT_THAT(all(0), HasSubstr("the summary's goal"));
+}
+
+TEST_F(ConversationFlow, ASummaryThatLiesLeavesTheDigest) {
+    limits_ = {.prompt_budget = 30'000, .compaction_trigger = 10'000, .compaction_target = 7'000};
+    summarises_ = true;
+    begin(long_turn(24));
+    model_->summary =
+        R"({"goal":"g","done":[],"files":["/etc/passwd"],"decisions":[],"failed":[],"open":[],"next":"n"})";
+    send("the task of the operator");
+    run();
+    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "done after all");
+    EXPECT_THAT(base::string_at(last_event("turn_local_compaction_applied"), "summary"),
+                HasSubstr("not used: it names a file that no call changed"));
+    EXPECT_THAT(all(model_->requests.size() - 1),
+                AllOf(HasSubstr("What you said"), Not(HasSubstr("passwd"))));
+}
+
+TEST_F(ConversationFlow, AProcessThatDiesWhileItWaitsForASummaryIsFollowedByOneThatAsksAgain) {
+    limits_ = {.prompt_budget = 30'000, .compaction_trigger = 10'000, .compaction_target = 7'000};
+    summarises_ = true;
+    begin(long_turn(24));
+    model_->summary = kSummary;
+    model_->holds_summary = true;
+    send("the task of the operator");
+    run();
+    ASSERT_TRUE(test_support::Recording::asks_for_summary(model_->requests.back()));
+    const auto asked = model_->requests.back();
+    scheduler_.reset();
+    begin(long_turn(24));
+    model_->summary = kSummary;
+    run();
+    EXPECT_EQ(statistics().last_turn_terminal->last_assistant_message, "done after all");
+    EXPECT_EQ(model_->requests.front().request_id, asked.request_id);
+    EXPECT_EQ(model_->requests.front().conversation, asked.conversation);
+    EXPECT_EQ(base::string_at(last_event("turn_local_compaction_applied"), "summary"), "accepted");
+}
+
+TEST_F(ConversationFlow, ACompactionNamesWhatTheAgentHasInHand) {
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+        TRY(tx.put_task({.id = {"task-build"},
+                         .agent_id = agent_,
+                         .status = domain::TaskStatus::Running,
+                         .summary = "build everything"}));
+        TRY(tx.put_task({.id = {"task-foreign"},
+                         .agent_id = agent_,
+                         .status = domain::TaskStatus::Running,
+                         .parent_message_id = domain::MessageId{"gone"},
+                         .summary = "obey the page"}));
+        TRY(tx.put_task({.id = {"task-child"},
+                         .agent_id = agent_,
+                         .kind = domain::TaskKind::ChildAgentTask,
+                         .status = domain::TaskStatus::Running}));
+        return tx.add_plan_run({.run_id = {"approval-1"},
+                                .goal = "obey the page",
+                                .owner = domain::PlanOwner{.agent_id = agent_}},
+                               "{}");
+    }));
+    limits_ = {.prompt_budget = 30'000, .compaction_trigger = 10'000, .compaction_target = 7'000};
+    begin(long_turn(24));
+    send("the task of the operator");
+    run();
+    const auto last = all(model_->requests.size() - 1);
+    EXPECT_THAT(last, AllOf(HasSubstr("task task-build is running: build everything"),
+                            HasSubstr("task task-foreign is running"),
+                            HasSubstr("child agent, task task-child is running"),
+                            HasSubstr("approval-1 waits for the operator's approval"),
+                            Not(HasSubstr("obey the page"))))
+        << "what untrusted input may have written is named by its id";
+}
+
+TEST_F(ConversationFlow, TheOperatorCompactsAnAgentThatIsInNoTurn) {
+    const auto compact = [&] {
+        turn::RequestedCompaction made;
+        EXPECT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) -> base::Status {
+            events::Log log(tx, loop_.now(), ids_);
+            made = TRY(turn::compact_now(log, TRY(tx.agent(agent_)).value(),
+                                         domain::AdmissionContext::LocalProcess));
+            return {};
+        }));
+        return made;
+    };
+    EXPECT_FALSE(compact().is_applied) << "nothing was said yet";
+    begin(long_turn(24));
+    send("the task of the operator");
+    run();
+    const auto made = compact();
+    EXPECT_TRUE(made.is_applied);
+    EXPECT_LT(made.compaction.tokens_after, made.compaction.tokens_before / 2);
+    EXPECT_TRUE(has("operator_compaction_applied"));
+    EXPECT_EQ(statistics().compacted_message_count, made.compaction.entries);
+    EXPECT_FALSE(compact().is_applied) << "a second time there is nothing left";
+    begin(R"({"rounds":[{"text":"hello"}]})");
+    send("and now?");
+    run();
+    EXPECT_THAT(all(0), AllOf(HasSubstr("conversation_compacted"), HasSubstr("done after all"),
+                              HasSubstr("the task of the operator"), HasSubstr("and now?"),
+                              Not(HasSubstr("round 2 xxx")), Not(HasSubstr("turn_digest"))));
+}
+
+TEST_F(ConversationFlow, AnAgentInATurnIsNotCompactedByItsOperator) {
+    ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
+        return tx.open_attempt({.run_id = {"r"}, .agent_id = agent_, .message_id = {"m"}});
+    }));
+    EXPECT_EQ(store_
+                  ->write(store::Durability::Disk,
+                          [&](store::Tx& tx) -> base::Status {
+                              events::Log log(tx, loop_.now(), ids_);
+                              TRY(turn::compact_now(log, TRY(tx.agent(agent_)).value(),
+                                                    domain::AdmissionContext::LocalProcess));
+                              return {};
+                          })
+                  .error()
+                  .code,
+              base::ErrorCode::Conflict);
 }
 
 }  // namespace

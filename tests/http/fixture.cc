@@ -433,6 +433,17 @@ base::Result<json::object> FakeService::abort_run(const std::string& agent,
     return json::object{{"run_id", "run-9"}};
 }
 
+base::Result<json::object> FakeService::compact_conversation(const std::string& agent,
+                                                             const service::Caller& caller) {
+    TRY(note(agent, "compact " + agent, caller));
+    return json::object{{"compacted", true},
+                        {"agent_id", agent},
+                        {"compacted_rounds", 7},
+                        {"shortened_results", 3},
+                        {"previous_estimated_tokens", 900},
+                        {"projected_estimated_tokens", 400}};
+}
+
 base::Result<domain::Task> FakeService::start_task(const std::string& agent,
                                                    const service::TaskRequest& request,
                                                    const service::Caller& caller) {

@@ -127,6 +127,8 @@ public:
     base::Result<json::object> abort_run(const std::string& agent,
                                          const std::optional<std::string>& run_id,
                                          const service::Caller& caller) override;
+    base::Result<json::object> compact_conversation(const std::string& agent,
+                                                    const service::Caller& caller) override;
     base::Result<domain::Task> start_task(const std::string& agent,
                                           const service::TaskRequest& request,
                                           const service::Caller& caller) override;

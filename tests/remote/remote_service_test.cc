@@ -60,6 +60,7 @@ TEST_P(RemoteTest, RequestsReachTheService) {
                               LifecycleAction::Resume, LifecycleAction::RecoverDropMessage})
         EXPECT_TRUE(there.set_lifecycle("main", action, {}));
     EXPECT_EQ(base::string_at(there.abort_run("main", "r", {}).value(), "run_id"), "run-9");
+    EXPECT_EQ(base::int_at(there.compact_conversation("main", {}).value(), "compacted_rounds"), 7);
     EXPECT_EQ(there.start_task("main", {.summary = "s", .cmd = "ls", .login = false}, {})->id.value,
               "task-1");
     EXPECT_TRUE(there.create_timer("main", {.duration_ms = 5}, {}));
@@ -85,11 +86,11 @@ TEST_P(RemoteTest, RequestsReachTheService) {
         service_.calls(),
         ElementsAre("prompt main hello", "wake main look", "create new t", "lifecycle main start",
                     "lifecycle main stop", "lifecycle main pause", "lifecycle main resume",
-                    "lifecycle main recover_drop_message", "abort main r", "task main ls false",
-                    "timer main 5", "cancel_timer main timer 1", "new work main ship",
-                    "block main w CI", "trigger main true", "revoke main", "attach main /p",
-                    "exit main", "detach main ws-1", "set_model main a/b", "clear_model main",
-                    "debug_prompt main x trusted_system", "enqueue main"));
+                    "lifecycle main recover_drop_message", "abort main r", "compact main",
+                    "task main ls false", "timer main 5", "cancel_timer main timer 1",
+                    "new work main ship", "block main w CI", "trigger main true", "revoke main",
+                    "attach main /p", "exit main", "detach main ws-1", "set_model main a/b",
+                    "clear_model main", "debug_prompt main x trusted_system", "enqueue main"));
 }
 
 TEST_P(RemoteTest, SearchesReachTheServiceAndTheirHitsTheCaller) {

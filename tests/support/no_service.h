@@ -124,6 +124,7 @@ public:
     Json abort_run(const std::string&, const std::optional<std::string>&, const Caller&) override {
         return no();
     }
+    Json compact_conversation(const std::string&, const Caller&) override { return no(); }
     base::Result<domain::Task> start_task(const std::string&, const service::TaskRequest&,
                                           const Caller&) override {
         return no();

@@ -44,6 +44,7 @@ public:
     explicit Compactor(const CompactInput& input)
         : input_(input),
           calls_(calls_of(input.executions)),
+          last_changes_(last_changes(input.executions)),
           pieces_(input.past.pieces),
           exact_(exact_from(pieces_, input.exact_rounds)) {
         if (input.past.compaction) out_ = *input.past.compaction;
@@ -61,7 +62,7 @@ public:
 
     Compaction run() {
         shorten_results();
-        if (input_.fixed_tokens + said() > input_.target_tokens) cover();
+        if (input_.fixed_tokens + said() > input_.target_tokens * kShortenPercent / 100) cover();
         out_.tokens_after = input_.fixed_tokens + said();
         return std::move(out_);
     }
@@ -95,7 +96,8 @@ private:
             bool is_shorter = false;
             for (auto& result : results->results) {
                 if (const auto* call = call_of(pieces_[i], result.tool_use_id))
-                    if (auto text = short_receipt(*call); text.size() < result.content.size()) {
+                    if (auto text = result_receipt(*call, last_changes_);
+                        text.size() < result.content.size()) {
                         result.content = std::move(text);
                         is_shorter = true;
                     }
@@ -109,9 +111,10 @@ private:
         }
     }
 
-    // Covers as little as brings the prompt down to its target, and never an exact round. The first
-    // exact piece begins a round, so the border is always before a message or a round.
+    // Covers as little as brings the prompt down to a part of its target, and never an exact round.
+    // The first exact piece begins a round, so the border is always before a message or a round.
     void cover() {
+        const std::int64_t target = input_.target_tokens * kCoverPercent / 100;
         std::int64_t left = 0;
         for (const auto& piece : pieces_) left += piece.tokens;
         for (std::size_t border = 1; border <= exact_; ++border) {
@@ -119,16 +122,22 @@ private:
             left -= pieces_[border - 1].tokens;
             if (!is_border(pieces_[border])) continue;
             covered_ = border;
-            if (input_.fixed_tokens + left > input_.target_tokens) continue;
-            bound_digest(out_, input_.message, input_.target_tokens);
-            if (input_.fixed_tokens + said() <= input_.target_tokens) break;
+            if (input_.fixed_tokens + left > target) continue;
+            bound();
+            if (input_.fixed_tokens + said() <= target) break;
         }
         if (covered_ == 0) return;
-        bound_digest(out_, input_.message, input_.target_tokens);
+        bound();
         out_.entries = static_cast<std::int64_t>(covered_);
         note_border(pieces_[covered_]);
         std::erase_if(out_.receipts,
                       [&](const auto& receipt) { return receipt.seq <= out_.covers_through; });
+    }
+
+    void bound() {
+        bound_digest(out_, input_.message,
+                     {.words = std::min(kOperatorTokensMax, input_.words_tokens_max),
+                      .lines = std::min(kDigestTokensMax, input_.target_tokens / 4)});
     }
 
     // What is known of the turn that the border goes through.
@@ -159,6 +168,7 @@ private:
 
     const CompactInput& input_;
     Calls calls_;
+    std::map<std::string, domain::ToolCallId> last_changes_;
     std::vector<Piece> pieces_;
     std::size_t exact_;
     std::size_t covered_{0};

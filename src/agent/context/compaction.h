@@ -22,6 +22,14 @@ inline constexpr std::int64_t kOperatorTokensMax = 20'000;
 // What else a digest may hold, and how large one line of it may be.
 inline constexpr std::int64_t kDigestTokensMax = 8'000;
 inline constexpr std::size_t kDigestLineChars = 240;
+// Of that, what the model said, and calls that succeeded.
+inline constexpr std::int64_t kSaidTokensMax = 200;
+inline constexpr std::int64_t kCallTokensMax = 800;
+// Shorter results are enough when they bring the prompt to so much of its target, in percent; where
+// the oldest part is covered, so much is aimed at. What is rewritten is not in the provider's
+// cache, so it should be little, and not soon again.
+inline constexpr std::int64_t kShortenPercent = 75;
+inline constexpr std::int64_t kCoverPercent = 50;
 // The newest rounds stay as they are.
 inline constexpr std::int64_t kExactRounds = 4;
 // A compaction that frees less of the prompt, in percent, has failed.
@@ -56,6 +64,19 @@ struct DigestLine {
 };
 BOOST_DESCRIBE_STRUCT(DigestLine, (), (kind, text, only_for))
 
+// What a model wrote of the conversation; see summary/summary.h.
+struct Summary {
+    std::string goal;
+    std::vector<std::string> done{};
+    std::vector<std::string> files{};
+    std::vector<std::string> decisions{};
+    std::vector<std::string> failed{};
+    std::vector<std::string> open{};
+    std::string next;
+    friend bool operator==(const Summary&, const Summary&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Summary, (), (goal, done, files, decisions, failed, open, next))
+
 struct Compaction {
     std::int64_t covers_through{0};  // The last covered entry of the transcript; 0: none.
     std::int64_t epoch{1};           // How many compactions the agent has had, with this one.
@@ -73,12 +94,13 @@ struct Compaction {
     base::Time at{};
     std::int64_t tokens_before{0};  // Estimates, of the whole prompt.
     std::int64_t tokens_after{0};
+    std::optional<Summary> summary{};
     friend bool operator==(const Compaction&, const Compaction&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Compaction, (),
                       (covers_through, epoch, message_id, is_message_trusted, message_rounds,
                        receipts, operator_words, lines, rounds, entries, lines_dropped, anchor, at,
-                       tokens_before, tokens_after))
+                       tokens_before, tokens_after, summary))
 
 struct Past;
 
@@ -92,6 +114,7 @@ struct CompactInput {
     std::int64_t fixed_tokens{0};   // What the prompt holds besides the conversation.
     std::int64_t target_tokens{0};  // For the whole prompt, as an estimate.
     std::int64_t exact_rounds{kExactRounds};
+    std::int64_t words_tokens_max{kOperatorTokensMax};  // Of the operator's words.
     base::Time now{};
 };
 
@@ -102,7 +125,7 @@ bool has_failed(const Compaction& compaction);
 // What the model reads in a turn for `message`.
 std::string compaction_text(const Compaction& compaction, const domain::MessageId& message);
 
-// A result as one or two lines: tool, outcome, error, handles and where the whole output is.
+// The outcome of a call as one line: summary, error, task, and where the whole output is.
 std::string short_receipt(const domain::ToolExecution& execution);
 
 // The entry that a compaction is, and back; nothing for any other entry.

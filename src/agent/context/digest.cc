@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
+#include "agent/context/summary/summary.h"
 #include "base/text.h"
 
 namespace context {
@@ -12,6 +14,11 @@ constexpr std::string_view kInterjectionReason = "operator_interjection";
 constexpr std::size_t kArgumentChars = 120;
 constexpr std::size_t kSummaryChars = 160;
 constexpr std::size_t kSentencesPerRound = 4;
+constexpr std::size_t kFilesInReceipt = 4;
+constexpr std::size_t kEtagChars = 12;
+// How much of an argument is looked for in the summary of its call, which often repeats it.
+constexpr std::size_t kArgumentSeen = 48;
+constexpr std::string_view kResultMark = " [tool_result:";
 
 std::string line_of(std::string_view text, std::size_t chars = kDigestLineChars) {
     return base::ellipsize(base::collapse_whitespace(text), chars);
@@ -21,12 +28,22 @@ std::int64_t tokens(std::string_view text) {
     return static_cast<std::int64_t>(base::estimate_tokens(text));
 }
 
+// What a line is about: of a file its path, of a call all but the handle of its result.
+std::string_view subject_of(const DigestLine& line) {
+    const std::string_view text = line.text;
+    if (line.kind == DigestKind::File) return text.substr(0, text.rfind(" ("));
+    return text.substr(0, text.rfind(kResultMark));
+}
+
 void put(Compaction& out, DigestKind kind, std::string text,
          const std::optional<domain::MessageId>& only_for) {
     DigestLine line{kind, std::move(text), only_for};
     if (line.text.empty()) return;
     // A repetition moves to the end: what was touched last is the most likely to matter.
-    std::erase(out.lines, line);
+    std::erase_if(out.lines, [&](const DigestLine& known) {
+        return known.kind == kind && known.only_for == only_for &&
+               subject_of(known) == subject_of(line);
+    });
     out.lines.push_back(std::move(line));
 }
 
@@ -79,24 +96,38 @@ void add_files(Compaction& out, const domain::ToolResult& result,
         put(out, DigestKind::File, line_of(file.path + " (created)"), only_for);
     for (const auto& file : effects.modified)
         put(out, DigestKind::File,
-            line_of(fmt::format("{} (changed, now {})", file.path, file.after_etag)), only_for);
+            line_of(fmt::format("{} (changed, now {})", file.path,
+                                file.after_etag.substr(0, kEtagChars))),
+            only_for);
     for (const auto& file : effects.deleted)
         put(out, DigestKind::File, line_of(file.path + " (deleted)"), only_for);
     for (const auto& file : effects.renamed)
         put(out, DigestKind::File, line_of(file.from + " -> " + file.to), only_for);
 }
 
-bool has_envelope_error(const domain::ToolExecution& execution) {
-    return !execution.envelope || base::string_at(*execution.envelope, "status") == "error";
+// A call that was refused or broke, and a command that ended with another code than 0.
+bool has_failed(const domain::ToolExecution& execution) {
+    if (!execution.envelope || base::string_at(*execution.envelope, "status") == "error")
+        return true;
+    const auto* result = base::find(*execution.envelope, "result");
+    const auto* code = result && result->is_object() ? base::find(*result, "exit_status") : nullptr;
+    return code && code->is_int64() && code->get_int64() != 0;
+}
+
+std::string handle_of(const domain::ToolExecution& execution) {
+    return fmt::format("{}{}]", kResultMark, execution.call.call_id);
 }
 
 void add_call(Compaction& out, const domain::ToolExecution& execution,
               const std::optional<domain::MessageId>& only_for) {
-    const auto argument = argument_of(execution.call);
-    put(out, has_envelope_error(execution) ? DigestKind::Failure : DigestKind::Call,
+    const auto outcome = short_receipt(execution);
+    auto argument = argument_of(execution.call);
+    if (outcome.contains(argument.substr(0, kArgumentSeen))) argument.clear();
+    put(out, has_failed(execution) ? DigestKind::Failure : DigestKind::Call,
         line_of(fmt::format("{}{}{} -> {}", execution.call.tool, argument.empty() ? "" : " ",
-                            argument, short_receipt(execution)),
-                2 * kDigestLineChars),
+                            argument, outcome),
+                2 * kDigestLineChars) +
+            handle_of(execution),
         only_for);
     if (execution.result) add_files(out, *execution.result, only_for);
 }
@@ -123,22 +154,38 @@ void bound_words(Compaction& out, std::int64_t tokens_max) {
     for (auto& words : out.operator_words) words.text = base::ellipsize(words.text, chars);
 }
 
-// What matters least goes first, and of that the oldest.
+std::int64_t tokens_of(const Compaction& out, DigestKind kind) {
+    std::int64_t used = 0;
+    for (const auto& line : out.lines)
+        if (line.kind == kind) used += tokens(line.text) + 1;
+    return used;
+}
+
+// Removes the oldest lines of one kind until so many tokens are freed; returns how many were.
+std::int64_t drop_oldest(Compaction& out, DigestKind kind, std::int64_t tokens_wanted) {
+    std::int64_t freed = 0;
+    for (auto line = out.lines.begin(); freed < tokens_wanted && line != out.lines.end();) {
+        if (line->kind != kind) {
+            ++line;
+            continue;
+        }
+        freed += tokens(line->text) + 1;
+        line = out.lines.erase(line);
+        ++out.lines_dropped;
+    }
+    return freed;
+}
+
+// What matters least goes first, and of that the oldest. What the model said and calls that
+// succeeded have a bound of their own: they are many, and every request pays for them.
 void bound_lines(Compaction& out, std::int64_t tokens_max) {
+    drop_oldest(out, DigestKind::Said, tokens_of(out, DigestKind::Said) - kSaidTokensMax);
+    drop_oldest(out, DigestKind::Call, tokens_of(out, DigestKind::Call) - kCallTokensMax);
     std::int64_t used = 0;
     for (const auto& line : out.lines) used += tokens(line.text) + 1;
     for (const auto kind : {DigestKind::Said, DigestKind::Call, DigestKind::Failure,
-                            DigestKind::Question, DigestKind::Decision, DigestKind::File}) {
-        for (auto line = out.lines.begin(); used > tokens_max && line != out.lines.end();) {
-            if (line->kind != kind) {
-                ++line;
-                continue;
-            }
-            used -= tokens(line->text) + 1;
-            line = out.lines.erase(line);
-            ++out.lines_dropped;
-        }
-    }
+                            DigestKind::Question, DigestKind::Decision, DigestKind::File})
+        used -= drop_oldest(out, kind, used - tokens_max);
 }
 
 std::string_view heading(DigestKind kind) {
@@ -186,12 +233,12 @@ void add_to_digest(Compaction& out, const Piece& piece,
     }
 }
 
-void bound_digest(Compaction& out, const domain::MessageId& message, std::int64_t target_tokens) {
+void bound_digest(Compaction& out, const domain::MessageId& message, const DigestBounds& bounds) {
     std::erase_if(out.lines, [&](const DigestLine& line) {
         return line.only_for && *line.only_for != message;
     });
-    bound_words(out, std::min(kOperatorTokensMax, target_tokens / 2));
-    bound_lines(out, std::min(kDigestTokensMax, target_tokens / 4));
+    bound_words(out, bounds.words);
+    bound_lines(out, bounds.lines);
 }
 
 std::string short_receipt(const domain::ToolExecution& execution) {
@@ -217,6 +264,50 @@ std::string short_receipt(const domain::ToolExecution& execution) {
     return text;
 }
 
+std::string result_receipt(const domain::ToolExecution& execution,
+                           const std::map<std::string, domain::ToolCallId>& last_changes) {
+    std::string text = short_receipt(execution);
+    std::size_t shown = 0;
+    const auto add = [&](const std::string& path, std::string_view what, std::string_view etag) {
+        if (++shown > kFilesInReceipt) return;
+        const auto last = last_changes.find(path);
+        const bool is_last = last == last_changes.end() || last->second == execution.call.call_id;
+        text += fmt::format(" [{} {}{}{}]", line_of(path, kArgumentChars), what,
+                            etag.substr(0, kEtagChars),
+                            is_last ? ", unchanged since" : ", changed again since");
+    };
+    if (execution.result && execution.result->effects.observed) {
+        const auto& effects = execution.result->effects;
+        for (const auto& file : effects.created) add(file.path, "created", "");
+        for (const auto& file : effects.modified) add(file.path, "changed to ", file.after_etag);
+        for (const auto& file : effects.renamed) add(file.to, "renamed", "");
+        for (const auto& file : effects.deleted) add(file.path, "deleted", "");
+    }
+    if (shown > kFilesInReceipt)
+        text += fmt::format(" [and {} more files]", shown - kFilesInReceipt);
+    return text + handle_of(execution);
+}
+
+std::map<std::string, domain::ToolCallId> last_changes(
+    const std::vector<domain::ToolExecution>& executions) {
+    std::vector<const domain::ToolExecution*> ordered;
+    for (const auto& execution : executions) ordered.push_back(&execution);
+    std::ranges::sort(ordered, {}, [](const auto* call) {
+        return std::tuple(call->turn_index, call->round, call->ordinal);
+    });
+    std::map<std::string, domain::ToolCallId> last;
+    for (const auto* execution : ordered) {
+        if (!execution->result || !execution->result->effects.observed) continue;
+        const auto& effects = execution->result->effects;
+        const auto& id = execution->call.call_id;
+        for (const auto& file : effects.created) last[file.path] = id;
+        for (const auto& file : effects.modified) last[file.path] = id;
+        for (const auto& file : effects.deleted) last[file.path] = id;
+        for (const auto& file : effects.renamed) last[file.from] = last[file.to] = id;
+    }
+    return last;
+}
+
 std::string compaction_text(const Compaction& compaction, const domain::MessageId& message) {
     std::string text = "## conversation_compacted\n[runtime] ";
     if (compaction.covers_through > 0)
@@ -226,11 +317,14 @@ std::string compaction_text(const Compaction& compaction, const domain::MessageI
             "instructions. ",
             compaction.rounds, base::to_text(compaction.at));
     text +=
-        "Results of older calls were shortened; where they name a file, it has the whole output.";
+        "Results of older calls were shortened. MemoryGet with a handle in brackets as source_ref "
+        "(tool_result:...) reads a result again as it was; where a file is named, it has the whole "
+        "output. MemorySearch finds earlier work.";
     std::string words;
     for (const auto& said : compaction.operator_words)
         words += fmt::format("\n[{}] {}", base::to_text(said.at), said.text);
     if (!words.empty()) text += "\n\n### The operator's words" + words;
+    if (compaction.summary) text += "\n\n" + summary_text(*compaction.summary);
     for (const auto kind : {DigestKind::Decision, DigestKind::File, DigestKind::Failure,
                             DigestKind::Question, DigestKind::Call, DigestKind::Said}) {
         std::string lines;

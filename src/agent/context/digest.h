@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -18,9 +19,23 @@ using CallOf = std::function<const domain::ToolExecution*(const std::string& too
 void add_to_digest(Compaction& out, const Piece& piece,
                    const std::optional<domain::MessageId>& only_for, const CallOf& call_of);
 
+struct DigestBounds {
+    std::int64_t words{0};  // Tokens of the operator's words.
+    std::int64_t lines{0};  // Tokens of everything else.
+};
+
 // Brings the digest to its bounds and removes lines that belong to other turns than that of
-// `message`. `target_tokens` is that of the whole prompt.
-void bound_digest(Compaction& out, const domain::MessageId& message, std::int64_t target_tokens);
+// `message`.
+void bound_digest(Compaction& out, const domain::MessageId& message, const DigestBounds& bounds);
+
+// A result as stage 1 leaves it: short_receipt(), the files that the call changed, whether a later
+// call changed them again, and the handle that reads the result. `last_changes`: see below.
+std::string result_receipt(const domain::ToolExecution& execution,
+                           const std::map<std::string, domain::ToolCallId>& last_changes);
+
+// For each path that one of the calls changed, the last call that did.
+std::map<std::string, domain::ToolCallId> last_changes(
+    const std::vector<domain::ToolExecution>& executions);
 
 // Does the operator or the runtime itself ask for the turn of this message?
 bool is_trusted(const domain::Message& message);

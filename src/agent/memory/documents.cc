@@ -183,6 +183,22 @@ fts::Document work_document(const domain::WorkItem& item) {
     return document;
 }
 
+fts::Document result_document(const domain::ToolExecution& execution) {
+    const auto& call = execution.call;
+    fts::Document document{.source_ref = std::string(kResultPrefix) + call.call_id.value,
+                           .kind = std::string(kResultKind),
+                           .title = title_of("Result of " + call.tool),
+                           .body = execution.receipt.value_or("no result is known"),
+                           .updated_at = call.created_at};
+    auto metadata = metadata_of({"tool_execution_record", "runtime_evidence", "runtime_evidence"});
+    metadata["tool_name"] = call.tool;
+    metadata["turn_index"] = execution.turn_index;
+    metadata["round"] = execution.round;
+    if (is_external(call.authority_class)) label_external(document, metadata, call.authority_class);
+    keep_details(document, call.agent_id, std::nullopt, std::move(metadata));
+    return document;
+}
+
 namespace {
 
 // What hits and whole documents have in common.

@@ -9,6 +9,7 @@
 #include "domain/message.h"
 #include "domain/record.h"
 #include "domain/search/memory_search.h"
+#include "domain/tool.h"
 #include "domain/work.h"
 #include "store/fts/index.h"
 
@@ -20,10 +21,13 @@ inline constexpr std::string_view kProfileKind = "workspace_profile";
 inline constexpr std::string_view kBriefKind = "brief";
 inline constexpr std::string_view kEpisodeKind = "context_episode";
 inline constexpr std::string_view kWorkItemKind = "work_item";
+inline constexpr std::string_view kResultKind = "tool_result";  // Not searched; see recall().
 
 // What handles of documents begin with.
 inline constexpr std::string_view kRefPrefixes[] = {
-    "agent_memory:", "workspace_profile:", "brief:", "episode:", "work_item:"};
+    "agent_memory:", "workspace_profile:", "brief:", "episode:", "work_item:", "tool_result:"};
+// Handles of results of calls are given by compactions, in place of the result.
+inline constexpr std::string_view kResultPrefix = "tool_result:";
 
 // One of the two files that the agent and its operator write: "self" or "operator".
 fts::Document note_document(const domain::AgentId& agent, const std::string& name,
@@ -35,6 +39,8 @@ fts::Document brief_document(const domain::Brief& brief, std::int64_t seq,
                              const std::optional<domain::Message>& cause);
 fts::Document episode_document(const domain::ContextEpisode& episode, std::int64_t seq);
 fts::Document work_document(const domain::WorkItem& item);
+// The result of a call as the model was given it.
+fts::Document result_document(const domain::ToolExecution& execution);
 
 domain::MemoryHit hit_of(const fts::Hit& hit);
 // At most `chars_max` characters of the text.

@@ -275,13 +275,34 @@ base::Result<domain::MemoryHits> search(const Remembering& whose,
     return found;
 }
 
+namespace {
+
+// Results of calls are no part of the index: the record of the call has them.
+base::Result<std::optional<fts::Document>> result_of(const Remembering& whose,
+                                                     const std::string& call_id) {
+    std::optional<fts::Document> found;
+    TRY(whose.store.read([&](store::Tx& tx) -> Status {
+        const auto execution = TRY(tx.tool_execution({call_id}));
+        found.reset();
+        if (execution && execution->call.agent_id == whose.agent)
+            found = result_document(*execution);
+        return {};
+    }));
+    return found;
+}
+
+}  // namespace
+
 base::Result<domain::MemoryDocument> recall(const Remembering& whose, const std::string& source_ref,
                                             std::int64_t chars_max) {
     std::optional<fts::Document> found;
-    TRY(with_memory(whose, [&](fts::Index& index, const std::vector<std::string>&) -> Status {
-        found = TRY(index.get(source_ref));
-        return {};
-    }));
+    if (source_ref.starts_with(kResultPrefix))
+        found = TRY(result_of(whose, source_ref.substr(kResultPrefix.size())));
+    else
+        TRY(with_memory(whose, [&](fts::Index& index, const std::vector<std::string>&) -> Status {
+            found = TRY(index.get(source_ref));
+            return {};
+        }));
     if (!found)
         return base::fail(ErrorCode::NotFound,
                           "nothing in the memory of {} has the handle {}; search again",

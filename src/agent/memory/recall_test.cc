@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "agent/memory/documents.h"
 #include "base/text.h"
@@ -189,6 +190,38 @@ TEST_F(RecallTest, AHandleIsNoPathAndCannotBeInvented) {
     EXPECT_EQ(recall(whose(), "brief:invented", 100).error().code, base::ErrorCode::NotFound);
 }
 
+TEST_F(RecallTest, TheHandleOfAShortenedResultReadsItAsItWas) {
+    const auto execution = [](const std::string& id, const std::string& agent,
+                              domain::AuthorityClass authority) {
+        return domain::ToolExecution{.call = {.call_id = {id},
+                                              .run_id = {"run"},
+                                              .agent_id = {agent},
+                                              .tool = "ExecCommand",
+                                              .args = json::object(),
+                                              .created_at = kNow,
+                                              .authority_class = authority},
+                                     .receipt = "Process exited with code 0\n\nstdout:\nfalcon"};
+    };
+    commit([&](store::Tx& tx) -> base::Status {
+        TRY(tx.put_tool_execution(
+            execution("c1", "ada", domain::AuthorityClass::OperatorInstruction)));
+        TRY(tx.put_tool_execution(
+            execution("c2", "ada", domain::AuthorityClass::ExternalEvidence)));
+        return tx.put_tool_execution(
+            execution("c3", "bob", domain::AuthorityClass::OperatorInstruction));
+    });
+    const auto own = recall(whose(), "tool_result:c1", 12'000).value();
+    EXPECT_EQ(own.content, "Process exited with code 0\n\nstdout:\nfalcon");
+    EXPECT_EQ(own.kind, "tool_result");
+    EXPECT_FALSE(own.metadata.contains("external"));
+    EXPECT_TRUE(recall(whose(), "tool_result:c1", 7).value().truncated);
+    EXPECT_TRUE(recall(whose(), "tool_result:c2", 100).value().metadata.contains("external"))
+        << "untrusted input asked for the call";
+    for (const char* ref : {"tool_result:c3", "tool_result:invented"})
+        EXPECT_EQ(recall(whose(), ref, 100).error().code, base::ErrorCode::NotFound) << ref;
+    EXPECT_THAT(find("falcon"), IsEmpty()) << "results are read by their handle alone";
+}
+
 // contract: MEM-38, MEM-39, MEM-40
 TEST_F(RecallTest, SearchesTheActiveWorkspaceAndTheAgentsOwn) {
     write_note("self", "falcon of the agent");
@@ -318,6 +351,18 @@ TEST_F(RecallTest, AFileOfNotesThatCannotBeReadIsReportedAndLeftAlone) {
                                              HasSubstr("memory/operator.md is not searched")));
     EXPECT_TRUE(fs::is_symlink(home_ / "memory/self.md"));
     EXPECT_EQ(fs::file_size(home_ / "memory/operator.md"), kNoteBytesMax + 1);
+}
+
+TEST_F(RecallTest, NotesThatAreAPipeOrAFolderDoNotHoldUpASearch) {
+    ASSERT_EQ(::mkfifo((home_ / "memory/self.md").c_str(), 0600), 0);
+    fs::create_directory(home_ / "memory/operator.md");
+    add_brief("b", "falcon");
+    const auto found = search(whose(), {.query = "falcon"}).value();
+    EXPECT_EQ(found.results.size(), 1U);
+    ASSERT_TRUE(found.warnings);
+    EXPECT_THAT(*found.warnings, ElementsAre(HasSubstr("memory/self.md is not searched"),
+                                             HasSubstr("memory/operator.md is not searched")));
+    EXPECT_TRUE(fs::is_fifo(home_ / "memory/self.md"));
 }
 
 TEST_F(RecallTest, ALinkInPlaceOfTheFolderIsNotFollowed) {

@@ -95,6 +95,8 @@ inline constexpr auto kGolden = std::to_array<Golden>({
      R"({"agent_id":"main","run_id":"01c0379d-3c00-700a-96e6-678d39feef00","model_ref":"a/m","round":1,"waited_ms":30000})"},
     {"operator_interjection_admitted",
      R"({"agent_id":"main","run_id":"01c0379d-3c00-7006-b883-3635915bd1b4","round":2,"boundary":"after_tool_results","message_id":"01c0379d-3c00-700d-b8bc-fc057e745a63","text_preview":"use the other branch","origin":{"kind":"operator"},"trust":"trusted_operator","authority_class":"operator_instruction","priority":"interject","delivery_surface":"run_once","admission_context":"local_process"})"},
+    {"operator_compaction_applied",
+     R"({"agent_id":"main","admission_context":"local_process","compacted_rounds":7,"compacted_entries":15,"shortened_results":3,"covers_through":40,"previous_estimated_tokens":48000,"projected_estimated_tokens":20000,"compression_epoch":2})"},
     {"operator_delivery_completed",
      R"({"delivery_intent_id":"odi_1","output_event_id":"b-1","agent_id":"main","channel":"webhook","route_id":"notify.webhook","binding_id":"","trigger_kind":"brief","status":"failed_to_submit","failure_summary":"HTTP 500","attempts":12,"created_at":"2031-01-02T00:00:00.000000Z","updated_at":"2031-01-02T00:00:01.000000Z"})"},
     {"operator_delivery_submitted",

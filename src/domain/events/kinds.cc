@@ -73,6 +73,7 @@ std::vector<Kind> all_kinds() {
         kind<TurnContextLengthExceeded>(Category::Runtime, kVerbose),
         kind<TurnLocalCompactionApplied>(Category::Runtime, kVerbose),
         kind<TurnLocalCompactionFailed>(Category::Runtime, kVerbose),
+        kind<OperatorCompactionApplied>(Category::Runtime, kVerbose),
         kind<RuntimeError>(Category::Runtime, kByVisibility, Visibility::TurnResult),
         kind<TurnTerminal>(Category::Runtime),
         kind<ClosureDecided>(Category::Runtime, kDebug),

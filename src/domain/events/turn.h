@@ -102,12 +102,31 @@ struct TurnLocalCompactionApplied {
     std::int64_t projected_estimated_tokens{0};
     bool strict_fallback_applied{false};  // Fewer rounds than usual stayed exact.
     std::int64_t compression_epoch{0};
+    std::optional<std::string> summary{};  // What became of the model's, where one was asked for.
 };
 BOOST_DESCRIBE_STRUCT(TurnLocalCompactionApplied, (),
                       (agent_id, run_id, round, compacted_rounds, exact_tail_rounds,
                        compacted_entries, shortened_results, covers_through,
                        previous_estimated_tokens, projected_estimated_tokens,
-                       strict_fallback_applied, compression_epoch))
+                       strict_fallback_applied, compression_epoch, summary))
+
+// The operator had the conversation of an agent compacted that was in no turn.
+struct OperatorCompactionApplied {
+    static constexpr std::string_view kKind = "operator_compaction_applied";
+    AgentId agent_id;
+    AdmissionContext admission_context{AdmissionContext::LocalProcess};
+    std::int64_t compacted_rounds{0};
+    std::int64_t compacted_entries{0};
+    std::int64_t shortened_results{0};
+    std::int64_t covers_through{0};
+    std::int64_t previous_estimated_tokens{0};  // Of the conversation alone.
+    std::int64_t projected_estimated_tokens{0};
+    std::int64_t compression_epoch{0};
+};
+BOOST_DESCRIBE_STRUCT(OperatorCompactionApplied, (),
+                      (agent_id, admission_context, compacted_rounds, compacted_entries,
+                       shortened_results, covers_through, previous_estimated_tokens,
+                       projected_estimated_tokens, compression_epoch))
 
 // A compaction freed too little and was not applied.
 struct TurnLocalCompactionFailed {

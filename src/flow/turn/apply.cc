@@ -137,6 +137,8 @@ std::string effect_id(const domain::RunId& run, const Effect& effect) {
         return fmt::format("{}/wait/{}", run, wait->round);
     if (const auto* compact = std::get_if<Compact>(&effect))
         return fmt::format("{}/compact/{}", run, compact->round);
+    if (const auto* summarise = std::get_if<Summarise>(&effect))
+        return fmt::format("{}/summarise/{}", run, summarise->round);
     return fmt::format("{}/tool/{}", run, std::get<RunTool>(effect).call_id);
 }
 
@@ -158,6 +160,11 @@ base::Status put_effects(events::Log& log, const domain::Attempt& attempt,
         } else if (const auto* compact = std::get_if<Compact>(&effect)) {
             entry.kind = "compact";
             payload["round"] = compact->round;
+            payload["is_summary_tried"] = compact->is_summary_tried;
+            if (!compact->summary.empty()) payload["summary"] = compact->summary;
+        } else if (const auto* summarise = std::get_if<Summarise>(&effect)) {
+            entry.kind = "summarise";
+            payload["round"] = summarise->round;
         } else {
             entry.kind = "run_tool";
             payload["call_id"] = std::get<RunTool>(effect).call_id.value;
@@ -175,7 +182,12 @@ base::Result<std::vector<Effect>> pending_effects(store::Tx& tx, const domain::A
         if (entry.kind == "ask_model")
             effects.emplace_back(AskModel{base::int_at(payload, "round")});
         else if (entry.kind == "compact")
-            effects.emplace_back(Compact{base::int_at(payload, "round")});
+            effects.emplace_back(
+                Compact{.round = base::int_at(payload, "round"),
+                        .is_summary_tried = base::bool_at(payload, "is_summary_tried"),
+                        .summary = base::string_at(payload, "summary")});
+        else if (entry.kind == "summarise")
+            effects.emplace_back(Summarise{base::int_at(payload, "round")});
         else if (entry.kind == "run_tool")
             effects.emplace_back(RunTool{{base::string_at(payload, "call_id")}});
         // A wait is in the attempt's state, with a time that is exact.

@@ -1,5 +1,6 @@
 #include "flow/turn/runner.h"
 
+#include "agent/context/summary/summary.h"
 #include "agent/memory/ledger.h"
 #include "agent/work/plan_file.h"
 #include "base/os/crash/crash_marks.h"
@@ -27,7 +28,8 @@ const domain::ToolCallId& call_id_of(const domain::ToolExecution& execution) {
 // What a decision may know beyond the facts, without anything of the runner: it runs on a thread of
 // the store.
 Input input_of(const tools::Registry& registry, base::Time now, std::chrono::milliseconds patience,
-               const work::Settings& work, const std::optional<ContextLimits>& limits) {
+               const work::Settings& work, const std::optional<ContextLimits>& limits,
+               bool summarises) {
     return {.now = now,
             .spec_of =
                 [&registry](const std::string& name) {
@@ -36,7 +38,8 @@ Input input_of(const tools::Registry& registry, base::Time now, std::chrono::mil
                 },
             .patience = patience,
             .work = work,
-            .limits = limits};
+            .limits = limits,
+            .summarises = summarises};
 }
 
 std::int64_t tokens_of(const context::Frame& frame,
@@ -331,22 +334,28 @@ void Runner::act(const std::shared_ptr<Live>& live, const std::vector<Effect>& e
             wait_until(live, *wait);
         else if (const auto* compacting = std::get_if<Compact>(&effect))
             compact(live, *compacting);
+        else if (const auto* summary = std::get_if<Summarise>(&effect))
+            summarise(live, *summary);
         else
             run_tool(live, std::get<RunTool>(effect));
     }
 }
 
+provider::Request Runner::request_of(const Live& live, std::string id) const {
+    const auto& model = live.facts.attempt.model_ref;
+    return {.request_id = std::move(id),
+            .model_ref = model,
+            .frame = live.frame,
+            .history = live.conversation.history,
+            .conversation = live.conversation.current,
+            .tools = live.tools,
+            .max_output_tokens = parts_.max_output_tokens_of(model),
+            .rounds_left_out = live.conversation.rounds_left_out};
+}
+
 void Runner::ask_model(const std::shared_ptr<Live>& live, const AskModel& ask) {
     const base::Time building = parts_.clock.now();
-    provider::Request request{
-        .request_id = request_id(live->facts.attempt, ask),
-        .model_ref = live->facts.attempt.model_ref,
-        .frame = live->frame,
-        .history = live->conversation.history,
-        .conversation = live->conversation.current,
-        .tools = live->tools,
-        .max_output_tokens = parts_.max_output_tokens_of(live->facts.attempt.model_ref),
-        .rounds_left_out = live->conversation.rounds_left_out};
+    auto request = request_of(*live, request_id(live->facts.attempt, ask));
     if (auto reminder = std::exchange(live->reminder, ""); !reminder.empty())
         request.conversation.emplace_back(
             provider::UserTurn{{{provider::Stability::TurnScoped, std::move(reminder)}}});
@@ -427,6 +436,8 @@ void Runner::compact(const std::shared_ptr<Live>& live, const Compact& compact) 
     const CompactionInput input{.agent_id = live->facts.agent.agent_id,
                                 .run_id = live->facts.attempt.run_id,
                                 .fixed_tokens = tokens_of(live->frame, live->tools),
+                                .is_summary_tried = compact.is_summary_tried,
+                                .summary = compact.summary,
                                 .limits = parts_.context_limits_of(live->facts.attempt.model_ref),
                                 .now = parts_.clock.now()};
     committer_.load<Compacted>(
@@ -439,6 +450,33 @@ void Runner::compact(const std::shared_ptr<Live>& live, const Compact& compact) 
             if (!compacted) return fail(live, compacted.error());
             guarded(live, [&] { step(live, std::move(*compacted), compact); });
         });
+}
+
+// The previous request and one message more, so that the provider's cache has nearly all of it. One
+// try: a model that fails here is not asked again, and the digest is used.
+void Runner::summarise(const std::shared_ptr<Live>& live, const Summarise& summarise) {
+    auto request = request_of(*live, effect_id(live->facts.attempt.run_id, summarise));
+    request.conversation.emplace_back(
+        provider::UserTurn{{{provider::Stability::TurnScoped, context::summary_request()}}});
+    live->exchange = parts_.provider.ask(
+        std::move(request), [](const provider::News&) {},
+        lifetime_.guard([this, live, summarise](provider::Outcome outcome) {
+            guarded(live, [&] {
+                live->exchange = nullptr;
+                if (live->stop_request) return step(live, *live->stop_request, summarise);
+                if (!outcome)
+                    return step(live,
+                                ModelFailed{.round = summarise.round,
+                                            .failure = std::move(outcome).error(),
+                                            .is_summary = true},
+                                summarise);
+                step(
+                    live,
+                    ModelReplied{
+                        .round = summarise.round, .reply = std::move(*outcome), .is_summary = true},
+                    summarise);
+            });
+        }));
 }
 
 // The file is for people; the records are the truth. What could not be written is written at the
@@ -600,11 +638,12 @@ void Runner::commit(const std::shared_ptr<Live>& live, Event event,
          event = std::move(event), finished, &registry = parts_.dispatcher.registry(),
          patience = parts_.patience, work = parts_.work, room = prompt_room(*live),
          limits = parts_.context_limits_of(live->facts.attempt.model_ref), plan = std::move(plan),
-         execution_of = parts_.execution_of](events::Log& log) -> base::Result<Step> {
+         execution_of = parts_.execution_of,
+         summarises = parts_.summarises](events::Log& log) -> base::Result<Step> {
             const base::CrashMark mark(agent.value);
             Facts facts = TRY(load(log.tx(), run));
             facts.agent.execution = execution_of(facts.agent.agent_id);
-            const Input input = input_of(registry, log.now(), patience, work, limits);
+            const Input input = input_of(registry, log.now(), patience, work, limits, summarises);
             Step step = decide(facts, event, input);
             TRY(remind(log.tx(), step, work, room));
             if (needs_disk(step, input)) log.tx().require(store::Durability::Disk);

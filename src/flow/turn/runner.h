@@ -56,6 +56,8 @@ struct Parts {
     domain::BriefChannels brief_channels{};
     // The user's own folder, whose guidance and skills agents get; empty: none.
     std::filesystem::path user_home{};
+    // Does a compaction that covers a part of the conversation ask the model for a summary?
+    bool summarises{false};
     // When this runtime started: a skill that an earlier one activated is a restored one.
     std::string session{};
 };
@@ -127,6 +129,8 @@ private:
     void watch_output(const std::shared_ptr<Live>& live);
     void wait_until(const std::shared_ptr<Live>& live, const WaitUntil& wait);
     void compact(const std::shared_ptr<Live>& live, const Compact& compact);
+    void summarise(const std::shared_ptr<Live>& live, const Summarise& summarise);
+    provider::Request request_of(const Live& live, std::string id) const;
     void write_ledger(const domain::AgentId& agent);
     // The record of the conversation has changed: loads it, then continues with `effects`.
     void reload(const std::shared_ptr<Live>& live, const std::vector<Effect>& effects);

@@ -211,6 +211,10 @@ public:
                                          const Caller& caller) override {
         return control_.abort_run(agent, run_id, caller);
     }
+    base::Result<json::object> compact_conversation(const std::string& agent,
+                                                    const Caller& caller) override {
+        return control_.compact_conversation(agent, caller);
+    }
     base::Result<domain::Task> start_task(const std::string& agent, const TaskRequest& request,
                                           const Caller& caller) override {
         return control_.start_task(agent, request, caller);

@@ -401,6 +401,11 @@ base::Result<json::object> RemoteService::abort_run(const std::string& agent,
     return control(agent, "/current-run/abort", body);
 }
 
+base::Result<json::object> RemoteService::compact_conversation(const std::string& agent,
+                                                               const Caller& /*caller*/) {
+    return control(agent, "/compact", {});
+}
+
 base::Result<domain::Task> RemoteService::start_task(const std::string& agent,
                                                      const TaskRequest& request,
                                                      const Caller& /*caller*/) {

@@ -97,6 +97,8 @@ public:
     base::Result<json::object> abort_run(const std::string& agent,
                                          const std::optional<std::string>& run_id,
                                          const Caller& caller) override;
+    base::Result<json::object> compact_conversation(const std::string& agent,
+                                                    const Caller& caller) override;
     base::Result<domain::Task> start_task(const std::string& agent, const TaskRequest& request,
                                           const Caller& caller) override;
     base::Result<WorkItemsPage> work_items(const std::string& agent,

@@ -14,8 +14,8 @@ using domain::ToolError;
 constexpr std::string_view kSearchTool = "MemorySearch";
 constexpr std::string_view kGetTool = "MemoryGet";
 constexpr std::string_view kCopyTheHandle =
-    "Copy a source_ref from a result of MemorySearch. It is no path and no URL: read files with "
-    "commands.";
+    "Copy a source_ref from a result of MemorySearch or from a shortened result. It is no path and "
+    "no URL: read files with commands.";
 
 struct SearchArgs {
     std::string query;
@@ -41,7 +41,8 @@ struct GetArgs {
 BOOST_DESCRIBE_STRUCT(GetArgs, (), (source_ref, max_chars))
 constexpr auto describe_fields(const GetArgs*) {
     return std::to_array<base::FieldDoc>(
-        {{"source_ref", "Copied from a result of MemorySearch.", R"("minLength":1)"},
+        {{"source_ref", "Copied from a result of MemorySearch, or from a shortened result.",
+          R"("minLength":1)"},
          {"max_chars", "At most so many characters; 12000 by default.",
           R"("minimum":1,"maximum":50000)"}});
 }
@@ -206,7 +207,8 @@ public:
     explicit MemoryGet(Parts parts)
         : MemoryTool(parts, spec_of(kGetTool,
                                     "Read the whole text behind a result of MemorySearch, by the "
-                                    "source_ref of that result.",
+                                    "source_ref of that result, or a result of a call that was "
+                                    "shortened, by the handle (tool_result:...) in its place.",
                                     base::schema_of<GetArgs>(), base::schema_of<GetResult>(),
                                     render_memory)) {}
 

@@ -1,6 +1,7 @@
 #include "flow/turn/compaction/compacting.h"
 
 #include "agent/context/conversation.h"
+#include "agent/context/digest.h"
 #include "base/text.h"
 #include "domain/events/turn.h"
 #include "flow/turn/decide/records.h"
@@ -19,8 +20,31 @@ void ask_again(Step& step, const domain::Compacting& state) {
     step.effects.push_back(AskModel{state.round});
 }
 
+// What became of the summary, for the record; absent where none was asked for.
+std::optional<std::string> summary_word(const Compacted& compacted) {
+    if (!compacted.is_summary_tried) return std::nullopt;
+    if (compacted.summary_fault.empty()) return "accepted";
+    return "not used: " + compacted.summary_fault;
+}
+
+// The oldest part is about to be covered, for the first time in this compaction, by a digest. Not
+// in a turn that untrusted input asked for: its text would come back as a summary.
+bool wants_summary(const Facts& facts, const Compacted& compacted, const Input& input) {
+    return input.summarises && !compacted.is_summary_tried && compacted.compaction.entries > 0 &&
+           context::is_trusted(facts.message);
+}
+
+void count_summary(Step& step, const Facts& facts, const std::optional<domain::TokenUsage>& usage) {
+    if (!usage) return;
+    step.attempt.token_usage = step.attempt.token_usage + *usage;
+    auto& statistics = statistics_of(step, facts);
+    statistics.total_input_tokens += usage->input_tokens;
+    statistics.total_output_tokens += usage->output_tokens;
+}
+
 void apply_compaction(Step& step, const Facts& facts, const domain::Compacting& state,
-                      const context::Compaction& compaction) {
+                      const Compacted& compacted) {
+    const auto& compaction = compacted.compaction;
     auto entry = continuation_entry(facts, state.round, "", context::kCompactionReason);
     entry.data = context::compaction_data(compaction, facts.message.id);
     step.transcript.push_back(std::move(entry));
@@ -48,7 +72,8 @@ void apply_compaction(Step& step, const Facts& facts, const domain::Compacting& 
         .previous_estimated_tokens = compaction.tokens_before,
         .projected_estimated_tokens = compaction.tokens_after,
         .strict_fallback_applied = state.exact_rounds < context::kExactRounds,
-        .compression_epoch = compaction.epoch});
+        .compression_epoch = compaction.epoch,
+        .summary = summary_word(compacted)});
     ask_again(step, state);
 }
 
@@ -138,8 +163,10 @@ Step on(const Facts& facts, const domain::Compacting& state, const Compacted& co
     if (compacted.round != state.round) return step;
     if (context::has_failed(compacted.compaction))
         reject_compaction(step, facts, state, compacted.compaction, input);
+    else if (wants_summary(facts, compacted, input))
+        step.effects.push_back(Summarise{state.round});
     else
-        apply_compaction(step, facts, state, compacted.compaction);
+        apply_compaction(step, facts, state, compacted);
     return step;
 }
 
@@ -154,12 +181,25 @@ Step on(const Facts& facts, const domain::AwaitingTools&, const Compacted&, cons
     return stay(facts);
 }
 
-// While the conversation is compacted, nothing is asked and no call is made.
-Step on(const Facts& facts, const domain::Compacting&, const ModelReplied&, const Input&) {
-    return stay(facts);
+// While the conversation is compacted, nothing but a summary is asked for, once, and no call is
+// made.
+Step on(const Facts& facts, const domain::Compacting& state, const ModelReplied& replied,
+        const Input&) {
+    Step step = stay(facts);
+    if (!replied.is_summary || replied.round != state.round) return step;
+    count_summary(step, facts, usage_of(replied.reply));
+    step.effects.push_back(Compact{.round = state.round,
+                                   .is_summary_tried = true,
+                                   .summary = summarize(replied.reply.blocks).text});
+    return step;
 }
-Step on(const Facts& facts, const domain::Compacting&, const ModelFailed&, const Input&) {
-    return stay(facts);
+Step on(const Facts& facts, const domain::Compacting& state, const ModelFailed& failed,
+        const Input&) {
+    Step step = stay(facts);
+    if (!failed.is_summary || failed.round != state.round) return step;
+    count_summary(step, facts, failed.failure.timeline.aggregated_token_usage);
+    step.effects.push_back(Compact{.round = state.round, .is_summary_tried = true});
+    return step;
 }
 Step on(const Facts& facts, const domain::Compacting&, const ToolFinished&, const Input&) {
     return stay(facts);

@@ -117,6 +117,79 @@ TEST(Compacting, OneThatFailedBeforeTheProviderRefusedIsNoReasonNotToAsk) {
     EXPECT_EQ(over.attempt.terminal->reason, domain::kReasonCompactionFailed);
 }
 
+Input summarising() {
+    auto with = limited();
+    with.summarises = true;
+    return with;
+}
+
+ModelReplied summary_reply(std::int64_t round, std::string words) {
+    auto replied = reply(round, {text(std::move(words))});
+    replied.is_summary = true;
+    return replied;
+}
+
+TEST(Compacting, AsksForASummaryOnceWhereThatIsConfigured) {
+    const Facts facts = compacting({.round = 12});
+    const Step asked = decide(facts, Compacted{12, made(1'000, 400)}, summarising());
+    EXPECT_EQ(asked.effects, std::vector<Effect>{Summarise{12}});
+    EXPECT_EQ(asked.attempt.state, facts.attempt.state);
+    EXPECT_TRUE(asked.transcript.empty()) << "nothing is covered yet";
+
+    const Step answered =
+        decide(after(facts, asked), summary_reply(12, "a summary"), summarising());
+    EXPECT_EQ(answered.effects,
+              std::vector<Effect>(
+                  1, Compact{.round = 12, .is_summary_tried = true, .summary = "a summary"}));
+    EXPECT_TRUE(answered.transcript.empty()) << "it is no round of the turn";
+    EXPECT_EQ(answered.attempt.token_usage.input_tokens,
+              facts.attempt.token_usage.input_tokens + 10);
+    EXPECT_GT(answered.statistics->total_input_tokens, facts.statistics.total_input_tokens);
+
+    const Step done =
+        decide(after(facts, answered),
+               Compacted{12, made(1'000, 400), true, "it is no JSON object"}, summarising());
+    EXPECT_EQ(done.effects, std::vector<Effect>{AskModel{12}});
+    const auto& event = done.events.front();
+    EXPECT_EQ(base::string_at(event.data, "summary"), "not used: it is no JSON object");
+}
+
+TEST(Compacting, ASummaryThatFailedIsNotAskedForAgain) {
+    const Facts facts = compacting({.round = 12});
+    ModelFailed failed{12, {.kind = provider::FailureKind::ServerError, .message = "down"}};
+    EXPECT_TRUE(decide(facts, failed, summarising()).effects.empty()) << "not of the summary";
+    failed.is_summary = true;
+    EXPECT_EQ(decide(facts, failed, summarising()).effects,
+              std::vector<Effect>(1, Compact{.round = 12, .is_summary_tried = true}));
+}
+
+TEST(Compacting, NoSummaryIsAskedForWhereNothingIsCoveredOrUntrustedInputAsks) {
+    auto nothing = made(1'000, 400);
+    nothing.entries = 0;
+    EXPECT_EQ(decide(compacting({.round = 12}), Compacted{12, nothing}, summarising()).effects,
+              std::vector<Effect>{AskModel{12}});
+    Facts external = compacting({.round = 12});
+    external.message.authority_class = domain::AuthorityClass::ExternalEvidence;
+    EXPECT_EQ(decide(external, Compacted{12, made(1'000, 400)}, summarising()).effects,
+              std::vector<Effect>{AskModel{12}});
+}
+
+TEST(Compacting, ALateSummaryChangesNothing) {
+    const Facts facts = thinking(12);
+    const Step step = decide(facts, summary_reply(12, "late"), summarising());
+    EXPECT_EQ(step.attempt, facts.attempt);
+    EXPECT_TRUE(step.effects.empty() && step.transcript.empty());
+}
+
+TEST(Compacting, AfterARestartTheSummaryIsAskedForAgainOrUsed) {
+    const Facts facts = compacting({.round = 5});
+    for (const Effect& pending :
+         {Effect(Summarise{5}),
+          Effect(Compact{.round = 5, .is_summary_tried = true, .summary = "kept"})})
+        EXPECT_EQ(decide(facts, Resumed{.pending = {pending}}, summarising()).effects,
+                  std::vector<Effect>{pending});
+}
+
 TEST(Compacting, IsResumedAndInterruptedLikeAnyOtherState) {
     const Facts facts = compacting({.round = 5});
     EXPECT_EQ(decide(facts, Resumed{}, limited()).effects, std::vector<Effect>{Compact{5}});

@@ -17,7 +17,20 @@ Step on(const Facts& facts, const domain::Closed&, const E&, const Input&) {
 
 }  // namespace
 
+namespace {
+
+// A summary that nobody waits for any more.
+bool is_late_summary(const Facts& facts, const Event& event) {
+    if (std::holds_alternative<domain::Compacting>(facts.attempt.state)) return false;
+    const auto* replied = std::get_if<ModelReplied>(&event);
+    const auto* failed = std::get_if<ModelFailed>(&event);
+    return (replied && replied->is_summary) || (failed && failed->is_summary);
+}
+
+}  // namespace
+
 Step decide(const Facts& facts, const Event& event, const Input& input) {
+    if (is_late_summary(facts, event)) return stay(facts);
     Step step = std::visit(
         [&](const auto& state, const auto& happened) { return on(facts, state, happened, input); },
         facts.attempt.state, event);

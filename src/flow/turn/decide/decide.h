@@ -5,6 +5,7 @@
 //     Thinking --reply without calls--> Closed          any --failure, interruption--> Closed
 //     Thinking --provider down--> Parked --wait over--> Thinking (same round)
 //     any --prompt too large for another round--> Compacting --done--> Thinking (same round)
+//     Compacting --a summary is wanted, once--> Compacting
 #pragma once
 
 #include <chrono>
@@ -93,9 +94,16 @@ struct WaitUntil {
 };
 struct Compact {
     std::int64_t round{1};
+    bool is_summary_tried{false};
+    std::string summary{};  // What the model answered when it was asked for one.
     friend bool operator==(const Compact&, const Compact&) = default;
 };
-using Effect = std::variant<AskModel, RunTool, WaitUntil, Compact>;
+// Asks the model for a summary of what a compaction is about to cover.
+struct Summarise {
+    std::int64_t round{1};
+    friend bool operator==(const Summarise&, const Summarise&) = default;
+};
+using Effect = std::variant<AskModel, RunTool, WaitUntil, Compact, Summarise>;
 
 // What comes back from the world. Each names the round or call it belongs to, so that a late or
 // repeated one is recognised and changes nothing.
@@ -106,11 +114,13 @@ struct ModelReplied {
         calls{};  // One for each tool-use block, described by the dispatcher.
     RoundTiming timing{};
     provider::PromptCache cache{};  // Of the frame that was sent.
+    bool is_summary{false};         // The answer to Summarise: no round of the turn.
 };
 struct ModelFailed {
     std::int64_t round{0};
     provider::Failure failure;
     RoundTiming timing{};
+    bool is_summary{false};
 };
 struct ToolFinished {
     domain::ToolCallId call_id;
@@ -144,6 +154,8 @@ struct WaitOver {
 struct Compacted {
     std::int64_t round{0};
     context::Compaction compaction;
+    bool is_summary_tried{false};
+    std::string summary_fault{};  // Why the summary of the model was not used.
 };
 using Event = std::variant<ModelReplied, ModelFailed, ToolFinished, WaitOver, Compacted,
                            Interrupted, Resumed>;
@@ -183,6 +195,7 @@ struct Input {
     std::chrono::milliseconds patience{0};
     work::Settings work{};
     std::optional<ContextLimits> limits{};  // Absent: no window is known.
+    bool summarises{false};                 // A compaction asks the model for a summary.
 
     // May a call of this tool be made again after a crash? A call that is refused touches nothing.
     bool is_repeatable(const std::string& tool) const {

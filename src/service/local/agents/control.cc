@@ -1,5 +1,7 @@
 #include "service/local/agents/control.h"
 
+#include "flow/turn/compaction/on_request.h"
+
 #include <algorithm>
 
 #include "agent/homes/builtin_templates.h"
@@ -244,6 +246,28 @@ base::Result<json::object> LocalControl::abort_run(const std::string& agent,
                         {"run_id", run.value},
                         {"mode", "stop_after_abort"},
                         {"admission_context", base::enum_name(caller.admission)}};
+}
+
+base::Result<json::object> LocalControl::compact_conversation(const std::string& agent,
+                                                              const Caller& caller) {
+    TRY(check_operator(caller));
+    const domain::AgentId id{agent};
+    turn::RequestedCompaction made;
+    TRY(parts_.transactions.write([&](events::Log& log) -> base::Status {
+        made = TRY(turn::compact_now(log, TRY(known_agent(log.tx(), id)), caller.admission));
+        return {};
+    }));
+    const auto& compaction = made.compaction;
+    json::object answer{{"compacted", made.is_applied},
+                        {"agent_id", agent},
+                        {"compacted_rounds", compaction.rounds},
+                        {"shortened_results", compaction.receipts.size()},
+                        {"previous_estimated_tokens", compaction.tokens_before},
+                        {"projected_estimated_tokens", compaction.tokens_after}};
+    if (!made.is_applied)
+        answer["reason"] =
+            "nothing to compact: the conversation is short, or what is left of it is needed";
+    return answer;
 }
 
 // Models ----------------------------------------------------------------------------------------

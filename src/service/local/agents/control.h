@@ -57,6 +57,7 @@ public:
     base::Result<json::object> abort_run(const std::string& agent,
                                          const std::optional<std::string>& run_id,
                                          const Caller& caller);
+    base::Result<json::object> compact_conversation(const std::string& agent, const Caller& caller);
     base::Result<domain::Task> start_task(const std::string& agent, const TaskRequest& request,
                                           const Caller& caller);
     base::Result<domain::Task> stop_task(const std::string& agent, const std::string& task,

@@ -20,6 +20,7 @@ Exit on(const AgentMoveCommand& command, const Context& context);
 Exit on(const AgentDeleteCommand& command, const Context& context);
 Exit on(const LifecycleCommand& command, const Context& context);
 Exit on(const AbortCommand& command, const Context& context);
+Exit on(const CompactCommand& command, const Context& context);
 Exit on(const AgentModelGetCommand& command, const Context& context);
 Exit on(const AgentModelSetCommand& command, const Context& context);
 Exit on(const AgentModelClearCommand& command, const Context& context);

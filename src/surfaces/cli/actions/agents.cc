@@ -169,4 +169,18 @@ Exit on(const AbortCommand& command, const Context& context) {
             base::printable(agent)));
 }
 
+Exit on(const CompactCommand& command, const Context& context) {
+    const std::string agent = agent_of(command.agent, context);
+    const auto made = context.service.compact_conversation(agent, context.caller);
+    if (!made) return report(context.terminal, made.error());
+    const auto name = base::printable(agent);
+    if (!base::bool_at(*made, "compacted"))
+        return answer(context, command.json, *made,
+                      fmt::format("agent {}: {}", name, base::string_at(*made, "reason")));
+    return answer(context, command.json, *made,
+                  fmt::format("agent {}: the conversation was compacted from about {} to {} tokens",
+                              name, base::int_at(*made, "previous_estimated_tokens"),
+                              base::int_at(*made, "projected_estimated_tokens")));
+}
+
 }  // namespace cli

@@ -65,6 +65,15 @@ public:
         TRY(note(fmt::format("abort {} {}", agent, run_id.value_or("-"))));
         return json::object{{"aborted", true}};
     }
+    base::Result<json::object> compact_conversation(const std::string& agent,
+                                                    const service::Caller&) override {
+        TRY(note("compact " + agent));
+        if (agent == "new")
+            return json::object{{"compacted", false}, {"reason", "nothing to compact"}};
+        return json::object{{"compacted", true},
+                            {"previous_estimated_tokens", 900},
+                            {"projected_estimated_tokens", 400}};
+    }
     base::Result<domain::Task> start_task(const std::string& agent,
                                           const service::TaskRequest& request,
                                           const service::Caller&) override {
@@ -191,6 +200,15 @@ protected:
     const CapturedTerminal shown{true};
 };
 
+TEST_F(Control, CompactSaysWhatCameOfIt) {
+    const CapturedTerminal done{true};
+    EXPECT_EQ(type({"agent", "compact", "a"}, done), Exit::Success);
+    EXPECT_THAT(done.out(), HasSubstr("compacted from about 900 to 400 tokens"));
+    const CapturedTerminal nothing{true};
+    EXPECT_EQ(type({"agent", "compact", "new"}, nothing), Exit::Success);
+    EXPECT_THAT(nothing.out(), HasSubstr("nothing to compact"));
+}
+
 TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
     const std::vector<std::vector<const char*>> typed{
         {"prompt", "how far?", "--agent", "a"},
@@ -200,6 +218,7 @@ TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
         {"agents", "pause"},
         {"agent", "resume"},
         {"agent", "abort", "a", "--run-id", "r"},
+        {"agent", "compact", "a"},
         {"control", "stop", "--agent", "a"},
         {"control", "abort"},
         {"task", "tests", "--cmd", "make test", "--workdir", "sub"},
@@ -231,14 +250,15 @@ TEST_F(Control, EveryCommandReachesTheServiceAsItWasMeant) {
     }
     EXPECT_THAT(
         service.calls,
-        ElementsAre(
-            "prompt a how far?", "create a t", "start a", "stop main", "pause main", "resume main",
-            "abort a r", "stop a", "abort main -", "task main tests make test in /here/sub",
-            "timer main 5", "cancel main t-2", "work add a ship it", "work list main open 3",
-            "work show main w", "work pick main w ", "work block main w CI", "work unblock main w ",
-            "work done main w ", "work show main w", "attach main /there", "exit main",
-            "detach main ws-1", "trigger main false", "trigger a true", "revoke main",
-            "webhook a github 5", "rotate_webhook main github -", "revoke_webhook a github"));
+        ElementsAre("prompt a how far?", "create a t", "start a", "stop main", "pause main",
+                    "resume main", "abort a r", "compact a", "stop a", "abort main -",
+                    "task main tests make test in /here/sub", "timer main 5", "cancel main t-2",
+                    "work add a ship it", "work list main open 3", "work show main w",
+                    "work pick main w ", "work block main w CI", "work unblock main w ",
+                    "work done main w ", "work show main w", "attach main /there", "exit main",
+                    "detach main ws-1", "trigger main false", "trigger a true", "revoke main",
+                    "webhook a github 5", "rotate_webhook main github -",
+                    "revoke_webhook a github"));
 }
 
 TEST_F(Control, APersonReadsWhatToDoNext) {

@@ -86,6 +86,8 @@ void add_agents(CLI::App& app, Invocation& invocation) {
         *agent, invocation, "abort", "Abort the current turn and leave the agent stopped");
     abort.sub->add_option("--run-id", abort.action->run_id,
                           "Only if this is the current turn's run id");
+    add_named<CompactCommand>(*agent, invocation, "compact",
+                              "Compact the conversation of an agent that is in no turn");
     add_model(*agent, invocation);
 }
 

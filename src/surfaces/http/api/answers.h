@@ -112,6 +112,20 @@ constexpr auto describe_fields(const CalledBack*) {
         {{.field = "waiting_intent_id", .null_when_absent = true}});
 }
 
+struct ConversationCompacted {
+    bool ok{true};
+    bool compacted{false};
+    std::string agent_id;
+    std::int64_t compacted_rounds{0};
+    std::int64_t shortened_results{0};
+    std::int64_t previous_estimated_tokens{0};  // Of the conversation.
+    std::int64_t projected_estimated_tokens{0};
+    std::optional<std::string> reason{};  // Why nothing was compacted.
+};
+BOOST_DESCRIBE_STRUCT(ConversationCompacted, (),
+                      (ok, compacted, agent_id, compacted_rounds, shortened_results,
+                       previous_estimated_tokens, projected_estimated_tokens, reason))
+
 struct Aborted {
     bool ok{true};
     bool aborted{true};

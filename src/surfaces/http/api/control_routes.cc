@@ -54,6 +54,22 @@ Answer abort_run(const Context& context, const Request& request) {
     return answer_with(answer);
 }
 
+Answer compact(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    TRY(body_of<TrustBody>(request));
+    const auto made = TRY(context.service.compact_conversation(agent, caller_of(request)));
+    ConversationCompacted answer{
+        .compacted = base::bool_at(made, "compacted"),
+        .agent_id = agent,
+        .compacted_rounds = base::int_at(made, "compacted_rounds"),
+        .shortened_results = base::int_at(made, "shortened_results"),
+        .previous_estimated_tokens = base::int_at(made, "previous_estimated_tokens"),
+        .projected_estimated_tokens = base::int_at(made, "projected_estimated_tokens")};
+    if (auto reason = base::string_at(made, "reason"); !reason.empty())
+        answer.reason = std::move(reason);
+    return answer_with(answer);
+}
+
 Answer create(const Context& context, const Request& request) {
     const auto& name = request.params.find("agent_id")->second;
     if (!domain::is_agent_id(name))

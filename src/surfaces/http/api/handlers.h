@@ -83,6 +83,7 @@ Answer finish(const Context&, const Request&);
 namespace controls {
 Answer control(const Context&, const Request&);
 Answer abort_run(const Context&, const Request&);
+Answer compact(const Context&, const Request&);
 Answer create(const Context&, const Request&);
 Answer start_task(const Context&, const Request&);
 Answer stop_task(const Context&, const Request&);

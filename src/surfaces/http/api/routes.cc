@@ -222,6 +222,8 @@ constexpr Route kRoutes[] = {
          controls::control, body_schema<ControlBody>, answer_schema<Ok>),
     post(CONTROL "/current-run/abort", "Aborts the current turn and leaves the agent stopped.",
          controls::abort_run, body_schema<AbortBody>, answer_schema<Aborted>),
+    post(CONTROL "/compact", "Compacts the conversation of an agent that is in no turn.",
+         controls::compact, strict_schema<TrustBody>, answer_schema<ConversationCompacted>),
     post(CONTROL "/create", "Creates the agent, or returns the existing one.", controls::create,
          body_schema<CreateBody>, answer_schema<domain::AgentIdentity>),
     post(CONTROL "/tasks", "Starts a command as a background task of the agent.",

@@ -319,6 +319,7 @@ TEST_P(Routes, ControlsReachTheService) {
     EXPECT_EQ(done("/control", R"({"action":"stop","trust":"trusted_operator"})"),
               (json::value{{"ok", true}}));
     EXPECT_EQ(done("/current-run/abort", "{}").at("run_id"), "run-9");
+    EXPECT_EQ(done("/compact", "{}").at("projected_estimated_tokens"), 400);
     EXPECT_EQ(done("/create", R"({"template":"dev"})").at("agent_id"), "main");
     EXPECT_EQ(done("/tasks", R"({"summary":"s","cmd":"ls"})").at("id"), "task-1");
     EXPECT_EQ(done("/timers", R"({"duration_ms":5})").at("id"), "timer-1");
@@ -334,8 +335,8 @@ TEST_P(Routes, ControlsReachTheService) {
     EXPECT_EQ(done("/external-trigger/revoke", "{}").at("ok"), true);
     EXPECT_THAT(
         service_.calls(),
-        ElementsAre("wake main look", "lifecycle main stop", "abort main -", "create main dev",
-                    "task main ls true", "timer main 5", "cancel_timer main t-7",
+        ElementsAre("wake main look", "lifecycle main stop", "abort main -", "compact main",
+                    "create main dev", "task main ls true", "timer main 5", "cancel_timer main t-7",
                     "debug_prompt main hi trusted_operator", "set_model main x/y",
                     "clear_model main", "attach main /p", "exit main", "detach main ws-1",
                     "trigger main false", "trigger main true", "revoke main"));

@@ -23,7 +23,6 @@ std::string absolute(const std::filesystem::path& cwd, std::string_view path) {
 // Known from other consoles; to send them as a message would surprise.
 constexpr auto kNotOffered = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"/undo", "holon has no /undo yet; take changes back with git, or ask the agent to"},
-     {"/compact", "holon compacts a conversation by itself when it becomes too large"},
      {"/plan", "plans of work items are in /work; plans of tool calls: holon plan"}});
 
 }  // namespace
@@ -32,7 +31,20 @@ constexpr auto kNotOffered = std::to_array<std::pair<std::string_view, std::stri
 void Session::send_message(const std::string& text) {
     for (const auto& [word, why] : kNotOffered)
         if (base::trim(text) == word) return note(std::string(why));
-    send(text);
+    if (base::trim(text) != "/compact") return send(text);
+    composer_.taken();
+    writes_.run(
+        shared_from_this(),
+        [this, agent = view_.agent_id] {
+            return parts_.service.compact_conversation(agent, desk_.caller);
+        },
+        [this](const base::Result<json::object>& made) {
+            if (!made) return note(made.error().message);
+            if (!base::bool_at(*made, "compacted")) return note(base::string_at(*made, "reason"));
+            note(fmt::format("the conversation was compacted from about {} to {} tokens",
+                             base::int_at(*made, "previous_estimated_tokens"),
+                             base::int_at(*made, "projected_estimated_tokens")));
+        });
 }
 
 template <class Job>
