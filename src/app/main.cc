@@ -13,6 +13,8 @@
 #include "app/entry/serve.h"
 #include "app/hide_credentials.h"
 #include "app/mcp.h"
+#include "app/mcp/live.h"
+#include "app/mcp/logins.h"
 #include "app/models/credentials.h"
 #include "app/models/models.h"
 #include "app/models/probe.h"
@@ -29,6 +31,7 @@
 #include "service/daemon/route.h"
 #include "service/local/settings/local_settings.h"
 #include "service/remote/remote_gate.h"
+#include "service/remote/remote_mcp.h"
 #include "service/remote/remote_plans.h"
 #include "service/remote/remote_service.h"
 #include "service/run_client.h"
@@ -258,6 +261,7 @@ cli::Exit over_there(const cli::PlanCommand& command, const service::Address& ad
         {.address = address, .vault = config.workspace_dir, .on_lost = [&](const auto& error) {
              terminal.note("lost the daemon (" + error.message + "); waiting for it to come back");
          }});
+    service::RemoteMcp mcp(address);
     base::AsioLoop loop;
     int interrupts = 0;
     const base::Signals signals(loop, kEndSignals, [&](int) {
@@ -266,7 +270,8 @@ cli::Exit over_there(const cli::PlanCommand& command, const service::Address& ad
     });
     const std::jthread waiting([&] { loop.run(); });
     const auto exit = cli::execute(
-        command, {.plans = plans, .terminal = terminal, .clock = clock, .user = user_name()});
+        command,
+        {.plans = plans, .terminal = terminal, .clock = clock, .user = user_name(), .mcp = &mcp});
     loop.stop();
     return exit;
 }
@@ -309,6 +314,26 @@ cli::Exit execute(const cli::StoreCommand& command, const config::Config& config
     base::SystemClock clock;
     app::FileBackups backups(config, clock);
     return cli::execute(command, {.backups = backups, .terminal = terminal});
+}
+
+cli::Exit execute(const cli::McpCommand& command, const config::Config& config,
+                  const cli::Terminal& terminal) {
+    base::SystemClock clock;
+    app::McpLogins logins(config, clock);
+    return cli::execute(command, {.mcp = logins, .terminal = terminal});
+}
+
+cli::Exit execute(const cli::McpLiveCommand& command, const config::Config& config,
+                  const cli::Terminal& terminal) {
+    const auto use = [&](service::McpLive& mcp) {
+        return static_cast<int>(cli::execute(command, {.mcp = mcp, .terminal = terminal}));
+    };
+    if (const auto address =
+            service::find_runtime(service::Daemon::files_of(config), config.server)) {
+        service::RemoteMcp mcp(*address);
+        return static_cast<cli::Exit>(use(mcp));
+    }
+    return static_cast<cli::Exit>(app::with_mcp_servers(config, use));
 }
 
 // With what the running daemon does, which may have been started with other settings.
@@ -449,6 +474,10 @@ cli::Exit run(int argc, char** argv) {
     if (const auto* command = std::get_if<cli::GateCommand>(&invocation->command))
         return execute(*command, *config, terminal);
     if (const auto* command = std::get_if<cli::StoreCommand>(&invocation->command))
+        return execute(*command, *config, terminal);
+    if (const auto* command = std::get_if<cli::McpCommand>(&invocation->command))
+        return execute(*command, *config, terminal);
+    if (const auto* command = std::get_if<cli::McpLiveCommand>(&invocation->command))
         return execute(*command, *config, terminal);
     return execute(std::get<cli::Command>(invocation->command), *config, terminal);
 }

@@ -47,6 +47,7 @@ json::array mcp_diagnosis(const config::Config& config, bool probe) {
     base::SystemClock clock;
     const auto boundary = boundary_of(config, config.sandboxes.general);
     mcp::SystemChildRunner children(loop, {.ca_file = config.tls_ca_file});
+    children.use_logins(config.home, clock);
     mcp::Servers servers(mcp_parts(config, loop, clock, children, boundary));
     if (probe) {
         servers.discover([&] { loop.stop(); });

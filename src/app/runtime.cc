@@ -13,6 +13,7 @@
 #include "app/fetch.h"
 #include "app/lineage.h"
 #include "app/mcp.h"
+#include "app/mcp/live.h"
 #include "app/models/credentials.h"
 #include "app/models/models.h"
 #include "app/models/providers.h"
@@ -231,7 +232,7 @@ public:
         build_tasks();
         providers_.emplace(config_, loop_, clock_, ids_);
         register_tools();
-        build_mcp();
+        build_mcp(tools);
         if (tools != Tools::Unused) offer_mcp_tools(tools);
         build_dispatcher();
         build_notify(trigger_key);
@@ -249,6 +250,7 @@ public:
     plans::Plans& plans() override { return *plans_; }
     service::Plans& plan_service() override { return *plan_service_; }
     service::Gate& gate() override { return *gate_; }
+    service::McpLive& mcp() override { return *mcp_live_; }
     base::AsioLoop& loop() override { return loop_; }
     base::Clock& clock() override { return clock_; }
     events::Feed& feed() override { return feed_; }
@@ -463,9 +465,14 @@ private:
                                         .allow_delete = config_.plans.allow_delete});
     }
 
-    void build_mcp() {
+    void build_mcp(Tools tools) {
         mcp_children_.emplace(loop_, provider::HttpOptions{.ca_file = config_.tls_ca_file});
-        mcp_.emplace(mcp_parts(config_, loop_, clock_, *mcp_children_, *boundary_));
+        mcp_children_->use_logins(config_.home, clock_);
+        auto parts = mcp_parts(config_, loop_, clock_, *mcp_children_, *boundary_);
+        // Only of a daemon can an operator see what servers ask.
+        if (tools == Tools::UsedLater) parts.questions = &mcp_questions_;
+        mcp_.emplace(std::move(parts));
+        mcp_live_.emplace(loop_, *mcp_, &mcp_questions_);
     }
 
     // Starts the servers in the background. Where a list is missing, the loop runs until it is
@@ -640,7 +647,9 @@ private:
     std::optional<tasks::Host> tasks_;
     std::optional<Providers> providers_;
     std::optional<mcp::SystemChildRunner> mcp_children_;
+    mcp::Questions mcp_questions_{loop_, clock_, ids_};
     std::optional<mcp::Servers> mcp_;
+    std::optional<McpServers> mcp_live_;
     std::optional<tools::Dispatcher> dispatcher_;
     std::optional<provider::HttpClient> notify_http_;
     std::optional<notify::Sender> sender_;

@@ -14,6 +14,7 @@
 #include "record/events/events.h"
 #include "service/gate.h"
 #include "service/local/local_service.h"
+#include "service/mcp.h"
 #include "service/plans.h"
 
 namespace app {
@@ -49,6 +50,7 @@ public:
     virtual plans::Plans& plans() = 0;
     virtual service::Plans& plan_service() = 0;  // The same, as operators get them.
     virtual service::Gate& gate() = 0;
+    virtual service::McpLive& mcp() = 0;
     virtual base::AsioLoop& loop() = 0;
     virtual base::Clock& clock() = 0;
     virtual events::Feed& feed() = 0;

@@ -278,6 +278,7 @@ base::Status Serving::start_server() {
                   .runtime_surface = service::runtime_surface(config)},
         .request_shutdown =
             [this] { runtime_->loop().post([this] { drain("asked over the control surface"); }); },
+        .mcp = &runtime_->mcp(),
         .plans = &runtime_->plan_service(),
         .plan_totals = [this] { return runtime_->plans().host().totals(); },
         .runtime_metrics = [this] { return runtime_metrics(); }};

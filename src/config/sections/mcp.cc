@@ -12,6 +12,8 @@ using base::ErrorCode;
 using base::fail;
 using base::Status;
 
+constexpr std::int64_t kPortMax = 65'535;
+
 // A server is an external program: it does not get other variables.
 constexpr auto kInherited = std::to_array<const char*>(
     {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ",
@@ -53,6 +55,30 @@ std::optional<std::pair<std::string, std::string>> variable_in_header(std::strin
                      std::move(*variable));
 }
 
+// Scopes, as RFC 6749 writes them.
+bool is_scope(std::string_view text) {
+    return std::ranges::all_of(
+        text, [](char c) { return c >= 0x20 && c <= 0x7e && c != '"' && c != '\\'; });
+}
+
+Status check_oauth(const McpOauthSection& oauth, bool has_url, const std::string& place) {
+    if (!has_url) return fail(ErrorCode::InvalidInput, "{}/oauth: is for a url only", place);
+    const auto port = oauth.callback_port.value_or(0);
+    if (oauth.callback_port && (port < 1 || port > kPortMax))
+        return fail(ErrorCode::InvalidInput, "{}/oauth/callback_port: must be 1 to {}, got {}",
+                    place, kPortMax, port);
+    if (!is_scope(oauth.scope.value_or("")) || !is_scope(oauth.client_id.value_or("")))
+        return fail(ErrorCode::InvalidInput,
+                    "{}/oauth: client_id and scope are printable ASCII without quotes", place);
+    const auto& secret = oauth.client_secret;
+    if (secret && !oauth.client_id)
+        return fail(ErrorCode::InvalidInput, "{}/oauth/client_secret: needs client_id", place);
+    if (secret && !named_variable(*secret))
+        return fail(ErrorCode::InvalidInput,
+                    "{}/oauth/client_secret: must be $NAME, the variable with the secret", place);
+    return {};
+}
+
 Status check_server(const std::string& name, const McpServerSection& section) {
     const std::string place = base::typed::child_pointer("/mcp/servers", name);
     if (!is_name(name))
@@ -76,6 +102,7 @@ Status check_server(const std::string& name, const McpServerSection& section) {
         if (!is_header_name(header) || has_line_break(value))
             return fail(ErrorCode::InvalidInput, "{}/headers: '{}' cannot be sent", place,
                         base::printable(header));
+    if (section.oauth) TRY(check_oauth(*section.oauth, has_url, place));
     const auto timeout = section.timeout_ms.value_or(kMcpTimeoutDefaultMs);
     if (timeout < 1 || timeout > kMcpTimeoutMaxMs)
         return fail(ErrorCode::InvalidInput, "{}/timeout_ms: must be 1 to {}, got {}", place,
@@ -135,6 +162,17 @@ void add_headers(McpServer& server, const McpServerSection& section,
     }
 }
 
+void add_oauth(McpServer& server, const McpServerSection& section, const Environment& environment) {
+    if (!section.oauth) return;
+    const auto& oauth = *section.oauth;
+    server.oauth = {.client_id = oauth.client_id.value_or(""),
+                    .scope = oauth.scope.value_or(""),
+                    .callback_port = oauth.callback_port.value_or(0)};
+    const auto variable = named_variable(oauth.client_secret.value_or(""));
+    const auto found = variable ? environment.find(*variable) : environment.end();
+    if (found != environment.end()) server.oauth.client_secret = found->second;
+}
+
 }  // namespace
 
 Status check_mcp(const McpSection& section) {
@@ -169,6 +207,7 @@ std::vector<McpServer> mcp_servers(const McpSection& section, const Environment&
             .deny = tools.deny.value_or(std::vector<std::string>{})};
         add_environment(server, stored, environment);
         add_headers(server, stored, environment);
+        add_oauth(server, stored, environment);
         servers.push_back(std::move(server));
     }
     return servers;
@@ -186,6 +225,9 @@ std::vector<std::string> mcp_secret_names(const McpSection& section) {
             if (auto named = named_variable(value)) add(std::move(*named));
         for (const auto& [header, value] : server.headers.value_or(Environment{}))
             if (auto named = variable_in_header(value)) add(std::move(named->second));
+        if (server.oauth)
+            if (auto named = named_variable(server.oauth->client_secret.value_or("")))
+                add(std::move(*named));
     }
     return names;
 }

@@ -30,6 +30,13 @@ struct McpToolsSection {
     std::optional<std::vector<std::string>> deny{};
 };
 BOOST_DESCRIBE_STRUCT(McpToolsSection, (), (allow, deny))
+struct McpOauthSection {
+    std::optional<std::string> client_id{};
+    std::optional<std::string> client_secret{};
+    std::optional<std::string> scope{};
+    std::optional<std::int64_t> callback_port{};
+};
+BOOST_DESCRIBE_STRUCT(McpOauthSection, (), (client_id, client_secret, scope, callback_port))
 struct McpServerSection {
     std::optional<std::string> command{};
     std::optional<std::string> url{};
@@ -42,16 +49,25 @@ struct McpServerSection {
     std::optional<std::int64_t> timeout_ms{};
     std::optional<domain::RiskLevel> risk{};
     std::optional<McpToolsSection> tools{};
+    std::optional<McpOauthSection> oauth{};
 };
 BOOST_DESCRIBE_STRUCT(McpServerSection, (),
                       (command, url, headers, start_timeout_ms, args, env, cwd, enabled, timeout_ms,
-                       risk, tools))
+                       risk, tools, oauth))
 struct McpSection {
     std::optional<std::map<std::string, McpServerSection>> servers{};
 };
 BOOST_DESCRIBE_STRUCT(McpSection, (), (servers))
 
 base::Status check_mcp(const McpSection& section);
+
+// How to log in to a server that wants it; `client_secret` is a secret.
+struct McpOauth {
+    std::string client_id{};  // Empty: holon registers itself.
+    std::string client_secret{};
+    std::string scope{};            // Empty: what the server asks for.
+    std::int64_t callback_port{0};  // Where the browser comes back to; 0: any free one.
+};
 
 // A server as it is to be started, or reached. `environment` and `headers` hold secrets: they are
 // never printed or logged.
@@ -69,6 +85,7 @@ struct McpServer {
     domain::RiskLevel risk{domain::RiskLevel::Commands};
     std::optional<std::vector<std::string>> allow{};  // None: all but `deny`.
     std::vector<std::string> deny{};
+    McpOauth oauth{};
     std::string fault{};  // Why it cannot be started, or empty.
 };
 

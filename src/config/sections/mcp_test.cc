@@ -32,6 +32,27 @@ TEST(McpConfig, AServerNeedsOnlyACommand) {
     EXPECT_FALSE(server.allow);
 }
 
+TEST(McpConfig, ALoginMayUseAClientThatWasRegisteredForIt) {
+    const auto server = server_of(R"({"mcp":{"servers":{"t":{"url":"https://t.example/mcp","oauth":{
+        "client_id":"c","client_secret":"$S","scope":"a b","callback_port":7777}}}}})",
+                                  {{"S", "secret"}});
+    EXPECT_EQ(server.oauth.client_id, "c");
+    EXPECT_EQ(server.oauth.client_secret, "secret");
+    EXPECT_EQ(server.oauth.scope, "a b");
+    EXPECT_EQ(server.oauth.callback_port, 7777);
+    EXPECT_THAT(mcp_secret_names(*file_of(R"({"mcp":{"servers":{"t":{"url":"https://t.example/mcp",
+        "oauth":{"client_id":"c","client_secret":"$S"}}}}})")
+                                      .value()
+                                      .mcp),
+                ElementsAre("S"));
+    for (const char* bad :
+         {R"("command":"x","oauth":{})", R"("url":"https://t","oauth":{"client_secret":"$S"})",
+          R"("url":"https://t","oauth":{"client_id":"c","client_secret":"plain"})",
+          R"("url":"https://t","oauth":{"callback_port":70000})",
+          R"("url":"https://t","oauth":{"scope":"a\nb"})"})
+        EXPECT_FALSE(file_of(fmt::format(R"({{"mcp":{{"servers":{{"t":{{{}}}}}}}}})", bad))) << bad;
+}
+
 TEST(McpConfig, EverythingCanBeChosen) {
     const auto server = server_of(R"({"mcp":{"servers":{"files":{
         "command":"x","args":["a"],"cwd":"/data","enabled":false,"timeout_ms":5,"risk":"read_only",

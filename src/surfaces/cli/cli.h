@@ -4,6 +4,7 @@
 #include "base/time.h"
 #include "service/backups.h"
 #include "service/daemon/daemon.h"
+#include "service/mcp.h"
 #include "service/plans.h"
 #include "service/run_client.h"
 #include "service/service.h"
@@ -39,8 +40,9 @@ struct PlanContext {
     service::Plans& plans;
     const Terminal& terminal;
     base::Clock& clock;
-    std::filesystem::path drafts;  // Where plans without a given file are kept.
-    std::string user;              // The approver of approvals given here.
+    std::filesystem::path drafts;    // Where plans without a given file are kept.
+    std::string user;                // The approver of approvals given here.
+    service::McpLive* mcp{nullptr};  // Whose questions `holon approvals` shows, too.
 };
 
 struct GateContext {
@@ -53,6 +55,16 @@ struct StoreContext {
     const Terminal& terminal;
 };
 
+struct McpContext {
+    service::Mcp& mcp;
+    const Terminal& terminal;
+};
+
+struct McpLiveContext {
+    service::McpLive& mcp;
+    const Terminal& terminal;
+};
+
 // On a terminal people get sentences and tables; piped or with --json the output is JSON.
 Exit execute(const Command& command, const Context& context);
 Exit execute(const DaemonCommand& command, const DaemonContext& context);
@@ -60,6 +72,8 @@ Exit execute(const SettingsCommand& command, const SettingsContext& context);
 Exit execute(const PlanCommand& command, const PlanContext& context);
 Exit execute(const GateCommand& command, const GateContext& context);
 Exit execute(const StoreCommand& command, const StoreContext& context);
+Exit execute(const McpCommand& command, const McpContext& context);
+Exit execute(const McpLiveCommand& command, const McpLiveContext& context);
 
 // One answer in its two forms, for scripts and for people, and the exit code.
 struct Answer {

@@ -51,5 +51,67 @@ TEST_F(McpDaemon, StartsBesideItsServersAndCallsThemWhenTheyAreReady) {
               "from the server");
 }
 
+class McpAskingDaemon : public testing::Test {
+protected:
+    McpAskingDaemon() {
+        std::filesystem::create_directories(world.home());
+        world.write(world.home() / "config.json",
+                    base::json_text(
+                        json::object{{"mcp",
+                                      {{"servers",
+                                        {{"test",
+                                          {{"command", "/usr/bin/python3"},
+                                           {"args", {HOLON_MCP_ASKING_SERVER, "session"}}}}}}}}}));
+    }
+    DaemonWorld world;
+};
+
+TEST_F(McpAskingDaemon, TheOperatorAnswersWhatAServerAsks) {
+    world.script({calls("mcp__test__form", json::object{}), says("Done.")});
+    world.daemon({"start"});
+    const auto kept = world.home() / "cache" / "mcp" / "test.json";
+    ASSERT_TRUE(test_support::eventually([&] { return std::filesystem::exists(kept); }));
+    auto running = world.start({"run", "--json", "--agent", "k", "--create-agent", "go"});
+    json::value questions;
+    ASSERT_TRUE(test_support::eventually([&] {
+        questions = world.json_of({"mcp", "questions"});
+        return !questions.as_array().empty();
+    }));
+    const auto id = base::string_at(questions.at(0), "id");
+    EXPECT_EQ(base::string_at(questions.at(0), "server"), "test");
+    EXPECT_EQ(base::string_at(questions.at(0), "message"), "Who are you?");
+    EXPECT_THAT(world.run({"approvals"}).out, testing::HasSubstr(id));
+
+    EXPECT_EQ(world.run({"mcp", "answer", id, "age=7"}).exit_code, 1);  // It needs a name.
+    EXPECT_THAT(world.run({"mcp", "answer", id, "name=Ada", "age=old"}).err,
+                testing::HasSubstr("integer"));
+    EXPECT_THAT(world.run({"mcp", "answer", id, "shoe=7"}).err, testing::HasSubstr("no field"));
+    const auto answered = world.run({"mcp", "answer", id, "name=Ada", "age=36"});
+    EXPECT_EQ(answered.exit_code, 0) << answered.err;
+    EXPECT_EQ(running.wait().exit_code, 0);
+    const auto results = of_kind(world.json_of({"transcript", "--agent", "k"}), "tool_results");
+    ASSERT_FALSE(results.empty());
+    EXPECT_THAT(base::string_at(results.back().at("data").at("results").at(0), "content"),
+                testing::HasSubstr(R"("name": "Ada")"));
+    EXPECT_EQ(world.run({"mcp", "answer", id, "--decline"}).exit_code, 1);
+    EXPECT_TRUE(world.json_of({"mcp", "questions"}).as_array().empty());
+}
+
+TEST_F(McpAskingDaemon, PromptsAreListedAndExpandedWithAndWithoutADaemon) {
+    const auto check = [&] {
+        const auto prompts = world.json_of({"mcp", "prompts"});
+        ASSERT_EQ(prompts.as_array().size(), 1u);
+        EXPECT_EQ(base::string_at(prompts.at(0), "name"), "triage");
+        EXPECT_EQ(world.run({"mcp", "prompt", "test", "triage", "issue=12", "--plain"}).out,
+                  "Sort issue 12.\n");
+        EXPECT_NE(world.run({"mcp", "prompt", "test", "triage"}).exit_code, 0);
+        EXPECT_NE(world.run({"mcp", "prompt", "nobody", "triage"}).exit_code, 0);
+    };
+    check();
+    world.script({says("Hello.")});
+    world.daemon({"start"});
+    check();
+}
+
 }  // namespace
 }  // namespace e2e

@@ -2,12 +2,12 @@
 
 #include "base/plain_text.h"
 #include "exec/tools/mcp/wire/line_codec.h"
+#include "exec/tools/mcp/wire/message.h"
 
 namespace mcp {
 namespace {
 
 constexpr std::size_t kMessageCharsMax = 300;
-constexpr std::int64_t kInvalidParams = -32602;
 
 // The outcome of every call that was sent and has no result is unknown.
 constexpr std::string_view kLookFirst =

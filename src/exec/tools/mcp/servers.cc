@@ -7,17 +7,13 @@
 #include "provider/http/http_client.h"
 
 namespace mcp {
-namespace {
 
-// What can be seen without starting it.
 std::string fault_of(const config::McpServer& server) {
     if (!server.fault.empty() || !server.url.empty()) return server.fault;
     const auto program = base::find_program(
         {.argv = {server.command}, .cwd = server.cwd, .environment = server.environment});
     return program ? "" : program.error().message;
 }
-
-}  // namespace
 
 Servers::Servers(ServersParts parts) : parts_(std::move(parts)) {
     for (const auto& server : parts_.servers)
@@ -27,6 +23,7 @@ Servers::Servers(ServersParts parts) : parts_(std::move(parts)) {
                                                     .clock = parts_.clock,
                                                     .children = parts_.children,
                                                     .boundary = parts_.boundary,
+                                                    .questions = parts_.questions,
                                                     .log_file = parts_.log_of(server.name)})});
 }
 

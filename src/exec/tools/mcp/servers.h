@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/os/lifetime.h"
+#include "exec/tools/mcp/ask/prompts.h"
 #include "exec/tools/mcp/catalogue.h"
 #include "exec/tools/mcp/session.h"
 #include "exec/tools/mcp/tool.h"
@@ -20,13 +21,20 @@ struct ServersParts {
     ChildRunner& children;
     const sandbox::Boundary& boundary;
     std::function<std::filesystem::path(const std::string& server)> log_of;
-    Refusal refusal{};  // None: every agent may use them.
+    Refusal refusal{};              // None: every agent may use them.
+    Questions* questions{nullptr};  // Where servers ask the operator; none: they cannot.
     // Where lists of tools are kept between processes; empty: nowhere.
     std::filesystem::path lists_folder{};
 };
 
 // How long a process that offers tools waits for the lists of servers that it knows none of.
 inline constexpr std::chrono::milliseconds kListWait{10'000};
+
+// How long a server may take to list or expand prompts.
+inline constexpr std::chrono::milliseconds kPromptWait{30'000};
+
+// What can be seen of a server without starting it: why it cannot be, or nothing.
+std::string fault_of(const config::McpServer& server);
 
 // What operators are shown of one server. No value of its environment is in it.
 struct ServerView {
@@ -62,6 +70,14 @@ public:
     void offer(tools::Registry& registry, base::Job ready);
 
     std::vector<ServerView> views() const;
+
+    // The prompts of all servers that have some, by server; a server that does not answer in time
+    // is left out. `done` comes once, maybe before this returns.
+    void prompts(std::move_only_function<void(std::vector<Prompt>)> done);
+    // One of them with `params` as prompts/get has them. `done` comes once, maybe before this
+    // returns.
+    void expand(const std::string& server, json::object params,
+                std::move_only_function<void(base::Result<Expanded>)> done);
 
 private:
     struct Entry {

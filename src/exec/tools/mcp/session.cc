@@ -5,6 +5,7 @@
 #include "base/log/log.h"
 #include "base/plain_text.h"
 #include "base/text.h"
+#include "exec/tools/mcp/pending.h"
 
 namespace mcp {
 namespace {
@@ -46,16 +47,6 @@ std::vector<std::filesystem::path> named_files(const config::McpServer& server) 
 
 }  // namespace
 
-struct Session::Pending {
-    std::string method;
-    json::object params;
-    std::chrono::milliseconds timeout;
-    OnReply done;
-    std::int64_t id{0};  // 0: not sent yet.
-    int timeouts{1};     // How often its timer was set.
-    base::Loop::TimerHandle timer{base::Loop::TimerHandle::None};
-};
-
 class Session::Handle final : public tools::Running {
 public:
     Handle(std::weak_ptr<Session*> session, std::weak_ptr<Pending> call)
@@ -88,6 +79,7 @@ Session::Session(SessionParts parts)
       err_lines_(kErrorLineBytesMax) {}
 
 Session::~Session() {
+    withdraw_questions();
     parts_.loop.cancel(start_timer_);
 }
 
@@ -168,6 +160,7 @@ void Session::spawn() {
     unending_bytes_ = 0;
     error_bytes_ = 0;
     list_changes_ = 0;
+    questions_asked_ = 0;
     is_stateless_ = false;
     auto child =
         reach({.on_out = while_alive([this](std::string_view bytes) { listen(bytes); }),
@@ -184,7 +177,7 @@ void Session::spawn() {
 void Session::introduce() {
     send("initialize",
          {{"protocolVersion", kProtocolVersions[0]},
-          {"capabilities", json::object{}},
+          {"capabilities", capabilities()},
           {"clientInfo", client_info()}},
          [this](const Answer& answer) { on_introduced(answer); });
 }
@@ -228,6 +221,7 @@ void Session::accept(const json::object& introduction, std::string version) {
                                              base::string_at(json::value(*info), "version"),
                                          kWordCharsMax);
     const auto* capabilities = object_at(introduction, "capabilities");
+    has_prompts_ = capabilities && capabilities->contains("prompts");
     if (has_listed_) return become_ready();
     listed_.has_resources = capabilities && capabilities->contains("resources");
     listing_.emplace();
@@ -299,6 +293,7 @@ void Session::lose(const std::string& why) {
     parts_.loop.cancel(std::exchange(start_timer_, base::Loop::TimerHandle::None));
     state_ = State::Stopped;
     child_.reset();
+    withdraw_questions();
     awaited_.clear();
     listing_.reset();
     ++deaths_;
@@ -315,7 +310,7 @@ void Session::lose(const std::string& why) {
 std::int64_t Session::send(std::string_view method, json::object params, OnReply on_reply) {
     const std::int64_t id = next_id_++;
     awaited_[id] = std::move(on_reply);
-    if (is_stateless_) params = with_client(std::move(params));
+    if (is_stateless_) params = with_client(std::move(params), capabilities());
     say(request(id, method, std::move(params)));
     return id;
 }
@@ -329,15 +324,18 @@ void Session::send_call(const std::shared_ptr<Pending>& call) {
     sent_.push_back(call);
     // Its own id is the token by which the server reports progress.
     call->id = next_id_;
+    if (is_stateless_ && parts_.questions && call->rounds == 0) call->original = call->params;
     call->params["_meta"] = json::object{{"progressToken", call->id}};
-    send(call->method, std::move(call->params),
-         [this, call](Answer answer) { finish(call, std::move(answer)); });
+    send(call->method, std::move(call->params), [this, call](Answer answer) {
+        if (!wants_input(call, answer)) finish(call, std::move(answer));
+    });
 }
 
 void Session::finish(const std::shared_ptr<Pending>& call, Answer answer) {
     parts_.loop.cancel(std::exchange(call->timer, base::Loop::TimerHandle::None));
     std::erase(sent_, call);
     std::erase(waiting_, call);
+    if (call->open_questions > 0) withdraw_inputs(*call);
     if (answer) deaths_ = 0;
     if (auto done = std::exchange(call->done, nullptr)) done(std::move(answer));
 }
@@ -393,12 +391,14 @@ void Session::on(const ErrorReply& error) {
 
 void Session::on(const Request& request) {
     if (request.method == "ping") return say(answer(request.id, {}));
+    if (request.method == "elicitation/create" && parts_.questions) return elicit(request);
     say(refusal(request.id, kMethodNotFound, "method not found"));
 }
 
 void Session::on(const Notification& notification) {
     if (notification.method == "notifications/message")
         return note("[log] " + shown(base::json_text(notification.params)));
+    if (notification.method == "notifications/cancelled") return stop_asking(notification.params);
     if (notification.method == "notifications/progress") return on_progress(notification.params);
     if (notification.method != "notifications/tools/list_changed" || state_ != State::Ready) return;
     if (listing_) {

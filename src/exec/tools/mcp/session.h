@@ -3,7 +3,7 @@
 //
 // Everything happens on the loop. A session starts its server at the first open() or call(); a
 // server that died is started again by the next call, after a delay that doubles with each death in
-// a row. No request is ever sent twice.
+// a row. No request that may have been executed is ever sent twice.
 #pragma once
 
 #include <chrono>
@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "config/sections/mcp.h"
 #include "exec/sandbox/boundary.h"
+#include "exec/tools/mcp/ask/questions.h"
 #include "exec/tools/mcp/catalogue.h"
 #include "exec/tools/mcp/child.h"
 #include "exec/tools/mcp/failure.h"
@@ -46,6 +47,11 @@ inline constexpr int kListChangesMax = 64;
 // However much progress a call reports, it ends after so many of its timeouts.
 inline constexpr int kProgressTimeoutsMax = 60;
 
+// What one process may ask the operator; more is refused.
+inline constexpr int kQuestionsPerProcessMax = 64;
+// How often one call may want more input.
+inline constexpr int kInputRoundsMax = 8;
+
 // How long after its last death a server is started again, after so many deaths in a row.
 std::chrono::milliseconds restart_delay(int deaths);
 
@@ -62,6 +68,8 @@ struct SessionParts {
     base::Clock& clock;
     ChildRunner& children;
     const sandbox::Boundary& boundary;
+    // Where the server's questions to the operator go; none: it is told that nobody can be asked.
+    Questions* questions{nullptr};
     std::filesystem::path log_file;  // What the server writes to its standard error.
 };
 
@@ -94,6 +102,7 @@ public:
 
     // As it was listed last.
     const Listed& listed() const { return listed_; }
+    bool has_prompts() const { return has_prompts_; }
     bool is_ready() const { return state_ == State::Ready; }
     const std::string& protocol_version() const { return protocol_version_; }
     // The server's name and version for itself; not to be believed.
@@ -101,7 +110,7 @@ public:
 
 private:
     enum class State { Stopped, Starting, Ready };
-    struct Pending;
+    struct Pending;  // pending.h
     class Handle;
     using OnReply = std::move_only_function<void(Answer)>;
 
@@ -142,6 +151,20 @@ private:
     void settle(std::int64_t id, Answer answer);
     void on(const Request& request);
     void on(const Notification& notification);
+
+    json::object capabilities() const;
+    void elicit(const Request& request);
+    void stop_asking(const json::object& params);
+    void withdraw_questions();
+    void withdraw_inputs(const Pending& call);
+    void hold_timers();
+    void resume_timers();
+    // Does the answer want more input, which is asked for now?
+    bool wants_input(const std::shared_ptr<Pending>& call, const Answer& answer);
+    void ask_for_input(const std::shared_ptr<Pending>& call, const json::object& wanted,
+                       std::vector<std::pair<std::string, Question>> questions);
+    void send_again(const std::shared_ptr<Pending>& call);
+
     void on(const Garbage& garbage);
     void on_too_long();
     void keep_error_output(std::string_view bytes);
@@ -172,7 +195,10 @@ private:
     std::function<void()> listener_;
     int list_changes_{0};        // Of the present process.
     bool is_list_stale_{false};  // It changed again while it was read.
-    bool is_stateless_{false};   // The revision without a handshake is spoken.
+    bool has_prompts_{false};
+    int questions_asked_{0};                     // Of the present process.
+    std::map<std::string, std::string> asking_;  // The ids of questions, by what waits for them.
+    bool is_stateless_{false};                   // The revision without a handshake is spoken.
     std::size_t garbage_{0};
     std::size_t unending_bytes_{0};  // Since the last line.
     int deaths_{0};                  // In a row; an answer to a call ends the row.

@@ -264,6 +264,7 @@ std::expected<Invocation, Stop> parse(int argc, const char* const* argv) {
     add_settings(app, invocation);
     add_gate(app, invocation);
     add_store(app, invocation);
+    add_mcp(app, invocation);
     app.add_subcommand("completion", "Print completions for bash, zsh or fish");
     app.add_subcommand("help", "Show this help, that of a command, or the manual page (--man)");
     const std::span words(argv + 1, static_cast<std::size_t>(std::max(argc - 1, 0)));

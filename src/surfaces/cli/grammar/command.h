@@ -467,6 +467,41 @@ struct StoreCommand {
         action{};
 };
 
+struct McpStatusCommand {};
+struct McpLoginCommand {
+    std::string server;
+    std::string scope{};
+};
+struct McpLogoutCommand {
+    std::string server;
+};
+
+// What needs the settings, the credentials and the network only.
+struct McpCommand {
+    bool json{false};
+    std::variant<McpStatusCommand, McpLoginCommand, McpLogoutCommand> action{};
+};
+
+struct McpQuestionsCommand {};
+struct McpAnswerCommand {
+    std::string id;
+    std::vector<std::string> values{};  // name=value
+    bool decline{false};
+};
+struct McpPromptsCommand {};
+struct McpPromptCommand {
+    std::string server;
+    std::string name;
+    std::vector<std::string> values{};  // name=value
+};
+
+// What needs servers that run: those of the daemon, or, for prompts, of this process.
+struct McpLiveCommand {
+    bool json{false};
+    std::variant<McpQuestionsCommand, McpAnswerCommand, McpPromptsCommand, McpPromptCommand>
+        action{};
+};
+
 // The console. `connect` names a runtime elsewhere.
 struct TuiCommand {
     std::optional<std::string> agent{};
@@ -482,7 +517,7 @@ struct Invocation {
     std::optional<std::string> sandbox{};  // "none" or "bubblewrap"; absent: as the home says.
     bool plain{false};                     // Text, also in a pipe.
     std::variant<Command, SettingsCommand, ServeCommand, DaemonCommand, PlanCommand, GateCommand,
-                 StoreCommand, TuiCommand>
+                 StoreCommand, McpCommand, McpLiveCommand, TuiCommand>
         command{};
 };
 

@@ -209,6 +209,20 @@ TEST(Parse, ADisplayModeHasANameAndANumber) {
     EXPECT_EQ(stop({"tail", "--display", "info"}).exit, Exit::Usage);
 }
 
+TEST(Parse, ALoginToAnMcpServerNamesIt) {
+    const auto login = [](std::vector<const char*> words) {
+        return std::get<McpLoginCommand>(
+            std::get<McpCommand>(parsed(std::move(words))->command).action);
+    };
+    EXPECT_EQ(login({"mcp", "login", "tracker"}).server, "tracker");
+    EXPECT_EQ(login({"mcp", "login", "tracker", "--scope", "a b"}).scope, "a b");
+    EXPECT_TRUE(std::holds_alternative<McpStatusCommand>(
+        std::get<McpCommand>(parsed({"mcp", "status", "--json"})->command).action));
+    EXPECT_EQ(stop({"mcp"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"mcp", "login"}).exit, Exit::Usage);
+    EXPECT_EQ(stop({"mcp", "logout"}).exit, Exit::Usage);
+}
+
 TEST(Parse, ABackupMayNameItsFile) {
     const auto backup = [](std::vector<const char*> words) {
         return std::get<StoreBackupCommand>(

@@ -88,5 +88,6 @@ void add_settings(CLI::App& app, Invocation& invocation);
 void add_plans(CLI::App& app, Invocation& invocation);
 void add_gate(CLI::App& app, Invocation& invocation);
 void add_store(CLI::App& app, Invocation& invocation);
+void add_mcp(CLI::App& app, Invocation& invocation);
 
 }  // namespace cli

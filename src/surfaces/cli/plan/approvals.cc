@@ -76,6 +76,22 @@ base::Result<Exit> on(const ApprovalsCommand& /*command*/, const PlanCall& call)
                 terminal.print_line("  " + part);
         if (terminal.in_is_terminal && terminal.err_is_terminal) TRY(decide(call, run));
     }
+    // What MCP servers ask is answered with values, by a command of its own.
+    const auto questions =
+        call.context.mcp ? call.context.mcp->questions() : std::vector<service::McpQuestion>{};
+    for (const auto& question : questions.value_or(std::vector<service::McpQuestion>{})) {
+        is_any = true;
+        if (call.wants_json()) {
+            json::value entry = base::to_json(question);
+            entry.as_object()["kind"] = "mcp_question";
+            list.push_back(std::move(entry));
+            continue;
+        }
+        terminal.print_line(fmt::format("{}  the MCP server {} asks: {}", question.id,
+                                        base::printable(question.server),
+                                        base::printable(question.message)));
+        terminal.print_line("  holon mcp questions shows it, holon mcp answer answers it");
+    }
     if (call.wants_json())
         terminal.print_line(base::pretty_json(list));
     else if (!is_any)

@@ -138,6 +138,13 @@ Answer release(const Context&, const Request&);
 Answer purge(const Context&, const Request&);
 }  // namespace gates
 
+namespace mcp_servers {
+Answer questions(const Context&, const Request&);
+Answer answer(const Context&, const Request&);
+Answer prompts(const Context&, const Request&);
+Answer expand(const Context&, const Request&);
+}  // namespace mcp_servers
+
 namespace runtime {
 Answer handshake(const Context&, const Request&);
 Answer status(const Context&, const Request&);

@@ -1,6 +1,7 @@
 // The table of routes.
 #include "domain/agent.h"
 #include "service/gate.h"
+#include "service/mcp.h"
 #include "surfaces/http/api/answers.h"
 #include "surfaces/http/api/bodies.h"
 #include "surfaces/http/api/handlers.h"
@@ -197,6 +198,18 @@ constexpr Route kRoutes[] = {
     post("/control/gate/purge", "Deletes rejected documents: one, or all older than some days.",
          gates::purge, strict_schema<service::PurgeRequest>,
          answer_schema<std::vector<domain::GateDocument>>),
+
+    of_history(get("/control/mcp/questions",
+                   "What MCP servers ask the operator while a call waits, the oldest first.",
+                   mcp_servers::questions, answer_schema<std::vector<service::McpQuestion>>)),
+    post("/control/mcp/questions/{question_id}/answer",
+         "Answers or declines a question; values that do not fit its schema are refused.",
+         mcp_servers::answer, strict_schema<service::McpAnswer>, answer_schema<Ok>),
+    of_history(get("/control/mcp/prompts", "The prompts that MCP servers offer.",
+                   mcp_servers::prompts, answer_schema<std::vector<service::McpPrompt>>)),
+    post("/control/mcp/prompts/expand", "The text of a prompt, as its server makes it.",
+         mcp_servers::expand, strict_schema<service::McpPromptRequest>,
+         answer_schema<service::McpPromptText>),
 
     post(AGENT "/enqueue", "Content from an external sender, as evidence.", deliveries::enqueue,
          body_schema<EnqueueBody>, answer_schema<Delivered>),

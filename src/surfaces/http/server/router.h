@@ -25,6 +25,7 @@ struct Context {
     const std::function<void()>& request_shutdown;
     const std::function<std::string()>& metrics_text;
     service::Plans* plans{nullptr};
+    service::McpLive* mcp{nullptr};
 };
 
 enum class BodyRule { None, Json, Bytes };

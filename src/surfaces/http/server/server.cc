@@ -76,8 +76,8 @@ public:
     RealServer(Parts parts, Options options)
         : parts_(std::move(parts)),
           options_(std::move(options)),
-          context_{parts_.service, parts_.settings,         parts_.gate,   parts_.facts,
-                   options_,       parts_.request_shutdown, metrics_text_, parts_.plans},
+          context_{parts_.service,          parts_.settings, parts_.gate,  parts_.facts, options_,
+                   parts_.request_shutdown, metrics_text_,   parts_.plans, parts_.mcp},
           access_({.token = options_.token,
                    .viewer_token = options_.viewer_token,
                    .allowed_hosts = options_.allowed_hosts,

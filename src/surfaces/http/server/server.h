@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "service/gate.h"
+#include "service/mcp.h"
 #include "service/plans.h"
 #include "service/service.h"
 #include "service/settings.h"
@@ -101,6 +102,7 @@ struct Parts {
     // Requests the end of the program, as POST /control/runtime/shutdown does. On a thread of the
     // server; must return at once.
     std::function<void()> request_shutdown{};
+    service::McpLive* mcp{nullptr};  // The same.
     service::Plans* plans{nullptr};  // Without it, routes of plans answer 501.
     std::function<service::PlanTotals()> plan_totals{};
     // Lines of the runtime for `/metrics`; called on a thread that may wait.

@@ -5,6 +5,7 @@
 
 #include "base/scan/engine/encodings.h"
 #include "base/text.h"
+#include "exec/tools/mcp/oauth/metadata.h"
 #include "exec/tools/mcp/wire/line_codec.h"
 #include "exec/tools/mcp/wire/message.h"
 #include "provider/http/sse.h"
@@ -20,7 +21,14 @@ constexpr std::chrono::milliseconds kListenDelayMax = 60s;
 // A call's own timeout ends it earlier.
 constexpr std::chrono::milliseconds kAnswerWait{config::kMcpTimeoutMaxMs};
 constexpr std::size_t kSessionIdBytesMax = 1024;
+constexpr std::size_t kShownScopeCharsMax = 200;
 constexpr std::int64_t kUnauthorized = 401, kForbidden = 403, kNotFound = 404, kServerFault = 500;
+
+bool has_own_credential(const config::McpServer& server) {
+    return std::ranges::any_of(server.headers, [](const auto& header) {
+        return provider::find_header({{header.first, header.second}}, "Authorization") != nullptr;
+    });
+}
 
 bool is_visible(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c >= 0x21 && c <= 0x7e; });
@@ -47,12 +55,19 @@ struct Post {
     provider::SseReader events;
     std::string body;
     int resumes{0};
+    provider::HttpRequest request{};  // As it is sent, without the token.
+    std::string token{};              // The one that it was sent with last.
+    bool is_renewed{false};           // It was refused once, and sent with another token.
 };
 
 class Remote : public std::enable_shared_from_this<Remote> {
 public:
-    Remote(provider::HttpClient& http, const config::McpServer& server, ChildEvents events)
-        : sender_(http.sender()), server_(server), events_(std::move(events)) {}
+    Remote(provider::HttpClient& http, const config::McpServer& server, ChildEvents events,
+           Authorizer* authorizer)
+        : sender_(http.sender()),
+          server_(server),
+          events_(std::move(events)),
+          authorizer_(has_own_credential(server) ? nullptr : authorizer) {}
 
     void write(std::string_view text) {
         const auto message = base::parse_json(text);
@@ -78,6 +93,8 @@ public:
 
     void abandon() {
         events_ = {};
+        authorizer_ = nullptr;
+        waiting_.clear();
         for (const auto& post : std::exchange(posts_, {})) stop(*post);
     }
 
@@ -116,11 +133,52 @@ private:
              header_value(base::string_at(*params, method == "tools/call" ? "name" : "uri"))});
     }
 
+    // Sends it, when it is known as whom.
     void send(const std::shared_ptr<Post>& post, provider::HttpRequest request) {
         posts_.insert(post);
+        post->request = std::move(request);
+        if (!authorizer_ || (is_token_known_ && !is_asking_)) return send_now(post);
+        waiting_.push_back(post);
+        ask_for_token("");
+    }
+
+    void ask_for_token(const std::string& rejected) {
+        if (std::exchange(is_asking_, true)) return;
+        authorizer_->token(server_, rejected,
+                           [self = shared_from_this()](base::Result<std::string> token) {
+                               self->on_token(std::move(token));
+                           });
+    }
+
+    void on_token(base::Result<std::string> token) {
+        is_asking_ = false;
+        is_token_known_ = true;
+        token_ = token.value_or("");
+        token_fault_ = token ? "" : token.error().message;
+        if (!token && token.error().code == base::ErrorCode::NotFound) token_fault_.clear();
+        for (const auto& post : std::exchange(waiting_, {})) {
+            if (!posts_.contains(post)) continue;
+            if (!post->is_renewed || !token_.empty()) {
+                send_now(post);
+            } else {
+                posts_.erase(post);
+                lose(post->id, login_wanted());
+            }
+        }
+    }
+
+    NotStarted login_wanted() const {
+        if (!token_fault_.empty()) return {token_fault_};
+        return {fmt::format("it wants a login; log in with: holon mcp login {}", server_.name)};
+    }
+
+    void send_now(const std::shared_ptr<Post>& post) {
         post->head = {};
         post->events = {};
         post->body.clear();
+        post->token = token_;
+        auto request = post->request;
+        if (!token_.empty()) request.headers.push_back({"Authorization", "Bearer " + token_});
         request.on_head = [self = shared_from_this(), post](const provider::HttpResponse& head) {
             post->head = head;
             self->keep_session_id(head);
@@ -184,7 +242,32 @@ private:
             deliver(*post, post->body);
             return lose(post->id, Died{"its response has no answer"});
         }
+        if (outcome->status == kUnauthorized && authorizer_) return on_unauthorized(post);
         on_failure(*post, *outcome);
+    }
+
+    // It was not executed, so that it may be sent again with another token.
+    void on_unauthorized(const std::shared_ptr<Post>& post) {
+        if (std::exchange(post->is_renewed, true))
+            return lose(post->id,
+                        NotStarted{fmt::format("it refuses the login; log in again: holon mcp "
+                                               "login {}",
+                                               server_.name)});
+        posts_.insert(post);
+        if (post->token != token_ && !is_asking_) return send_now(post);
+        waiting_.push_back(post);
+        ask_for_token(token_);
+    }
+
+    // The rights that it wants, in a form that is safe to show and to type.
+    static std::string wanted_scope(const provider::HttpResponse& response) {
+        const auto* header = provider::find_header(response.headers, "WWW-Authenticate");
+        const auto scope = header ? parse_challenge(*header).scope : "";
+        const bool is_safe = std::ranges::all_of(scope, [](char c) {
+            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                   std::string_view(" .:/_-").contains(c);
+        });
+        return is_safe ? scope.substr(0, kShownScopeCharsMax) : "";
     }
 
     void on_failure(Post& post, const provider::HttpResponse& response) {
@@ -196,6 +279,12 @@ private:
             if (ended) ended("its session had ended (HTTP 404)");
             return;
         }
+        if (const auto scope = wanted_scope(response);
+            status == kForbidden && authorizer_ && !scope.empty())
+            return lose(post.id,
+                        NotStarted{fmt::format("the login does not allow this; log in for more: "
+                                               "holon mcp login {} --scope '{}'",
+                                               server_.name, scope)});
         if (status == kUnauthorized || status == kForbidden)
             return lose(post.id,
                         NotStarted{fmt::format("it refuses the credential (HTTP {}); set one with "
@@ -247,6 +336,9 @@ private:
     }
 
     void cancel(std::int64_t id) {
+        // What still waits for a token is not sent at all.
+        std::erase_if(waiting_,
+                      [&](const auto& post) { return post->id == id && posts_.erase(post) > 0; });
         for (const auto& post : posts_)
             if (post->id == id) {
                 post->id.reset();
@@ -263,6 +355,13 @@ private:
     std::shared_ptr<Post> listening_;
     std::string listen_id_;
     int listens_{0};
+
+    Authorizer* authorizer_;  // None: the settings have the credential, or there is no login.
+    std::vector<std::shared_ptr<Post>> waiting_;  // For a token.
+    std::string token_;                           // Empty: there is no login.
+    std::string token_fault_;                     // Why there is a login, and no token.
+    bool is_token_known_{false};
+    bool is_asking_{false};
 };
 
 class RemoteChild final : public Child {
@@ -292,8 +391,9 @@ std::string header_value(std::string_view value) {
 }
 
 std::unique_ptr<Child> remote_child(provider::HttpClient& http, const config::McpServer& server,
-                                    ChildEvents events) {
-    return std::make_unique<RemoteChild>(std::make_shared<Remote>(http, server, std::move(events)));
+                                    ChildEvents events, Authorizer* authorizer) {
+    return std::make_unique<RemoteChild>(
+        std::make_shared<Remote>(http, server, std::move(events), authorizer));
 }
 
 }  // namespace mcp

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "exec/tools/mcp/child.h"
+#include "exec/tools/mcp/oauth/authorizer.h"
 #include "provider/http/http_client.h"
 
 namespace mcp {
@@ -14,9 +15,12 @@ inline constexpr int kResumesMax = 5;
 // How often in a row the stream of a server's own messages is opened without one coming.
 inline constexpr int kListensMax = 5;
 
-// Nothing is sent before the first write(). Redirects are not followed. `http` must outlive it.
+// Nothing is sent before the first write(). Redirects are not followed. `http` must outlive it, and
+// `authorizer`, where there is one: requests then have the token of the operator's login, unless
+// the settings have an Authorization header. A request that the server refuses for its token (HTTP
+// 401) is sent once more with another one.
 std::unique_ptr<Child> remote_child(provider::HttpClient& http, const config::McpServer& server,
-                                    ChildEvents events);
+                                    ChildEvents events, Authorizer* authorizer = nullptr);
 
 // A value as a header of the protocol: as it is, or in base64 where a header cannot hold it.
 std::string header_value(std::string_view value);

@@ -1,10 +1,5 @@
 // Sessions with a real server over HTTP (tests/mcp/http_server.py).
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <csignal>
-#include <cstdio>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,48 +7,13 @@
 #include "exec/tools/mcp/session.h"
 #include "exec/tools/mcp/system_child.h"
 #include "tests/support/run_until.h"
+#include "tests/support/script_server.h"
 
 namespace mcp {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-// It ends when its standard input does, which is when this object is gone.
-class HttpServer {
-public:
-    explicit HttpServer(const std::string& mode) {
-        int out[2] = {-1, -1}, in[2] = {-1, -1};
-        EXPECT_EQ(::pipe2(out, O_CLOEXEC), 0);
-        EXPECT_EQ(::pipe2(in, O_CLOEXEC), 0);
-        pid_ = ::fork();
-        if (pid_ == 0) {
-            ::dup2(in[0], 0);
-            ::dup2(out[1], 1);
-            ::execlp("python3", "python3", HOLON_MCP_HTTP_SERVER, mode.c_str(), nullptr);
-            ::_exit(127);
-        }
-        ::close(in[0]);
-        ::close(out[1]);
-        input_ = base::Fd(in[1]);
-        FILE* const lines = ::fdopen(out[0], "r");
-        EXPECT_EQ(std::fscanf(lines, "%d", &port_), 1);
-        std::fclose(lines);
-    }
-    ~HttpServer() {
-        input_.reset();
-        ::kill(pid_, SIGKILL);
-        ::waitpid(pid_, nullptr, 0);
-    }
-    HttpServer(const HttpServer&) = delete;
-    HttpServer& operator=(const HttpServer&) = delete;
-    std::string url() const { return fmt::format("http://127.0.0.1:{}/mcp", port_); }
-
-private:
-    pid_t pid_{-1};
-    int port_{0};
-    base::Fd input_;
-};
 
 class McpRemote : public testing::Test {
 protected:
@@ -62,9 +22,9 @@ protected:
     // Reaches a server in this mode and lists its tools.
     base::Status open(const std::string& mode, config::McpServer more = {}) {
         session_.reset();
-        server_ = std::make_unique<HttpServer>(mode);
+        server_ = std::make_unique<test_support::ScriptServer>(HOLON_MCP_HTTP_SERVER, mode);
         more.name = "s";
-        more.url = server_->url();
+        more.url = server_->url() + "/mcp";
         session_ = std::make_unique<Session>(SessionParts{.server = std::move(more),
                                                           .loop = loop_,
                                                           .clock = clock_,
@@ -97,7 +57,7 @@ protected:
     base::SystemClock clock_;
     sandbox::Boundary boundary_;
     SystemChildRunner children_{loop_, {.proxy = ""}};
-    std::unique_ptr<HttpServer> server_;
+    std::unique_ptr<test_support::ScriptServer> server_;
     std::unique_ptr<Session> session_;
 };
 

@@ -32,7 +32,7 @@ Message message_of(const json::value& value) {
     std::string name(std::string_view(method->get_string()));
     if (!id) return Notification{std::move(name), object_at(message, "params")};
     if (!id->is_string() && !id->is_number()) return Garbage{"an id that is no text or number"};
-    return Request{*id, std::move(name)};
+    return Request{*id, std::move(name), object_at(message, "params")};
 }
 
 std::string line(json::object message) {
@@ -50,12 +50,12 @@ json::object client_info() {
     return {{"name", "holon"}, {"version", HOLON_VERSION}};
 }
 
-json::object with_client(json::object params) {
+json::object with_client(json::object params, json::object capabilities) {
     auto* meta = params["_meta"].is_object() ? &params["_meta"].get_object()
                                              : &params["_meta"].emplace_object();
     (*meta)["io.modelcontextprotocol/protocolVersion"] = kStatelessVersion;
     (*meta)["io.modelcontextprotocol/clientInfo"] = client_info();
-    (*meta)["io.modelcontextprotocol/clientCapabilities"] = json::object{};
+    (*meta)["io.modelcontextprotocol/clientCapabilities"] = std::move(capabilities);
     return params;
 }
 

@@ -12,6 +12,7 @@
 namespace mcp {
 
 inline constexpr std::int64_t kMethodNotFound = -32601;
+inline constexpr std::int64_t kInvalidParams = -32602;
 
 // The revisions that begin with a handshake, the one we request first.
 inline constexpr std::string_view kProtocolVersions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
@@ -37,6 +38,7 @@ struct ErrorReply {
 struct Request {
     json::value id;
     std::string method;
+    json::object params{};
     friend bool operator==(const Request&, const Request&) = default;
 };
 struct Notification {
@@ -58,7 +60,7 @@ inline constexpr std::size_t kBatchMax = 64;
 std::vector<Message> decode(std::string_view line);
 
 // The params of a request in the revision without a handshake.
-json::object with_client(json::object params);
+json::object with_client(json::object params, json::object capabilities = {});
 json::object client_info();
 
 // Each ends with its newline.
