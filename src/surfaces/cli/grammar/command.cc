@@ -219,6 +219,7 @@ bool works_without_runtime(const Command& command) {
                    lifecycle.action == service::LifecycleAction::RecoverDropMessage;
         }
         bool operator()(const AbortCommand&) const { return false; }
+        bool operator()(const UndoCommand&) const { return true; }
         bool operator()(const WorkspaceAttachCommand&) const { return false; }
         bool operator()(const WorkspaceExitCommand&) const { return false; }
         bool operator()(const WorkspaceDetachCommand&) const { return false; }

@@ -114,6 +114,11 @@ struct AbortCommand {
     std::optional<std::string> run_id{};
     bool json{false};
 };
+struct UndoCommand {
+    service::UndoRequest request{};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
 struct AgentCreateCommand {
     std::string agent;
     std::optional<std::string> template_name{};
@@ -226,10 +231,10 @@ using Command =
                  AgentListCommand, AgentModelGetCommand, AgentModelSetCommand,
                  AgentModelClearCommand, PromptCommand, TaskCommand, TimerCommand, WorkCommand,
                  TemplatesCommand, SkillCommand, MemorySearchCommand, MemoryShowCommand,
-                 SearchCommand, WaitListCommand, LifecycleCommand, AbortCommand, AgentCreateCommand,
-                 AgentMoveCommand, AgentDeleteCommand, WorkspaceAttachCommand, WorkspaceExitCommand,
-                 WorkspaceDetachCommand, TriggerCommand, WebhookCommand, DebugPromptCommand,
-                 DebugLatencyCommand>;
+                 SearchCommand, WaitListCommand, LifecycleCommand, AbortCommand, UndoCommand,
+                 AgentCreateCommand, AgentMoveCommand, AgentDeleteCommand, WorkspaceAttachCommand,
+                 WorkspaceExitCommand, WorkspaceDetachCommand, TriggerCommand, WebhookCommand,
+                 DebugPromptCommand, DebugLatencyCommand>;
 
 // Is the command safe on the store when no daemon runs? It only reads, or what it writes is one
 // commit that the next daemon uses.
