@@ -364,6 +364,28 @@ struct WorkItemChange {
     std::optional<std::int64_t> recheck_after_ms{};  // Of Block.
 };
 
+// The patches of the agent's last turn that made any are undone: all of them, or the last
+// `patches`.
+struct UndoRequest {
+    std::optional<std::int64_t> patches{};
+    bool dry_run{false};  // Only says what would change.
+    friend bool operator==(const UndoRequest&, const UndoRequest&) = default;
+};
+BOOST_DESCRIBE_STRUCT(UndoRequest, (), (patches, dry_run))
+constexpr auto describe_fields(const UndoRequest*) {
+    return std::to_array<base::FieldDoc>({{.field = "dry_run", .has_default = true}});
+}
+struct Undone {
+    std::string agent_id;
+    std::string run_id;  // Of the turn that made the patches.
+    std::string root;    // The folder that the paths are relative to.
+    std::int64_t patches{0};
+    std::vector<std::string> paths{};  // Files that changed.
+    bool dry_run{false};
+    friend bool operator==(const Undone&, const Undone&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Undone, (), (agent_id, run_id, root, patches, paths, dry_run))
+
 // A skill to install for an agent. Builtin: one that comes with the program, by `name`. Named: a
 // builtin one, or one of the user's own skills, by `name`. Local: the folder at the absolute
 // `path`. Remote: from a repository on GitHub, see skills::read_remote. A linked skill stays where
@@ -661,6 +683,15 @@ public:
     // Forgets an attached workspace. Conflict for the one the agent works in, and for its home.
     virtual base::Status detach_workspace(const std::string& agent, const std::string& workspace_id,
                                           const Caller& caller) = 0;
+    // Undoes the patches that the agent made last; its next prompt says so. All files or none.
+    // Conflict, with a kind: agent_in_turn; nothing_to_undo; changed_since when a file is no longer
+    // as the patch left it (details has `paths`); undo_not_kept; plan_run_is_last when a plan run
+    // changed something after the patches. Nothing has changed then.
+    virtual base::Result<Undone> undo(const std::string& /*agent*/, const UndoRequest& /*request*/,
+                                      const Caller& /*caller*/) {
+        return std::unexpected(base::Error{base::ErrorCode::Unavailable,
+                                           "this runtime cannot undo patches", "not_supported"});
+    }
 };
 
 }  // namespace service

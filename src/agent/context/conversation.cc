@@ -108,7 +108,8 @@ public:
             for (const auto& result : results->results)
                 failed_[result.tool_use_id] = result.is_error;
         const auto* note = std::get_if<UserTurn>(&*piece.turn);
-        if (note && piece.reason == kInterjection && !note->blocks.empty())
+        const bool is_operators = piece.reason == kInterjection || piece.reason == kPatchesUndone;
+        if (note && is_operators && !note->blocks.empty())
             operator_words_ += "\n" + note->blocks.front().text;
     }
 

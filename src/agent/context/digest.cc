@@ -221,7 +221,8 @@ void add_to_digest(Compaction& out, const Piece& piece,
         add_words(out, piece, domain::readable(piece.message->body));
     if (!piece.turn) return;
     if (const auto* prompt = std::get_if<provider::UserTurn>(&*piece.turn))
-        if (piece.reason == kInterjectionReason && !prompt->blocks.empty())
+        if ((piece.reason == kInterjectionReason || piece.reason == kPatchesUndone) &&
+            !prompt->blocks.empty())
             add_words(out, piece, prompt->blocks.front().text);
     const auto* said = std::get_if<provider::AssistantTurn>(&*piece.turn);
     if (!said) return;

@@ -11,6 +11,7 @@
 #include "domain/events/tasks.h"
 #include "domain/events/tools.h"
 #include "domain/events/turn.h"
+#include "domain/events/undo.h"
 #include "domain/events/waiting.h"
 #include "domain/events/work.h"
 #include "domain/events/workspace.h"
@@ -166,6 +167,9 @@ std::vector<Kind> all_kinds() {
         kind<SkillUninstalled>(Category::Runtime, kVerbose),
         kind<AgentModelOverrideSet>(Category::Runtime, kVerbose),
         kind<AgentModelOverrideCleared>(Category::Runtime, kVerbose),
+        // undo.h
+        kind<PatchesUndone>(Category::Workspace, kByVisibility, Visibility::TurnResult),
+        // control.h, of the gate
         kind<GateAccepted>(Category::Trace),
         kind<GateRejected>(Category::Trace),
         kind<GatePurged>(Category::Trace),

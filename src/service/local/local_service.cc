@@ -76,7 +76,8 @@ LocalService::LocalService(LocalParts parts)
               .turn = parts_.turn,
               .models = parts_.models,
               .capabilities = capabilities_,
-              .homes = homes_}),
+              .homes = homes_,
+              .agent_tokens_max = parts_.limits.agent_tokens}),
       searches_({.store = parts_.turn.store,
                  .clock = parts_.turn.clock,
                  .holon_home = parts_.holon_home,
@@ -100,6 +101,13 @@ LocalService::LocalService(LocalParts parts)
                    .clock = parts_.turn.clock,
                    .ids = parts_.turn.ids,
                    .wake = [this](const domain::AgentId& agent) { wake_up(agent); }}),
+      undo_({.transactions = transactions_,
+             .turn = parts_.turn,
+             .home = parts_.holon_home,
+             .prompt =
+                 [this](const std::string& agent, const std::string& text, const Caller& caller) {
+                     return deliveries_.prompt(agent, text, caller);
+                 }}),
       webhooks_({.transactions = transactions_,
                  .clock = parts_.turn.clock,
                  .ids = parts_.turn.ids,

@@ -24,6 +24,7 @@
 #include "service/local/operators/operators.h"
 #include "service/local/runs.h"
 #include "service/local/search/searches.h"
+#include "service/local/undo/undo.h"
 #include "service/local/webhooks/webhooks.h"
 #include "service/service.h"
 
@@ -61,9 +62,12 @@ public:
     // A process died while it executed a step of each of these agents: counts that for them, before
     // anything of them is loaded. Blocks; before start() and run().
     void count_crashes(const std::vector<std::string>& agents);
-    // Writes the builtin templates and removes what interrupted creations of agents have left. The
-    // first call does it. Blocks.
-    void prepare_homes() { control_.prepare_homes(); }
+    // Writes the builtin templates, removes what interrupted creations of agents have left, and
+    // finishes undos that were cut off. The first call does it. Blocks.
+    void prepare_homes() {
+        control_.prepare_homes();
+        undo_.finish_all();
+    }
     // Serves all agents from now on. The caller runs the loop. `ready` is called on the loop when
     // the scheduler has begun.
     void start(std::function<void()> ready = {});
@@ -325,6 +329,10 @@ public:
                                   const Caller& caller) override {
         return control_.detach_workspace(agent, workspace_id, caller);
     }
+    base::Result<Undone> undo(const std::string& agent, const UndoRequest& request,
+                              const Caller& caller) override {
+        return undo_.undo(agent, request, caller);
+    }
 
     // Makes the home of an agent that is about to be stored, from a template. Blocks; any thread.
     base::Status make_home(const domain::AgentId& agent, const std::string& template_name);
@@ -350,6 +358,7 @@ private:
     LocalSkills skills_;
     LocalWork work_;
     LocalDeliveries deliveries_;
+    LocalUndo undo_;
     LocalWebhooks webhooks_;
     LocalOperators operators_;
     LocalRuns runs_;

@@ -577,6 +577,12 @@ base::Status RemoteService::exit_workspace(const std::string& agent, const Calle
     return {};
 }
 
+base::Result<Undone> RemoteService::undo(const std::string& agent, const UndoRequest& request,
+                                         const Caller& /*caller*/) {
+    const auto body = base::to_json(request);
+    return decode<Undone>(TRY(control(agent, "/undo", body.as_object())), "undo");
+}
+
 base::Status RemoteService::detach_workspace(const std::string& agent,
                                              const std::string& workspace_id,
                                              const Caller& /*caller*/) {

@@ -142,6 +142,8 @@ public:
                                                           const std::string& path,
                                                           const Caller& caller) override;
     base::Status exit_workspace(const std::string& agent, const Caller& caller) override;
+    base::Result<Undone> undo(const std::string& agent, const UndoRequest& request,
+                              const Caller& caller) override;
     base::Status detach_workspace(const std::string& agent, const std::string& workspace_id,
                                   const Caller& caller) override;
 

@@ -101,6 +101,18 @@ std::string retry_text(const service::Delta& delta) {
                        duration_text(delta.wait_ms.value_or(0)), reason);
 }
 
+std::string undone_text(const service::Undone& undone) {
+    constexpr std::size_t kPathsNamed = 20;
+    std::string paths;
+    for (std::size_t i = 0; i < std::min(undone.paths.size(), kPathsNamed); ++i)
+        paths += (i == 0 ? ": " : ", ") + base::printable(base::to_utf8(undone.paths[i]));
+    if (undone.paths.size() > kPathsNamed)
+        paths += fmt::format(" and {} more", undone.paths.size() - kPathsNamed);
+    return fmt::format("{} {} in {}{}", undone.dry_run ? "Would undo" : "Undid",
+                       undone.patches == 1 ? "1 patch" : fmt::format("{} patches", undone.patches),
+                       base::printable(undone.root), paths);
+}
+
 std::string count_text(std::int64_t number) {
     if (number < 1000) return std::to_string(number);
     if (number < 1'000'000) return fmt::format("{:.1f}k", static_cast<double>(number) / 1000);

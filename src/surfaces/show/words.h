@@ -25,6 +25,8 @@ std::string pointer_text(const json::value& value, std::string_view pointer);
 std::string failure_text(std::string_view summary);
 // "a/m failed (try 1 of 5), again in 2.0s: overloaded", of a Retry.
 std::string retry_text(const service::Delta& delta);
+// "Undid 2 patches in /work/x: a.txt, b.txt", in one line.
+std::string undone_text(const service::Undone& undone);
 // "950", "4.2k", "1.3M"
 std::string count_text(std::int64_t number);
 

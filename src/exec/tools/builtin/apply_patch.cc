@@ -48,24 +48,29 @@ public:
     const tools::ToolSpec& spec() const override { return spec_; }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
-                                          results::ArtifactSink&, tools::Done done) override {
+                                          results::ArtifactSink& sink, tools::Done done) override {
         const std::string text = base::string_at(call.args, "patch");
         const patch::Place where{place.workspace.execution_root, place.workspace.cwd};
         auto result = std::make_shared<std::expected<patch::Applied, domain::ToolError>>();
-        loop_.offload([text, where,
-                       result] { *result = patch::apply(text, patch::Format::UnifiedDiff, where); },
-                      [result, done = std::move(done)]() mutable {
-                          tools::Outcome outcome{.completed = nullptr};
-                          if (*result) {
-                              auto output = std::make_unique<PatchOutput>();
-                              output->applied = std::move(**result);
-                              outcome.effects = output->applied.effects;
-                              outcome.completed = std::move(output);
-                          } else {
-                              outcome.completed = std::unexpected(std::move(*result).error());
-                          }
-                          done(std::move(outcome));
-                      });
+        const patch::Keep keep = [&sink](std::string_view bytes) {
+            return sink.store("before", bytes);
+        };
+        loop_.offload(
+            [text, where, keep, result] {
+                *result = patch::apply(text, patch::Format::UnifiedDiff, where, keep);
+            },
+            [result, done = std::move(done)]() mutable {
+                tools::Outcome outcome{.completed = nullptr};
+                if (*result) {
+                    auto output = std::make_unique<PatchOutput>();
+                    output->applied = std::move(**result);
+                    outcome.effects = output->applied.effects;
+                    outcome.completed = std::move(output);
+                } else {
+                    outcome.completed = std::unexpected(std::move(*result).error());
+                }
+                done(std::move(outcome));
+            });
         return std::make_shared<Uninterruptible>();
     }
 

@@ -184,8 +184,11 @@ TEST_F(CatalogueTest, ToolsWithLittleToShowCarryNoFieldsForWhatWasCut) {
                                             {"ApplyPatch", {{"patch", kPatch}}}}) {
         const auto end = run(tool, args);
         ASSERT_TRUE(end.envelope.ok()) << tool << ": " << end.receipt;
+        // What an undo needs is no payload that was cut.
+        auto result = end.envelope.result();
+        result.erase("undo");
         // At any depth of the result, and in what the model reads.
-        for (const std::string& text : {base::json_text(end.envelope.result()), end.receipt})
+        for (const std::string& text : {base::json_text(result), end.receipt})
             EXPECT_FALSE(text.contains("artifact") || text.contains("truncat"))
                 << tool << ": " << text;
     }

@@ -69,6 +69,8 @@ base::Result<results::Canonical> PatchOutput::project(results::ArtifactSink&,
         result["diagnostics"] = std::move(diagnostics);
         result["diagnostic_count"] = applied.diagnostics.size();
     }
+    if (!applied.undo.files.empty() || applied.undo.not_kept)
+        result["undo"] = base::to_json(applied.undo);
     return results::Canonical{"Patched " + (summary.empty() ? "nothing" : summary),
                               std::move(result)};
 }

@@ -35,10 +35,11 @@ struct PatchResult {
     std::optional<std::vector<PatchNote>> ignored_metadata{};
     std::optional<std::vector<PatchNote>> diagnostics{};
     std::optional<std::int64_t> diagnostic_count{};
+    std::optional<patch::Undo> undo{};  // For the operator; models are not shown it.
 };
 BOOST_DESCRIBE_STRUCT(PatchResult, (),
                       (changed_files, changed_paths, changed_file_count, omitted_file_count,
-                       ignored_metadata, diagnostics, diagnostic_count))
+                       ignored_metadata, diagnostics, diagnostic_count, undo))
 
 struct PatchOutput final : results::Output {
     patch::Applied applied;

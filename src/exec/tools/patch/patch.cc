@@ -1,6 +1,7 @@
 #include "exec/tools/patch/patch.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/hash.h"
@@ -19,7 +20,8 @@ std::string etag(std::string_view bytes) {
 // Computes all changes of a patch before any of them is made.
 class Planner {
 public:
-    Planner(Tree tree, const Parsed& parsed) : tree_(std::move(tree)) {
+    Planner(Tree tree, std::filesystem::path root, const Parsed& parsed)
+        : tree_(std::move(tree)), root_(std::move(root)) {
         applied_.ignored_metadata = parsed.ignored_metadata;
         applied_.diagnostics = parsed.diagnostics;
     }
@@ -39,11 +41,17 @@ public:
         CHECK(false, "every action is planned");
     }
 
-    Outcome<Applied> execute() {
+    Outcome<Applied> execute(const Keep& keep) {
+        if (keep)
+            TRY(keep_before(keep));
+        else
+            applied_.undo = {};
         const auto folders = TRY(sweep(changes_));
         auto& effects = applied_.effects;
         for (const auto& folder : folders) {
             effects.created.push_back({folder, domain::PathKind::Folder});
+            if (keep && !applied_.undo.not_kept)
+                applied_.undo.folders.push_back(below_root(folder));
         }
         effects.side_effects_observed = !changes_.empty();
         std::ranges::sort(applied_.changed_paths);
@@ -82,9 +90,9 @@ private:
         Spot spot = TRY(claim(file.path));
         TRY(require_free(spot));
         applied_.effects.created.push_back({spot.absolute, domain::PathKind::File});
-        changes_.push_back(
-            {std::move(spot), std::nullopt,
-             NewFile{.bytes = new_content(file.hunks), .executable = file.executable}});
+        NewFile after{.bytes = new_content(file.hunks), .executable = file.executable};
+        note_undo(spot, nullptr, &after.bytes);
+        changes_.push_back({std::move(spot), std::nullopt, std::move(after)});
         return {};
     }
 
@@ -96,6 +104,7 @@ private:
             if (!rest.empty()) return not_all_deleted(file, rest);
         }
         applied_.effects.deleted.push_back({spot.absolute, domain::PathKind::File});
+        note_undo(spot, &old, nullptr);
         changes_.push_back({std::move(spot), old.status, std::nullopt});
         return {};
     }
@@ -128,6 +137,7 @@ private:
             return {};
         }
         note_new_bytes(spot, old.bytes, after.bytes);
+        note_undo(spot, &old, &after.bytes, mode_after(old.status.st_mode, file));
         changes_.push_back({std::move(spot), old.status, std::move(after)});
         return {};
     }
@@ -147,6 +157,8 @@ private:
         TRY(require_size(to, after.bytes));
         applied_.effects.renamed.push_back({from.absolute, to.absolute});
         note_new_bytes(to, old.bytes, after.bytes);
+        note_undo(to, nullptr, &after.bytes);
+        note_undo(from, &old, nullptr);
         changes_.push_back({std::move(to), std::nullopt, std::move(after)});
         changes_.push_back({std::move(from), old.status, std::nullopt});
         return {};
@@ -158,7 +170,56 @@ private:
             {spot.absolute, domain::PathKind::File, etag(before), etag(after)});
     }
 
+    static std::int64_t mode_after(mode_t before, const FilePatch& file) {
+        const mode_t mode = file.executable ? with_executable(before, *file.executable) : before;
+        return static_cast<std::int64_t>(mode & 07777U);
+    }
+
+    std::string below_root(const std::filesystem::path& path) const {
+        return path.lexically_relative(root_).string();
+    }
+
+    void note_undo(const Spot& spot, const OldFile* before, const std::string* after,
+                   std::int64_t after_mode = 0) {
+        FileUndo file{.path = below_root(spot.absolute)};
+        if (before)
+            file.before =
+                FileState{.sha256 = base::sha256_hex(before->bytes),
+                          .mode = static_cast<std::int64_t>(before->status.st_mode & 07777U)};
+        if (after) file.after = FileState{.sha256 = base::sha256_hex(*after), .mode = after_mode};
+        kept_bytes_ += before ? before->bytes.size() : 0;
+        if (before && kept_bytes_ <= kUndoBytesMax) old_bytes_[file.path] = before->bytes;
+        applied_.undo.files.push_back(std::move(file));
+    }
+
+    // Before anything changes: what cannot be kept is an error while nothing is lost.
+    Outcome<void> keep_before(const Keep& keep) {
+        auto& undo = applied_.undo;
+        undo.root = root_.string();
+        if (undo.files.size() > kUndoFilesMax || kept_bytes_ > kUndoBytesMax) {
+            undo.files.clear();
+            undo.not_kept = fmt::format("it changed more than {} files or {} MiB", kUndoFilesMax,
+                                        kUndoBytesMax / 1024 / 1024);
+            return {};
+        }
+        for (auto& file : undo.files) {
+            if (!file.before) continue;
+            auto kept = keep(old_bytes_.at(file.path));
+            if (!kept)
+                return failure("tool_execution_failed",
+                               fmt::format("The old content of {} could not be kept: {}.",
+                                           file.path, kept.error().message),
+                               {{"path", base::to_utf8(file.path)}},
+                               "Nothing was changed. Free some disk space and try again.");
+            file.before->artifact = std::move(*kept);
+        }
+        return {};
+    }
+
     Tree tree_;
+    std::filesystem::path root_;
+    std::map<std::string, std::string> old_bytes_{};  // By path, until they are kept.
+    std::size_t kept_bytes_{0};
     std::set<std::string> claimed_{};
     std::vector<Change> changes_{};
     Applied applied_{};
@@ -167,11 +228,11 @@ private:
 }  // namespace
 
 std::expected<Applied, domain::ToolError> apply(std::string_view text, Format expected,
-                                                const Place& place) {
+                                                const Place& place, const Keep& keep) {
     const Parsed parsed = TRY(parse(text, expected));
-    Planner planner(TRY(Tree::open(place)), parsed);
+    Planner planner(TRY(Tree::open(place)), place.root.lexically_normal(), parsed);
     for (const auto& file : parsed.files) TRY(planner.plan(file));
-    return planner.execute();
+    return planner.execute(keep);
 }
 
 }  // namespace patch

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "domain/tool.h"
+#include "exec/tools/patch/undo.h"
 
 namespace patch {
 
@@ -54,6 +55,7 @@ struct Applied {
     std::vector<Diagnostic> diagnostics{};
     // With absolute paths. A file whose bytes stayed the same is not listed as modified.
     domain::Effects effects{};
+    Undo undo{};  // Empty when nothing was kept.
     friend bool operator==(const Applied&, const Applied&) = default;
 };
 
@@ -66,8 +68,8 @@ struct Place {
 // Applies `text`, read as `expected`, or as the other format when it is plainly written in that
 // one. Any thread may call. If another process changes the same files meanwhile, this is detected
 // and its change wins. An error means that no file has changed, unless its details name
-// `not_restored`.
+// `not_restored`. With `keep`, the bytes of changed files are kept before anything changes.
 std::expected<Applied, domain::ToolError> apply(std::string_view text, Format expected,
-                                                const Place& place);
+                                                const Place& place, const Keep& keep = nullptr);
 
 }  // namespace patch

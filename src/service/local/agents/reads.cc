@@ -116,6 +116,11 @@ void LocalReads::notify(const events::Committed& committed) {
 void LocalReads::add_files(json::object& summary, const domain::Agent& agent) const {
     const auto home = parts_.turn.home_of(agent.agent_id);
     add_guidance_sources(summary, parts_.turn.user_home, home);
+    // A child has a budget of its own, which is never more than that of its parent.
+    if (agent.delegation && agent.delegation->tokens_max > 0)
+        summary["token_budget"] = agent.delegation->tokens_max;
+    else if (parts_.agent_tokens_max)
+        summary["token_budget"] = *parts_.agent_tokens_max;
     add_skills(
         summary,
         {.catalogue = skills::discover(skills::places_of(agent, parts_.turn.user_home, home)),

@@ -24,6 +24,7 @@ public:
         const identity::ModelFacts& models;
         const Capabilities& capabilities;
         const homes::Homes& homes;
+        const std::optional<std::int64_t>& agent_tokens_max;  // What each agent may spend.
     };
     explicit LocalReads(Parts parts);
 

@@ -29,6 +29,7 @@ Exit on(const PromptCommand& command, const Context& context);  // control.cc
 Exit on(const TaskCommand& command, const Context& context);
 Exit on(const TimerCommand& command, const Context& context);
 Exit on(const WorkspaceAttachCommand& command, const Context& context);
+Exit on(const UndoCommand& command, const Context& context);
 Exit on(const WorkspaceExitCommand& command, const Context& context);
 Exit on(const WorkspaceDetachCommand& command, const Context& context);
 Exit on(const TriggerCommand& command, const Context& context);

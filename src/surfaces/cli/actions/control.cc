@@ -159,6 +159,13 @@ Exit on(const WorkspaceExitCommand& command, const Context& context) {
                   fmt::format("agent {} works in its own folder again", base::printable(agent)));
 }
 
+Exit on(const UndoCommand& command, const Context& context) {
+    const std::string agent = agent_of(command.agent, context);
+    const auto undone = context.service.undo(agent, command.request, context.caller);
+    if (!undone) return report(context.terminal, undone.error());
+    return answer(context, command.json, base::to_json(*undone), show::undone_text(*undone));
+}
+
 Exit on(const WorkspaceDetachCommand& command, const Context& context) {
     const std::string agent = agent_of(command.agent, context);
     const auto done = context.service.detach_workspace(agent, command.workspace_id, context.caller);

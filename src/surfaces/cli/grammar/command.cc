@@ -220,6 +220,7 @@ bool works_without_runtime(const Command& command) {
         }
         bool operator()(const AbortCommand&) const { return false; }
         bool operator()(const CompactCommand&) const { return true; }
+        bool operator()(const UndoCommand&) const { return true; }
         bool operator()(const WorkspaceAttachCommand&) const { return false; }
         bool operator()(const WorkspaceExitCommand&) const { return false; }
         bool operator()(const WorkspaceDetachCommand&) const { return false; }

@@ -118,6 +118,11 @@ struct CompactCommand {
     std::optional<std::string> agent{};
     bool json{false};
 };
+struct UndoCommand {
+    service::UndoRequest request{};
+    std::optional<std::string> agent{};
+    bool json{false};
+};
 struct AgentCreateCommand {
     std::string agent;
     std::optional<std::string> template_name{};
@@ -231,9 +236,9 @@ using Command =
                  AgentModelClearCommand, PromptCommand, TaskCommand, TimerCommand, WorkCommand,
                  TemplatesCommand, SkillCommand, MemorySearchCommand, MemoryShowCommand,
                  SearchCommand, WaitListCommand, LifecycleCommand, AbortCommand, CompactCommand,
-                 AgentCreateCommand, AgentMoveCommand, AgentDeleteCommand, WorkspaceAttachCommand,
-                 WorkspaceExitCommand, WorkspaceDetachCommand, TriggerCommand, WebhookCommand,
-                 DebugPromptCommand, DebugLatencyCommand>;
+                 UndoCommand, AgentCreateCommand, AgentMoveCommand, AgentDeleteCommand,
+                 WorkspaceAttachCommand, WorkspaceExitCommand, WorkspaceDetachCommand,
+                 TriggerCommand, WebhookCommand, DebugPromptCommand, DebugLatencyCommand>;
 
 // Is the command safe on the store when no daemon runs? It only reads, or what it writes is one
 // commit that the next daemon uses.

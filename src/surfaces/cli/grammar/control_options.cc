@@ -114,6 +114,18 @@ void add_timer(CLI::App& app, Invocation& invocation) {
     });
 }
 
+void add_undo(CLI::App& app, Invocation& invocation) {
+    const auto undo = add_command<UndoCommand>(
+        app, invocation, "undo", "Undo the patches of the agent's last turn that made any");
+    undo.sub
+        ->add_option("--patches", undo.action->request.patches, "Only this many, the newest first")
+        ->check(CLI::PositiveNumber);
+    undo.sub->add_flag("--dry-run", undo.action->request.dry_run, "Only list the files");
+    undo.sub->footer(
+        "\nNothing is changed when a file was changed since. The agent's next prompt says what was "
+        "undone.\n\nExample:\n  holon undo --agent main --dry-run");
+}
+
 void add_workspaces(CLI::App& app, Invocation& invocation) {
     auto* workspace = app.add_subcommand("workspace", "Projects that an agent may work on");
     workspace->require_subcommand(1);
@@ -211,6 +223,7 @@ void add_control(CLI::App& app, Invocation& invocation) {
     prompt.sub->footer("\nExample:\n  holon prompt --wait \"how far are you?\"");
     add_task(app, invocation);
     add_timer(app, invocation);
+    add_undo(app, invocation);
     add_workspaces(app, invocation);
     add_trigger(app, invocation);
     add_webhooks(app, invocation);

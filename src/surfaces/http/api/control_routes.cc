@@ -203,6 +203,12 @@ Answer exit_workspace(const Context& context, const Request& request) {
     return answer_with(Done{.agent_id = agent});
 }
 
+Answer undo(const Context& context, const Request& request) {
+    const auto agent = TRY(agent_of(context, request));
+    const auto body = TRY(body_of<service::UndoRequest>(request, base::Unknown::Reject));
+    return answer_with(TRY(context.service.undo(agent, body, caller_of(request))));
+}
+
 Answer detach_workspace(const Context& context, const Request& request) {
     const auto agent = TRY(agent_of(context, request));
     const auto body = TRY(body_of<DetachBody>(request, base::Unknown::Reject));

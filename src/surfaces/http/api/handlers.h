@@ -98,6 +98,7 @@ Answer set_model(const Context&, const Request&);
 Answer clear_model(const Context&, const Request&);
 Answer attach_workspace(const Context&, const Request&);
 Answer exit_workspace(const Context&, const Request&);
+Answer undo(const Context&, const Request&);
 Answer detach_workspace(const Context&, const Request&);
 Answer external_trigger(const Context&, const Request&);
 Answer rotate_trigger(const Context&, const Request&);

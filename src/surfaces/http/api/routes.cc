@@ -278,6 +278,8 @@ constexpr Route kRoutes[] = {
          strict_schema<TrustBody>, answer_schema<Done>),
     post(CONTROL "/workspace/detach", "No longer allows the agent to use a folder.",
          controls::detach_workspace, strict_schema<DetachBody>, answer_schema<Detached>),
+    post(CONTROL "/undo", "Undoes the patches that the agent made last.", controls::undo,
+         strict_schema<service::UndoRequest>, answer_schema<service::Undone>),
     post(CONTROL "/external-trigger", "The agent's wake URL, which is a secret.",
          controls::external_trigger, strict_schema<TrustBody>, answer_schema<Done>),
     post(CONTROL "/external-trigger/rotate", "Replaces the wake URL; the old one stops working.",
