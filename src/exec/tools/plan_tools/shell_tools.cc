@@ -5,6 +5,7 @@
 
 #include "exec/tools/builtin/builtin.h"
 #include "exec/tools/builtin/commands/command_output.h"
+#include "exec/tools/builtin/commands/left_behind.h"
 #include "exec/tools/builtin/patch_output.h"
 #include "exec/tools/patch/parse/parse.h"
 #include "exec/tools/plan_tools/vault_tool.h"
@@ -41,9 +42,14 @@ constexpr auto describe_fields(const ShellArgs*) {
           R"("default":false)"}});
 }
 
+// Names one call of one run: the folder of a run has its id.
+std::string mark_of(const domain::ToolCall& call, const tools::Place& place) {
+    return fmt::format("{}/{}", place.agent_home.filename().string(), call.call_id.value);
+}
+
 class ShellExec final : public tools::Tool {
 public:
-    explicit ShellExec(const Kit& kit) : shell_(kit.host.shell) {}
+    explicit ShellExec(const Kit& kit) : shell_(kit.host.shell), loop_(kit.host.loop) {}
     const tools::ToolSpec& spec() const override { return spec_; }
 
     std::shared_ptr<tools::Running> start(const domain::ToolCall& call, const tools::Place& place,
@@ -60,8 +66,16 @@ public:
                                        .login = args.login.value_or(true),
                                        .instructed_by = call.authority_class,
                                        .timeout_ms = call.timeout_ms,
-                                       .max_output_tokens = args.max_output_tokens},
+                                       .max_output_tokens = args.max_output_tokens,
+                                       .mark = mark_of(call, place)},
                                       spec_.name, place, sink, std::move(done));
+    }
+    // Nobody can say what the command had done. It is ended, so that it does not run beside the
+    // steps that follow, or beside itself when the step is tried again.
+    void recover(const domain::ToolCall& call, const tools::Place& place,
+                 std::move_only_function<void(tools::Recovery)> done) override {
+        loop_.offload([mark = mark_of(call, place)] { builtin::end_left_behind(mark); },
+                      [done = std::move(done)]() mutable { done({}); });
     }
     std::vector<std::string> paths(const json::value& args,
                                    const tools::Place& place) const override {
@@ -75,6 +89,7 @@ public:
 
 private:
     builtin::Shell& shell_;
+    base::Loop& loop_;
     const tools::ToolSpec spec_{.name = "shell.exec",
                                 .description = "Runs a command in the vault to its end.",
                                 .family = tools::Family::LocalEnvironment,

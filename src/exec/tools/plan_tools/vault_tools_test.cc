@@ -1,4 +1,10 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
 #include <ranges>
+#include <thread>
 
 #include "exec/tools/plan_tools/fixture_for_test.h"
 #include "exec/tools/vault/changes/intents.h"
@@ -341,6 +347,40 @@ TEST_F(VaultToolsTest, UndoAPatchAsWellAsAWrite) {
         EXPECT_TRUE(vault::take_back(root, entry)) << entry.path;
     EXPECT_EQ(all(), before);
     EXPECT_EQ(code("shell.applyPatch", {{"patch", "nonsense"}}), "VALIDATION_ERROR");
+}
+
+// The process that had started it died.
+TEST_F(VaultToolsTest, ACommandThatWentOnIsEndedBeforeItsOutcomeIsCalledUnknown) {
+    const auto cut_off = call("shell.exec", {{"cmd", "sleep 1000"}});
+    const auto mark = place_.agent_home.filename().string() + "/" + cut_off.call_id.value;
+    const auto start = [](const std::string& value) {
+        const pid_t child = ::fork();
+        if (child != 0) return child;
+        ::setpgid(0, 0);
+        ::setenv("HOLON_CALL", value.c_str(), 1);
+        ::execl("/bin/sh", "sh", "-c", "sleep 1000; true", nullptr);
+        ::_exit(127);
+    };
+    const pid_t left = start(mark), other = start(mark + "x");
+    const auto is_started = [](pid_t pid) {
+        std::ifstream file(fmt::format("/proc/{}/comm", pid));
+        std::string name;
+        return std::getline(file, name) && name == "sh";
+    };
+    while (!is_started(left) || !is_started(other)) std::this_thread::yield();
+    std::optional<tools::Dispatcher::Recovered> found;
+    dispatcher_.recover(cut_off, place_, [&](tools::Dispatcher::Recovered recovered) {
+        found = std::move(recovered);
+        loop_.stop();
+    });
+    while (!found) loop_.run();
+    EXPECT_EQ(found->how, tools::Recovery::How::Unknown);
+    int status = 0;
+    ::waitpid(left, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status)) << "it was ended";
+    EXPECT_EQ(::waitpid(other, &status, WNOHANG), 0) << "that of another call goes on";
+    ::kill(-other, SIGKILL);
+    ::waitpid(other, &status, 0);
 }
 
 // After a crash, before its result was stored.

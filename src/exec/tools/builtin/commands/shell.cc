@@ -5,6 +5,7 @@
 #include "base/os/files.h"
 #include "base/text.h"
 #include "exec/sandbox/permit.h"
+#include "exec/tools/builtin/commands/left_behind.h"
 #include "exec/tools/observe.h"
 
 namespace builtin {
@@ -168,6 +169,7 @@ std::expected<base::ProcessSpec, domain::ToolError> Shell::prepare(const Command
                                       {"HOLON_AGENT_ID", place.agent_id.value},
                                       {"HOLON_AGENT_HOME", home.string()}})
         set_variable(process, name, value);
+    if (!spec.mark.empty()) set_variable(process, kCallVariable, spec.mark);
     if (spec.tty) add_terminal(process);
     if (spec.timeout_ms) process.timeout = std::chrono::milliseconds(*spec.timeout_ms);
     const auto& metadata = place.workspace.projection_metadata;

@@ -35,6 +35,8 @@ struct CommandSpec {
     std::optional<std::int64_t> max_output_tokens{};
     // Where its network destinations are written down, if its boundary has an allow-list.
     std::filesystem::path network_log{};
+    // A mark by which another process finds what is left of it (left_behind.h); empty: none.
+    std::string mark{};
 };
 
 struct ShellOptions {

@@ -70,9 +70,9 @@ TEST_F(RenameTest, EveryChangeIsMadeOnAFileSystemWithoutFlags) {
 TEST_F(RenameTest, NothingIsReplacedThereEither) {
     const Files before = all();
     on_plain_file_system([&] {
-        for (const Step& step : std::vector<Step>{CreateFile{"a.md", "n"}, Move{"b.md", "a.md"},
-                                                  Move{"old", "a.md"}, Move{"a.md", "old"},
-                                                  Move{"old", "old/in"}}) {
+        for (const Step& step :
+             std::vector<Step>{CreateFile{"a.md", "n"}, Move{"b.md", "a.md"}, Move{"old", "a.md"},
+                               Move{"a.md", "old"}, Move{"old", "old/in"}}) {
             const auto done = made({step});
             EXPECT_FALSE(done);
             EXPECT_EQ(all(), before);
