@@ -126,7 +126,8 @@ protected:
                           .provider = obedient_,
                           .dispatcher = *dispatcher_,
                           .feed = feed_,
-                          .home_of = [this](const auto&) { return folder_.path() / "home"; }};
+                          .home_of = [this](const auto&) { return folder_.path() / "home"; },
+                          .context_limits_of = [this](const auto&) { return limits_; }};
         scheduler_.emplace(std::move(parts), scheduler::Options{.model_ref = "scripted/test"});
         scheduler_->on_stuck = [](const auto&, const base::Error& error) {
             ADD_FAILURE() << error.message;
@@ -218,6 +219,7 @@ protected:
     builtin::Shell shell_{loop_, processes_, {}};
     Obedient obedient_{loop_};
     std::string task_;
+    std::optional<turn::ContextLimits> limits_;
     World before_;
 };
 
@@ -288,6 +290,17 @@ void InjectionTest::enter(const Case& played) {
         loop_.run_until([&] { return obedient_.asked == 1; });
         load(played);
         begin();
+    } else if (route == "webhook, and its turn is compacted") {
+        limits_ = {.prompt_budget = 100'000, .compaction_trigger = 100, .compaction_target = 100};
+        const std::string words(2'000, 'w');
+        for (std::int64_t round = 0; round <= turn::kRoundsBetweenCompactions; ++round)
+            obedient_.rounds.push_back(
+                {.tool = "MemorySearch", .input = fmt::format(R"({{"query":"{}"}})", words)});
+        load(played);
+        webhook(text);
+        scheduler_->wake(agent_);
+        loop_.run_until([&] { return has("turn_local_compaction_applied"); });
+        ASSERT_TRUE(has("turn_local_compaction_applied"));
     } else if (route == "webhook that ends a wait") {
         ASSERT_TRUE(store_->write(store::Durability::Disk, [&](store::Tx& tx) {
             return tx.put_wait({.id = {"w"},
