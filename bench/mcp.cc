@@ -55,12 +55,11 @@ void write_config(const std::filesystem::path& home, int servers) {
 double run_ms(const std::string& program, const std::filesystem::path& home,
               bench::LoopbackModel& model) {
     model.script({});
-    const auto end = bench::run({.argv = {program, "run", "Do it.", "--json"},
-                                 .environment = {kPath, "HOME=" + home.string(),
-                                                 "HOLON_HOME=" + home.string(),
-                                                 "HOLON_MODEL=vllm/bench",
-                                                 "HOLON_VLLM_BASE_URL=" + model.base_url()},
-                                 .cwd = home.string()});
+    const auto end = bench::run(
+        {.argv = {program, "run", "Do it.", "--json"},
+         .environment = {kPath, "HOME=" + home.string(), "HOLON_HOME=" + home.string(),
+                         "HOLON_MODEL=vllm/bench", "HOLON_VLLM_BASE_URL=" + model.base_url()},
+         .cwd = home.string()});
     CHECK(end.succeeded, "holon run succeeds");
     return end.took.count();
 }
@@ -78,9 +77,10 @@ void measure_start(const std::string& program, const std::filesystem::path& fold
         bare.push_back(run_ms(program, without, model));
         three.push_back(run_ms(program, with, model));
     }
-    note(fmt::format("`holon run` with one request: {:.1f} ms without servers, {:.1f} ms with three "
-                     "(p50 of {}); the first run, which waits for their lists, {:.0f} ms",
-                     bench::median(bare), bench::median(three), kRuns, first));
+    note(
+        fmt::format("`holon run` with one request: {:.1f} ms without servers, {:.1f} ms with three "
+                    "(p50 of {}); the first run, which waits for their lists, {:.0f} ms",
+                    bench::median(bare), bench::median(three), kRuns, first));
     figure("mcp_three_servers_p50", bench::median(three) - bench::median(bare), "ms",
            at_most(kStartMsMax));
 }
@@ -165,13 +165,12 @@ public:
     double call_ms() {
         const auto start = bench::Steady::now();
         bool is_good = false;
-        const auto call =
-            dispatcher_->describe({.call_id = {fmt::format("c-{}", ++calls_)},
-                                   .run_id = {"r"},
-                                   .step_id = "s",
-                                   .tool = "mcp__s__echo",
-                                   .args = json::object{{"text", "hello"}}},
-                                  place_);
+        const auto call = dispatcher_->describe({.call_id = {fmt::format("c-{}", ++calls_)},
+                                                 .run_id = {"r"},
+                                                 .step_id = "s",
+                                                 .tool = "mcp__s__echo",
+                                                 .args = json::object{{"text", "hello"}}},
+                                                place_);
         const auto running = dispatcher_->dispatch(call, domain::ProfilePreset::PublicNamed, place_,
                                                    [&](const tools::Dispatched& ended) {
                                                        is_good = ended.envelope.ok();
@@ -204,10 +203,11 @@ void measure_calls(const std::filesystem::path& folder) {
         for (int i = 0; i < kCalls; ++i) least.push_back(bare.call_ms());
         for (int i = 0; i < kCalls; ++i) own.push_back(ours.call_ms());
     }
-    note(fmt::format("a call over stdio: {:.3f} ms by a bare client, {:.3f} ms by holon (p50 of {}), "
-                     "{:.3f} and {:.3f} ms (p95)",
-                     bench::median(least), bench::median(own), own.size(),
-                     bench::percentile(least, 0.95), bench::percentile(own, 0.95)));
+    note(fmt::format(
+        "a call over stdio: {:.3f} ms by a bare client, {:.3f} ms by holon (p50 of {}), "
+        "{:.3f} and {:.3f} ms (p95)",
+        bench::median(least), bench::median(own), own.size(), bench::percentile(least, 0.95),
+        bench::percentile(own, 0.95)));
     figure("mcp_call_overhead_p50", bench::median(own) - bench::median(least), "ms",
            at_most(kCallMsMax));
 }

@@ -55,8 +55,8 @@ public:
     virtual base::Result<bool> logout(const std::string& server) = 0;
 };
 
-// What a server asks the operator while one of its calls waits. `message`, `schema` and `url` are the
-// server's words.
+// What a server asks the operator while one of its calls waits. `message`, `schema` and `url` are
+// the server's words.
 struct McpQuestion {
     std::string id;
     std::string server;

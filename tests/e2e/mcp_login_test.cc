@@ -33,7 +33,9 @@ protected:
     }
     // The address that the operator is told to open.
     std::string shown_url(const Running& running) const {
-        const auto begin_of = [&] { return running.err_so_far().find(server.url() + "/authorize"); };
+        const auto begin_of = [&] {
+            return running.err_so_far().find(server.url() + "/authorize");
+        };
         EXPECT_TRUE(test_support::eventually([&] {
             const auto err = running.err_so_far();
             const auto begin = begin_of();
@@ -59,13 +61,12 @@ TEST_F(McpLoginE2e, ALoginIsUsedByTurnsAndRemovedByALogout) {
     EXPECT_THAT(login.out, HasSubstr("logged_in"));
 
     const auto stored = base::parse_json(program.read(program.home() / "credentials.json")).value();
-    const auto material =
-        base::string_at(stored.at("profiles").at("mcp:tracker"), "material");
+    const auto material = base::string_at(stored.at("profiles").at("mcp:tracker"), "material");
     const auto token = base::string_at(base::parse_json(material).value(), "access_token");
     ASSERT_FALSE(token.empty());
-    for (const auto& words : {std::vector<std::string>{"mcp", "status"},
-                              std::vector<std::string>{"doctor", "--probe"},
-                              std::vector<std::string>{"config", "credentials", "list"}})
+    for (const auto& words :
+         {std::vector<std::string>{"mcp", "status"}, std::vector<std::string>{"doctor", "--probe"},
+          std::vector<std::string>{"config", "credentials", "list"}})
         EXPECT_THAT(program.run(words).out, Not(HasSubstr(token))) << words.front();
 
     test_support::FakeModelServer model;
@@ -73,10 +74,10 @@ TEST_F(McpLoginE2e, ALoginIsUsedByTurnsAndRemovedByALogout) {
     configure();
     model.enqueue(test_support::calls("mcp__tracker__echo", R"({"text":"from the tracker"})"));
     model.enqueue(test_support::says("Done."));
-    EXPECT_EQ(base::string_at(program.json_of({"run", "--json", "--agent", "k", "--create-agent",
-                                               "go"}),
-                              "final_text"),
-              "Done.");
+    EXPECT_EQ(
+        base::string_at(program.json_of({"run", "--json", "--agent", "k", "--create-agent", "go"}),
+                        "final_text"),
+        "Done.");
     EXPECT_THAT(program.run({"transcript", "--agent", "k"}).out, HasSubstr("from the tracker"));
 
     EXPECT_EQ(program.run({"mcp", "logout", "tracker"}).exit_code, 0);

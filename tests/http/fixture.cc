@@ -780,7 +780,8 @@ void ServerTest::start(Options options) {
                                            .advertise_url = "https://h.example",
                                            .http_addr = "127.0.0.1:7878",
                                            .config_fingerprint = "abc"},
-                                 .request_shutdown = [this] { ++shutdowns_; }},
+                                 .request_shutdown = [this] { ++shutdowns_; },
+                                 .mcp = mcp_},
                                 std::move(options));
     ASSERT_TRUE(server) << server.error().message;
     server_ = std::move(*server);

@@ -314,6 +314,7 @@ protected:
     FakeSettings settings_;
     base::SystemClock clock_;
     service::Gate* gate_{nullptr};  // Of the server that start() makes.
+    service::McpLive* mcp_{nullptr};
     std::atomic<int> shutdowns_{0};
     std::unique_ptr<Server> server_;
 };

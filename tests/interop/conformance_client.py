@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -87,6 +88,9 @@ if SCENARIO == ASKS:  # Only a daemon can ask.
     environment["HOLON_HTTP_ADDR"] = f"127.0.0.1:{free_port()}"
     environment["HOLON_MODEL"] = "vllm/none"  # It is never asked.
     holon("daemon", "start")
+    deadline = time.monotonic() + 60  # The daemon offers tools as soon as it has their list.
+    while not (folder / "home" / "cache" / "mcp" / "s.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     over = threading.Event()
     threading.Thread(target=answer_all, args=(over,), daemon=True).start()
     call(*TOOLS[ASKS])

@@ -1,4 +1,5 @@
-// A server over HTTP that is a Python program: it prints its port, and ends with its standard input.
+// A server over HTTP that is a Python program: it prints its port, and ends with its standard
+// input.
 #pragma once
 
 #include <fcntl.h>

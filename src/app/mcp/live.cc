@@ -60,19 +60,18 @@ base::Result<std::vector<service::McpQuestion>> McpServers::questions() {
 
 base::Status McpServers::answer(const std::string& id, const service::McpAnswer& answer) {
     const auto action = base::enum_from<mcp::VerdictAction>(answer.action);
-    if (!action)
-        return fail(ErrorCode::InvalidInput, "action must be accept, decline or cancel");
+    if (!action) return fail(ErrorCode::InvalidInput, "action must be accept, decline or cancel");
     if (!questions_) return fail(ErrorCode::NotFound, "no question waits for an answer");
-    return questions_->answer(id, {.action = *action,
-                                   .content = answer.content.value_or(json::object{})});
+    return questions_->answer(
+        id, {.action = *action, .content = answer.content.value_or(json::object{})});
 }
 
 base::Result<std::vector<service::McpPrompt>> McpServers::prompts() {
-    auto found = TRY(on_loop<std::vector<mcp::Prompt>>(loop_, [&servers = servers_](auto done) {
-        servers.prompts([done](std::vector<mcp::Prompt> prompts) mutable {
-            done(std::move(prompts));
-        });
-    }));
+    auto found =
+        TRY(on_loop<std::vector<mcp::Prompt>>(loop_, [&servers = servers_](const auto& done) {
+            servers.prompts(
+                [done](std::vector<mcp::Prompt> prompts) mutable { done(std::move(prompts)); });
+        }));
     std::vector<service::McpPrompt> list;
     for (auto& prompt : found) list.push_back(view_of(std::move(prompt)));
     return list;
@@ -84,7 +83,7 @@ base::Result<service::McpPromptText> McpServers::expand(const service::McpPrompt
     json::object params{{"name", request.name}};
     if (!arguments.empty()) params["arguments"] = std::move(arguments);
     auto expanded = TRY(on_loop<mcp::Expanded>(
-        loop_, [&servers = servers_, server = request.server, params](auto done) {
+        loop_, [&servers = servers_, server = request.server, params](const auto& done) {
             servers.expand(server, params, [done](base::Result<mcp::Expanded> result) mutable {
                 done(std::move(result));
             });

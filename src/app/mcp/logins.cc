@@ -23,11 +23,10 @@ mcp::Fetch fetch_with(provider::HttpOptions options) {
         provider::HttpClient client(loop, options);
         const auto url = provider::public_url(request.url);
         std::optional<provider::HttpOutcome> outcome;
-        const auto exchange =
-            client.send(std::move(request), {}, [&](provider::HttpOutcome ended) {
-                outcome = std::move(ended);
-                loop.stop();
-            });
+        const auto exchange = client.send(std::move(request), {}, [&](provider::HttpOutcome ended) {
+            outcome = std::move(ended);
+            loop.stop();
+        });
         loop.run();
         if (!*outcome)
             return fail(ErrorCode::Unavailable, "{} could not be used: {}", url,
@@ -101,8 +100,7 @@ base::Result<service::McpAccess> McpLogins::login(const service::McpLogin& login
     if (!server.fault.empty()) return fail(ErrorCode::InvalidInput, "{}", server.fault);
     const auto fetch = fetch_with({.ca_file = config_.tls_ca_file});
     auto listener = TRY(mcp::Listener::open(static_cast<int>(server.oauth.callback_port)));
-    const auto prepared =
-        TRY(mcp::prepare(server, login.scope, listener.redirect_uri(), fetch));
+    const auto prepared = TRY(mcp::prepare(server, login.scope, listener.redirect_uri(), fetch));
     login.show(prepared.authorization_url, prepared.redirect_uri);
     const auto redirected = TRY(listener.wait(
         login.in, service::kMcpLoginPatience,

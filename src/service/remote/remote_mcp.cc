@@ -29,11 +29,11 @@ base::Result<std::vector<McpQuestion>> RemoteMcp::questions() {
 }
 
 base::Status RemoteMcp::answer(const std::string& id, const McpAnswer& answer) {
-    TRY(client_.ask({.method = Method::Post,
-                     .path = fmt::format("/control/mcp/questions/{}/answer",
-                                         base::percent_encoded(id)),
-                     .body = base::json_text(base::to_json(answer)),
-                     .timeout = kServersTimeout}));
+    TRY(client_.ask(
+        {.method = Method::Post,
+         .path = fmt::format("/control/mcp/questions/{}/answer", base::percent_encoded(id)),
+         .body = base::json_text(base::to_json(answer)),
+         .timeout = kServersTimeout}));
     return {};
 }
 

@@ -54,10 +54,10 @@ Answered on(const McpLoginCommand& command, const McpContext& context) {
          .on_refused =
              [&] { terminal.note("This address does not belong to this login; paste another."); },
          .in = terminal.in}));
-    return Answer{base::to_json(access),
-                  fmt::format("Logged in to {}. A daemon that runs already offers its tools after: "
-                              "holon daemon restart",
-                              access.server)};
+    const auto text = fmt::format(
+        "Logged in to {}. A daemon that runs already offers its tools after: holon daemon restart",
+        access.server);
+    return Answer{base::to_json(access), show::folded(text, out_columns(terminal))};
 }
 
 Answered on(const McpLogoutCommand& command, const McpContext& context) {

@@ -19,8 +19,7 @@ std::string property_type(const json::value& property) {
 // The fields of a form, each in a line.
 std::string fields_text(const service::McpQuestion& question) {
     std::string text;
-    const auto* properties =
-        question.schema ? base::find(*question.schema, "properties") : nullptr;
+    const auto* properties = question.schema ? base::find(*question.schema, "properties") : nullptr;
     if (!properties || !properties->is_object()) return text;
     for (const auto& property : properties->get_object()) {
         text += fmt::format("\n  {}  {}", base::printable(std::string_view(property.key())),
@@ -37,10 +36,10 @@ std::string fields_text(const service::McpQuestion& question) {
 }
 
 std::string question_text(const service::McpQuestion& question) {
-    std::string text = fmt::format("{}  the MCP server {} asks, until {}:\n  {}", question.id,
-                                   base::printable(question.server),
-                                   base::to_text(question.expires_at),
-                                   base::printable(question.message, true));
+    std::string text =
+        fmt::format("{}  the MCP server {} asks, until {}:\n  {}", question.id,
+                    base::printable(question.server), base::to_text(question.expires_at),
+                    base::printable(question.message, true));
     text += fields_text(question);
     if (question.url)
         text += fmt::format("\n  It wants you to open {} (nothing is opened by itself).",
@@ -71,8 +70,7 @@ base::Result<std::pair<std::string, std::string>> split_value(const std::string&
 base::Result<json::object> typed_values(const service::McpQuestion& question,
                                         const std::vector<std::string>& words) {
     json::object values;
-    const auto* properties =
-        question.schema ? base::find(*question.schema, "properties") : nullptr;
+    const auto* properties = question.schema ? base::find(*question.schema, "properties") : nullptr;
     for (const auto& word : words) {
         const auto [name, text] = TRY(split_value(word));
         const auto* property =

@@ -22,7 +22,7 @@ Watch      tui (also holon alone), status, tail, transcript, events, wait,
            search
 Agents     agent, memory, templates, skills, tools, workspace
 Daemon     daemon, serve, control, trigger, webhook, gate
-Settings   login, doctor, models, config, store, debug
+Settings   login, doctor, models, config, mcp, store, debug
 More       help, completion; the manual: holon help --man | man -l -
 
 Examples:

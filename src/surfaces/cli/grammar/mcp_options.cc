@@ -11,17 +11,17 @@ void add_mcp(CLI::App& app, Invocation& invocation) {
         "  holon mcp login tracker\n"
         "  holon mcp status\n"
         "  holon mcp prompt tracker triage issue=12 --plain | holon run --agent main");
-    add_to<McpCommand, McpStatusCommand>(*group, invocation, "status",
-                                         "Show all servers, and which of them you are logged in to");
+    add_to<McpCommand, McpStatusCommand>(
+        *group, invocation, "status", "Show all servers, and which of them you are logged in to");
     const auto login = add_to<McpCommand, McpLoginCommand>(
         *group, invocation, "login", "Log in to a server that wants it (OAuth)");
     login.sub->add_option("server", login.action->server, "Its name")->required();
     login.sub->add_option("--scope", login.action->scope,
                           "The rights to ask for (default: what the server names)");
     login.sub->footer(
-        "\nPrints the address to open in a browser, and waits until the browser comes back. With a\n"
-        "browser on another machine, paste the address at which it ended into this command. The\n"
-        "tokens are kept in credentials.json.");
+        "\nPrints the address to open in a browser, and waits until the browser comes\n"
+        "back. With a browser on another machine, paste the address at which it ended\n"
+        "into this command. The tokens are kept in credentials.json.");
     const auto logout = add_to<McpCommand, McpLogoutCommand>(*group, invocation, "logout",
                                                              "Forget the tokens of a server");
     logout.sub->add_option("server", logout.action->server, "Its name")->required();
@@ -30,7 +30,8 @@ void add_mcp(CLI::App& app, Invocation& invocation) {
     const auto answer = add_to<McpLiveCommand, McpAnswerCommand>(*group, invocation, "answer",
                                                                  "Answer a server's question");
     answer.sub->add_option("id", answer.action->id, "Its id, see holon mcp questions")->required();
-    auto* values = answer.sub->add_option("values", answer.action->values, "name=value for each field");
+    auto* values =
+        answer.sub->add_option("values", answer.action->values, "name=value for each field");
     answer.sub->add_flag("--decline", answer.action->decline, "Give no answer")->excludes(values);
     add_to<McpLiveCommand, McpPromptsCommand>(*group, invocation, "prompts",
                                               "List the prompts that servers offer");

@@ -3,6 +3,7 @@
 
 #include "surfaces/http/server/router.h"
 #include "tests/http/fake_gate.h"
+#include "tests/http/fake_mcp.h"
 #include "tests/http/fixture.h"
 
 namespace test_http {
@@ -18,6 +19,7 @@ class Routes : public ServerTest, public testing::WithParamInterface<bool> {
 protected:
     void SetUp() override {
         gate_ = &fake_gate_;
+        mcp_ = &fake_mcp_;
         start();
     }
     Client client() const { return GetParam() ? tcp() : local(); }
@@ -34,6 +36,7 @@ protected:
     }
 
     FakeGate fake_gate_;
+    FakeMcp fake_mcp_;
 };
 INSTANTIATE_TEST_SUITE_P(Listeners, Routes, testing::Bool(),
                          [](const auto& info) { return info.param ? "Tcp" : "Socket"; });
@@ -563,6 +566,8 @@ std::string example_body(std::string_view pattern) {
         {"/detach", R"({"workspace_id":"w"})"},
         {"/skills/install", R"({"kind":{"kind":"named","name":"ghx"}})"},
         {"/skills/uninstall", R"({"name":"ghx"})"},
+        {"/answer", R"({"action":"decline"})"},
+        {"/prompts/expand", R"({"server":"s","name":"p","arguments":{}})"},
         {"/gate/check", R"({"file":"/f.md"})"},
         {"/interrupt", R"({"reason":"x"})"},
         {"/release", R"({"reason":"x"})"},
@@ -575,6 +580,21 @@ std::string example_body(std::string_view pattern) {
     for (const auto& [end, body] : bodies)
         if (pattern.ends_with(end)) return body;
     return "{}";
+}
+
+TEST_P(Routes, AnswersToMcpServersReachThem) {
+    const auto questions = ask(get("/control/mcp/questions")).json();
+    EXPECT_EQ(base::string_at(questions.at(0), "message"), "Who?");
+    EXPECT_EQ(ask(post("/control/mcp/questions/q-1/answer",
+                       R"({"action":"accept","content":{"name":"Ada"}})"))
+                  .status,
+              200);
+    EXPECT_EQ(ask(post("/control/mcp/questions/gone/answer", R"({"action":"decline"})")).status,
+              404);
+    for (const char* bad : {"{}", R"({"action":7})", R"({"action":"accept","more":1})", "[]"})
+        EXPECT_EQ(ask(post("/control/mcp/questions/q-1/answer", bad)).status, 422) << bad;
+    EXPECT_EQ(ask(post("/control/mcp/prompts/expand", R"({"server":"s"})")).status, 422);
+    EXPECT_THAT(fake_mcp_.calls(), ElementsAre(R"(answer q-1 accept {"name":"Ada"})"));
 }
 
 // contract: CMD-59

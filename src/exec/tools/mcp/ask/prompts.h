@@ -1,4 +1,5 @@
-// The prompts that servers offer, as they list and expand them. Pure; all of it is the servers' words.
+// The prompts that servers offer, as they list and expand them. Pure; all of it is the servers'
+// words.
 #pragma once
 
 #include <string>

@@ -20,9 +20,9 @@ base::Status check_flat(const json::object& schema) {
     const auto* properties = base::find(schema, "properties");
     if (!properties || !properties->is_object()) return {};
     for (const auto& property : properties->get_object()) {
-        const auto* type = property.value().is_object() ? base::find(property.value(), "type") : nullptr;
-        if (type && *type == "object")
-            return fail(ErrorCode::InvalidInput, "its form is not flat");
+        const auto* type =
+            property.value().is_object() ? base::find(property.value(), "type") : nullptr;
+        if (type && *type == "object") return fail(ErrorCode::InvalidInput, "its form is not flat");
     }
     return {};
 }
@@ -40,10 +40,10 @@ base::Result<Question> parse_address(Question question, const json::object& para
 
 base::Result<Question> parse_question(const std::string& server, const json::object& params) {
     const json::value value(params);
-    Question question{.server = server,
-                      .mode = base::string_at(value, "mode", "form"),
-                      .message = base::plain_text(base::string_at(value, "message"),
-                                                  kQuestionCharsMax)};
+    Question question{
+        .server = server,
+        .mode = base::string_at(value, "mode", "form"),
+        .message = base::plain_text(base::string_at(value, "message"), kQuestionCharsMax)};
     if (question.mode == "url") return parse_address(std::move(question), params);
     if (question.mode != "form")
         return fail(ErrorCode::InvalidInput, "its kind of question is not known");
@@ -94,10 +94,10 @@ std::string Questions::ask(Question question, Done done) {
         is_crowded = all >= kQuestionsMax || same >= kQuestionsPerServerMax;
         const auto wait = is_crowded ? std::chrono::milliseconds(0) : patience_;
         const std::string server = question.server;
-        waiting_.emplace(
-            id, Waiting{std::move(question), std::move(done),
-                        loop_.after(wait, lifetime_.guard([this, id] { settle(id, {}); })),
-                        is_crowded});
+        waiting_.emplace(id,
+                         Waiting{std::move(question), std::move(done),
+                                 loop_.after(wait, lifetime_.guard([this, id] { settle(id, {}); })),
+                                 is_crowded});
         if (!is_crowded)
             base::log_info("the MCP server {} asks the operator something: holon mcp questions",
                            server);

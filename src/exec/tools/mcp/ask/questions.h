@@ -28,7 +28,8 @@ inline constexpr std::size_t kQuestionCharsMax = 2000;
 inline constexpr std::size_t kQuestionUrlCharsMax = 2000;
 inline constexpr std::size_t kAnswerBytesMax = std::size_t{64} * 1024;
 
-// `message`, `schema` and `url` are the server's words, made printable; they are not to be believed.
+// `message`, `schema` and `url` are the server's words, made printable; they are not to be
+// believed.
 struct Question {
     std::string id;
     std::string server;
@@ -40,8 +41,9 @@ struct Question {
     base::Time expires_at{};
 };
 
-// What a server asks, from the params of elicitation/create. Fails, with the reason, for a form that
-// is not flat, a schema beyond the bounds of schema.h, and an address that is not https or http.
+// What a server asks, from the params of elicitation/create. Fails, with the reason, for a form
+// that is not flat, a schema beyond the bounds of schema.h, and an address that is not https or
+// http.
 base::Result<Question> parse_question(const std::string& server, const json::object& params);
 
 enum class VerdictAction { Accept, Decline, Cancel };

@@ -25,19 +25,21 @@ TEST(McpQuestions, AFormIsFlatAndAnAddressIsOne) {
     ASSERT_TRUE(form);
     EXPECT_EQ(form->mode, "form");
     EXPECT_EQ(form->message, "Who?");
-    const auto address =
-        parse_question("s", object_of(R"({"mode":"url","message":"m","url":"https://x.example/a"})"));
+    const auto address = parse_question(
+        "s", object_of(R"({"mode":"url","message":"m","url":"https://x.example/a"})"));
     ASSERT_TRUE(address);
     EXPECT_EQ(address->url, "https://x.example/a");
-    for (const char* bad : {R"({"mode":"url","url":"javascript:x"})", R"({"mode":"dance"})",
-                            R"({"message":"no schema"})", R"({"requestedSchema":7})",
-                            R"({"requestedSchema":{"type":"object","properties":{"a":{"type":"object",
+    for (const char* bad :
+         {R"({"mode":"url","url":"javascript:x"})", R"({"mode":"dance"})",
+          R"({"message":"no schema"})", R"({"requestedSchema":7})",
+          R"({"requestedSchema":{"type":"object","properties":{"a":{"type":"object",
                                 "properties":{}}}}})"})
         EXPECT_FALSE(parse_question("s", object_of(bad))) << bad;
     // A server's words cannot draw on the operator's terminal.
-    EXPECT_EQ(parse_question("s", object_of(R"({"mode":"url","url":"http://x","message":"a\u001b[2Jb"})"))
-                  ->message.find('\033'),
-              std::string::npos);
+    EXPECT_EQ(
+        parse_question("s", object_of(R"({"mode":"url","url":"http://x","message":"a\u001b[2Jb"})"))
+            ->message.find('\033'),
+        std::string::npos);
 }
 
 TEST(McpQuestions, DefaultsAreFilledInAndWrongValuesRefused) {
@@ -53,9 +55,8 @@ class McpAsked : public testing::Test {
 protected:
     std::string ask(Questions& questions, const std::string& server = "s") {
         auto question = parse_question(server, kForm).value();
-        return questions.ask(std::move(question), [this](const Verdict& verdict) {
-            verdicts_.push_back(verdict);
-        });
+        return questions.ask(std::move(question),
+                             [this](const Verdict& verdict) { verdicts_.push_back(verdict); });
     }
     bool comes(std::size_t count) {
         return test_support::run_until(loop_, [&] { return verdicts_.size() >= count; });
@@ -73,8 +74,8 @@ TEST_F(McpAsked, AnAnswerReachesTheServerOnce) {
     EXPECT_FALSE(questions.answer("nobody", {}));
     EXPECT_THAT(questions.answer(id, {.action = VerdictAction::Accept}).error().message,
                 HasSubstr("does not fit"));
-    EXPECT_TRUE(questions.answer(
-        id, {.action = VerdictAction::Accept, .content = {{"name", "Ada"}}}));
+    EXPECT_TRUE(
+        questions.answer(id, {.action = VerdictAction::Accept, .content = {{"name", "Ada"}}}));
     ASSERT_TRUE(comes(1));
     EXPECT_EQ(verdicts_[0].content, (json::object{{"name", "Ada"}, {"age", 30}}));
     EXPECT_TRUE(questions.list().empty());

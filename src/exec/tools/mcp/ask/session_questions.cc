@@ -23,9 +23,9 @@ void Session::elicit(const Request& request) {
                            question ? "too many questions" : question.error().message));
     const auto key = base::json_text(request.id);
     hold_timers();
-    asking_[key] = parts_.questions->ask(
-        *question, [this, weak = std::weak_ptr(self_), key, id = request.id,
-                    question = *question](const Verdict& verdict) {
+    asking_[key] =
+        parts_.questions->ask(*question, [this, weak = std::weak_ptr(self_), key, id = request.id,
+                                          question = *question](const Verdict& verdict) {
             if (!weak.lock()) return;
             asking_.erase(key);
             say(answer(id, verdict_json(question, verdict)));
@@ -73,7 +73,8 @@ bool Session::wants_input(const std::shared_ptr<Pending>& call, const Answer& an
         ++call->rounds > kInputRoundsMax)
         return false;
     const auto* requests = base::find(*answer, "inputRequests");
-    json::object asked = requests && requests->is_object() ? requests->get_object() : json::object{};
+    json::object asked =
+        requests && requests->is_object() ? requests->get_object() : json::object{};
     std::vector<std::pair<std::string, Question>> questions;
     for (const auto& entry : asked) {
         const auto* params =
@@ -96,7 +97,8 @@ bool Session::wants_input(const std::shared_ptr<Pending>& call, const Answer& an
 void Session::ask_for_input(const std::shared_ptr<Pending>& call, const json::object& wanted,
                             std::vector<std::pair<std::string, Question>> questions) {
     call->retry = call->original;
-    if (const auto* state = base::find(wanted, "requestState")) call->retry["requestState"] = *state;
+    if (const auto* state = base::find(wanted, "requestState"))
+        call->retry["requestState"] = *state;
     if (questions.empty()) return send_again(call);
     call->retry["inputResponses"] = json::object{};
     call->open_questions = questions.size();

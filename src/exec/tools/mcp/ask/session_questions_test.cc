@@ -36,10 +36,9 @@ protected:
     }
     void call(const std::string& tool, std::chrono::milliseconds timeout = 60s) {
         answered_.reset();
-        running_ = session_->call("tools/call", {{"name", tool}, {"arguments", json::object{}}},
-                                  timeout, [this](Session::Answer answer) {
-                                      answered_ = std::move(answer);
-                                  });
+        running_ =
+            session_->call("tools/call", {{"name", tool}, {"arguments", json::object{}}}, timeout,
+                           [this](Session::Answer answer) { answered_ = std::move(answer); });
     }
     Question question() {
         EXPECT_TRUE(test_support::run_until(loop_, [&] { return !questions_.list().empty(); }));
@@ -112,10 +111,13 @@ TEST_F(McpAsks, WhereNoOperatorIsTheServerKnowsIt) {
 
 TEST_F(McpAsks, ACallDoesNotTimeOutWhileItsServerWaitsForTheOperator) {
     open("session");
-    call("form", 3s);
+    bool is_open = false;
+    session_->open([&](const base::Status&) { is_open = true; });
+    ASSERT_TRUE(test_support::run_until(loop_, [&] { return is_open; }));
+    call("form", 10s);
     const auto asked = question();
     bool is_later = false;
-    loop_.after(4s, [&] { is_later = true; });
+    loop_.after(11s, [&] { is_later = true; });
     ASSERT_TRUE(test_support::run_until(loop_, [&] { return is_later; }));
     ASSERT_TRUE(questions_.answer(asked.id, {}));
     EXPECT_THAT(result(), HasSubstr("decline"));
@@ -183,8 +185,8 @@ TEST_F(McpAsks, PromptsAreListedAndExpanded) {
         const auto keep = [&](base::Result<Expanded> result) {
             expanded.push_back(std::move(result));
         };
-        servers_->expand(
-            "s", {{"name", "triage"}, {"arguments", json::object{{"issue", "12"}}}}, keep);
+        servers_->expand("s", {{"name", "triage"}, {"arguments", json::object{{"issue", "12"}}}},
+                         keep);
         ASSERT_TRUE(test_support::run_until(loop_, [&] { return expanded.size() == 1; })) << mode;
         EXPECT_EQ(expanded[0].value().text, "Sort issue 12.") << mode;
         servers_->expand("s", {{"name", "triage"}}, keep);

@@ -76,8 +76,7 @@ void Authorizer::lock(const std::shared_ptr<Asked>& asked) {
                 if (++asked->tries > kGrantLockTries)
                     return asked->settle(
                         fail(ErrorCode::Unavailable, "another process is renewing the login"));
-                http_.loop().after(kGrantLockStep,
-                                   lifetime_.guard([this, asked] { lock(asked); }));
+                http_.loop().after(kGrantLockStep, lifetime_.guard([this, asked] { lock(asked); }));
                 return;
             }
             asked->lock = std::move(found->lock);
@@ -91,22 +90,22 @@ void Authorizer::lock(const std::shared_ptr<Asked>& asked) {
 }
 
 void Authorizer::renew(const std::shared_ptr<Asked>& asked, const Grant& grant) {
-    asked->exchange = http_.send(
-        renewal_request(grant), {},
-        lifetime_.guard([this, asked, grant](const provider::HttpOutcome& outcome) {
-            if (!outcome)
-                return asked->settle(fail(ErrorCode::Unavailable,
-                                          "the login could not be renewed: {}",
-                                          base::printable(outcome.error().message)));
-            auto renewed = with_tokens(grant, *outcome, clock_.now());
-            if (renewed) return keep(asked, std::move(*renewed));
-            // A fault of the server passes; what it refused, it refuses again.
-            if (outcome->status >= 500)
-                return asked->settle(fail(ErrorCode::Unavailable,
-                                          "the login could not be renewed: {}",
-                                          renewed.error().message));
-            asked->settle(asked->log_in_again(renewed.error().message));
-        }));
+    asked->exchange =
+        http_.send(renewal_request(grant), {},
+                   lifetime_.guard([this, asked, grant](const provider::HttpOutcome& outcome) {
+                       if (!outcome)
+                           return asked->settle(fail(ErrorCode::Unavailable,
+                                                     "the login could not be renewed: {}",
+                                                     base::printable(outcome.error().message)));
+                       auto renewed = with_tokens(grant, *outcome, clock_.now());
+                       if (renewed) return keep(asked, std::move(*renewed));
+                       // A fault of the server passes; what it refused, it refuses again.
+                       if (outcome->status >= 500)
+                           return asked->settle(fail(ErrorCode::Unavailable,
+                                                     "the login could not be renewed: {}",
+                                                     renewed.error().message));
+                       asked->settle(asked->log_in_again(renewed.error().message));
+                   }));
 }
 
 void Authorizer::keep(const std::shared_ptr<Asked>& asked, Grant grant) {

@@ -1,4 +1,5 @@
-// The tokens of remote servers while a runtime lives: read from credentials.json, and renewed there.
+// The tokens of remote servers while a runtime lives: read from credentials.json, and renewed
+// there.
 #pragma once
 
 #include <filesystem>

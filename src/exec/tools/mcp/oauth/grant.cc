@@ -28,8 +28,8 @@ bool is_token(std::string_view text) {
 }
 
 void know(const Grant& grant) {
-    scan::know({grant.access_token, grant.refresh_token.value_or(""),
-                grant.client_secret.value_or("")});
+    scan::know(
+        {grant.access_token, grant.refresh_token.value_or(""), grant.client_secret.value_or("")});
 }
 
 // Why a token endpoint refused, in its words.
@@ -150,9 +150,8 @@ base::Result<Grant> with_tokens(Grant grant, const provider::HttpResponse& respo
     const auto* lifetime = base::find(*body, "expires_in");
     grant.expires_at.reset();
     if (lifetime && lifetime->is_int64())
-        grant.expires_at =
-            now + std::chrono::seconds(
-                      std::clamp<std::int64_t>(lifetime->get_int64(), 0, kLifetimeMaxS));
+        grant.expires_at = now + std::chrono::seconds(std::clamp<std::int64_t>(
+                                     lifetime->get_int64(), 0, kLifetimeMaxS));
     know(grant);
     return grant;
 }

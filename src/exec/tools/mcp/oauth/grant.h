@@ -52,7 +52,8 @@ using GrantLock = base::Fd;
 // Nothing while another process has it. Blocks for a moment only.
 base::Result<std::optional<GrantLock>> lock_grants(const std::filesystem::path& home);
 
-// Nothing when there is no login. Its tokens are kept out of everything that is written from now on.
+// Nothing when there is no login. Its tokens are kept out of everything that is written from now
+// on.
 base::Result<std::optional<Grant>> load_grant(const std::filesystem::path& home,
                                               const std::string& server);
 base::Status save_grant(const std::filesystem::path& home, const std::string& server,

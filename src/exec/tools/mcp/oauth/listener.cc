@@ -64,8 +64,7 @@ void answer(int fd, bool is_accepted) {
 
 base::Result<Listener> Listener::open(int port) {
     Listener listener;
-    listener.socket_ =
-        base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    listener.socket_ = base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int yes = 1;
     ::setsockopt(listener.socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in address{};

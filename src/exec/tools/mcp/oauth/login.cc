@@ -141,14 +141,15 @@ base::Status enrol(Prepared& prepared, const Issuer& issuer, const config::McpSe
                     "{} registers no clients by itself; register one there with the redirect "
                     "address http://127.0.0.1/redirect, and set mcp.servers.{}.oauth.client_id",
                     shown(issuer.issuer), server.name);
-    json::object client{{"client_name", "holon"},
-                        {"application_type", "native"},
-                        {"redirect_uris", json::array{prepared.redirect_uri}},
-                        {"grant_types", json::array{"authorization_code", "refresh_token"}},
-                        {"response_types", json::array{"code"}},
-                        {"token_endpoint_auth_method", issuer.takes_none    ? "none"
-                                                       : issuer.takes_basic ? "client_secret_basic"
-                                                                            : "client_secret_post"}};
+    json::object client{
+        {"client_name", "holon"},
+        {"application_type", "native"},
+        {"redirect_uris", json::array{prepared.redirect_uri}},
+        {"grant_types", json::array{"authorization_code", "refresh_token"}},
+        {"response_types", json::array{"code"}},
+        {"token_endpoint_auth_method", issuer.takes_none    ? "none"
+                                       : issuer.takes_basic ? "client_secret_basic"
+                                                            : "client_secret_post"}};
     if (grant.scope) client["scope"] = *grant.scope;
     provider::HttpRequest request{.url = issuer.registration_endpoint};
     request.headers = {{"Content-Type", "application/json"}, {"Accept", "application/json"}};
@@ -244,13 +245,12 @@ base::Result<Grant> redeem(const Prepared& prepared, std::string_view redirected
     const auto code = field_of(fields, "code");
     if (code.empty()) return fail(ErrorCode::InvalidInput, "the address has no code");
     scan::know({code});
-    const auto response =
-        TRY(fetch(token_request(prepared.grant, prepared.grant.token_endpoint,
-                                {{"grant_type", "authorization_code"},
-                                 {"code", code},
-                                 {"redirect_uri", prepared.redirect_uri},
-                                 {"code_verifier", prepared.verifier},
-                                 {"resource", prepared.grant.resource}})));
+    const auto response = TRY(fetch(token_request(prepared.grant, prepared.grant.token_endpoint,
+                                                  {{"grant_type", "authorization_code"},
+                                                   {"code", code},
+                                                   {"redirect_uri", prepared.redirect_uri},
+                                                   {"code_verifier", prepared.verifier},
+                                                   {"resource", prepared.grant.resource}})));
     return with_tokens(prepared.grant, response, now);
 }
 

@@ -20,7 +20,7 @@ struct Prepared {
     std::string authorization_url;
     std::string redirect_uri;
     std::string state;
-    std::string verifier;          // A secret until it is redeemed.
+    std::string verifier;  // A secret until it is redeemed.
     bool issuer_names_itself{false};
 };
 

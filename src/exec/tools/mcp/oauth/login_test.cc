@@ -1,9 +1,9 @@
 // Logins at a real server (tests/mcp/oauth_server.py), which also is its authorization server.
 #include "exec/tools/mcp/oauth/login.h"
 
-#include <sys/socket.h>
-#include <netinet/in.h>
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <csignal>
 #include <thread>
@@ -67,8 +67,7 @@ protected:
     }
     base::Result<Grant> log_in(const std::string& mode, const std::string& scope = "") {
         const auto prepared = TRY(prepare_at(mode, scope));
-        auto grant =
-            TRY(redeem(prepared, opened_in_browser(prepared), fetcher(), clock_.now()));
+        auto grant = TRY(redeem(prepared, opened_in_browser(prepared), fetcher(), clock_.now()));
         TRY(save_grant(home_.path(), "s", grant));
         return grant;
     }
@@ -143,8 +142,7 @@ TEST_F(McpLogin, AServerThatLiesGetsNothing) {
     for (const auto& [mode, says] :
          {Case{"other_issuer", "another one"}, Case{"downgrade", "not reached by https"},
           Case{"redirect", "redirect"}, Case{"huge", "no answer"}, Case{"no_pkce", "PKCE"},
-          Case{"other_resource", "another resource"},
-          Case{"no_registration", "oauth.client_id"}}) {
+          Case{"other_resource", "another resource"}, Case{"no_registration", "oauth.client_id"}}) {
         const auto prepared = prepare_at(mode);
         ASSERT_FALSE(prepared) << mode;
         EXPECT_THAT(prepared.error().message, HasSubstr(says)) << mode;
@@ -302,8 +300,9 @@ TEST(McpListener, TakesAPastedAddressOfABrowserElsewhere) {
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     const base::Fd out(ends[0]);
     base::Fd in(ends[1]);
-    base::write_all(in.get(), "\nhttp://127.0.0.1:1/redirect?state=bad\n"
-                              " http://127.0.0.1:1/redirect?state=good&code=1 \n");
+    base::write_all(in.get(),
+                    "\nhttp://127.0.0.1:1/redirect?state=bad\n"
+                    " http://127.0.0.1:1/redirect?state=good&code=1 \n");
     int refused = 0;
     const auto taken = listener->wait(
         out.get(), 60s, [](std::string_view url) { return url.contains("state=good"); },

@@ -145,7 +145,8 @@ Challenge parse_challenge(std::string_view header) {
     header = header.substr(0, kOauthWordBytesMax);
     const auto scheme = lower(header).find("bearer");
     if (scheme == std::string::npos) return challenge;
-    std::string_view rest = without_blanks(header.substr(scheme + std::string_view("bearer").size()));
+    std::string_view rest =
+        without_blanks(header.substr(scheme + std::string_view("bearer").size()));
     while (!rest.empty()) {
         const auto equals = rest.find('=');
         if (equals == rest.npos) break;
@@ -222,14 +223,14 @@ base::Result<Issuer> parse_issuer(std::string_view text, std::string_view issuer
                                   std::string_view server_url, IssuerMatch match) {
     const auto document = TRY(document_of(text, "metadata of the authorization server"));
     const json::value value(document);
-    Issuer found{.issuer = base::string_at(value, "issuer"),
-                 .names_itself =
-                     base::bool_at(value, "authorization_response_iss_parameter_supported"),
-                 .has_offline_access =
-                     has(words_at(document, "scopes_supported"), "offline_access")};
-    const bool is_it = match == IssuerMatch::Exact
-                           ? found.issuer == issuer
-                           : !origin_of(issuer).empty() && origin_of(found.issuer) == origin_of(issuer);
+    Issuer found{
+        .issuer = base::string_at(value, "issuer"),
+        .names_itself = base::bool_at(value, "authorization_response_iss_parameter_supported"),
+        .has_offline_access = has(words_at(document, "scopes_supported"), "offline_access")};
+    const bool is_it =
+        match == IssuerMatch::Exact
+            ? found.issuer == issuer
+            : !origin_of(issuer).empty() && origin_of(found.issuer) == origin_of(issuer);
     if (!is_it)
         return fail(ErrorCode::Refused,
                     "the authorization server {} says that it is another one, {}", shown(issuer),

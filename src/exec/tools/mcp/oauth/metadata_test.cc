@@ -15,11 +15,13 @@ using testing::Pair;
 constexpr std::string_view kServer = "https://api.example/mcp";
 
 TEST(McpOauth, AChallengeIsReadHoweverItIsWritten) {
-    EXPECT_EQ(parse_challenge(R"(Bearer realm="a, b", resource_metadata="https://x/y", scope="a b")"),
-              (Challenge{.resource_metadata = "https://x/y", .scope = "a b"}));
+    EXPECT_EQ(
+        parse_challenge(R"(Bearer realm="a, b", resource_metadata="https://x/y", scope="a b")"),
+        (Challenge{.resource_metadata = "https://x/y", .scope = "a b"}));
     EXPECT_EQ(parse_challenge(R"(bearer error=insufficient_scope,scope="say \"hi\"")"),
               (Challenge{.scope = R"(say "hi")", .error = "insufficient_scope"}));
-    for (const char* broken : {"", "Basic realm=\"x\"", "Bearer", "Bearer =", "Bearer a=\"", "Bearer ,,,"})
+    for (const char* broken :
+         {"", "Basic realm=\"x\"", "Bearer", "Bearer =", "Bearer a=\"", "Bearer ,,,"})
         EXPECT_EQ(parse_challenge(broken), Challenge{}) << broken;
 }
 
@@ -77,15 +79,17 @@ TEST(McpOauth, AnAuthorizationServerMustBeWhoItWasSaidToBe) {
     EXPECT_THAT(of(R"(,"issuer":"https://x.example")").error().message, HasSubstr("another one"));
     EXPECT_THAT(of(R"(,"registration_endpoint":"http://l.example/r")").error().message,
                 HasSubstr("https"));
-    EXPECT_THAT(of(R"(,"token_endpoint":"http://127.0.0.1/t")").error().message, HasSubstr("https"));
+    EXPECT_THAT(of(R"(,"token_endpoint":"http://127.0.0.1/t")").error().message,
+                HasSubstr("https"));
     EXPECT_THAT(of(R"(,"code_challenge_methods_supported":["plain"])").error().message,
                 HasSubstr("PKCE"));
     EXPECT_FALSE(parse_issuer("[]", "https://l.example", kServer));
     const auto below = [](std::string_view issuer) {
-        return parse_issuer(fmt::format(R"({{"issuer":"{}","authorization_endpoint":"https://l.example/a",
+        return parse_issuer(
+            fmt::format(R"({{"issuer":"{}","authorization_endpoint":"https://l.example/a",
             "token_endpoint":"https://l.example/t","code_challenge_methods_supported":["S256"]}})",
-                                        issuer),
-                            "https://l.example", kServer, IssuerMatch::SameOrigin);
+                        issuer),
+            "https://l.example", kServer, IssuerMatch::SameOrigin);
     };
     EXPECT_TRUE(below("https://l.example/oauth"));
     EXPECT_FALSE(below("https://x.example/oauth"));
