@@ -19,6 +19,8 @@ enum class CommandName {
     Tasks,
     Work,
     Approvals,
+    Plan,
+    Undo,
     Transcript,
     State,
     Model,

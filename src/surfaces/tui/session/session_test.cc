@@ -204,10 +204,10 @@ TEST_F(SessionTest, IsAtRestWithoutAClock) {
 }
 
 TEST_F(SessionTest, SaysPlainlyWhatIsNotOffered) {
-    type("/undo");
+    type("/compact");
     press(KeyName::Enter);
-    EXPECT_TRUE(text().contains("holon has no /undo yet")) << text();
-    EXPECT_FALSE(has_asked("prompt /undo"));
+    EXPECT_TRUE(text().contains("compacts a conversation by itself")) << text();
+    EXPECT_FALSE(has_asked("prompt /compact"));
 }
 
 TEST(AgentRows, GroupAgentsAndPutChildrenBelowTheirParents) {
