@@ -28,11 +28,11 @@ Failure changed_since(const std::vector<std::string>& paths) {
             named += (named.empty() ? "" : ", ") + base::printable(base::to_utf8(path));
         all.push_back(json::value(base::to_utf8(path)));
     }
-    if (paths.size() > kPathsNamed) named += fmt::format(" and {} more", paths.size() - kPathsNamed);
-    return failure("changed_since",
-                   fmt::format("{} changed since the patch, so nothing was undone.", named),
-                   {{"paths", std::move(all)}},
-                   "Undo fewer patches, or restore the named files yourself.");
+    if (paths.size() > kPathsNamed)
+        named += fmt::format(" and {} more", paths.size() - kPathsNamed);
+    return failure(
+        "changed_since", fmt::format("{} changed since the patch, so nothing was undone.", named),
+        {{"paths", std::move(all)}}, "Undo fewer patches, or restore the named files yourself.");
 }
 
 // A file as it is now.
@@ -89,8 +89,8 @@ void remove_folders(const Undo& undo, const Tree& tree) {
         const auto inside = tree.locate(folder + "/x");
         if (!inside || !inside->missing.empty()) continue;
         const auto at = folder.rfind('/');
-        const auto parent = at == std::string::npos ? tree.locate("x")
-                                                    : tree.locate(folder.substr(0, at) + "/x");
+        const auto parent =
+            at == std::string::npos ? tree.locate("x") : tree.locate(folder.substr(0, at) + "/x");
         if (!parent || !parent->missing.empty()) continue;
         const std::string name = at == std::string::npos ? folder : folder.substr(at + 1);
         ::unlinkat(parent->folder->get(), name.c_str(), AT_REMOVEDIR);
