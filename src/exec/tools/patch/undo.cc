@@ -66,7 +66,7 @@ struct stat like_before(const FileUndo& file, const Found& found) {
     return like;
 }
 
-Outcome<Change> change_for(const FileUndo& file, Found found, const Kept& kept) {
+Outcome<Change> change_for(const FileUndo& file, const Found& found, const Kept& kept) {
     Change change{.spot = found.spot, .before = found.status};
     if (!file.before) return change;
     const auto bytes = kept(file.before->artifact.value_or(""));
@@ -131,7 +131,7 @@ Outcome<std::vector<std::string>> take_back(const Undo& undo, const Kept& kept, 
             continue;
         }
         restored.push_back(file.path);
-        changes.push_back(TRY(change_for(file, std::move(*found), kept)));
+        changes.push_back(TRY(change_for(file, *found, kept)));
     }
     if (!changed.empty()) return changed_since(changed);
     if (dry_run) return restored;
