@@ -13,7 +13,7 @@
 namespace context {
 
 // The reason of a continuation prompt that says which patches the operator undid.
-inline constexpr std::string_view kPatchesUndone = "patches_undone";
+inline constexpr std::string_view kPatchesUndone = "operator_undo";
 
 // Finds the call of a round by the provider's name for it; null when it is not on record.
 using CallOf = std::function<const domain::ToolExecution*(const std::string& tool_use_id)>;

@@ -106,7 +106,7 @@ inline constexpr auto kGolden = std::to_array<Golden>({
     {"operator_transport_binding_upserted",
      R"({"binding_id":"opbind_1","transport":"chat","operator_actor_id":"ada","target_agent_id":"main","default_route_id":"room-1","delivery_callback_url":"https://chat.example/deliver","delivery_auth":{"kind":"bearer"},"capabilities":{"text":true},"status":"active","created_at":"2031-01-02T00:00:00.000000Z"})"},
     {"patches_undone",
-     R"({"agent_id":"main","run_id":"run_1","call_ids":["call_1"],"root":"/work/project","paths":["a.txt"],"path_count":1,"summary":"1 patch, a.txt","admission_context":"local_process","actor_id":null})"},
+     R"({"agent_id":"main","run_id":"run_1","call_ids":["call_1"],"root":"/work/project","paths":["a.txt"],"path_count":1,"summary":"1 patch, a.txt","admission_context":"local_process"})"},
     {"process_execution_requested",
      R"({"agent_id":"main","turn_index":1,"run_id":"01c0379d-3c00-7006-b883-3635915bd1b4","round":1,"work_item_id":null,"surface":"ExecCommand","tool_call_id":"01c0379d-3c00-700d-b8bc-fc057e745a63","message_id":"01c0379d-3c00-7000-a245-bd5fbb686f68","trust":"trusted_operator","authority_class":"operator_instruction","instructed_by":"operator_instruction","exec_command_cmd":"make","cmd_preview":"make","workdir":"","execution_root":"/tmp","boundary":{"backend":"host_local","process_execution_exposed":true,"allow_background_tasks":true,"supports_managed_worktrees":true,"projection_kind":"canonical_root","access_mode":"shared_read","execution_root_id":"canonical_root:agent_home:main"}})"},
     {"provider_round_completed",

@@ -145,8 +145,19 @@ TEST(ConsoleScreen, StartsAgainAfterItWasKilled) {
     kill(tmux.console(), SIGKILL);
     EXPECT_TRUE(tmux.shows("Killed")) << tmux.screen();
     EXPECT_EQ(world.pid(), daemon);
-    // Its raw mode is left behind; the next console works, and restores what it found.
-    tmux.type("stty sane\n");
+    // Nobody has to type "reset" blindly: the modes are undone for it.
+    EXPECT_TRUE(test_support::eventually([&] {
+        tmux.key("Enter");
+        const std::string screen = tmux.screen();
+        return screen.find("shell>", screen.find("shell>", screen.find("Killed")) + 1) !=
+               std::string::npos;
+    })) << tmux.screen();
+    tmux.type("echo it-echoes");
+    EXPECT_TRUE(tmux.shows("echo it-echoes")) << tmux.screen();
+    tmux.key("Enter");
+    EXPECT_TRUE(tmux.shows("\nit-echoes")) << tmux.screen();
+    tmux.type("clear\n");
+    EXPECT_TRUE(tmux.hides("connected")) << tmux.screen();
     tmux.open_console();
     tmux.type("hello");
     tmux.key("Enter");

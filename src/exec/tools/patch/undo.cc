@@ -28,11 +28,11 @@ Failure changed_since(const std::vector<std::string>& paths) {
             named += (named.empty() ? "" : ", ") + base::printable(base::to_utf8(path));
         all.push_back(json::value(base::to_utf8(path)));
     }
-    if (paths.size() > kPathsNamed) named += fmt::format(" and {} more", paths.size() - kPathsNamed);
-    return failure("changed_since",
-                   fmt::format("{} changed since the patch, so nothing was undone.", named),
-                   {{"paths", std::move(all)}},
-                   "Undo fewer patches, or restore the named files yourself.");
+    if (paths.size() > kPathsNamed)
+        named += fmt::format(" and {} more", paths.size() - kPathsNamed);
+    return failure(
+        "changed_since", fmt::format("{} changed since the patch, so nothing was undone.", named),
+        {{"paths", std::move(all)}}, "Undo fewer patches, or restore the named files yourself.");
 }
 
 // A file as it is now.
@@ -66,7 +66,7 @@ struct stat like_before(const FileUndo& file, const Found& found) {
     return like;
 }
 
-Outcome<Change> change_for(const FileUndo& file, Found found, const Kept& kept) {
+Outcome<Change> change_for(const FileUndo& file, const Found& found, const Kept& kept) {
     Change change{.spot = found.spot, .before = found.status};
     if (!file.before) return change;
     const auto bytes = kept(file.before->artifact.value_or(""));
@@ -89,8 +89,8 @@ void remove_folders(const Undo& undo, const Tree& tree) {
         const auto inside = tree.locate(folder + "/x");
         if (!inside || !inside->missing.empty()) continue;
         const auto at = folder.rfind('/');
-        const auto parent = at == std::string::npos ? tree.locate("x")
-                                                    : tree.locate(folder.substr(0, at) + "/x");
+        const auto parent =
+            at == std::string::npos ? tree.locate("x") : tree.locate(folder.substr(0, at) + "/x");
         if (!parent || !parent->missing.empty()) continue;
         const std::string name = at == std::string::npos ? folder : folder.substr(at + 1);
         ::unlinkat(parent->folder->get(), name.c_str(), AT_REMOVEDIR);
@@ -131,7 +131,7 @@ Outcome<std::vector<std::string>> take_back(const Undo& undo, const Kept& kept, 
             continue;
         }
         restored.push_back(file.path);
-        changes.push_back(TRY(change_for(file, std::move(*found), kept)));
+        changes.push_back(TRY(change_for(file, *found, kept)));
     }
     if (!changed.empty()) return changed_since(changed);
     if (dry_run) return restored;

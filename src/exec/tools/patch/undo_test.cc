@@ -118,8 +118,7 @@ TEST_F(UndoTest, ComposesPatchesOfOneFile) {
     const auto before = root.all();
     const auto first = applied(edit("a.txt", "1", "2"));
     const auto second = applied(edit("a.txt", "2", "3"));
-    const auto third =
-        applied("diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n");
+    const auto third = applied("diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n");
     ASSERT_TRUE(undo(std::vector{third, second, first}));
     EXPECT_EQ(root.all(), before);
 }

@@ -48,8 +48,7 @@ bool is_changing_plan(const domain::ToolExecution& execution) {
 }
 
 std::string plan_run_of(const domain::ToolExecution& execution) {
-    const auto* result =
-        execution.envelope ? base::find(*execution.envelope, "result") : nullptr;
+    const auto* result = execution.envelope ? base::find(*execution.envelope, "result") : nullptr;
     return result ? base::string_at(*result, "run_id") : "last";
 }
 
@@ -79,8 +78,8 @@ std::string note_for_agent(std::size_t patches, const std::string& root,
         "files in {} are again as they were before: {}. Your changes to them no longer exist. Read "
         "the files again before you build on them, and do not repeat the changes unless you are "
         "asked to.",
-        base::to_text(at), patches == 1 ? "patch" : patches_text(patches),
-        base::printable(root), paths.empty() ? "(none had changed)" : named(paths));
+        base::to_text(at), patches == 1 ? "patch" : patches_text(patches), base::printable(root),
+        paths.empty() ? "(none had changed)" : named(paths));
 }
 
 // The bytes that an agent's patch kept. The name leads nowhere but into the agent's own folder.
@@ -103,8 +102,8 @@ struct LocalUndo::Intent {
     std::optional<std::string> message_id;
     std::string admission;
     std::optional<std::string> actor_id;
-    BOOST_DESCRIBE_CLASS(Intent, (),
-                         (agent_id, call_ids, run_id, message_id, admission, actor_id), (), ())
+    BOOST_DESCRIBE_CLASS(Intent, (), (agent_id, call_ids, run_id, message_id, admission, actor_id),
+                         (), ())
 };
 
 base::Result<LocalUndo::Found> LocalUndo::find(store::Tx& tx, const domain::AgentId& agent,
@@ -166,9 +165,9 @@ base::Result<std::vector<std::string>> LocalUndo::take_back(const domain::AgentI
               : patch::Outcome<std::vector<std::string>>(std::unexpected(whole.error()));
     if (taken) return *taken;
     const auto& error = taken.error();
-    return conflict(error.kind, error.message + (error.recovery_hint ? " " + *error.recovery_hint : ""),
-                    error.details && error.details->is_object() ? error.details->get_object()
-                                                                : json::object{});
+    return conflict(
+        error.kind, error.message + (error.recovery_hint ? " " + *error.recovery_hint : ""),
+        error.details && error.details->is_object() ? error.details->get_object() : json::object{});
 }
 
 base::Status LocalUndo::record(const domain::AgentId& agent, const Found& found,

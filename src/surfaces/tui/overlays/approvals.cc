@@ -3,9 +3,9 @@
 #include <map>
 
 #include "base/text.h"
-#include "surfaces/show/diff.h"
 #include "surfaces/show/times.h"
 #include "surfaces/tui/overlays/list.h"
+#include "surfaces/tui/overlays/plan_lines.h"
 #include "surfaces/tui/overlays/transcript_text.h"
 #include "surfaces/tui/screen/cells.h"
 
@@ -21,20 +21,6 @@ struct Asked {
     domain::PlanRun run;
     json::object plan;  // {run, plan, calls, results, events}
 };
-
-std::vector<show::Line> step_lines(const json::value& step, std::size_t columns) {
-    const auto* args = base::find(step, "args");
-    const std::string cmd = args ? base::string_at(*args, "cmd") : "";
-    if (!cmd.empty()) return text_lines("$ " + cmd, columns, show::Face::Code);
-    const std::string patch = args ? base::string_at(*args, "patch") : "";
-    auto lines = text_lines(base::string_at(step, "tool"), columns, show::Face::Bold);
-    if (!patch.empty())
-        std::ranges::move(show::diff_lines(patch, columns), std::back_inserter(lines));
-    else if (args)
-        std::ranges::move(text_lines(base::pretty_json(*args), columns, show::Face::Code, 2),
-                          std::back_inserter(lines));
-    return lines;
-}
 
 class ApprovalsOverlay final : public ListOverlay {
 public:
@@ -66,10 +52,7 @@ protected:
         std::ranges::move(text_lines(run.goal, columns), std::back_inserter(lines));
         const json::value document = shown;
         const auto* plan = base::find(document, "plan");
-        const auto* steps = plan ? base::find(*plan, "steps") : nullptr;
-        if (steps && steps->is_array())
-            for (const auto& step : steps->get_array())
-                std::ranges::move(step_lines(step, columns), std::back_inserter(lines));
+        if (plan) std::ranges::move(plan_lines(*plan, columns), std::back_inserter(lines));
         return lines;
     }
     bool on_row_key(const Key& key, const std::string& id) override {
@@ -90,13 +73,8 @@ protected:
 private:
     base::Result<std::vector<Asked>> read() const {
         std::vector<Asked> asked;
-        const auto runs = TRY(desk_.plans.runs({.limit = kRunsSearched}));
-        for (const auto& run : runs.items) {
-            const bool is_approved = run.approval && run.approval->expires_at > desk_.clock.now();
-            if (run.status != domain::PlanRunStatus::AwaitingApproval || is_approved) continue;
+        for (auto& run : TRY(waiting_runs(desk_.plans, desk_.clock.now(), kShownMax)))
             asked.push_back({run, TRY(desk_.plans.show(run.run_id.value))});
-            if (asked.size() == kShownMax) break;
-        }
         return asked;
     }
 
@@ -127,6 +105,18 @@ private:
 };
 
 }  // namespace
+
+base::Result<std::vector<domain::PlanRun>> waiting_runs(service::Plans& plans, base::Time now,
+                                                        std::size_t max) {
+    std::vector<domain::PlanRun> waiting;
+    for (auto& run : TRY(plans.runs({.limit = kRunsSearched})).items) {
+        const bool is_approved = run.approval && run.approval->expires_at > now;
+        if (run.status != domain::PlanRunStatus::AwaitingApproval || is_approved) continue;
+        waiting.push_back(std::move(run));
+        if (waiting.size() == max) break;
+    }
+    return waiting;
+}
 
 std::shared_ptr<Overlay> approvals_overlay(Desk& desk) {
     return std::make_shared<ApprovalsOverlay>(desk);

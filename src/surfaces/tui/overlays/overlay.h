@@ -67,6 +67,10 @@ protected:
     Desk& desk_;
 };
 
+// The runs that wait for the operator's yes, newest first, at most `max` of them.
+base::Result<std::vector<domain::PlanRun>> waiting_runs(service::Plans& plans, base::Time now,
+                                                        std::size_t max);
+
 // The overlays, by what they show.
 std::shared_ptr<Overlay> help_overlay(Desk& desk);
 std::shared_ptr<Overlay> agents_overlay(Desk& desk, std::vector<json::object> children);
@@ -74,6 +78,9 @@ std::shared_ptr<Overlay> transcript_overlay(Desk& desk, const std::string& searc
 std::shared_ptr<Overlay> tasks_overlay(Desk& desk, std::vector<domain::Task> recent);
 std::shared_ptr<Overlay> work_overlay(Desk& desk);
 std::shared_ptr<Overlay> approvals_overlay(Desk& desk);
+std::shared_ptr<Overlay> plans_overlay(Desk& desk);
+// What a plan would do, to be run from there.
+std::shared_ptr<Overlay> plan_preview_overlay(Desk& desk, service::PlanRequest request);
 std::shared_ptr<Overlay> events_overlay(Desk& desk);
 std::shared_ptr<Overlay> state_overlay(Desk& desk);
 std::shared_ptr<Overlay> prompt_overlay(Desk& desk, const std::string& text);

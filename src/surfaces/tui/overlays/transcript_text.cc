@@ -101,7 +101,8 @@ std::vector<show::Line> lines_of_piece(const Piece& piece, std::size_t columns) 
         case Piece::Kind::Markdown:
             return indented(show::markdown(piece.text, room));
         case Piece::Kind::Patch:
-            return indented(show::diff_lines(piece.text, room));
+            return show::diff_lines(piece.text,
+                                    columns);  // Side by side where that is wide enough.
         case Piece::Kind::Call:
             return text_lines(piece.text, columns, show::Face::Code, kMargin);
         case Piece::Kind::Text:

@@ -11,6 +11,9 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
+
+#include "surfaces/tui/screen/guard.h"
 
 namespace tui {
 namespace {
@@ -19,11 +22,14 @@ constexpr std::size_t kColumnsMin = 20;
 constexpr std::size_t kRowsMin = 6;
 constexpr std::size_t kSizeMax = 2000;
 
-// A console that was killed has left its modes behind; the first line undoes them.
+// A console that was killed has left its modes behind; the first line undoes them. Nothing that is
+// drawn is wider than the screen, but a terminal may be made narrower before this program hears of
+// it: a row that wraps then would move the cursor to another row than is known here.
 constexpr std::string_view kEnter =
     "\x1b[?2026l\x1b[0m\x1b[<u"
-    "\x1b[?2004h\x1b[?1004h\x1b[>1u";
-constexpr std::string_view kLeave = "\x1b[?2026l\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[0m\x1b[?25h";
+    "\x1b[?2004h\x1b[?1004h\x1b[?7l\x1b[>1u";
+constexpr std::string_view kLeave =
+    "\x1b[?2026l\x1b[<u\x1b[?7h\x1b[?1004l\x1b[?2004l\x1b[0m\x1b[?25h";
 
 constexpr std::string_view kEnterAlternate = "\x1b[?1049h\x1b[H";
 constexpr std::string_view kLeaveAlternate = "\x1b[?25h\x1b[?1049l";
@@ -39,6 +45,12 @@ std::atomic<int> wake_fd{-1};
 std::atomic<bool> is_raw{false};
 std::atomic<bool> is_alternate{false};
 termios before_raw{};
+Guard* guard = nullptr;  // Of the one Tty.
+
+void set_alternate(bool value) {
+    is_alternate = value;
+    if (guard) guard->set_alternate(value);
+}
 
 void ring(int fd) {
     const std::uint64_t one = 1;
@@ -114,6 +126,7 @@ struct Tty::Saved {
     std::array<struct sigaction, kEndSignals.size()> ends{};
     std::array<struct sigaction, kFatalSignals.size()> fatals{};
     struct sigaction resize{};
+    std::optional<Guard> guard{};
 };
 
 Tty::Tty(const Wake& wake) : saved_(std::make_unique<Saved>()) {
@@ -121,6 +134,7 @@ Tty::Tty(const Wake& wake) : saved_(std::make_unique<Saved>()) {
     is_resized = false;
     wake_fd = wake.fd();
     ::tcgetattr(STDIN_FILENO, &before_raw);
+    guard = &saved_->guard.emplace(before_raw, kLeave, kLeaveAlternate);
     for (std::size_t i = 0; i < kEndSignals.size(); ++i)
         install(kEndSignals[i], on_end, saved_->ends[i]);
     for (std::size_t i = 0; i < kFatalSignals.size(); ++i)
@@ -137,6 +151,7 @@ Tty::~Tty() {
         ::sigaction(kFatalSignals[i], &saved_->fatals[i], nullptr);
     ::sigaction(SIGWINCH, &saved_->resize, nullptr);
     wake_fd = -1;
+    guard = nullptr;
 }
 
 void Tty::enter() {
@@ -147,6 +162,7 @@ void Tty::enter() {
     raw.c_cc[VTIME] = 0;
     ::tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
     is_entered_ = is_raw = true;
+    guard->set_raw(true);
     write(kEnter);
 }
 
@@ -155,15 +171,16 @@ void Tty::leave() {
     write(kLeave);
     ::tcsetattr(STDIN_FILENO, TCSADRAIN, &before_raw);
     is_entered_ = is_raw = false;
+    guard->set_raw(false);
 }
 
 std::string Tty::enter_alternate(bool shows_cursor) {
-    is_alternate = true;
+    set_alternate(true);
     return std::string(kEnterAlternate) + (shows_cursor ? "" : std::string(kHideCursor));
 }
 
 std::string Tty::leave_alternate() {
-    is_alternate = false;
+    set_alternate(false);
     return std::string(kLeaveAlternate);
 }
 

@@ -1,6 +1,7 @@
 // How a block of the conversation is drawn.
 #include "base/text.h"
 #include "surfaces/show/columns.h"
+#include "surfaces/show/diff.h"
 #include "surfaces/show/markdown/markdown.h"
 #include "surfaces/show/times.h"
 #include "surfaces/tui/screen/cells.h"
@@ -10,6 +11,7 @@ namespace tui {
 namespace {
 
 constexpr std::size_t kNoteLines = 6;
+constexpr std::size_t kDiffLines = 40;
 constexpr std::size_t kTextMin = 10;  // A narrower terminal wraps by itself.
 
 struct Mark {
@@ -33,6 +35,8 @@ Mark mark_of(BlockKind kind) {
             return {"● ", show::Face::Dim};
         case BlockKind::Done:
             return {"✓ ", show::Face::Dim};
+        case BlockKind::Diff:
+            break;
         case BlockKind::Note:
             return {"• ", show::Face::Dim};
     }
@@ -72,6 +76,17 @@ std::vector<show::Line> note_lines(const std::string& text, std::size_t columns)
     return lines;
 }
 
+// A long one is in the transcript.
+std::vector<show::Line> change_lines(const std::string& patch, std::size_t columns) {
+    auto lines = show::diff_lines(patch, columns);
+    if (lines.size() <= kDiffLines) return lines;
+    const auto more = static_cast<std::int64_t>(lines.size() - kDiffLines);
+    lines.resize(kDiffLines);
+    lines.push_back(
+        dim(fmt::format("… {} more; /transcript shows all", base::counted(more, "line"))));
+    return lines;
+}
+
 std::vector<show::Line> block_lines(const Block& block, std::size_t columns) {
     if (is_markdown(block.kind)) return show::markdown(block.text, columns);
     if (block.kind == BlockKind::Operator)
@@ -88,7 +103,26 @@ std::vector<show::Line> block_lines(const Block& block, std::size_t columns) {
 
 }  // namespace
 
+std::string patch_of(const std::vector<domain::TranscriptEntry>& entries, const domain::RunId& run,
+                     std::int64_t round, std::size_t index) {
+    for (const auto& entry : entries) {
+        if (entry.kind != domain::TranscriptKind::AssistantRound || entry.run_id != run ||
+            entry.round != round)
+            continue;
+        const auto* blocks = base::find(entry.data, "blocks");
+        if (!blocks || !blocks->is_array()) continue;
+        for (const auto& block : blocks->get_array()) {
+            if (base::string_at(block, "name") != "ApplyPatch" || index-- > 0) continue;
+            const auto* input = base::find(block, "input");
+            return input ? base::string_at(*input, "patch") : "";
+        }
+    }
+    return "";
+}
+
 std::vector<show::Line> lines_of(const Block& block, std::size_t columns) {
+    // It needs the whole width: two halves of it are shown side by side.
+    if (block.kind == BlockKind::Diff) return change_lines(block.text, columns);
     const auto [sign, face] = mark_of(block.kind);
     const std::size_t margin = show::columns_of(sign);
     const std::size_t room = std::max(columns, margin + kTextMin) - margin;

@@ -28,6 +28,7 @@ enum class BlockKind {
     Progress,  // What the model said on its way.
     Done,      // A call that succeeded,
     Failed,    // and one that did not.
+    Diff,      // What a patch changed.
     Note,      // Anything else, in one line.
     Warning,
 };
@@ -40,6 +41,10 @@ struct Block {
     std::string outcome{};  // "→ exit 2 1.2s", kept when the text is cut.
     friend bool operator==(const Block&, const Block&) = default;
 };
+
+// Of the patches that the round asked for, the one with this index; empty when it is not there.
+std::string patch_of(const std::vector<domain::TranscriptEntry>& entries, const domain::RunId& run,
+                     std::int64_t round, std::size_t index);
 
 // The block in lines of at most `columns`, with a blank line above it where it is a paragraph.
 std::vector<show::Line> lines_of(const Block& block, std::size_t columns);

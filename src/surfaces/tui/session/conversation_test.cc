@@ -7,6 +7,7 @@
 #include "domain/events/scheduler.h"
 #include "domain/events/turn.h"
 #include "surfaces/show/columns.h"
+#include "surfaces/tui/session/status.h"
 
 namespace tui {
 namespace {
@@ -216,6 +217,49 @@ TEST(Blocks, KeepTheOutcomeOfALongCommand) {
     const auto lines = lines_of(block, 40);
     ASSERT_EQ(lines.size(), 1U);
     EXPECT_EQ(lines[0].back().text, " → exit 2 1.2s");
+}
+
+TEST(Blocks, ShowAPatchAsADiffAndCutALongOne) {
+    const Block shown{.kind = BlockKind::Diff,
+                      .text = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two\n"};
+    std::string text;
+    for (const auto& line : lines_of(shown, 80)) text += show::text_of(line) + "\n";
+    EXPECT_TRUE(text.contains("-one")) << text;
+    EXPECT_TRUE(text.contains("+two")) << text;
+    Block longer{.kind = BlockKind::Diff, .text = "--- /dev/null\n+++ b/x\n@@ -0,0 +1,500 @@\n"};
+    for (int i = 0; i < 500; ++i) longer.text += "+line\n";
+    const auto lines = lines_of(longer, 80);
+    EXPECT_LT(lines.size(), 50U);
+    EXPECT_TRUE(show::text_of(lines.back()).contains("/transcript shows all"));
+}
+
+TEST(Blocks, FindThePatchOfACall) {
+    const auto use = [](std::string_view name, std::string_view patch) {
+        return json::object{{"type", "tool_use"}, {"name", name}, {"input", {{"patch", patch}}}};
+    };
+    domain::TranscriptEntry entry{
+        .run_id = {"run"}, .kind = domain::TranscriptKind::AssistantRound, .round = 2};
+    entry.data = json::object{{"blocks", json::array{use("ApplyPatch", "first"), use("Other", "x"),
+                                                     use("ApplyPatch", "second")}}};
+    const std::vector entries{entry};
+    EXPECT_EQ(patch_of(entries, {"run"}, 2, 0), "first");
+    EXPECT_EQ(patch_of(entries, {"run"}, 2, 1), "second");
+    EXPECT_EQ(patch_of(entries, {"run"}, 2, 2), "");
+    EXPECT_EQ(patch_of(entries, {"run"}, 1, 0), "");
+    EXPECT_EQ(patch_of(entries, {"other"}, 2, 0), "");
+}
+
+TEST(StatusLine, ShowsTheBudgetAndWhatWaitsForTheOperator) {
+    const auto text = [](const AgentView& view, const Figures& figures, std::size_t columns) {
+        return show::text_of(status_lines(view, {.is_loaded = true}, figures, kNow, columns)[0]);
+    };
+    AgentView view{.agent_id = "main", .model = "a/m", .tokens = 90'000};
+    EXPECT_TRUE(text(view, {}, 100).contains("90.0k tokens")) << text(view, {}, 100);
+    view.token_budget = 100'000;
+    EXPECT_TRUE(text(view, {.more_tokens = 2'000}, 100).contains("92.0k of 100.0k tokens"))
+        << text(view, {.more_tokens = 2'000}, 100);
+    EXPECT_TRUE(text(view, {.approvals = 2}, 40).contains("2 approvals (/approvals)"))
+        << text(view, {.approvals = 2}, 40);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "domain/events/messages.h"
 #include "domain/events/scheduler.h"
 #include "domain/events/tasks.h"
+#include "domain/events/tools.h"
 #include "domain/events/turn.h"
 #include "surfaces/show/words.h"
 
@@ -129,6 +130,7 @@ void Session::show_loaded(const std::string& agent, Loaded loaded) {
     add_blocks(std::move(blocks));
     connection_.is_loaded = true;
     connection_.is_connected = true;
+    count_approvals();
     follower_.reset();
     follower_ = std::make_unique<Follower>(
         parts_.service, parts_.wake, view_.agent_id,
@@ -144,8 +146,7 @@ void Session::show_loaded(const std::string& agent, Loaded loaded) {
     if (composer_.is_empty())
         if (const auto draft = kept_.drafts.find(view_.agent_id); draft != kept_.drafts.end())
             composer_.set_draft(draft->second);
-    if (std::exchange(sends_when_loaded_, false) && !composer_.is_empty())
-        send_message(composer_.text());
+    if (std::exchange(sends_when_loaded_, false) && !composer_.is_empty()) send(composer_.text());
 }
 
 void Session::on_news() {
@@ -178,11 +179,14 @@ void Session::on_event(const domain::Event& event) {
         view_.current_run_id = base::string_at(event.data, "current_run_id");
     }
     if (is<TurnStarted>(event)) view_.needs_operator = false;
-    if (const auto refused = read<ToolCallRefused>(event); refused && refused->proposal_id)
+    if (const auto refused = read<ToolCallRefused>(event); refused && refused->proposal_id) {
         note("A call waits for your approval: /approvals");
+        count_approvals();
+    }
     if (changes_status(event)) refresh_status();
     for (const auto& block : blocks) notify(block);
     add_blocks(std::move(blocks));
+    show_patch(event);
 }
 
 // At most one request at a time; what changed meanwhile is read by one more.
@@ -205,6 +209,56 @@ void Session::refresh_status() {
         });
 }
 
+// Something runs that may ask the operator.
+bool Session::has_work() const {
+    return conversation_.is_in_turn() || view_.active_tasks > 0 || !view_.children.empty() ||
+           approvals_ > 0;
+}
+
+void Session::count_approvals() {
+    if (is_counting_) return;
+    is_counting_ = true;
+    approvals_at_ = parts_.clock.now();
+    reads_.run(
+        shared_from_this(),
+        [this, now = parts_.clock.now()] {
+            return waiting_runs(parts_.plans, now, kApprovalsCounted);
+        },
+        [this](const base::Result<std::vector<domain::PlanRun>>& runs) {
+            is_counting_ = false;
+            if (!runs) return;
+            if (runs->size() > approvals_ && !is_focused_)
+                bytes_ += "\x1b]9;an approval waits for you\x1b\\\a";
+            approvals_ = runs->size();
+        });
+}
+
+// The event names no patch; it is in the round that asked for it, as the n-th of that round.
+void Session::show_patch(const domain::Event& event) {
+    if (conversation_.mode() == views::DisplayMode::Info) return;
+    const auto done = read<ToolExecuted>(event);
+    if (!done || done->tool_name != "ApplyPatch") return;
+    const std::string round = fmt::format("{} {}", done->run_id, done->round);
+    if (round != std::exchange(patched_round_, round)) patched_count_ = 0;
+    const std::size_t index = patched_count_++;
+    if (done->status != domain::ResultStatus::Ok) return;
+    const std::int64_t generation = generation_;
+    ++patches_awaited_;
+    reads_.run(
+        shared_from_this(),
+        [this, agent = view_.agent_id, run = done->run_id, at = done->round,
+         index]() -> base::Result<std::string> {
+            const auto part = TRY(parts_.service.transcript(agent, {.limit = kPatchEntries}));
+            return patch_of(part.items, run, at, index);
+        },
+        [this, generation, at = event.created_at](const base::Result<std::string>& patch) {
+            --patches_awaited_;
+            if (generation == generation_ && patch && !patch->empty())
+                put_blocks({{.kind = BlockKind::Diff, .at = at, .text = *patch}});
+            if (patches_awaited_ == 0) put_blocks(std::exchange(held_, {}));
+        });
+}
+
 void Session::remember_task(const domain::Event& event) {
     std::optional<domain::Task> task;
     if (const auto created = read<TaskCreated>(event)) task = *created;
@@ -217,6 +271,11 @@ void Session::remember_task(const domain::Event& event) {
 }
 
 void Session::add_blocks(std::vector<Block> blocks) {
+    if (patches_awaited_ == 0) return put_blocks(std::move(blocks));
+    std::ranges::move(blocks, std::back_inserter(held_));
+}
+
+void Session::put_blocks(std::vector<Block> blocks) {
     for (auto& block : blocks) {
         for (auto& line : lines_of(block, size_.columns)) finished_.push_back(std::move(line));
         if (!parts_.fullscreen) continue;
@@ -251,6 +310,9 @@ std::optional<std::chrono::milliseconds> Session::next_tick() const {
         at_most(std::chrono::duration_cast<std::chrono::milliseconds>(note_at_ + kNoteShown -
                                                                       parts_.clock.now()));
     if (overlay_ && overlay_->interval().count() > 0) at_most(overlay_->interval());
+    if (has_work() && connection_.is_connected)
+        at_most(std::chrono::duration_cast<std::chrono::milliseconds>(
+            approvals_at_ + kApprovalsInterval - parts_.clock.now()));
     return next;
 }
 
@@ -263,6 +325,8 @@ void Session::on_tick() {
         overlay_ticked_at_ = now;
         overlay_->on_tick();
     }
+    if (has_work() && connection_.is_connected && now - approvals_at_ >= kApprovalsInterval)
+        count_approvals();
     // The runtime was away when the agent was to be loaded.
     if (!follower_ && !connection_.is_connected && !is_loading_) load(parts_.agent);
 }

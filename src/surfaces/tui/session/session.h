@@ -36,6 +36,10 @@ inline constexpr std::size_t kHistoryPages = 12;   // Read for them at most.
 inline constexpr std::size_t kHistoryTurns = 12;   // Messages and briefs that are enough.
 inline constexpr std::size_t kKeptBlocks = 500;    // For the full screen, which has no scrollback.
 inline constexpr std::size_t kRecentTasks = 50;
+// While agents work, approvals are looked for: those of children come without an event.
+inline constexpr std::chrono::seconds kApprovalsInterval{3};
+inline constexpr std::size_t kApprovalsCounted = 50;
+inline constexpr std::int64_t kPatchEntries = 50;         // Of the transcript, to find a patch in.
 inline constexpr std::size_t kFinishedLinesMax = 20'000;  // Held while an overlay is open.
 
 struct SessionParts {
@@ -103,18 +107,25 @@ private:
     base::Result<Loaded> read_agent(const std::string& agent) const;
     void show_loaded(const std::string& agent, Loaded loaded);
     void refresh_status();
+    bool has_work() const;
+    void count_approvals();
+    // The diff of a patch that has just been applied, below its line.
+    void show_patch(const domain::Event& event);
     void on_event(const domain::Event& event);
     void add_blocks(std::vector<Block> blocks);
+    void put_blocks(std::vector<Block> blocks);
     void notify(const Block& block);
     void remember_task(const domain::Event& event);
 
     // What the operator does.
     void on_composed(const Composed& composed);
-    void send_message(const std::string& text);
     void send(const std::string& text);
     void run_command(const std::string& line);
     void run_command(const Command& command);
     void run_agent_command(const Command& command);
+    void open_plan(const std::string& name);
+    void undo(const std::string& patches);
+    void compact();
     void set_display(const std::string& name);
     void set_model(const std::string& model);
     void export_transcript(const std::string& path);
@@ -134,7 +145,7 @@ private:
                                      std::size_t& cursor_column);
     std::vector<show::Line> stream_lines(std::size_t rows) const;
     std::vector<show::Line> pending_lines() const;
-    std::optional<show::Line> activity_line() const;
+    std::vector<show::Line> activity_lines() const;
     std::vector<show::Line> overlay_lines(std::size_t rows);
     std::vector<show::Line> history_lines(std::size_t rows);
     std::vector<Offer> offer_arguments(const std::string& command, const std::string& typed) const;
@@ -170,6 +181,13 @@ private:
     bool is_status_wanted_{false};
     bool is_status_running_{false};
     bool is_focused_{true};
+    std::size_t approvals_{0};
+    base::Time approvals_at_{};  // When they were looked for.
+    bool is_counting_{false};
+    std::string patched_round_;     // The round whose patches are shown,
+    std::size_t patched_count_{0};  // and how many of them were.
+    std::size_t patches_awaited_{0};
+    std::vector<Block> held_;  // Until those have come, which belong above them.
     Request request_{Request::None};
     std::string bytes_;
 };

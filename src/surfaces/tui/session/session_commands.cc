@@ -1,5 +1,6 @@
 // The slash commands.
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "base/os/files.h"
@@ -12,6 +13,7 @@ namespace tui {
 namespace {
 
 constexpr std::int64_t kExportedMax = 10'000;
+constexpr std::size_t kPlanBytesMax = 4 * 1024 * 1024;
 
 std::string absolute(const std::filesystem::path& cwd, std::string_view path) {
     if (path.starts_with("~/"))
@@ -20,32 +22,7 @@ std::string absolute(const std::filesystem::path& cwd, std::string_view path) {
     return (cwd / path).lexically_normal();
 }
 
-// Known from other consoles; to send them as a message would surprise.
-constexpr auto kNotOffered = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"/undo", "holon has no /undo yet; take changes back with git, or ask the agent to"},
-     {"/plan", "plans of work items are in /work; plans of tool calls: holon plan"}});
-
 }  // namespace
-
-// A word that looks like a command and is none is a message.
-void Session::send_message(const std::string& text) {
-    for (const auto& [word, why] : kNotOffered)
-        if (base::trim(text) == word) return note(std::string(why));
-    if (base::trim(text) != "/compact") return send(text);
-    composer_.taken();
-    writes_.run(
-        shared_from_this(),
-        [this, agent = view_.agent_id] {
-            return parts_.service.compact_conversation(agent, desk_.caller);
-        },
-        [this](const base::Result<json::object>& made) {
-            if (!made) return note(made.error().message);
-            if (!base::bool_at(*made, "compacted")) return note(base::string_at(*made, "reason"));
-            note(fmt::format("the conversation was compacted from about {} to {} tokens",
-                             base::int_at(*made, "previous_estimated_tokens"),
-                             base::int_at(*made, "projected_estimated_tokens")));
-        });
-}
 
 template <class Job>
 void Session::act(Job job, std::string done) {
@@ -59,7 +36,7 @@ void Session::act(Job job, std::string done) {
 void Session::run_command(const std::string& line) {
     const auto command = read_command(line);
     if (!command) return note(command.error().message);
-    if (!*command) return send_message(line);
+    if (!*command) return send(line);  // A word that only looks like a command is a message.
     composer_.taken();
     run_command(**command);
 }
@@ -81,6 +58,12 @@ void Session::run_command(const Command& command) {
             return open(work_overlay(desk_));
         case CommandName::Approvals:
             return open(approvals_overlay(desk_));
+        case CommandName::Plan:
+            return open_plan(command.rest);
+        case CommandName::Compact:
+            return compact();
+        case CommandName::Undo:
+            return undo(command.arguments.empty() ? "" : command.arguments.front());
         case CommandName::Transcript:
             return open(transcript_overlay(desk_, ""));
         case CommandName::Search:
@@ -153,6 +136,60 @@ void Session::run_agent_command(const Command& command) {
         verb == "start" ? service::LifecycleAction::Start : service::LifecycleAction::Stop;
     act([this, name, action] { return parts_.service.set_lifecycle(name, action, desk_.caller); },
         fmt::format("Agent {} {}", name, verb == "start" ? "is started" : "is stopped"));
+}
+
+// A file of this machine, else a plan that was saved under this name.
+void Session::open_plan(const std::string& name) {
+    if (name.empty()) return open(plans_overlay(desk_));
+    service::PlanRequest request{.vault = view_.workspace.empty() ? parts_.cwd.string()
+                                                                  : view_.workspace};
+    const std::string path = absolute(parts_.cwd, name);
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(path, failed)) {
+        auto text = base::read_file(path, kPlanBytesMax);
+        if (!text) return note(text.error().message);
+        request.text = std::move(*text);
+    } else if (name.contains('/') || name.contains('.')) {
+        return note("There is no file " + path);
+    } else {
+        request.action = name;
+    }
+    open(plan_preview_overlay(desk_, std::move(request)));
+}
+
+void Session::compact() {
+    writes_.run(
+        shared_from_this(),
+        [this, agent = view_.agent_id] {
+            return parts_.service.compact_conversation(agent, desk_.caller);
+        },
+        [this](const base::Result<json::object>& made) {
+            if (!made) return note(made.error().message);
+            if (!base::bool_at(*made, "compacted")) return note(base::string_at(*made, "reason"));
+            note(fmt::format("the conversation was compacted from about {} to {} tokens",
+                             base::int_at(*made, "previous_estimated_tokens"),
+                             base::int_at(*made, "projected_estimated_tokens")));
+        });
+}
+
+void Session::undo(const std::string& patches) {
+    service::UndoRequest request;
+    if (!patches.empty()) {
+        std::int64_t count = 0;
+        const char* const end = patches.data() + patches.size();
+        const auto [at, failed] = std::from_chars(patches.data(), end, count);
+        if (failed != std::errc() || at != end || count < 1)
+            return note("Usage: /undo [how many patches]");
+        request.patches = count;
+    }
+    writes_.run(
+        shared_from_this(),
+        [this, agent = view_.agent_id, request] {
+            return parts_.service.undo(agent, request, desk_.caller);
+        },
+        [this](const base::Result<service::Undone>& undone) {
+            note(undone ? show::undone_text(*undone) : undone.error().message);
+        });
 }
 
 void Session::set_display(const std::string& name) {

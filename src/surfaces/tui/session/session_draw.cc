@@ -79,8 +79,10 @@ std::vector<show::Line> Session::pending_lines() const {
     return lines;
 }
 
-std::optional<show::Line> Session::activity_line() const {
-    if (!conversation_.is_in_turn()) return std::nullopt;
+// What the agent does and for how long; the last line of a command is below it where both do not
+// fit into one.
+std::vector<show::Line> Session::activity_lines() const {
+    if (!conversation_.is_in_turn()) return {};
     const auto& activity = conversation_.activity();
     const base::Time now = parts_.clock.now();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - activity.since);
@@ -91,18 +93,22 @@ std::optional<show::Line> Session::activity_line() const {
     if (activity.until && *activity.until > now)
         figures += ", until " + show::local_clock(*activity.until).substr(0, 8);
     figures += " · Esc Esc interrupts";
-    std::string what = activity.what.empty() ? "working" : activity.what;
-    if (!activity.output.empty()) what += " │ " + activity.output;
+    std::string what = base::collapse_whitespace(activity.what.empty() ? "working" : activity.what);
     std::size_t taken = show::columns_of(figures) + 2;
     if (size_.columns < taken + 20) {
         figures.clear();
         taken = 2;
     }
-    show::Line line = faced(std::string(kSpin[spin_ % kSpin.size()]) + " ", show::Face::Accent);
-    append(line, plain(show::fitted(base::collapse_whitespace(what),
-                                    size_.columns > taken ? size_.columns - taken : 1)));
-    append(line, dim(figures));
-    return line;
+    const std::size_t room = size_.columns > taken ? size_.columns - taken : 1;
+    std::string output = base::collapse_whitespace(activity.output);
+    if (!output.empty() && show::columns_of(what) + 3 + show::columns_of(output) <= room)
+        what += " │ " + std::exchange(output, "");
+    std::vector<show::Line> lines{
+        faced(std::string(kSpin[spin_ % kSpin.size()]) + " ", show::Face::Accent)};
+    append(lines.front(), plain(show::fitted(what, room)));
+    append(lines.front(), dim(figures));
+    if (!output.empty()) lines.push_back(dim(show::fitted("  │ " + output, size_.columns)));
+    return lines;
 }
 
 std::vector<show::Line> Session::viewport(std::size_t rows, std::size_t& cursor_row,
@@ -116,10 +122,13 @@ std::vector<show::Line> Session::viewport(std::size_t rows, std::size_t& cursor_
     add(below, composed.menu);
     const std::size_t draft_at = below.size();
     add(below, composed.draft);
-    add(below, status_lines(view_, connection_, conversation_.tokens(), conversation_.cost_usd(),
+    add(below, status_lines(view_, connection_,
+                            {.more_tokens = conversation_.tokens(),
+                             .cost_usd = conversation_.cost_usd(),
+                             .approvals = approvals_},
                             parts_.clock.now(), size_.columns));
     std::vector<show::Line> above = pending_lines();
-    if (auto activity = activity_line()) above.push_back(std::move(*activity));
+    add(above, activity_lines());
     // Small screens keep the composer and lose what is above it.
     const std::size_t room = rows > below.size() ? rows - below.size() : 0;
     const std::size_t stream_room =

@@ -80,7 +80,7 @@ void Session::on_composed(const Composed& composed) {
             request_ = Request::Editor;
             return;
         case Composed::What::Send:
-            return send_message(composed.text);
+            return send(composed.text);
         case Composed::What::Command:
             return run_command(composed.text);
     }

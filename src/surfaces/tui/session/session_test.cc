@@ -46,6 +46,12 @@ public:
         if (refuses_) return base::fail(base::ErrorCode::Conflict, "the agent is stopped");
         return "m-1";
     }
+    Json compact_conversation(const std::string&, const service::Caller&) override {
+        note("compact");
+        return json::object{{"compacted", true},
+                            {"previous_estimated_tokens", 9000},
+                            {"projected_estimated_tokens", 4000}};
+    }
     std::shared_ptr<void> watch_deltas(const std::string&,
                                        std::function<void(const service::Delta&)> delta) override {
         const std::lock_guard lock(mutex_);
@@ -203,11 +209,12 @@ TEST_F(SessionTest, IsAtRestWithoutAClock) {
     EXPECT_EQ(session->next_tick(), std::nullopt);
 }
 
-TEST_F(SessionTest, SaysPlainlyWhatIsNotOffered) {
-    type("/undo");
+TEST_F(SessionTest, CompactsTheConversationAndSaysWhatCameOfIt) {
+    type("/compact");
     press(KeyName::Enter);
-    EXPECT_TRUE(text().contains("holon has no /undo yet")) << text();
-    EXPECT_FALSE(has_asked("prompt /undo"));
+    EXPECT_TRUE(until([&] { return text().contains("from about 9000 to 4000 tokens"); })) << text();
+    EXPECT_TRUE(has_asked("compact"));
+    EXPECT_FALSE(has_asked("prompt /compact"));
 }
 
 TEST(AgentRows, GroupAgentsAndPutChildrenBelowTheirParents) {

@@ -77,6 +77,7 @@ AgentView agent_view(const json::object& summary) {
     if (const auto* usage = base::find(whole, "token_usage"))
         if (const auto* total = base::find(*usage, "total"))
             view.tokens = base::int_at(*total, "total_tokens");
+    view.token_budget = base::int_at(whole, "token_budget");
     view.active_tasks = base::int_at(whole, "active_task_count");
     view.current_run_id = text_at(summary, "/agent/current_run_id");
     if (const auto* children = base::find(whole, "active_children");
@@ -88,21 +89,30 @@ AgentView agent_view(const json::object& summary) {
 }
 
 std::vector<show::Line> status_lines(const AgentView& view, const Connection& connection,
-                                     std::int64_t more_tokens, double cost_usd, base::Time now,
-                                     std::size_t columns) {
+                                     const Figures& figures, base::Time now, std::size_t columns) {
     const char* home = std::getenv("HOME");
-    const std::int64_t tokens = view.tokens + more_tokens;
-    const std::string spent = tokens == 0 ? "" : show::count_text(tokens) + " tokens";
+    const std::int64_t tokens = view.tokens + figures.more_tokens;
+    std::string spent = tokens == 0 ? "" : show::count_text(tokens) + " tokens";
+    if (view.token_budget > 0)
+        spent = fmt::format("{} of {} tokens", show::count_text(tokens),
+                            show::count_text(view.token_budget));
+    const bool is_nearly_spent = view.token_budget > 0 && tokens >= view.token_budget / 10 * 9;
+    const std::string asks =
+        figures.approvals == 0
+            ? ""
+            : base::counted(static_cast<std::int64_t>(figures.approvals), "approval") +
+                  " (/approvals)";
     std::vector<show::Line> lines;
     lines.push_back(joined(
         {{base::printable(view.agent_id), show::Face::Accent},
          {state_word(view), view.needs_operator ? show::Face::Warning : show::Face::Plain},
+         {asks, show::Face::Warning},
          {connection_text(connection, now),
           connection.is_connected ? show::Face::Dim : show::Face::Bad},
          {base::printable(view.model), show::Face::Dim},
          {view.active_tasks == 0 ? "" : base::counted(view.active_tasks, "task"), show::Face::Dim},
-         {spent, show::Face::Dim},
-         {cost_usd > 0 ? fmt::format("${:.2f}", cost_usd) : "", show::Face::Dim},
+         {spent, is_nearly_spent ? show::Face::Warning : show::Face::Dim},
+         {figures.cost_usd > 0 ? fmt::format("${:.2f}", figures.cost_usd) : "", show::Face::Dim},
          {connection.where, show::Face::Dim}},
         columns));
     const std::string how =

@@ -23,6 +23,7 @@ struct AgentView {
     std::string projection{};  // canonical_root, git_worktree_root
     std::string access{};      // shared_read, exclusive_write
     std::int64_t tokens{0};
+    std::int64_t token_budget{0};  // 0: none.
     std::int64_t active_tasks{0};
     std::string current_run_id{};
     std::vector<json::object> children{};  // ChildAgentSummary
@@ -40,9 +41,13 @@ struct Connection {
 };
 
 // Two lines of at most `columns`: what matters least is left out first.
+struct Figures {
+    std::int64_t more_tokens{0};  // Since the view was read.
+    double cost_usd{0};
+    std::size_t approvals{0};  // That wait for the operator, of any agent.
+};
 std::vector<show::Line> status_lines(const AgentView& view, const Connection& connection,
-                                     std::int64_t more_tokens, double cost_usd, base::Time now,
-                                     std::size_t columns);
+                                     const Figures& figures, base::Time now, std::size_t columns);
 
 // "~/work/x" where it is below `home`.
 std::string short_path(const std::string& path, const std::string& home);
